@@ -1,0 +1,49 @@
+"""Find the right memory for a family's question, on the device, in time, and say why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from family_recall.errors import FamilyRecallError
+from family_recall.types import (
+    Answer,
+    Filters,
+    Grant,
+    Memory,
+    Person,
+    RecallContext,
+    RecallRequest,
+    Relation,
+    Remembered,
+    Result,
+    Space,
+)
+
+if TYPE_CHECKING:
+    from family_recall.api import FamilyRecall
+
+__version__ = "0.1.0"
+__all__ = [
+    "Answer",
+    "FamilyRecall",
+    "FamilyRecallError",
+    "Filters",
+    "Grant",
+    "Memory",
+    "Person",
+    "RecallContext",
+    "RecallRequest",
+    "Relation",
+    "Remembered",
+    "Result",
+    "Space",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first asked for: importing the package loads no native library.
+    if name == "FamilyRecall":
+        from family_recall.api import FamilyRecall  # noqa: PLC0415
+
+        return FamilyRecall
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,5 @@
+"""The broker: it decides which stages of recall run, and what an answer says of it."""
+
+from family_recall.broker.read_path import Broker
+
+__all__ = ["Broker"]

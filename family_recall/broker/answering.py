@@ -1,0 +1,132 @@
+"""Answering: a finished ranking in, an answer or an explanation for people out."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+
+from family_recall import explain
+from family_recall.broker.steps import Ranked
+from family_recall.explain import Explanation
+from family_recall.ranking.features import FEATURES
+from family_recall.ranking.ranker import contributions
+from family_recall.stage import Ranking
+from family_recall.stores.base import StoredMemory
+from family_recall.trace import TraceBuilder
+from family_recall.types import Answer, Result
+
+_RUN_LENGTH = 20  # doc_ids of each run kept in a trace
+
+
+def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
+    """Turn the best of a ranking into results with reasons, and freeze the trace."""
+    context, ranking = ranked.context, ranked.ranking
+    with trace.span("answer", len(ranking)) as span:
+        chosen = ranking.order[: context.request.ctx.top_k]
+        confidence = ranked.calibration.platt(ranking.score[chosen])
+        stored = context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
+        by_id = {memory.id: memory for memory in stored}
+        results = tuple(
+            _result(at + 1, by_id[int(ranking.rows.ids[row])], int(row), float(sure), ranked)
+            for at, (row, sure) in enumerate(zip(chosen, confidence, strict=True))
+        )
+        span.n_out = len(results)
+    doc_ids = dict(zip(ranking.rows.ids.tolist(), ranking.rows.doc_ids, strict=True))
+    for name, run in ranked.pool.runs.items():
+        ids = run.ids[:_RUN_LENGTH].tolist()
+        trace.runs[name] = tuple(doc_ids[memory] for memory in ids if memory in doc_ids)
+    trace.counts["candidates"] = len(ranking.rows)
+    trace.counts["visible"] = sum(
+        partition.n_current for partition in context.snapshot.partitions(context.scope)
+    )
+    best = results[0].confidence if results else 0.0
+    ctx = context.request.ctx
+    return Answer(
+        query_text=context.request.query_text,
+        results=results,
+        status=ranked.calibration.status(best) if results else "no_match",
+        confidence=best,
+        strategy=context.plan.strategy,
+        mode=ctx.mode,
+        profile=context.profile.name,
+        now=now,
+        as_of=dt.datetime.fromtimestamp(context.scope.as_of_s, now.tzinfo),
+        known_at=ctx.known_at,
+        used_time_ms=round(trace.deadline.elapsed_ms(), 3),
+        degraded=tuple(trace.degraded),
+        trace=trace.build(results),
+    )
+
+
+def explanation(
+    memory: StoredMemory, ranking: Ranking, ranked: Ranked, given: Answer
+) -> Explanation:
+    """Say where a memory stands in a ranking that holds it, and why."""
+    row = int(np.flatnonzero(ranking.rows.ids == memory.id)[0])
+    known = memory.id in ranked.ranking.rows.ids
+    order = (ranked.ranking if known else ranking).order
+    rank = int(np.flatnonzero(order == row)[0]) + 1
+    if not known:
+        verdict = "not_found"
+    elif rank <= ranked.context.request.ctx.top_k:
+        verdict = "returned"
+    else:
+        verdict = "outranked"
+    return Explanation(
+        doc_id=memory.memory.doc_id or "",
+        verdict=verdict,  # type: ignore[arg-type]  # one of the three literals above
+        rank=rank,
+        top_k=ranked.context.request.ctx.top_k,
+        score=float(ranking.score[row]),
+        contributions=contributions(ranking, row),
+        found_by={
+            name: int(np.flatnonzero(run.ids == memory.id)[0]) + 1
+            for name, run in ranked.pool.runs.items()
+            if memory.id in run.ids
+        },
+        last=given.results[-1] if given.results else None,
+    )
+
+
+def _result(rank: int, stored: StoredMemory, row: int, confidence: float, ranked: Ranked) -> Result:
+    context, ranking, memory = ranked.context, ranked.ranking, stored.memory
+    parts = contributions(ranking, row)
+    swayed = any(part.feature == "ppr" and part.amount for part in parts)
+    stems = {stem for _, stem in context.plan.terms}
+    return Result(
+        rank=rank,
+        doc_id=str(memory.doc_id),
+        score=float(np.sum([part.amount for part in parts])),
+        confidence=confidence,
+        text=memory.text,
+        space_id=memory.space_id,
+        kind=memory.kind,
+        author=memory.author,
+        title=memory.title,
+        session_id=memory.session_id,
+        url=memory.url,
+        section=memory.section,
+        occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
+        superseded=stored.superseded_s is not None,
+        source=_best_source(stored.id, ranked),
+        features={
+            feature.name: float(value)
+            for feature, value in zip(FEATURES, ranking.features[row], strict=True)
+        },
+        contributions=parts,
+        reasons=explain.reasons(parts, confidence),
+        highlights=explain.highlights(memory.text, stems, context.snapshot),
+        rationale=explain.rationale(stored.id, ranked.graph.links, context.scope, context.snapshot)
+        if swayed
+        else None,
+    )
+
+
+def _best_source(memory: int, ranked: Ranked) -> str:
+    ranks = {
+        name: int(np.flatnonzero(run.ids == memory)[0])
+        for name, run in ranked.pool.runs.items()
+        if memory in run.ids
+    }
+    return min(ranks, key=lambda name: ranks[name])

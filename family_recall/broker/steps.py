@@ -1,0 +1,251 @@
+"""Steps: each runs one stage if there is time and a model for it, and says so if not.
+
+Words always run. A step that fails leaves the others to answer, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from family_recall.config import RecallConfig
+from family_recall.encoders.base import Encoder, Encoding
+from family_recall.encoders.loader import NO_CROSS_ENCODER, Models
+from family_recall.qos_gate import Costs, refusal
+from family_recall.query.text import normalise
+from family_recall.ranking import features
+from family_recall.ranking.calibration import Calibration
+from family_recall.ranking.diversify import (
+    maximal_marginal_relevance,
+    normalised,
+    word_jaccard,
+)
+from family_recall.ranking.late_interaction import max_sim
+from family_recall.ranking.ranker import rank
+from family_recall.ranking.reranker import rerank
+from family_recall.sources.bm25 import inverse_document_frequency
+from family_recall.sources.graph import GraphSource
+from family_recall.sources.lexical import LexicalSource
+from family_recall.sources.vector import VectorSource
+from family_recall.stage import GraphRun, Pool, QueryContext, Ranking, Run
+from family_recall.trace import Measured, TraceBuilder
+from family_recall.types import FloatArray
+
+log = logging.getLogger("family_recall")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A finished ranking, with what it was made from."""
+
+    context: QueryContext
+    pool: Pool
+    graph: GraphRun
+    ranking: Ranking
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The stages of one recall."""
+
+    models: Models
+    config: RecallConfig
+    costs: Costs
+    executor: concurrent.futures.Executor
+    trace: TraceBuilder
+
+    def words_while_encoding(self, context: QueryContext) -> tuple[Run, QueryContext]:
+        """Search words on another thread while this one encodes the question.
+
+        SQLite and ONNX Runtime both let go of the interpreter's lock. The snapshot belongs to
+        the other thread until it is done.
+        """
+        encoder = self._encoder(context)
+        if encoder is None:
+            return self._lexical(context), context
+        words = self.executor.submit(self._lexical, context)
+        encoding = self._attempt("embed", 0, lambda _: _encoded(encoder, context), None)
+        lexical = words.result()
+        if encoding is None:
+            return lexical, context
+        weights = token_weights(encoder, encoding, context)
+        return lexical, dataclasses.replace(
+            context, model_id=encoder.model_id, question=encoding, question_weights=weights
+        )
+
+    def vector(self, context: QueryContext) -> Run:
+        """Search vectors, if the question was encoded."""
+        nothing = _no_run("vector")
+        pending = context.snapshot.n_pending(context.model_id, context.scope)
+        self.trace.counts["vectors_pending"] = pending
+        if context.question is None or self._refused(context, "vector"):
+            return nothing
+        return self._attempt("vector", 0, lambda _: VectorSource()(context), nothing)
+
+    def graph(self, context: QueryContext, found: Pool) -> GraphRun:
+        """Spread from what was found, and hand over what else that makes likely."""
+        nothing = GraphRun(_no_run("graph"))
+        if self._refused(context, "graph"):
+            return nothing
+
+        def spread(_: Measured) -> GraphRun:
+            graph = GraphSource()(context, found.ids, found.rrf)
+            new = ~np.isin(graph.run.ids, found.ids)
+            kept = ~new | (np.cumsum(new) <= context.config.graph_pool)
+            run = Run("graph", graph.run.ids[kept], graph.run.scores[kept])
+            return dataclasses.replace(graph, run=run)
+
+        return self._attempt("graph", len(found.ids), spread, nothing)
+
+    def score(self, context: QueryContext, pool: Pool) -> Ranking:
+        """Load the candidates, compute their features, and order them by the linear score."""
+        with self.trace.span("load", len(pool.ids)) as span:
+            rows = context.snapshot.rows(pool.ids, context.scope)
+            span.n_out = len(rows)
+        cosines: FloatArray | None = None
+        closest: FloatArray | None = None
+        question, model_id, weights = context.question, context.model_id, context.question_weights
+        if question is not None and model_id is not None:
+            cosines = context.snapshot.cosines(question.pooled, model_id, rows.ids, context.scope)
+        if question is not None and model_id is not None and weights is not None:
+
+            def late(_: Measured) -> FloatArray:
+                tokens = context.snapshot.token_vectors(model_id, rows.ids, context.scope)
+                return max_sim(question.tokens, weights, tokens, len(rows))
+
+            if not self._refused(context, "late_interaction", len(rows)):
+                closest = self._attempt("late_interaction", len(rows), late, None)
+        with self.trace.span("rank", len(rows)) as span:
+            values = features.compute(pool, rows, closest, cosines, context)
+            ranking = rank(rows, values, context.profile)
+            span.n_out = len(ranking)
+        return ranking
+
+    def rerank(self, ranking: Ranking, context: QueryContext) -> Ranking:
+        """Let the cross-encoder read the best candidates, as far as time goes."""
+        n = min(len(ranking), self.config.rerank_pool)
+        scorer = self.models.scorer()
+        if not context.request.ctx.allow_cross_encoder:
+            self.trace.skip("rerank", n=n, why="not allowed by the request")
+            return ranking
+        if scorer is None:
+            self.trace.skip("rerank", n=n, why=NO_CROSS_ENCODER)
+            return ranking
+        if n == 0 or self._refused(context, "rerank", 1):
+            return ranking
+
+        def read(span: Measured) -> Ranking:
+            reranked, done = rerank(
+                ranking,
+                context,
+                scorer,
+                lambda dearest_ms: (
+                    refusal(self.costs, context.deadline, "rerank", 1) is None
+                    and dearest_ms < context.deadline.remaining_ms()
+                ),
+            )
+            span.n_in = done
+            if done < n:
+                self.trace.skip("rerank", n=n - done, why="no time for more pairs")
+            return reranked
+
+        return self._attempt("rerank", n, read, ranking)
+
+    def diversify(self, ranking: Ranking, context: QueryContext) -> Ranking:
+        """Choose results that are unlike each other, if the profile or request wants that."""
+        asked = context.request.ctx.mmr_lambda
+        mmr_lambda = context.profile.mmr_lambda if asked is None else asked
+        top_k = context.request.ctx.top_k
+        pool = ranking.order[: max(top_k, self.config.mmr_pool)]
+        if mmr_lambda == 1.0 or len(pool) < 2:
+            return ranking
+        if self._refused(context, "diversify", len(pool)):
+            return ranking
+
+        def pick(_: Measured) -> Ranking:
+            ids = ranking.rows.ids[pool]
+            similarity = (
+                None
+                if context.model_id is None
+                else context.snapshot.similarities(context.model_id, ids, context.scope)
+            )
+            if similarity is None:
+                similarity = word_jaccard(ranking.rows)[np.ix_(pool, pool)]
+            picks = maximal_marginal_relevance(
+                normalised(ranking.score[pool]), similarity, mmr_lambda=mmr_lambda, top_k=top_k
+            )
+            rest = np.setdiff1d(np.arange(len(pool)), picks)
+            order = np.concatenate([pool[picks], pool[rest], ranking.order[len(pool) :]])
+            return dataclasses.replace(ranking, order=order)
+
+        return self._attempt("diversify", len(pool), pick, ranking)
+
+    def _lexical(self, context: QueryContext) -> Run:
+        return self._attempt("lexical", 0, lambda _: LexicalSource()(context), _no_run("lexical"))
+
+    def _encoder(self, context: QueryContext) -> Encoder | None:
+        if not context.request.query_text.strip():
+            self.trace.skip("embed", why="the question is empty")
+            return None
+        if self._refused(context, "embed"):
+            return None
+        wait_ms = context.deadline.remaining_ms() - self.costs.expected_ms("embed")
+        encoder = self.models.encoder(min(wait_ms, self.config.load_wait_ms))
+        if encoder is None:
+            self.trace.degrade("vector", self.models.why or "no model")
+        return encoder
+
+    def _refused(self, context: QueryContext, stage: str, n: int = 0) -> bool:
+        why = refusal(self.costs, context.deadline, stage, n)
+        if why is not None:
+            self.trace.skip(stage, n=n, why=why)
+        return why is not None
+
+    def _attempt(
+        self, stage: str, n: int, run: Callable[[Measured], _Result], otherwise: _Result
+    ) -> _Result:
+        """Run a stage, learn its cost, and go on without it should it fail."""
+        try:
+            with self.trace.span(stage, n) as span:
+                result = run(span)
+                span.n_out = len(result) if isinstance(result, Run | Ranking) else span.n_in
+        except Exception as error:
+            log.warning("%s failed and was left out: %s", stage, type(error).__name__)
+            log.debug("%s failed", stage, exc_info=error)
+            self.trace.degrade(stage, f"failed ({type(error).__name__})")
+            return otherwise
+        self.costs.observe(stage, span.n_in, span.ms)
+        return result
+
+
+def token_weights(encoder: Encoder, encoding: Encoding, context: QueryContext) -> FloatArray:
+    """Weigh the question's tokens by how rare they are: in English, and for names at home.
+
+    A name is rare in English and on everybody's lips at home, so its tokens weigh no more
+    than its idf in the visible memories.
+    """
+    weights = encoder.token_weights(encoding.token_ids)
+    spoken = {word for name in context.plan.names for word in name.split(" ")}
+    names = [(word, stem) for word, stem in context.plan.terms if normalise(word) in spoken]
+    if names:
+        statistics = context.snapshot.word_statistics([stem for _, stem in names], context.scope)
+        for (word, _), idf in zip(names, inverse_document_frequency(statistics), strict=True):
+            at = np.isin(encoding.token_ids, encoder.token_ids(word))
+            weights[at] = np.minimum(weights[at], idf)
+    return weights
+
+
+def _encoded(encoder: Encoder, context: QueryContext) -> Encoding | None:
+    return encoder.encode_question(context.request.query_text)
+
+
+def _no_run(source: str) -> Run:
+    return Run(source, np.zeros(0, np.int64), np.zeros(0, np.float32))

@@ -1,0 +1,23 @@
+"""Texts in, vectors and pair scores out: the only part of the library that runs a model.
+
+Importing this package loads neither ONNX Runtime nor the tokeniser; opening an encoder does.
+"""
+
+from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairScorer
+from family_recall.encoders.bi_encoder import BiEncoder
+from family_recall.encoders.cross_encoder import CrossEncoder
+from family_recall.encoders.manifest import Manifest, ModelEntry, find_models, read_manifest
+
+__all__ = [
+    "BiEncoder",
+    "CrossEncoder",
+    "Encoder",
+    "Encoding",
+    "Floats",
+    "Ints",
+    "Manifest",
+    "ModelEntry",
+    "PairScorer",
+    "find_models",
+    "read_manifest",
+]

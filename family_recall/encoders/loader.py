@@ -1,0 +1,82 @@
+"""Loader: a models folder in, ready encoders out, loaded once, in the background."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from family_recall.encoders.base import Encoder, PairScorer
+from family_recall.encoders.bi_encoder import BiEncoder
+from family_recall.encoders.cross_encoder import CrossEncoder
+from family_recall.errors import ModelError
+
+LOADING = "the model is still loading"
+NO_CROSS_ENCODER = "no cross-encoder is installed"
+
+
+class Models:
+    """The models of one folder. Loading starts with the first need; safe between threads.
+
+    A model that cannot be used is no error here: ``encoder`` gives None and ``why`` says why.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        encoder: Encoder | None = None,
+        scorer: PairScorer | None = None,
+    ) -> None:
+        """Take a folder, or models that are loaded already."""
+        self._folder = folder
+        self._encoder = encoder
+        self._scorer = scorer
+        self._why: str | None = None
+        self._ready = threading.Event()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        if encoder is not None or scorer is not None:
+            self._ready.set()
+
+    def wait(self) -> Encoder | None:
+        """Load now, wait until that is done or has failed, and give the embedder."""
+        self._start()
+        self._ready.wait()
+        return self._encoder
+
+    def encoder(self, wait_ms: float) -> Encoder | None:
+        """Give the embedder, waiting at most so long for it to load."""
+        self._start()
+        self._ready.wait(max(wait_ms, 0.0) / 1000.0)
+        return self._encoder
+
+    def scorer(self) -> PairScorer | None:
+        """Give the cross-encoder if there is one and it is loaded."""
+        return self._scorer
+
+    @property
+    def why(self) -> str | None:
+        """Why there is no embedder, or None when there is one."""
+        if self._encoder is not None:
+            return None
+        return self._why if self._ready.is_set() else LOADING
+
+    def _start(self) -> None:
+        if self._ready.is_set():
+            return
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._load, name="family_recall-models", daemon=True
+                )
+                self._thread.start()
+
+    def _load(self) -> None:
+        try:
+            self._encoder = BiEncoder.load(self._folder)
+            self._scorer = CrossEncoder.load(self._folder)
+        except (ModelError, ImportError) as error:
+            # ImportError: ONNX Runtime or tokenizers has no wheel here (musl, armv7).
+            self._why = str(error)
+        finally:
+            self._ready.set()

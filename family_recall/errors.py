@@ -1,0 +1,75 @@
+"""Every error this library raises, in one small tree.
+
+FamilyRecallError
+├── InvalidRequestError      a question, context or filter that cannot be meant
+├── InvalidMemoryError       a memory, relation or vector that cannot be stored
+├── UnknownPersonError       nobody of that id is in this household
+├── UnknownSpaceError        no space of that id, or none the person may see
+├── UnknownMemoryError       no memory of that id that the person may see
+├── StoreError               the file
+│   ├── NotAStoreError       not a family_recall file
+│   ├── NewerStoreError      written by a newer version of this library
+│   ├── StoreBusyError       another writer held the file past the busy timeout
+│   └── StoreFullError       the disk is full; the last transaction was undone
+├── ModelError               a model file that is missing, altered or unusable
+├── DatasetError             an import or evaluation file that cannot be read
+└── ClosedError              the household was closed
+
+Being short of time is not an error; neither is having no model.
+"""
+
+
+class FamilyRecallError(Exception):
+    """Anything this library raises on purpose."""
+
+
+class InvalidRequestError(FamilyRecallError, ValueError):
+    """A question, context or filter that cannot be meant."""
+
+
+class InvalidMemoryError(FamilyRecallError, ValueError):
+    """A memory, relation or vector that cannot be stored."""
+
+
+class UnknownPersonError(FamilyRecallError, LookupError):
+    """Nobody of that id is in this household."""
+
+
+class UnknownSpaceError(FamilyRecallError, LookupError):
+    """No space of that id, or none the person may see: the two read alike on purpose."""
+
+
+class UnknownMemoryError(FamilyRecallError, LookupError):
+    """No memory of that id, or none the person may see: the two read alike on purpose."""
+
+
+class StoreError(FamilyRecallError):
+    """The file could not be read or written."""
+
+
+class NotAStoreError(StoreError):
+    """The file is not a family_recall file."""
+
+
+class NewerStoreError(StoreError):
+    """The file was written by a newer version of this library."""
+
+
+class StoreBusyError(StoreError):
+    """Another writer held the file for longer than the busy timeout."""
+
+
+class StoreFullError(StoreError):
+    """The disk is full; the transaction was undone and the file is as before."""
+
+
+class ModelError(FamilyRecallError):
+    """A model file is missing, altered or unusable."""
+
+
+class DatasetError(FamilyRecallError, ValueError):
+    """An import or evaluation file cannot be read."""
+
+
+class ClosedError(FamilyRecallError):
+    """The household was closed."""

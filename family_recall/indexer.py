@@ -1,0 +1,269 @@
+"""The write path: memories in; rows, words, mentions, edges and vectors out.
+
+A batch is written in two steps. The first transaction stores texts, words and edges, so the
+batch is safe and can be found by words; then the texts are encoded outside any transaction,
+and a second one stores the vectors. Whatever interrupts it, a memory without vectors is only
+pending, and ``flush`` goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from family_recall.config import RecallConfig
+from family_recall.encoders.base import Encoder
+from family_recall.errors import InvalidMemoryError, UnknownMemoryError
+from family_recall.query.text import names_in, normalise
+from family_recall.stores.base import NewMemory, NewVector, ToEmbed, epoch_s
+from family_recall.stores.store import Store
+from family_recall.stores.writing import Place, Writing
+from family_recall.types import Memory, Relation, Remembered
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """Writes memories into one store."""
+
+    store: Store
+    config: RecallConfig
+
+    def remember(
+        self,
+        memories: Iterable[Memory],
+        *,
+        now_s: float,
+        batch_size: int,
+        encoder: Encoder | None,
+        progress: Progress | None,
+    ) -> list[Remembered]:
+        """Store memories, a transaction a batch; with an encoder, their vectors too.
+
+        Raises:
+            UnknownSpaceError: If a memory names a space that is not there; its batch is not
+                stored, the batches before it are.
+        """
+        outcomes: list[Remembered] = []
+        for batch in _batches(memories, batch_size):
+            with self.store.writing() as writing:
+                cast = _Cast(writing)
+                outcomes += [self._remember(writing, cast, memory, now_s) for memory in batch]
+            if encoder is not None:
+                self.embed(encoder)
+            if progress is not None:
+                progress(len(outcomes))
+        return outcomes
+
+    def embed(self, encoder: Encoder, progress: Progress | None = None) -> int:
+        """Give every memory that has none its vectors; returns how many were made."""
+        done = 0
+        while True:
+            waiting = self.store.to_embed(encoder.model_id, self.config.embed_batch)
+            if not waiting:
+                return done
+            encodings = encoder.encode_memories([embedded_text(row) for row in waiting])
+            rows = [
+                NewVector(row.id, encoding.pooled, encoding.tokens)
+                for row, encoding in zip(waiting, encodings, strict=True)
+            ]
+            with self.store.writing() as writing:
+                writing.add_vectors(encoder.model_id, encoder.dim, encoder.token_dim, rows)
+            done += len(rows)
+            if progress is not None:
+                progress(done)
+
+    def relate(self, relation: Relation, now_s: float) -> None:
+        """Store a typed edge between two named things of a space.
+
+        Raises:
+            UnknownSpaceError: If the space is not there.
+            UnknownMemoryError: If a piece of evidence is not in that space and band.
+        """
+        with self.store.writing() as writing:
+            partition = writing.partition(relation.space_id, relation.band)
+            evidence = []
+            for doc_id in relation.evidence:
+                stored = writing.current(relation.space_id, doc_id)
+                if stored is None or stored.memory.band != relation.band:
+                    raise UnknownMemoryError(
+                        f"evidence {doc_id!r} is no memory of {relation.space_id!r} "
+                        f"in band {relation.band!r}"
+                    )
+                evidence.append(stored.id)
+            cast = _Cast(writing)
+            ends = [
+                cast.entity(partition, relation.space_id, name)
+                for name in (relation.subject, relation.object)
+            ]
+            zone = self.store.zone
+            moments = (
+                epoch_s(relation.valid_from, zone), epoch_s(relation.valid_until, zone), now_s,
+            )  # fmt: skip
+            writing.put_relation(ends[0], relation, ends[1], moments, evidence)
+
+    def rebuild(self) -> None:
+        """Make words, counts, mentions and edges anew from the texts; vectors become pending."""
+        with self.store.writing() as writing:
+            writing.clear_derived()
+            cast = _Cast(writing)
+            for stored in writing.every_memory():
+                place = writing.reindex(stored, self._new(stored.memory, stored.recorded_s))
+                if stored.superseded_s is None:
+                    self._connect(writing, cast, stored.id, stored.memory, place)
+            writing.restore_relation_edges()
+
+    def _remember(self, writing: Writing, cast: _Cast, memory: Memory, now_s: float) -> Remembered:
+        new = self._new(memory, now_s)
+        partition = writing.partition(memory.space_id, memory.band)
+        if memory.doc_id is None:
+            known = writing.same_content(partition, memory.space_id, new.content_hash)
+            if known is not None:
+                return Remembered(known, "duplicate")
+        old = writing.current(memory.space_id, new.doc_id)
+        if old is not None:
+            if writing.content_hash(old.id) == new.content_hash:
+                return Remembered(new.doc_id, "unchanged")
+            writing.supersede(old, now_s)
+        memory_id, place = writing.insert(partition, new, now_s)
+        self._connect(writing, cast, memory_id, memory, place)
+        return Remembered(new.doc_id, "created" if old is None else "updated")
+
+    def _new(self, memory: Memory, recorded_s: float) -> NewMemory:
+        zone = self.store.zone
+        moments = {
+            name: epoch_s(getattr(memory, name), zone)
+            for name in ("occurred_at", "valid_from", "valid_until")
+        }
+        start, end = moments["valid_from"], moments["valid_until"]
+        if start is not None and end is not None and start >= end:
+            raise InvalidMemoryError(
+                f"valid_from {memory.valid_from} must be before valid_until {memory.valid_until}"
+            )
+        content_hash = _content_hash(memory)
+        return NewMemory(
+            memory=memory,
+            # Made from the content and the clock, so nothing about other spaces shows in it.
+            doc_id=memory.doc_id or _digest(content_hash, repr(recorded_s).encode()).hex(),
+            occurred_s=moments["occurred_at"],
+            valid_from_s=start,
+            valid_until_s=end,
+            header=header_of(memory, zone),
+            content_hash=content_hash,
+        )
+
+    def _connect(
+        self, writing: Writing, cast: _Cast, memory_id: int, memory: Memory, place: Place
+    ) -> None:
+        config = self.config
+        partition = writing.partition(memory.space_id, memory.band)
+        writing.put_neighbours(memory_id, place, config.next_weight)
+        aliases = cast.aliases(partition, memory.space_id)
+        mentions = [
+            (cast.entity(partition, memory.space_id, name), "mention", config.mention_weight)
+            for name in names_in(memory.text, aliases)
+        ]
+        if memory.author:
+            author = cast.entity(partition, memory.space_id, memory.author)
+            mentions.append((author, "author", config.author_weight))
+        writing.link(memory_id, mentions)
+
+
+class _Cast:
+    """The names a transaction knows: each partition's own entities, and who lives in its space.
+
+    A resident becomes an entity of a partition when first named there.
+    """
+
+    def __init__(self, writing: Writing) -> None:
+        self._writing = writing
+        self._entities: dict[int, dict[str, int]] = {}
+        self._residents: dict[str, dict[str, tuple[int, str, tuple[str, ...]]]] = {}
+
+    def aliases(self, partition: int, space_id: str) -> set[str]:
+        """Every normalised name that means somebody or something here."""
+        return set(self._known(partition)) | set(self._people(space_id))
+
+    def entity(self, partition: int, space_id: str, name: str) -> int:
+        """Find or make the entity a name stands for in a partition."""
+        known = self._known(partition)
+        alias = normalise(name) or name
+        if alias in known:
+            return known[alias]
+        resident = self._people(space_id).get(alias) or self._people(space_id).get(f"@{name}")
+        if resident is not None:
+            person, full_name, aliases = resident
+            entity = self._writing.new_entity(partition, full_name, aliases, person)
+        else:
+            aliases = _aliases_of(name)
+            entity = self._writing.new_entity(partition, name, aliases)
+        for each in (*aliases, alias):
+            known.setdefault(each, entity)
+        return entity
+
+    def _known(self, partition: int) -> dict[str, int]:
+        if partition not in self._entities:
+            self._entities[partition] = self._writing.aliases(partition)
+        return self._entities[partition]
+
+    def _people(self, space_id: str) -> dict[str, tuple[int, str, tuple[str, ...]]]:
+        if space_id not in self._residents:
+            people = self._residents.setdefault(space_id, {})
+            for number, person in self._writing.residents(space_id):
+                names = [alias for name in (person.name, *person.aliases)
+                         for alias in _aliases_of(name)]  # fmt: skip
+                names += [normalise(person.person_id), f"@{person.person_id}"]
+                found = (number, person.name, tuple(dict.fromkeys(names)))
+                for alias in found[2]:
+                    people.setdefault(alias, found)
+        return self._residents[space_id]
+
+
+def header_of(memory: Memory, zone: dt.tzinfo) -> str:
+    """Say in words what stands above a memory: who, on what day, and its labels.
+
+    >>> header_of(Memory("Hi", "s", author="Priya", occurred_at="2025-03-01"), dt.UTC)
+    'Priya Saturday 1 March 2025'
+    """
+    parts = [memory.author]
+    if memory.occurred_at is not None:
+        moment = memory.occurred_at
+        local = moment.astimezone(zone) if moment.tzinfo else moment
+        parts.append(f"{local:%A} {local.day} {local:%B %Y}")
+    fact = memory.fact_key and memory.fact_key.replace("_", " ")
+    parts += [memory.section, memory.event_type, fact, memory.fact_value, *memory.labels]
+    return " ".join(part for part in parts if part)
+
+
+def embedded_text(row: ToEmbed) -> str:
+    """Give the text a model reads: who speaks, then what is said."""
+    return f"{row.author}: {row.text}" if row.author else row.text
+
+
+def _aliases_of(name: str) -> tuple[str, ...]:
+    """A name and, of a name of several words, its first: *Fahim Khan* is also *Fahim*."""
+    whole = normalise(name)
+    first = whole.split(" ", maxsplit=1)[0]
+    return tuple(dict.fromkeys(alias for alias in (whole, first) if len(alias) > 1)) or (name,)
+
+
+def _content_hash(memory: Memory) -> bytes:
+    record = {name: value for name, value in memory.to_json().items() if name != "doc_id"}
+    return _digest(*(f"{name}={record[name]!r}".encode() for name in sorted(record)))
+
+
+def _digest(*parts: bytes) -> bytes:
+    digest = hashlib.blake2b(digest_size=12)
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.digest()
+
+
+def _batches(memories: Iterable[Memory], size: int) -> Iterator[Sequence[Memory]]:
+    iterator = iter(memories)
+    while batch := list(itertools.islice(iterator, size)):
+        yield batch

@@ -1,0 +1,99 @@
+"""Policy: who asks and from where in, a scope out. Decided once; nothing widens it later."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterable, Sequence
+
+from family_recall.errors import InvalidRequestError, UnknownSpaceError
+from family_recall.stores.base import Access, Partition, epoch_s
+from family_recall.types import BANDS, KINDS, Filters, RecallContext, Scope
+
+CLEARANCE = {
+    "owner": BANDS,
+    "adult": BANDS[:3],
+    "child": BANDS[:1],
+    "guest": BANDS[:1],
+    "device": BANDS[:1],
+}
+"""Bands each role may see in a space."""
+
+
+def scope_of(
+    ctx: RecallContext,
+    access: Iterable[Access],
+    partitions: Sequence[Partition],
+    *,
+    now_s: float,
+    zone: dt.tzinfo,
+) -> Scope:
+    """Decide what a request may see.
+
+    A shared space answers from itself alone, since others may be listening; a private space
+    adds the shared ones; no space means every space the person may enter.
+
+    Raises:
+        UnknownSpaceError: If the request names a space the person may not enter.
+    """
+    entered = {
+        entry.space_id: entry
+        for entry in access
+        if entry.expires_s is None or entry.expires_s > now_s
+    }
+    if ctx.space_id is not None:
+        if ctx.space_id not in entered:
+            raise UnknownSpaceError(
+                f"there is no space {ctx.space_id!r}, or not for this person; "
+                "ask with space_id=None for every space the person may enter"
+            )
+        if entered[ctx.space_id].space_kind == "shared":
+            entered = {ctx.space_id: entered[ctx.space_id]}
+    if not ctx.filters.allow_shared:
+        entered = {name: entry for name, entry in entered.items() if entry.space_kind != "shared"}
+    own = ctx.space_id
+    visible = tuple(
+        partition.no
+        for partition in partitions
+        if (entry := entered.get(partition.space_id)) is not None
+        and partition.band in CLEARANCE[entry.role]
+        and (own is None or partition.space_id == own or entry.space_kind == "shared")
+    )
+    filters = _narrowed(ctx, zone)
+    as_of_s = epoch_s(ctx.as_of, zone)
+    return Scope(
+        person_id=ctx.person_id,
+        partitions=visible if filters is not None else (),
+        as_of_s=now_s if as_of_s is None else as_of_s,
+        known_at_s=epoch_s(ctx.known_at, zone),
+        filters=filters or ctx.filters,
+    )
+
+
+def check_role(role: str) -> None:
+    """Refuse a role that opens nothing.
+
+    Raises:
+        InvalidRequestError: If it is not one of the known roles.
+    """
+    if role not in CLEARANCE:
+        raise InvalidRequestError(f"role must be one of {', '.join(CLEARANCE)}, got {role!r}")
+
+
+def _narrowed(ctx: RecallContext, zone: dt.tzinfo) -> Filters | None:
+    """Fold the mode into the kinds; None when mode and kinds leave nothing to look at."""
+    filters = ctx.filters
+    if ctx.mode != "hybrid":
+        kept = tuple(
+            kind
+            for kind in filters.kinds or KINDS
+            if (kind == "chunk") == (ctx.mode == "knowledge")
+        )
+        if not kept:
+            return None
+        filters = dataclasses.replace(filters, kinds=kept)
+    moments = {
+        name: moment if moment is None or moment.tzinfo else moment.replace(tzinfo=zone)
+        for name, moment in (("after", filters.after), ("before", filters.before))
+    }
+    return dataclasses.replace(filters, after=moments["after"], before=moments["before"])

@@ -1,0 +1,1 @@
+"""The question, understood: words, time and names, before anything is searched."""

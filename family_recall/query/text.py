@@ -1,0 +1,104 @@
+"""Words: a question in, its search terms and the names it holds out."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterable
+
+MAX_QUESTION_CHARS = 20_000
+"""Characters of a question that are looked at; the rest cannot name anything in time."""
+
+STOP_WORDS = frozenset(
+    """
+    a about after again all also am an and any anybody anyone anything are aren as at be because
+    been before being both but by can cannot could couldn d did didn do does doesn doing don
+    down during each ever few for from further get gets got had hadn has hasn have haven having
+    he her here hers herself him himself his how i if in into is isn it its itself just ll m ma
+    me might more most much must my myself need no nor not now of off on once only or other our
+    ours out over own please re recall remember s said same say says she should so some somebody
+    someone something such t tell than that the their theirs them themselves then there these
+    they thing things this those through to told too under until up us ve very was wasn we were
+    weren what when where which while who whom whose why will with won would you your yours
+    yourself
+    """.split()
+)
+
+LONGEST_NAME = 4
+"""Words in the longest name that is looked for."""
+
+_EVERYDAY = STOP_WORDS | frozenset(
+    """
+    amber april art august autumn basil bill bob carol chase chip daisy dawn dean drew earnest
+    eve faith frank gene grace grant guy harmony heather holly hope iris ivy jack jean jay josh
+    joy june lance mark mason may melody miles nick olive pat patience pearl penny pierce poppy
+    rob robin rose ruby rusty sandy skip sky stew sue summer sunny tony violet wade ward will
+    willow winter woody
+    """.split()
+)
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+
+def search_terms(stems: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Choose what to search for out of (word, stem) pairs: each stem once, no stop words.
+
+    A question of nothing but stop words keeps them all: "who am I?" still asks something.
+    """
+    pairs = list(stems)
+    content = [pair for pair in pairs if pair[0].casefold() not in STOP_WORDS]
+    chosen: dict[str, str] = {}
+    for word, stem in content or pairs:
+        chosen.setdefault(stem, word)
+    return tuple((word, stem) for stem, word in chosen.items())
+
+
+def normalise(name: str) -> str:
+    """Bring a name to the form names are compared in: NFKC, lower case, single spaces.
+
+    >>> normalise("  Grandma’s ")
+    'grandma'
+    """
+    words = _WORD.findall(unicodedata.normalize("NFKC", name))
+    return " ".join(_POSSESSIVE.sub("", word).casefold() for word in words)
+
+
+def names_in(text: str, known: Container[str]) -> list[str]:
+    """Find the known normalised names in a text, longest first, none inside another.
+
+    A lower-case word that is also an everyday word names nobody, so that *may* is no *May*.
+
+    >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
+    ['aunt may', 'priya']
+    """
+    words, plain = _words(text)
+    found = []
+    at = 0
+    while at < len(words):
+        for n in range(min(LONGEST_NAME, len(words) - at), 0, -1):
+            name = " ".join(plain[at : at + n])
+            everyday = n == 1 and words[at][0].islower() and name in _EVERYDAY
+            if name in known and not everyday:
+                found.append(name)
+                at += n - 1
+                break
+        at += 1
+    return found
+
+
+def possible_names(text: str) -> list[str]:
+    """List every run of one to four words of a text once, as names are compared."""
+    _, plain = _words(text)
+    return list(
+        dict.fromkeys(
+            " ".join(plain[at : at + n])
+            for at in range(len(plain))
+            for n in range(1, min(LONGEST_NAME, len(plain) - at) + 1)
+        )
+    )
+
+
+def _words(text: str) -> tuple[list[str], list[str]]:
+    words = _WORD.findall(unicodedata.normalize("NFKC", text[:MAX_QUESTION_CHARS]))
+    return words, [_POSSESSIVE.sub("", word).casefold() for word in words]

@@ -1,0 +1,1 @@
+"""Ranking: runs are fused into candidates, and candidates become an order with reasons."""

@@ -1,0 +1,108 @@
+"""Calibration: scores in, honest probabilities and a status out."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.types import FloatArray, Status
+
+Kind = str
+"""``full`` when vectors took part in a ranking, ``words`` when only words did: two scales."""
+
+
+@dataclass(frozen=True, slots=True)
+class Platt:
+    """``1 / (1 + e^−(slope·score + offset))``; slope 0 or more keeps the order of scores.
+
+    Source: Platt 1999, *Probabilistic outputs for support vector machines*.
+    """
+
+    slope: float
+    offset: float
+
+    def __call__(self, score: npt.NDArray[np.floating]) -> FloatArray:
+        """Give the probability (n,) of each score (n,)."""
+        logit = np.clip(self.slope * score.astype(np.float64) + self.offset, -40.0, 40.0)
+        return (1.0 / (1.0 + np.exp(-logit))).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How a profile's scores read as probabilities, and where status changes."""
+
+    platt: Platt
+    weak_below: float
+    no_match_below: float
+
+    def status(self, confidence: float) -> Status:
+        """Read a first result's confidence out."""
+        if confidence < self.no_match_below:
+            return "no_match"
+        return "weak" if confidence < self.weak_below else "ok"
+
+
+def fit_platt(
+    scores: npt.NDArray[np.floating], relevant: npt.NDArray[np.bool_], *, steps: int = 100
+) -> Platt:
+    """Fit slope and offset by maximum likelihood on smoothed targets.
+
+    Targets are (N₊ + 1) / (N₊ + 2) and 1 / (N₋ + 2), as Platt has them; Newton's method with
+    a step halved until it helps. A slope that would turn the order round becomes 0.
+
+    Args:
+        scores: Shape (n,).
+        relevant: Shape (n,), whether each was right.
+        steps: At most so many Newton steps.
+
+    Source: Lin, Lin & Weng 2007, doi:10.1007/s10994-007-5018-6.
+    """
+    x = scores.astype(np.float64)
+    positives, negatives = int(relevant.sum()), int((~relevant).sum())
+    target = np.where(relevant, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+
+    def loss(at: npt.NDArray[np.float64]) -> float:
+        logit = at[0] * x + at[1]
+        return float(np.sum(np.logaddexp(0.0, logit) - target * logit))
+
+    at = np.array([0.0, np.log((positives + 1) / (negatives + 1))])
+    for _ in range(steps):
+        p = 1.0 / (1.0 + np.exp(-np.clip(at[0] * x + at[1], -40.0, 40.0)))
+        gradient = np.array([np.sum((p - target) * x), np.sum(p - target)])
+        curve = p * (1 - p)
+        hessian = np.array(
+            [[np.sum(curve * x * x), np.sum(curve * x)], [np.sum(curve * x), np.sum(curve)]]
+        ) + 1e-9 * np.eye(2)
+        step = np.linalg.solve(hessian, gradient)
+        scale = 1.0
+        while loss(at - scale * step) > loss(at) and scale > 1e-8:
+            scale /= 2
+        at = at - scale * step
+        if float(np.abs(scale * step).max()) < 1e-9:
+            break
+    return Platt(max(float(at[0]), 0.0), float(at[1]))
+
+
+@functools.cache
+def calibrations() -> Mapping[tuple[str, Kind], Calibration]:
+    """Give the fitted constants by profile name and kind, as ``calibration.json`` has them."""
+    text = resources.files("family_recall.ranking").joinpath("calibration.json").read_text()
+    record = json.loads(text)
+    return {
+        (profile, kind): Calibration(
+            Platt(entry["slope"], entry["offset"]), entry["weak_below"], entry["no_match_below"]
+        )
+        for profile, kinds in record["profiles"].items()
+        for kind, entry in kinds.items()
+    }
+
+
+def find_calibration(profile: str, *, words_only: bool) -> Calibration:
+    """Find a profile's constants for a ranking with, or without, vectors."""
+    return calibrations()[profile, "words" if words_only else "full"]

@@ -1,0 +1,38 @@
+"""Fusion: many runs in, one pool of candidates out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from family_recall.stage import Pool, Run
+
+
+def reciprocal_rank_fusion(runs: Sequence[Run], *, rrf_k: int, limit: int | None = None) -> Pool:
+    """Fuse runs by rank alone: ``Σ 1 / (k + rank)``, ranks counted from 1.
+
+    A memory several sources find outranks one that a single source puts first: with k = 60,
+    ranks 1, 2 and 2 give 0.0487 and a lone rank 1 gives 0.0164.
+
+    Args:
+        runs: At most one a source; within a run no id stands twice.
+        rrf_k: Smooths the difference between ranks, 1 or more.
+        limit: Candidates kept; all, when left out.
+
+    Returns:
+        The pool, best first; ties go to the lower id.
+
+    Source: Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114.
+    """
+    ids = np.concatenate([np.zeros(0, np.int64), *(run.ids for run in runs)])
+    ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(run) + 1) for run in runs)])
+    unique, inverse = np.unique(ids, return_inverse=True)
+    fused = np.zeros(len(unique))
+    np.add.at(fused, inverse, 1.0 / (rrf_k + ranks))
+    best = np.lexsort((unique, -fused))[:limit]
+    return Pool(
+        ids=unique[best],
+        rrf=fused[best].astype(np.float32),
+        runs={run.source: run for run in runs},
+    )

@@ -1,0 +1,38 @@
+"""Late interaction: token vectors of a question and of memories in, MaxSim scores out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from family_recall.stores.base import TokenVectors
+from family_recall.types import FloatArray
+
+
+def max_sim(
+    question: FloatArray, weights: FloatArray, tokens: TokenVectors, n_rows: int
+) -> FloatArray:
+    """Match each question token with its closest token in a memory.
+
+    ``Σ w·max(0, max cos) / Σ w``: the weighted mean, over question tokens, of how close the
+    closest token of the memory comes.
+
+    Args:
+        question: Shape (q, d), unit rows.
+        weights: Shape (q,), how much each question token says, 0 or more.
+        tokens: The memories' token vectors, unit rows of the same d.
+        n_rows: How many memories were asked about.
+
+    Returns:
+        Shape (n_rows,), in [0, 1]; NaN for a memory without token vectors, and all NaN where
+        the question has no tokens that say anything.
+
+    Source: Khattab & Zaharia, ColBERT, SIGIR 2020, doi:10.1145/3397271.3401075, with weights.
+    """
+    scores = np.full(n_rows, np.nan, np.float32)
+    total = float(weights.sum())
+    if not len(tokens.rows) or total <= 0.0:
+        return scores
+    similarity = question @ tokens.vectors.T
+    closest = np.maximum.reduceat(similarity, tokens.starts, axis=1)
+    scores[tokens.rows] = np.clip(weights @ np.maximum(closest, 0.0) / total, 0.0, 1.0)
+    return scores

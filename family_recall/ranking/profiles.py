@@ -1,0 +1,95 @@
+"""Profiles: a name in, weights and constants out. One ranker, six ways to weigh."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Mapping
+from importlib import resources
+from types import MappingProxyType
+
+from family_recall.errors import InvalidRequestError
+from family_recall.ranking.features import INDEX
+from family_recall.stage import Profile
+
+_EVERGREEN = frozenset({"identity", "family"})
+
+_STATED = (
+    Profile(
+        name="family_os",
+        source="P01 Recall & P17 QoS: bm25 and cosine weights as in its worked response",
+        weights={
+            "bm25": 1.00, "cosine": 1.10, "recency": 0.30, "personalization": 0.20,
+            "emotion": 0.10, "entities": 0.15, "length": 0.10, "source_prior": 0.10,
+            "rrf_raw": 1.00,
+        },
+        mmr_lambda=0.35,
+        half_life_days=14 * math.log(2),  # exp(−age/τ) with τ = 14 days
+    ),
+    Profile(
+        name="annie",
+        source="hybrid retrieval: RRF times a 30-day half-life, floor 0.3 for people and kin",
+        weights={"rrf_decayed": 1.0},
+        mmr_lambda=0.7,
+        half_life_days=30.0,
+        evergreen=_EVERGREEN,
+        evergreen_floor=0.3,
+    ),
+    Profile(
+        name="three_tier",
+        source="three-tier memory: weights as written, which sum to 0.95",
+        weights={
+            "cosine": 0.40, "recency": 0.20, "importance": 0.15, "temporal_match": 0.10,
+            "emotion": 0.05, "identity": 0.05,
+        },
+        mmr_lambda=1.0,
+    ),
+    Profile(
+        name="ppr",
+        source="unified PPR: 0.40 vector + 0.15 words + 0.45 PageRank",
+        weights={"cosine": 0.40, "bm25": 0.15, "ppr": 0.45},
+        mmr_lambda=1.0,
+    ),
+    Profile(
+        name="neural",
+        source="neural design: vector, lexical, graph, recency and importance",
+        weights={"cosine": 0.40, "bm25": 0.25, "ppr": 0.15, "recency": 0.10, "importance": 0.10},
+        mmr_lambda=1.0,
+    ),
+)  # fmt: skip
+
+
+@functools.cache
+def profiles() -> Mapping[str, Profile]:
+    """Give all profiles by name: the designs' five, and the measured ``default``."""
+    text = resources.files("family_recall.ranking").joinpath("default_profile.json").read_text()
+    record = json.loads(text)
+    default = Profile(
+        name="default",
+        source=record["source"],
+        weights=MappingProxyType(record["weights"]),
+        mmr_lambda=record["mmr_lambda"],
+        rrf_k=record["rrf_k"],
+    )
+    found = {profile.name: profile for profile in (default, *_STATED)}
+    for profile in found.values():
+        unknown = set(profile.weights) - set(INDEX)
+        if unknown:
+            raise InvalidRequestError(
+                f"profile {profile.name} weighs {sorted(unknown)}; features are {sorted(INDEX)}"
+            )
+    return MappingProxyType(found)
+
+
+def find_profile(name: str) -> Profile:
+    """Find a profile by its name.
+
+    Raises:
+        InvalidRequestError: If there is none of that name.
+    """
+    if name not in profiles():
+        raise InvalidRequestError(
+            f"profile must be one of {', '.join(sorted(profiles()))}, got {name!r}"
+        )
+    return profiles()[name]

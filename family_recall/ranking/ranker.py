@@ -1,0 +1,43 @@
+"""Ranker: features in, a linear score with exact reasons out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from family_recall.ranking.features import FEATURES
+from family_recall.stage import Profile, Ranking, by_score
+from family_recall.stores.base import Rows
+from family_recall.types import Contribution, FloatArray
+
+
+def rank(rows: Rows, features: FloatArray, profile: Profile) -> Ranking:
+    """Order candidates by ``Σ weight × feature``; ties by doc_id.
+
+    Args:
+        rows: The candidates (n).
+        features: Shape (n, f) in the order of ``FEATURES``.
+        profile: Whose weights.
+    """
+    weights = weights_of(profile)
+    score = features @ weights
+    return Ranking(rows, features, weights, score, by_score(score, rows.doc_ids))
+
+
+def weights_of(profile: Profile) -> FloatArray:
+    """Give a profile's weights in the order of ``FEATURES``: shape (f,)."""
+    return np.array([profile.weights.get(feature.name, 0.0) for feature in FEATURES], np.float32)
+
+
+def contributions(ranking: Ranking, row: int) -> tuple[Contribution, ...]:
+    """Split a row's score into what each weighted feature adds, largest part first.
+
+    Features of weight 0 add nothing and are left out; the rest add up to the score.
+    """
+    parts = [
+        Contribution(feature.name, float(value), float(weight))
+        for feature, value, weight in zip(
+            FEATURES, ranking.features[row], ranking.weights, strict=True
+        )
+        if weight != 0.0
+    ]
+    return tuple(sorted(parts, key=lambda part: (-abs(part.amount), part.feature)))

@@ -1,0 +1,22 @@
+"""Vector source: the encoded question in, the memories of nearest meaning out, by cosine."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from family_recall.stage import QueryContext, Run
+
+
+class VectorSource:
+    """Nearest neighbours of the pooled question vector, within the scope."""
+
+    name = "vector"
+
+    def __call__(self, context: QueryContext) -> Run:
+        """Give the nearest memories; none where the question has not been encoded."""
+        if context.question is None or context.model_id is None:
+            return Run(self.name, np.zeros(0, np.int64), np.zeros(0, np.float32))
+        hits = context.snapshot.nearest(
+            context.question.pooled, context.model_id, context.scope, context.config.vector_pool
+        )
+        return Run(self.name, hits.ids, hits.scores)

@@ -1,0 +1,103 @@
+"""Edges: both directions of every link between memories and entities of one partition."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+import apsw
+import numpy as np
+
+from family_recall.stores import sql
+from family_recall.stores.base import EdgeList
+from family_recall.types import FloatArray, IdArray
+
+_DEGREE_CAP = 4096
+
+
+def add(
+    connection: apsw.Connection,
+    edges: Iterable[tuple[int, int, float, str]],
+    *,
+    valid_from_s: float | None = None,
+    valid_until_s: float | None = None,
+) -> None:
+    """Write (node, node, weight, kind) links, each in both directions; doubles do nothing."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO edge(src, weight, dst, kind, valid_from_s, valid_until_s)"
+        " VALUES(?, ?, ?, ?, ?, ?)",
+        [
+            (*ends, kind, valid_from_s, valid_until_s)
+            for a, b, weight, kind in edges
+            for ends in ((a, weight, b), (b, weight, a))
+        ],
+    )
+
+
+def remove_node(connection: apsw.Connection, node: int) -> None:
+    """Take away every link of a node."""
+    connection.execute(
+        "DELETE FROM edge WHERE (src, weight, dst, kind) IN"
+        " (SELECT dst, weight, src, kind FROM edge WHERE src = ?)",
+        (node,),
+    )
+    connection.execute("DELETE FROM edge WHERE src = ?", (node,))
+
+
+def remove_link(connection: apsw.Connection, a: int, b: int, kind: str) -> None:
+    """Take away one kind of link between two nodes."""
+    for src, dst in ((a, b), (b, a)):
+        connection.execute(
+            "DELETE FROM edge WHERE src = ? AND dst = ? AND kind = ?", (src, dst, kind)
+        )
+
+
+def out_of(connection: apsw.Connection, nodes: IdArray, as_of_s: float, cap: int) -> EdgeList:
+    """Give up to ``cap`` edges out of each node that are valid then, strongest first."""
+    # The row-value IN keeps a hub's other edges unread: 0.1 ms for 20 nodes of any degree.
+    found = sql.rows(
+        connection,
+        "SELECT e.src, e.dst, e.weight, e.kind FROM carray(?) n JOIN edge e ON e.src = n.value"
+        " AND (e.weight, e.dst, e.kind) IN (SELECT weight, dst, kind FROM edge"
+        "  WHERE src = n.value AND (valid_from_s IS NULL OR valid_from_s <= ?)"
+        "  AND (valid_until_s IS NULL OR valid_until_s > ?)"
+        "  ORDER BY weight DESC, dst DESC, kind LIMIT ?)",
+        (sql.id_array(nodes), as_of_s, as_of_s, cap),
+    )
+    return EdgeList(
+        np.array([row[0] for row in found], np.int64),
+        np.array([row[1] for row in found], np.int64),
+        np.array([row[2] for row in found], np.float32),
+        tuple(row[3] for row in found),
+    )
+
+
+def degrees(connection: apsw.Connection, nodes: IdArray) -> FloatArray:
+    """Count the edges of each node, up to 4096: beyond that a hub is a hub."""
+    counts = [
+        sql.row(
+            connection,
+            "SELECT count(*) FROM (SELECT 1 FROM edge WHERE src = ? LIMIT ?)",
+            (node, _DEGREE_CAP),
+        )[0]
+        for node in nodes.tolist()
+    ]
+    return np.array(counts, np.float32)
+
+
+def resolve(
+    connection: apsw.Connection, partitions: Iterable[int], names: Iterable[str]
+) -> list[tuple[str, int, str, str | None]]:
+    """Find entities by normalised name: (alias, entity id, name, person id)."""
+    wanted = json.dumps(list(names))
+    return [
+        row
+        for partition in partitions
+        for row in sql.rows(
+            connection,
+            "SELECT a.alias, e.id, e.name, p.person_id FROM alias a"
+            " JOIN entity e ON e.id = a.entity LEFT JOIN person p ON p.no = e.person"
+            " WHERE a.partition = ? AND a.alias IN (SELECT value FROM json_each(?))",
+            (partition, wanted),
+        )
+    ]

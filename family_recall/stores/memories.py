@@ -1,0 +1,169 @@
+"""Memory rows: records in, whole memories or the columns that ranking reads out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+import numpy as np
+
+from family_recall.stores import fts, sql
+from family_recall.stores.base import WORD_ENTRY, NewMemory, Rows, StoredMemory
+from family_recall.stores.schema import partition_of
+from family_recall.types import IdArray, Memory, Scope
+
+_COLUMNS = (
+    "doc_id", "text", "title", "summary", "kind", "category", "author", "session_id", "source",
+    "url", "section", "labels", "band", "importance", "valence", "arousal", "fact_key",
+    "fact_value", "event_type", "occurred_at", "valid_from_s", "valid_until_s",
+)  # fmt: skip
+
+
+def body_of(memory: Memory) -> str:
+    """Join the views of a memory that are searched as its own words."""
+    return "\n".join(part for part in (memory.title, memory.text, memory.summary) if part)
+
+
+def insert(
+    connection: apsw.Connection,
+    memory_id: int,
+    new: NewMemory,
+    *,
+    recorded_s: float,
+    order_s: float,
+    context_id: int | None,
+    words: fts.Words,
+) -> None:
+    """Write one row."""
+    memory = new.memory
+    values: dict[str, Any] = {
+        "id": memory_id, "doc_id": new.doc_id, "text": memory.text, "title": memory.title,
+        "summary": memory.summary, "kind": memory.kind, "category": memory.category,
+        "author": memory.author, "session_id": memory.session_id, "source": memory.source,
+        "url": memory.url, "section": memory.section,
+        "labels": json.dumps(memory.labels) if memory.labels else None, "band": memory.band,
+        "importance": memory.importance, "valence": memory.valence, "arousal": memory.arousal,
+        "fact_key": memory.fact_key, "fact_value": memory.fact_value,
+        "event_type": memory.event_type, "occurred_s": new.occurred_s,
+        "occurred_at": memory.occurred_at.isoformat() if memory.occurred_at else None,
+        "valid_from_s": new.valid_from_s, "valid_until_s": new.valid_until_s,
+        "recorded_s": recorded_s, "order_s": order_s, "header": new.header,
+        "context_id": context_id, "n_words": words.n_words, "words": words.entries,
+        "content_hash": new.content_hash, "space_id": memory.space_id,
+    }  # fmt: skip
+    connection.execute(_INSERT, values)
+
+
+_INSERT = """
+INSERT INTO memory(
+  id, space, doc_id, text, title, summary, kind, category, author, session_id, source, url,
+  section, labels, band, importance, valence, arousal, fact_key, fact_value, event_type,
+  occurred_s, occurred_at, valid_from_s, valid_until_s, recorded_s, order_s, header, context_id,
+  n_words, words, content_hash)
+VALUES(
+  :id, (SELECT no FROM space WHERE space_id = :space_id), :doc_id, :text, :title, :summary,
+  :kind, :category, :author, :session_id, :source, :url, :section, :labels, :band, :importance,
+  :valence, :arousal, :fact_key, :fact_value, :event_type, :occurred_s, :occurred_at,
+  :valid_from_s, :valid_until_s, :recorded_s, :order_s, :header, :context_id, :n_words, :words,
+  :content_hash)
+"""
+
+_SELECT = f"""
+SELECT m.id, s.space_id, m.recorded_s, m.superseded_s, m.header, c.text,
+  {", ".join("m." + column for column in _COLUMNS)}
+FROM memory m JOIN space s ON s.no = m.space LEFT JOIN memory c ON c.id = m.context_id
+"""
+
+
+def load(
+    connection: apsw.Connection, where: str, values: Sequence[object], zone: dt.tzinfo
+) -> list[StoredMemory]:
+    """Load whole memories by a condition on ``m``."""
+    return [
+        _stored(row, zone)
+        for row in sql.rows(connection, f"{_SELECT} WHERE {where}", tuple(values))
+    ]
+
+
+def load_ids(
+    connection: apsw.Connection, ids: IdArray, scope: Scope, zone: dt.tzinfo
+) -> list[StoredMemory]:
+    """Load the memories of these ids that the scope covers, in the order of ``ids``."""
+    condition, values = fts.visible(scope)
+    found = {
+        stored.id: stored
+        for stored in load(
+            connection,
+            f"m.id IN (SELECT value FROM carray(?)) AND {condition}",
+            (sql.id_array(ids), *values),
+            zone,
+        )
+    }
+    return [found[memory] for memory in ids.tolist() if memory in found]
+
+
+def rows(connection: apsw.Connection, ids: IdArray, scope: Scope) -> Rows:
+    """Load the ranking columns of these ids that the scope covers, ascending by id."""
+    condition, values = fts.visible(scope)
+    found = sql.rows(
+        connection,
+        "SELECT m.id, m.doc_id, m.author, m.kind, m.category, m.occurred_s, m.importance,"
+        " m.valence, m.arousal, m.n_words, m.session_id, m.words"
+        f" FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value WHERE {condition}",
+        (sql.id_array(np.sort(ids)), *values),
+    )  # fmt: skip
+    columns = list(zip(*found, strict=True)) if found else [()] * 12
+    blobs: tuple[bytes, ...] = columns[11]
+    counts = [len(blob) // WORD_ENTRY.itemsize for blob in blobs]
+    occurred = [np.nan if moment is None else moment for moment in columns[5]]
+    return Rows(
+        ids=np.array(columns[0], np.int64),
+        doc_ids=columns[1],
+        authors=columns[2],
+        kinds=columns[3],
+        categories=columns[4],
+        occurred_s=np.array(occurred, np.float64),
+        importance=np.array(columns[6], np.float32),
+        valence=np.array(columns[7], np.float32),
+        arousal=np.array(columns[8], np.float32),
+        n_words=np.array(columns[9], np.int64),
+        sessions=_numbered(columns[0], columns[10]),
+        words=np.frombuffer(b"".join(blobs), WORD_ENTRY),
+        word_rows=np.repeat(np.arange(len(found)), counts),
+    )
+
+
+def _numbered(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:
+    """Number the sessions within their partitions; a memory without one gets its own number."""
+    numbers: dict[object, int] = {}
+    keys = [
+        memory if name is None else (partition_of(memory), name)
+        for memory, name in zip(ids, names, strict=True)
+    ]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+
+
+def covered(connection: apsw.Connection, ids: IdArray, scope: Scope) -> IdArray:
+    """Give those of the ids that the scope's moments and filters let through."""
+    condition, values = fts.visible(scope)
+    found = sql.rows(
+        connection,
+        f"SELECT m.id FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value WHERE {condition}",
+        (sql.id_array(ids), *values),
+    )
+    return np.array([row[0] for row in found], np.int64)
+
+
+def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
+    memory_id, space_id, recorded_s, superseded_s, header, context, *fields = row
+    record = dict(zip(_COLUMNS, fields, strict=True))
+    for name in ("valid_from", "valid_until"):
+        moment_s = record.pop(f"{name}_s")
+        record[name] = None if moment_s is None else dt.datetime.fromtimestamp(moment_s, zone)
+    record["labels"] = tuple(json.loads(record["labels"] or "[]"))
+    return StoredMemory(
+        memory_id, Memory(space_id=space_id, **record), recorded_s, superseded_s, header, context
+    )

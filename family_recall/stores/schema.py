@@ -1,0 +1,138 @@
+"""The file's layout: numbered migrations in, a file of this version out.
+
+One file holds one household. Text is the truth; words, vectors, mentions and edges are made
+from it and can be made again. A memory's row id is ``partition << 40 | sequence``, so one
+partition (one space, one band) is one range of ids; an entity's is the negative of such a
+number, so that memories and entities share one edge table. No edge, mention, word list or
+vector block ever spans two partitions, and so none can tell one person of another's.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x46524D31
+"""``FRM1``, at byte 68 of the file (sqlite.org/fileformat2.html#application_id)."""
+
+PARTITION_SHIFT = 40
+"""Bits below the partition number in a row id: a million million memories each."""
+
+_FIRST = """
+CREATE TABLE info(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE person(
+  no INTEGER PRIMARY KEY, person_id TEXT NOT NULL UNIQUE, name TEXT NOT NULL,
+  aliases TEXT NOT NULL DEFAULT '[]');
+CREATE TABLE space(
+  no INTEGER PRIMARY KEY, space_id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, name TEXT);
+CREATE TABLE access(
+  person INTEGER NOT NULL REFERENCES person, space INTEGER NOT NULL REFERENCES space,
+  role TEXT NOT NULL, expires_s REAL, PRIMARY KEY(person, space)) WITHOUT ROWID;
+
+-- One space and one band. rewrites counts every change that is not an addition, so that
+-- copies in memory know when appending is not enough.
+CREATE TABLE partition(
+  no INTEGER PRIMARY KEY, space INTEGER NOT NULL REFERENCES space, band TEXT NOT NULL,
+  next_seq INTEGER NOT NULL DEFAULT 1, next_entity INTEGER NOT NULL DEFAULT 1,
+  n_current INTEGER NOT NULL DEFAULT 0, n_past INTEGER NOT NULL DEFAULT 0,
+  words_current INTEGER NOT NULL DEFAULT 0, words_past INTEGER NOT NULL DEFAULT 0,
+  n_bounded INTEGER NOT NULL DEFAULT 0, rewrites INTEGER NOT NULL DEFAULT 0,
+  UNIQUE(space, band));
+
+CREATE TABLE memory(
+  id INTEGER PRIMARY KEY, space INTEGER NOT NULL REFERENCES space, doc_id TEXT NOT NULL,
+  text TEXT NOT NULL, title TEXT, summary TEXT, kind TEXT NOT NULL, category TEXT NOT NULL,
+  author TEXT, session_id TEXT, source TEXT, url TEXT, section TEXT, labels TEXT,
+  band TEXT NOT NULL, importance REAL NOT NULL, valence REAL NOT NULL, arousal REAL NOT NULL,
+  fact_key TEXT, fact_value TEXT, event_type TEXT,
+  occurred_s REAL, occurred_at TEXT, valid_from_s REAL, valid_until_s REAL,
+  recorded_s REAL NOT NULL, superseded_s REAL,
+  order_s REAL NOT NULL, header TEXT NOT NULL, context_id INTEGER,
+  n_words INTEGER NOT NULL, words BLOB NOT NULL,
+  content_hash BLOB NOT NULL);
+CREATE UNIQUE INDEX memory_doc ON memory(space, doc_id) WHERE superseded_s IS NULL;
+CREATE INDEX memory_session ON memory(space, session_id, order_s, id)
+  WHERE session_id IS NOT NULL;
+CREATE INDEX memory_hash ON memory(space, content_hash);
+CREATE INDEX memory_context ON memory(context_id) WHERE context_id IS NOT NULL;
+CREATE VIEW words_content AS
+  SELECT m.id AS id,
+         coalesce(m.title || char(10), '') || m.text || coalesce(char(10) || m.summary, '')
+           AS body,
+         m.header AS header, coalesce(coalesce(c.author || ': ', '') || c.text, '') AS context
+  FROM memory m LEFT JOIN memory c ON c.id = m.context_id;
+-- stem: crc32 of the stemmed word; n: memories of that shelf it occurs in.
+CREATE TABLE word_count(
+  shelf INTEGER NOT NULL, stem INTEGER NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY(shelf, stem)) WITHOUT ROWID;
+
+CREATE TABLE embedding_model(
+  no INTEGER PRIMARY KEY, model_id TEXT NOT NULL UNIQUE, dim INTEGER NOT NULL,
+  token_dim INTEGER NOT NULL, storage TEXT NOT NULL);
+CREATE TABLE embedding(
+  no INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER NOT NULL, model INTEGER NOT NULL,
+  tokens BLOB NOT NULL);
+CREATE UNIQUE INDEX embedding_memory ON embedding(memory, model);
+
+CREATE TABLE entity(
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, person INTEGER REFERENCES person);
+CREATE TABLE alias(
+  partition INTEGER NOT NULL, alias TEXT NOT NULL, entity INTEGER NOT NULL,
+  PRIMARY KEY(partition, alias, entity)) WITHOUT ROWID;
+CREATE TABLE mention(
+  memory INTEGER NOT NULL, entity INTEGER NOT NULL, role TEXT NOT NULL,
+  PRIMARY KEY(memory, entity, role)) WITHOUT ROWID;
+CREATE INDEX mention_entity ON mention(entity);
+CREATE TABLE relation(
+  no INTEGER PRIMARY KEY, subject INTEGER NOT NULL, relation TEXT NOT NULL,
+  object INTEGER NOT NULL, confidence REAL NOT NULL, valid_from_s REAL, valid_until_s REAL,
+  recorded_s REAL NOT NULL, evidence TEXT NOT NULL DEFAULT '[]',
+  UNIQUE(subject, relation, object, valid_from_s));
+-- Both directions of every edge; within a node the strongest and the newest come first.
+CREATE TABLE edge(
+  src INTEGER NOT NULL, weight REAL NOT NULL, dst INTEGER NOT NULL, kind TEXT NOT NULL,
+  valid_from_s REAL, valid_until_s REAL,
+  PRIMARY KEY(src, weight DESC, dst DESC, kind)) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+"""Step i brings a file from version i to i + 1. Released steps never change."""
+
+SCHEMA_VERSION = len(MIGRATIONS)
+
+
+def words_table(shelf: int) -> str:
+    """Name of the FTS5 table of one shelf (see :func:`shelf_of`)."""
+    return f"words_{shelf}"
+
+
+def create_words_table(shelf: int) -> str:
+    """Give the statements that make a shelf's FTS5 table.
+
+    External content, so the text is stored once; not contentless, because only then does
+    FTS5's secure-delete leave no word behind (sqlite.org/fts5.html#the_secure_delete_option).
+    """
+    name = words_table(shelf)
+    return (
+        f"CREATE VIRTUAL TABLE {name} USING fts5(body, header, context,"
+        " content='words_content', content_rowid='id',"
+        " tokenize='porter unicode61 remove_diacritics 2');"
+        f"INSERT INTO {name}({name}, rank) VALUES('secure-delete', 1);"
+    )
+
+
+def shelf_of(partition: int, *, past: bool) -> int:
+    """Number a partition's current memories apart from its superseded ones.
+
+    What has been replaced keeps words and vectors, for questions about what was once
+    believed, but on a shelf of its own, where it counts for nobody else.
+    """
+    return partition * 2 + int(past)
+
+
+def id_range(partition: int) -> tuple[int, int]:
+    """First and last row id a partition can hold."""
+    return partition << PARTITION_SHIFT, ((partition + 1) << PARTITION_SHIFT) - 1
+
+
+def partition_of(node: int) -> int:
+    """Partition of a memory's or entity's row id."""
+    return abs(node) >> PARTITION_SHIFT

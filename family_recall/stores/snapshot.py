@@ -1,0 +1,262 @@
+"""One consistent view of the file: scoped questions in, rows and arrays out."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+
+import apsw
+import numpy as np
+
+from family_recall.errors import UnknownMemoryError
+from family_recall.stores import edges, fts, household, memories, sql, vectors
+from family_recall.stores.base import (
+    Access,
+    EdgeList,
+    Entity,
+    Hits,
+    Partition,
+    Rows,
+    StoredMemory,
+    TokenVectors,
+    WordStatistics,
+)
+from family_recall.stores.schema import partition_of, shelf_of
+from family_recall.types import BoolArray, FloatArray, IdArray, Scope
+
+
+class SqliteSnapshot:
+    """What one read transaction sees. One thread at a time may use it."""
+
+    def __init__(
+        self, connection: apsw.Connection, blocks: vectors.Blocks, zone: dt.tzinfo
+    ) -> None:
+        self._connection = connection
+        self._blocks = blocks
+        self._zone = zone
+        self._all = {partition.no: partition for partition in household.partitions(connection)}
+
+    def access(self, person_id: str | None) -> list[Access]:
+        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
+        return household.access_of(self._connection, person_id)
+
+    def every_partition(self) -> tuple[Partition, ...]:
+        """List all partitions of the file: for deciding a scope, and for nothing else."""
+        return tuple(self._all.values())
+
+    def partitions(self, scope: Scope) -> tuple[Partition, ...]:
+        """Statistics of the partitions in scope, ascending."""
+        return tuple(self._all[no] for no in scope.partitions if no in self._all)
+
+    def stems(self, text: str) -> list[tuple[str, str]]:
+        """Split a text as the index does: (word as written, stem) pairs in order."""
+        return fts.split(self._connection, text)
+
+    def word_statistics(self, stems: Sequence[str], scope: Scope) -> WordStatistics:
+        """Count the scope's memories, words, and memories that hold each stem."""
+        past = scope.known_at_s is not None
+        partitions = self.partitions(scope)
+        frequency = fts.document_frequency(self._connection, self._shelves(scope), stems)
+        return WordStatistics(
+            n_memories=sum(p.n_current + past * p.n_past for p in partitions),
+            n_words=sum(p.words_current + past * p.words_past for p in partitions),
+            document_frequency=np.array(frequency, np.int64),
+        )
+
+    def match(
+        self, words: Sequence[str], scope: Scope, k: int, weights: tuple[float, float, float]
+    ) -> Hits:
+        """Find up to k memories of each shelf that hold any of the words.
+
+        Scores are FTS5's BM25 with that shelf's statistics: right for choosing within a
+        shelf, not for comparing between two.
+        """
+        found = [
+            fts.match(
+                self._connection, shelf, words, k, weights,
+                fts.visible(scope) if self._narrowed(shelf, scope) else None,
+            )
+            for shelf in (self._shelves(scope) if words else ())
+        ]  # fmt: skip
+        return _merged(found)
+
+    def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
+        """Find the k memories whose vectors have the highest cosine with a unit vector."""
+        found = []
+        for shelf, block in self._scoped_blocks(model_id, scope):
+            allowed = self._allowed(scope) if self._narrowed(shelf, scope) else None
+            found.append(vectors.search(block, vector, k, allowed))
+        hits = _merged(found)
+        best = np.lexsort((hits.ids, -hits.scores))[:k]
+        return Hits(hits.ids[best], hits.scores[best])
+
+    def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
+        """Cosine of the given memories with a unit vector, NaN where one has no vector."""
+        cosines = np.full(len(ids), np.nan, np.float32)
+        for _, block in self._scoped_blocks(model_id, scope):
+            at, here = block.find(ids)
+            cosines[here] = block.cosines(vector, at[here])
+        return cosines
+
+    def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
+        """Cosines (n, n) between memories; None unless every one has a vector."""
+        units: FloatArray | None = None
+        missing = np.ones(len(ids), np.bool_)
+        for _, block in self._scoped_blocks(model_id, scope):
+            at, here = block.find(ids)
+            if units is None:
+                units = np.zeros((len(ids), block.rows.shape[1]), np.float32)
+            rows = block.rows[at[here]].astype(np.float32)
+            units[here] = rows * block.inverse_norms[at[here]][:, None]
+            missing &= ~here
+        if units is None or missing.any():
+            return None
+        return units @ units.T
+
+    def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
+        """Token vectors of the given memories."""
+        model = vectors.find_model(self._connection, model_id)
+        mine = set(scope.partitions)
+        if model is None:
+            return _NO_TOKENS
+        found = sql.rows(
+            self._connection,
+            "SELECT e.memory, e.tokens FROM carray(?) ids CROSS JOIN embedding e"
+            " ON e.memory = ids.value AND e.model = ?",
+            (sql.id_array(np.sort(ids)), model.no),
+        )
+        kept = [(memory, blob) for memory, blob in found if blob and partition_of(memory) in mine]
+        if not kept:
+            return _NO_TOKENS
+        order = np.argsort(ids)
+        rows = order[np.searchsorted(ids, [memory for memory, _ in kept], sorter=order)]
+        lengths = np.array([2 * len(blob) // model.token_dim for _, blob in kept])
+        return TokenVectors(
+            vectors.unpack_tokens(b"".join(blob for _, blob in kept), model.token_dim),
+            np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64),
+            rows,
+        )
+
+    def n_pending(self, model_id: str | None, scope: Scope) -> int:
+        """Count the scope's current memories without a vector of a model, or of the newest."""
+        if model_id is None:
+            known = vectors.models(self._connection)
+            model_id = known[-1].model_id if known else ""
+        current = sum(partition.n_current for partition in self.partitions(scope))
+        done = sum(
+            len(block.ids)
+            for shelf, block in self._scoped_blocks(model_id, scope)
+            if shelf % 2 == 0
+        )
+        return max(0, current - done)
+
+    def edges(self, nodes: IdArray, scope: Scope, cap: int) -> EdgeList:
+        """Give up to ``cap`` of the strongest edges out of each node in scope."""
+        return edges.out_of(self._connection, self._mine(nodes, scope), scope.as_of_s, cap)
+
+    def degrees(self, nodes: IdArray, scope: Scope) -> FloatArray:
+        """Number of edges at each node, counted up to 4096; 0 outside the scope."""
+        counts = np.zeros(len(nodes), np.float32)
+        mine = np.isin(nodes, self._mine(nodes, scope))
+        counts[mine] = edges.degrees(self._connection, nodes[mine])
+        return counts
+
+    def entities(self, names: Sequence[str], scope: Scope) -> list[tuple[str, Entity]]:
+        """Find what the given normalised names stand for in the scope's partitions."""
+        return [
+            (alias, Entity(entity, name, person_id))
+            for alias, entity, name, person_id in edges.resolve(
+                self._connection, scope.partitions, names
+            )
+        ]
+
+    def mentions(
+        self, ids: IdArray, entities: Sequence[int], scope: Scope
+    ) -> list[tuple[int, int]]:
+        """Give the (memory, entity) pairs among some memories and entities in scope."""
+        return sql.rows(
+            self._connection,
+            "SELECT t.memory, t.entity FROM carray(?) e CROSS JOIN mention t"
+            " ON t.memory = e.value AND t.entity IN (SELECT value FROM carray(?))",
+            (sql.id_array(self._mine(ids, scope)), apsw.carray(np.array(entities, np.int64))),
+        )
+
+    def entity_names(self, nodes: IdArray, scope: Scope) -> dict[int, str]:
+        """Names of the entity nodes in scope."""
+        return dict(
+            sql.rows(
+                self._connection,
+                "SELECT id, name FROM entity WHERE id IN (SELECT value FROM carray(?))",
+                (sql.id_array(self._mine(nodes[nodes < 0], scope)),),
+            )
+        )
+
+    def rows(self, ids: IdArray, scope: Scope) -> Rows:
+        """Load what ranking reads, ascending by id; ids out of scope are left out."""
+        return memories.rows(self._connection, self._mine(ids, scope), scope)
+
+    def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
+        """Load whole memories in the order of ``ids``; those out of scope are left out."""
+        return memories.load_ids(self._connection, self._mine(ids, scope), scope, self._zone)
+
+    def find(self, doc_id: str, scope: Scope) -> StoredMemory:
+        """Find one memory by its id.
+
+        Raises:
+            UnknownMemoryError: If there is none, or none in scope: the two read alike.
+        """
+        condition, values = fts.visible(scope)
+        mine = set(scope.partitions)
+        for stored in memories.load(
+            self._connection, f"m.doc_id = ? AND {condition}", (doc_id, *values), self._zone
+        ):
+            if partition_of(stored.id) in mine:
+                return stored
+        raise UnknownMemoryError(f"no memory {doc_id!r} that this request may see")
+
+    def _mine(self, nodes: IdArray, scope: Scope) -> IdArray:
+        own = np.isin(np.array([partition_of(node) for node in nodes.tolist()]), scope.partitions)
+        return nodes[own] if len(nodes) else nodes
+
+    def _shelves(self, scope: Scope) -> list[int]:
+        past = (False,) if scope.known_at_s is None else (False, True)
+        return [
+            shelf_of(no, past=side) for no in scope.partitions if no in self._all for side in past
+        ]
+
+    def _scoped_blocks(self, model_id: str, scope: Scope) -> list[tuple[int, vectors.Block]]:
+        model = vectors.find_model(self._connection, model_id)
+        if model is None:
+            return []
+        return [
+            (
+                shelf,
+                self._blocks.get(self._connection, model, shelf, self._all[shelf // 2].rewrites),
+            )
+            for shelf in self._shelves(scope)
+        ]
+
+    def _narrowed(self, shelf: int, scope: Scope) -> bool:
+        """Whether a shelf's rows must be looked at, beyond being on it."""
+        return (
+            scope.filters.narrows
+            or scope.known_at_s is not None
+            or self._all[shelf // 2].n_bounded > 0
+        )
+
+    def _allowed(self, scope: Scope) -> Callable[[IdArray], BoolArray]:
+        return lambda ids: np.isin(ids, memories.covered(self._connection, ids, scope))
+
+
+_NO_TOKENS = TokenVectors(
+    np.zeros((0, 1), np.float32), np.zeros(0, np.int64), np.zeros(0, np.int64)
+)
+
+
+def _merged(found: list[Hits]) -> Hits:
+    if not found:
+        return Hits(np.zeros(0, np.int64), np.zeros(0, np.float32))
+    return Hits(
+        np.concatenate([hits.ids for hits in found]),
+        np.concatenate([hits.scores for hits in found]),
+    )

@@ -1,0 +1,25 @@
+"""Rows out of SQLite, untyped as they come; whoever asks turns them into records at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+import numpy as np
+
+from family_recall.types import IdArray
+
+
+def rows(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> list[Any]:
+    """Run one statement and give all its rows, as tuples."""
+    return connection.execute(sql, values).fetchall()
+
+
+def row(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> Any:
+    """Run one statement and give its first row, a tuple, or None."""
+    return connection.execute(sql, values).fetchone()
+
+
+def id_array(ids: IdArray) -> Any:
+    """Bind row ids for ``carray(?)``, which refuses an empty array; no row has the id 0."""
+    return apsw.carray(ids if len(ids) else np.zeros(1, np.int64))

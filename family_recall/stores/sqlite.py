@@ -1,0 +1,242 @@
+"""Connections to the one file: a path in, one writer and a pool of readers out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+
+from family_recall.errors import (
+    ClosedError,
+    NewerStoreError,
+    NotAStoreError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+)
+from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+
+BUSY_TIMEOUT_MS = 30_000
+CACHE_KIB = 8 * 1024
+
+
+def write_ahead_log(connection: apsw.Connection) -> None:
+    """Let readers and the writer work side by side (sqlite.org/wal.html)."""
+    connection.execute("PRAGMA journal_mode = WAL")
+
+
+def normal_synchronous(connection: apsw.Connection) -> None:
+    """Sync at checkpoints: survives a killed process, 50 times cheaper than at each commit."""
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def secure_delete(connection: apsw.Connection) -> None:
+    """Overwrite what is deleted (sqlite.org/pragma.html#pragma_secure_delete)."""
+    connection.execute("PRAGMA secure_delete = ON")
+
+
+def memory_temp_store(connection: apsw.Connection) -> None:
+    """Keep temporary tables out of files, where forgotten words could stay."""
+    connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def page_cache(connection: apsw.Connection) -> None:
+    """Give each connection 8 MiB: more gained nothing measurable."""
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+
+
+PRAGMAS: tuple[Callable[[apsw.Connection], None], ...] = (
+    write_ahead_log,
+    normal_synchronous,
+    secure_delete,
+    memory_temp_store,
+    page_cache,
+)
+
+
+@contextlib.contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into this library's, naming the file and the way out."""
+    try:
+        yield
+    except apsw.BusyError:
+        raise StoreBusyError(
+            f"{path}: another writer held the file for {BUSY_TIMEOUT_MS // 1000} s; try again"
+        ) from None
+    except apsw.FullError:
+        raise StoreFullError(
+            f"{path}: the disk is full; nothing of this step was stored, free some space and repeat"
+        ) from None
+    except apsw.NotADBError:
+        raise NotAStoreError(
+            f"{path}: expected a family_recall file, found something that is no SQLite database"
+        ) from None
+    except apsw.CorruptError as error:
+        raise StoreError(
+            f"{path}: the file is damaged ({error}); restore a backup, or try rebuild"
+        ) from error
+    except (apsw.CantOpenError, apsw.PermissionsError) as error:
+        raise StoreError(f"{path}: cannot be opened ({error}); does its folder exist?") from error
+    except apsw.ReadOnlyError as error:
+        raise StoreError(f"{path}: is read-only; {error}") from error
+    except apsw.IOError as error:
+        raise StoreError(f"{path}: the disk answered with an error ({error})") from error
+
+
+class Connections:
+    """One writer and as many readers as there are threads asking at once.
+
+    Safe to share between threads: a reader is lent to one caller at a time, the writer is
+    behind a lock. Processes meet at SQLite's own locks, with a busy timeout of 30 s.
+    """
+
+    def __init__(self, path: Path, *, create: bool) -> None:
+        """Open the file, make or migrate it as needed.
+
+        Raises:
+            StoreError: If it does not exist and ``create`` is false, or cannot be opened.
+            NotAStoreError: If it is some other file; it is left as it is.
+            NewerStoreError: If a newer version wrote it; it is left as it is.
+        """
+        self.path = path
+        self.vec0 = True
+        self._idle: list[apsw.Connection] = []
+        self._lock = threading.Lock()
+        self._write_lock = threading.RLock()
+        self._closed = False
+        self._pid = os.getpid()
+        fresh = not path.exists() or path.stat().st_size == 0
+        if fresh and not create:
+            raise StoreError(f"{path}: no such file; create it with `family-recall init {path}`")
+        with translated(path):
+            if not fresh:
+                self._check_identity()
+            self._writer = self._connect()
+            self._migrate()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Lend a connection inside one read transaction: one snapshot from start to end."""
+        self._check_open()
+        with translated(self.path):
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            connection = connection or self._connect()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                with self._lock:
+                    if self._closed:
+                        connection.close()
+                    else:
+                        self._idle.append(connection)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """Lend the writer inside one transaction: all of it is kept, or none."""
+        with self._write_lock:
+            self._check_open()
+            with translated(self.path):
+                # IMMEDIATE: a read that upgrades later fails at once, whatever the timeout.
+                self._writer.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._writer
+                except BaseException:
+                    # A full disk may have rolled back already.
+                    if self._writer.in_transaction:
+                        self._writer.execute("ROLLBACK")
+                    raise
+                self._commit()
+
+    def close(self) -> None:
+        """Write the log back into the file and close every connection. Twice does nothing."""
+        with self._write_lock, self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if os.getpid() != self._pid:
+                return
+            for connection in self._idle:
+                connection.close()
+            with contextlib.suppress(apsw.Error):
+                self._writer.execute("PRAGMA optimize")
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._writer.close()
+
+    def _commit(self) -> None:
+        try:
+            self._writer.execute("COMMIT")
+        except BaseException:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError(f"{self.path}: was closed; open it again")
+        if os.getpid() != self._pid:
+            raise StoreError(
+                f"{self.path}: was opened before a fork; open it again in the new process"
+            )
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path))
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        for pragma in PRAGMAS:
+            pragma(connection)
+        self.vec0 = self.vec0 and _load_vec0(connection)
+        return connection
+
+    def _check_identity(self) -> None:
+        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            application = connection.pragma("application_id")
+            version = connection.pragma("user_version")
+        finally:
+            connection.close()
+        if application != APPLICATION_ID:
+            raise NotAStoreError(
+                f"{self.path}: expected a family_recall file, found a SQLite database of "
+                f"another program (application id {application:#x})"
+            )
+        if version > SCHEMA_VERSION:
+            raise NewerStoreError(
+                f"{self.path}: schema {version}, this version reads up to {SCHEMA_VERSION}; "
+                "upgrade the library"
+            )
+
+    def _migrate(self) -> None:
+        if self._writer.pragma("user_version") == SCHEMA_VERSION:
+            return
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            # Another process may have migrated while this one waited for the lock.
+            for step in range(self._writer.pragma("user_version"), SCHEMA_VERSION):
+                self._writer.execute(MIGRATIONS[step])
+            self._writer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._writer.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        except BaseException:
+            self._writer.execute("ROLLBACK")
+            raise
+        self._commit()
+
+
+def _load_vec0(connection: apsw.Connection) -> bool:
+    try:
+        import sqlite_vec  # noqa: PLC0415 - absent where it has no wheel (musl, armv7)
+    except ImportError:
+        return False
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+        connection.enable_load_extension(False)
+    except (apsw.Error, AttributeError):
+        return False
+    return True

@@ -1,0 +1,128 @@
+"""The file as everyone else meets it: snapshots to read, transactions to write."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import zoneinfo
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from family_recall.errors import InvalidRequestError
+from family_recall.stores import household, sql, vectors
+from family_recall.stores.base import ToEmbed
+from family_recall.stores.schema import SCHEMA_VERSION
+from family_recall.stores.snapshot import SqliteSnapshot
+from family_recall.stores.sqlite import Connections
+from family_recall.stores.writing import Writing, to_embed
+from family_recall.types import Grant, Person, Space
+
+
+class Store:
+    """One household's file. Safe to share between threads; see ``Connections``."""
+
+    def __init__(self, path: Path, *, create: bool, timezone: str | None = None) -> None:
+        """Open or make the file; ``timezone`` (IANA) is kept from the first time it is given.
+
+        Raises:
+            InvalidRequestError: If the time zone has no such name.
+            StoreError: As ``Connections`` says.
+        """
+        zone = None if timezone is None else _zone(timezone)
+        self._connections = Connections(path, create=create)
+        self._blocks = vectors.Blocks()
+        self.path = path
+        with self._connections.reading() as connection:
+            row = sql.row(connection, "SELECT value FROM info WHERE key = 'timezone'")
+        if zone is not None and (row is None or row[0] != timezone):
+            with self._connections.writing() as connection:
+                Writing(connection, zone, vec0=False).put_info("timezone", str(timezone))
+        self.zone: dt.tzinfo = zone or _zone(row[0] if row else "UTC")
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
+        """Read: one consistent view, held until the block ends."""
+        with self._connections.reading() as connection:
+            yield SqliteSnapshot(connection, self._blocks, self.zone)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """Write: everything inside the block is kept, or nothing is."""
+        with self._connections.writing() as connection:
+            writing = Writing(connection, self.zone, vec0=self._connections.vec0)
+            yield writing
+            writing.finish()
+
+    def to_embed(self, model_id: str, limit: int) -> list[ToEmbed]:
+        """List memories that have no vector of a model yet, oldest first."""
+        with self._connections.reading() as connection:
+            return to_embed(connection, model_id, limit)
+
+    def people(self) -> list[Person]:
+        """List the household's people."""
+        with self._connections.reading() as connection:
+            return household.people(connection)
+
+    def spaces(self) -> list[Space]:
+        """List the household's spaces."""
+        with self._connections.reading() as connection:
+            return household.spaces(connection)
+
+    def grants(self) -> list[Grant]:
+        """List who may enter which space."""
+        with self._connections.reading() as connection:
+            return household.grants(connection, self.zone)
+
+    def stats(self) -> dict[str, Any]:
+        """Count what is stored, for the household's owner."""
+        with self._connections.reading() as connection:
+
+            def count(table: str) -> int:
+                return int(sql.row(connection, f"SELECT count(*) FROM {table}")[0])
+
+            partitions = household.partitions(connection)
+            by_space: dict[str, int] = {}
+            for partition in partitions:
+                by_space.setdefault(partition.space_id, 0)
+                by_space[partition.space_id] += partition.n_current
+            embedded = {
+                model.model_id: int(
+                    sql.row(
+                        connection, "SELECT count(*) FROM embedding WHERE model = ?", (model.no,)
+                    )[0]
+                )
+                for model in vectors.models(connection)
+            }
+            return {
+                "path": str(self.path),
+                "bytes": sum(
+                    file.stat().st_size
+                    for suffix in ("", "-wal")
+                    if (file := Path(f"{self.path}{suffix}")).exists()
+                ),
+                "schema": SCHEMA_VERSION,
+                "timezone": str(self.zone),
+                "memories": sum(partition.n_current for partition in partitions),
+                "superseded": sum(partition.n_past for partition in partitions),
+                "vectors": embedded,
+                "by_space": by_space,
+                "people": count("person"),
+                "entities": count("entity"),
+                "relations": count("relation"),
+                "edges": count("edge") // 2,
+            }
+
+    def close(self) -> None:
+        """Close every connection; closing twice does nothing."""
+        self._connections.close()
+        self._blocks.clear()
+
+
+def _zone(name: str) -> dt.tzinfo:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidRequestError(
+            f"timezone must be an IANA name such as Europe/Berlin, got {name!r}"
+        ) from None

@@ -1,0 +1,442 @@
+"""One write transaction: memories, entities and vectors in, consistent tables out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import apsw
+
+from family_recall.stores import edges, fts, household, memories, sql, vectors
+from family_recall.stores.base import NewMemory, NewVector, StoredMemory, ToEmbed
+from family_recall.stores.schema import PARTITION_SHIFT, id_range, partition_of, shelf_of
+from family_recall.types import Grant, Person, Relation, Space
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its session a memory stands: its neighbours' row ids, None at either end."""
+
+    previous: int | None
+    following: int | None
+
+
+@dataclass(slots=True)
+class _Change:
+    """What a transaction adds to a partition's counters."""
+
+    n_current: int = 0
+    n_past: int = 0
+    words_current: int = 0
+    words_past: int = 0
+    n_bounded: int = 0
+    rewrites: int = 0
+
+
+@dataclass(slots=True)
+class Writing:
+    """The tables of one file, inside one transaction. Call :meth:`finish` before it ends."""
+
+    connection: apsw.Connection
+    zone: dt.tzinfo
+    vec0: bool
+    _changes: dict[int, _Change] = field(default_factory=dict)
+    _words: dict[int, list[fts.Words]] = field(default_factory=dict)
+    _next_seq: dict[int, int] = field(default_factory=dict)
+
+    def put_person(self, person: Person) -> None:
+        """Add or change a person."""
+        household.put_person(self.connection, person)
+
+    def put_space(self, space: Space) -> None:
+        """Add or change a space."""
+        household.put_space(self.connection, space)
+
+    def put_grant(self, grant: Grant, expires_s: float | None) -> None:
+        """Let a person into a space."""
+        household.put_grant(self.connection, grant, expires_s)
+
+    def put_info(self, key: str, value: str) -> None:
+        """Set one of the file's own facts, such as its time zone."""
+        self.connection.execute(
+            "INSERT OR REPLACE INTO info(key, value) VALUES(?, ?)", (key, value)
+        )
+
+    def partition(self, space_id: str, band: str) -> int:
+        """Find or make the partition of a space and band."""
+        return household.partition_for(self.connection, space_id, band)
+
+    def current(self, space_id: str, doc_id: str) -> StoredMemory | None:
+        """Find the current version of a memory."""
+        found = memories.load(
+            self.connection,
+            "m.space = ? AND m.doc_id = ? AND m.superseded_s IS NULL",
+            (household.space_no(self.connection, space_id), doc_id),
+            self.zone,
+        )
+        return found[0] if found else None
+
+    def content_hash(self, memory_id: int) -> bytes:
+        """Give the stored hash of a memory's content."""
+        (found,) = sql.row(
+            self.connection, "SELECT content_hash FROM memory WHERE id = ?", (memory_id,)
+        )
+        return bytes(found)
+
+    def same_content(self, partition: int, space_id: str, content_hash: bytes) -> str | None:
+        """Find the doc_id of a current memory of that partition with the same content."""
+        row = sql.row(
+            self.connection,
+            "SELECT doc_id FROM memory WHERE space = ? AND content_hash = ?"
+            " AND id BETWEEN ? AND ? AND superseded_s IS NULL",
+            (household.space_no(self.connection, space_id), content_hash, *id_range(partition)),
+        )
+        return str(row[0]) if row else None
+
+    def insert(self, partition: int, new: NewMemory, recorded_s: float) -> tuple[int, Place]:
+        """Write a memory, its words, and its place in its session.
+
+        Whatever followed its predecessor until now follows it instead.
+        """
+        memory_id = self._allocate(partition)
+        order_s = recorded_s if new.occurred_s is None else new.occurred_s
+        place = self._place(partition, new, order_s, memory_id)
+        context = self._context(place.previous)
+        words = fts.prepare(
+            self.connection, memory_id, memories.body_of(new.memory), new.header, context
+        )
+        memories.insert(
+            self.connection, memory_id, new,
+            recorded_s=recorded_s, order_s=order_s, context_id=place.previous, words=words,
+        )  # fmt: skip
+        self._words.setdefault(shelf_of(partition, past=False), []).append(words)
+        change = self._change(partition)
+        change.n_current += 1
+        change.words_current += words.n_words
+        change.n_bounded += new.valid_from_s is not None or new.valid_until_s is not None
+        if place.following is not None:
+            self._follow(place.following, memory_id)
+        return memory_id, place
+
+    def supersede(self, old: StoredMemory, at_s: float) -> None:
+        """Move a memory to its partition's past, out of its session and off the graph."""
+        partition = partition_of(old.id)
+        words = self._prepared(old.id)
+        self._flush_words()
+        fts.remove(self.connection, shelf_of(partition, past=False), [words])
+        fts.add(self.connection, shelf_of(partition, past=True), [words])
+        vectors.move(self.connection, old.id, shelf_of(partition, past=True))
+        edges.remove_node(self.connection, old.id)
+        self.connection.execute("DELETE FROM mention WHERE memory = ?", (old.id,))
+        self.connection.execute("UPDATE memory SET superseded_s = ? WHERE id = ?", (at_s, old.id))
+        change = self._change(partition)
+        change.n_current -= 1
+        change.n_past += 1
+        change.words_current -= words.n_words
+        change.words_past += words.n_words
+        bounded = old.memory.valid_from is not None or old.memory.valid_until is not None
+        change.n_bounded -= bounded
+        change.rewrites += 1
+        (previous,) = sql.row(
+            self.connection, "SELECT context_id FROM memory WHERE id = ?", (old.id,)
+        )
+        for (following,) in sql.rows(
+            self.connection,
+            "SELECT id FROM memory WHERE context_id = ? AND superseded_s IS NULL",
+            (old.id,),
+        ):
+            self._follow(following, previous)
+
+    def aliases(self, partition: int) -> dict[str, int]:
+        """Map the normalised names a partition knows to its entities."""
+        return dict(
+            sql.rows(
+                self.connection,
+                "SELECT alias, min(entity) FROM alias WHERE partition = ? GROUP BY alias",
+                (partition,),
+            )
+        )
+
+    def residents(self, space_id: str) -> list[tuple[int, Person]]:
+        """List the people who may enter a space, with their numbers."""
+        return [
+            (no, Person(person_id, name, tuple(json.loads(aliases))))
+            for no, person_id, name, aliases in sql.rows(
+                self.connection,
+                "SELECT p.no, p.person_id, p.name, p.aliases FROM access a"
+                " JOIN person p ON p.no = a.person JOIN space s ON s.no = a.space"
+                " WHERE s.space_id = ? ORDER BY p.no",
+                (space_id,),
+            )
+        ]
+
+    def new_entity(
+        self, partition: int, name: str, aliases: Iterable[str], person: int | None = None
+    ) -> int:
+        """Make an entity of a partition with its normalised names."""
+        (number,) = sql.row(
+            self.connection,
+            "UPDATE partition SET next_entity = next_entity + 1 WHERE no = ?"
+            " RETURNING next_entity - 1",
+            (partition,),
+        )
+        entity = -(partition << PARTITION_SHIFT | int(number))
+        self.connection.execute(
+            "INSERT INTO entity(id, name, person) VALUES(?, ?, ?)", (entity, name, person)
+        )
+        self.connection.executemany(
+            "INSERT OR IGNORE INTO alias(partition, alias, entity) VALUES(?, ?, ?)",
+            [(partition, alias, entity) for alias in aliases],
+        )
+        return entity
+
+    def link(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
+        """Tie a memory to (entity, role, weight) mentions, as rows and as edges."""
+        found = list(mentions)
+        self.connection.executemany(
+            "INSERT OR IGNORE INTO mention(memory, entity, role) VALUES(?, ?, ?)",
+            [(memory, entity, role) for entity, role, _ in found],
+        )
+        edges.add(
+            self.connection, [(memory, entity, weight, role) for entity, role, weight in found]
+        )
+
+    def put_neighbours(self, memory: int, place: Place, weight: float) -> None:
+        """Tie a memory to its neighbours and untie those from each other."""
+        if place.previous is not None and place.following is not None:
+            edges.remove_link(self.connection, place.previous, place.following, "next")
+        neighbours = (place.previous, place.following)
+        edges.add(
+            self.connection, [(memory, n, weight, "next") for n in neighbours if n is not None]
+        )
+
+    def put_relation(
+        self,
+        subject: int,
+        relation: Relation,
+        object_: int,
+        moments: tuple[float | None, float | None, float],
+        evidence: Sequence[int],
+    ) -> None:
+        """Write a typed edge; ``moments`` are valid from, valid until and recorded."""
+        self.connection.execute(
+            "INSERT INTO relation(subject, relation, object, confidence, valid_from_s,"
+            " valid_until_s, recorded_s, evidence) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET confidence = excluded.confidence,"
+            " valid_until_s = excluded.valid_until_s, evidence = excluded.evidence",
+            (subject, relation.relation, object_, relation.confidence, *moments,
+             json.dumps(list(evidence))),
+        )  # fmt: skip
+        edges.remove_link(self.connection, subject, object_, relation.relation)
+        self._link_relation(
+            (subject, relation.relation, object_), relation.confidence, moments[:2], evidence
+        )
+
+    def add_vectors(
+        self, model_id: str, dim: int, token_dim: int, rows: Sequence[NewVector]
+    ) -> None:
+        """Write vectors of memories that are still there.
+
+        Raises:
+            InvalidMemoryError: If one has another dimension, or is not finite; none is kept.
+        """
+        model = vectors.register(self.connection, model_id, dim, token_dim, vec0=self.vec0)
+        found = dict(
+            sql.rows(
+                self.connection,
+                "SELECT id, superseded_s IS NOT NULL FROM memory"
+                " WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps([row.memory for row in rows]),),
+            )
+        )
+        shelved = [
+            (shelf_of(partition_of(row.memory), past=bool(found[row.memory])), row)
+            for row in rows
+            if row.memory in found
+        ]
+        vectors.add(self.connection, model, shelved)
+
+    def clear_derived(self) -> None:
+        """Drop everything made from text: words, counts, vectors, mentions, their edges."""
+        for model in vectors.models(self.connection):
+            self.connection.execute(f"DROP TABLE {model.table}")
+        for table in ("embedding_model", "embedding", "mention", "edge"):
+            self.connection.execute(f"DELETE FROM {table}")
+        for partition in household.partitions(self.connection):
+            for past in (False, True):
+                fts.clear(self.connection, shelf_of(partition.no, past=past))
+        self.connection.execute(
+            "UPDATE partition SET n_current = 0, n_past = 0, words_current = 0, words_past = 0,"
+            " n_bounded = 0, rewrites = rewrites + 1"
+        )
+
+    def every_memory(self) -> Iterable[StoredMemory]:
+        """Go through all memories, each partition's sessions in order."""
+        ids = sql.rows(
+            self.connection,
+            "SELECT id FROM memory ORDER BY id >> ?, session_id, order_s, id",
+            (PARTITION_SHIFT,),
+        )
+        for (memory_id,) in ids:
+            yield from memories.load(self.connection, "m.id = ?", (memory_id,), self.zone)
+
+    def reindex(self, stored: StoredMemory, new: NewMemory) -> Place:
+        """Write a memory's derived columns and words anew from its text."""
+        partition = partition_of(stored.id)
+        past = stored.superseded_s is not None
+        order_s = stored.recorded_s if new.occurred_s is None else new.occurred_s
+        place = self._place(partition, new, order_s, stored.id)
+        self.connection.execute(
+            "UPDATE memory SET header = ?, context_id = ? WHERE id = ?",
+            (new.header, place.previous, stored.id),
+        )
+        words = self._prepared(stored.id)
+        self._store_words(words)
+        self._words.setdefault(shelf_of(partition, past=past), []).append(words)
+        change = self._change(partition)
+        change.n_past += past
+        change.n_current += not past
+        change.words_past += words.n_words * past
+        change.words_current += words.n_words * (not past)
+        bounded = new.valid_from_s is not None or new.valid_until_s is not None
+        change.n_bounded += bounded and not past
+        return place
+
+    def restore_relation_edges(self) -> None:
+        """Write the edges of every relation anew."""
+        found = sql.rows(
+            self.connection,
+            "SELECT subject, relation, object, confidence, valid_from_s, valid_until_s, evidence"
+            " FROM relation ORDER BY no",
+        )
+        for subject, kind, object_, confidence, start, end, evidence in found:
+            self._link_relation(
+                (subject, kind, object_), confidence, (start, end), json.loads(evidence)
+            )
+
+    def finish(self) -> None:
+        """Write what was gathered: words and partition counters."""
+        self._flush_words()
+        for partition, change in self._changes.items():
+            self.connection.execute(
+                "UPDATE partition SET n_current = n_current + ?, n_past = n_past + ?,"
+                " words_current = words_current + ?, words_past = words_past + ?,"
+                " n_bounded = n_bounded + ?, rewrites = rewrites + ? WHERE no = ?",
+                (change.n_current, change.n_past, change.words_current, change.words_past,
+                 change.n_bounded, change.rewrites, partition),
+            )  # fmt: skip
+        for partition, seq in self._next_seq.items():
+            self.connection.execute(
+                "UPDATE partition SET next_seq = ? WHERE no = ?", (seq, partition)
+            )
+
+    def _link_relation(
+        self,
+        triple: tuple[int, str, int],
+        confidence: float,
+        valid: tuple[float | None, float | None],
+        evidence: Sequence[int],
+    ) -> None:
+        subject, kind, object_ = triple
+        edges.add(
+            self.connection,
+            [(subject, object_, confidence, kind)],
+            valid_from_s=valid[0],
+            valid_until_s=valid[1],
+        )
+        edges.add(
+            self.connection,
+            [(memory, end, confidence, "evidence") for memory in evidence
+             for end in (subject, object_)],
+        )  # fmt: skip
+
+    def _change(self, partition: int) -> _Change:
+        return self._changes.setdefault(partition, _Change())
+
+    def _allocate(self, partition: int) -> int:
+        if partition not in self._next_seq:
+            (self._next_seq[partition],) = sql.row(
+                self.connection, "SELECT next_seq FROM partition WHERE no = ?", (partition,)
+            )
+        seq = self._next_seq[partition]
+        self._next_seq[partition] = seq + 1
+        return partition << PARTITION_SHIFT | seq
+
+    def _place(self, partition: int, new: NewMemory, order_s: float, memory_id: int) -> Place:
+        session = new.memory.session_id
+        if session is None:
+            return Place(None, None)
+        sides = []
+        for comparison, direction in (("<", "DESC"), (">", "ASC")):
+            row = sql.row(
+                self.connection,
+                "SELECT id FROM memory WHERE space = (SELECT space FROM partition WHERE no = ?)"
+                f" AND session_id = ? AND (order_s, id) {comparison} (?, ?)"
+                " AND id BETWEEN ? AND ? AND superseded_s IS NULL"
+                f" ORDER BY order_s {direction}, id {direction} LIMIT 1",
+                (partition, session, order_s, memory_id, *id_range(partition)),
+            )
+            sides.append(row[0] if row else None)
+        return Place(*sides)
+
+    def _context(self, memory_id: int | None) -> str:
+        if memory_id is None:
+            return ""
+        author, text = sql.row(
+            self.connection, "SELECT author, text FROM memory WHERE id = ?", (memory_id,)
+        )
+        return f"{author}: {text}" if author else str(text)
+
+    def _prepared(self, memory_id: int) -> fts.Words:
+        row = sql.row(
+            self.connection,
+            "SELECT body, header, context FROM words_content WHERE id = ?",
+            (memory_id,),
+        )
+        return fts.prepare(self.connection, memory_id, *row)
+
+    def _store_words(self, words: fts.Words) -> None:
+        self.connection.execute(
+            "UPDATE memory SET words = ?, n_words = ? WHERE id = ?",
+            (words.entries, words.n_words, words.id),
+        )
+
+    def _follow(self, memory_id: int, previous: int | None) -> None:
+        """Give a current memory another predecessor: its words and vectors change with it."""
+        partition = partition_of(memory_id)
+        shelf = shelf_of(partition, past=False)
+        self._flush_words()
+        before = self._prepared(memory_id)
+        fts.remove(self.connection, shelf, [before])
+        self.connection.execute(
+            "UPDATE memory SET context_id = ? WHERE id = ?", (previous, memory_id)
+        )
+        after = self._prepared(memory_id)
+        fts.add(self.connection, shelf, [after])
+        self._store_words(after)
+        vectors.remove(self.connection, [memory_id])
+        change = self._change(partition)
+        change.words_current += after.n_words - before.n_words
+        change.rewrites += 1
+
+    def _flush_words(self) -> None:
+        for shelf, rows in self._words.items():
+            fts.add(self.connection, shelf, rows)
+        self._words.clear()
+
+
+def to_embed(connection: apsw.Connection, model_id: str, limit: int) -> list[ToEmbed]:
+    """List memories that have no vector of a model yet, oldest first."""
+    rows = connection.execute(
+        "SELECT m.id, m.author, m.title, m.text, m.summary, c.text FROM memory m"
+        " LEFT JOIN memory c ON c.id = m.context_id WHERE NOT EXISTS (SELECT 1 FROM embedding e"
+        " JOIN embedding_model k ON k.no = e.model AND k.model_id = ? WHERE e.memory = m.id)"
+        " ORDER BY m.id LIMIT ?",
+        (model_id, limit),
+    )
+    return [
+        ToEmbed(memory, author, "\n".join(part for part in views if part), context)
+        for memory, author, *views, context in rows
+    ]

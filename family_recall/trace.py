@@ -1,0 +1,63 @@
+"""Trace: what ran, for how long, and what was left out; the one thing recall changes."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from family_recall.deadline import Deadline
+from family_recall.types import Result, Skip, Span, Trace
+
+
+@dataclass(slots=True)
+class Measured:
+    """What a stage says of itself while it is timed."""
+
+    n_in: int = 0
+    n_out: int = 0
+    ms: float = 0.0
+
+
+@dataclass(slots=True)
+class TraceBuilder:
+    """Gathers spans, skips, counts and notes while a recall runs."""
+
+    deadline: Deadline
+    spans: list[Span] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    degraded: list[str] = field(default_factory=list)
+    runs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @contextlib.contextmanager
+    def span(self, stage: str, n_in: int = 0) -> Iterator[Measured]:
+        """Time a stage; it sets ``n_out`` on what it is given."""
+        measured = Measured(n_in=n_in)
+        start_ms = self.deadline.elapsed_ms()
+        try:
+            yield measured
+        finally:
+            measured.ms = self.deadline.elapsed_ms() - start_ms
+            self.spans.append(Span(stage, round(measured.ms, 3), measured.n_in, measured.n_out))
+
+    def skip(self, stage: str, *, n: int = 0, why: str) -> None:
+        """Note that a stage was left out for n units, and why."""
+        self.skips.append(Skip(stage, n, why))
+
+    def degrade(self, stage: str, why: str) -> None:
+        """Note that a stage could not take part, for a reason other than time."""
+        self.skip(stage, why=why)
+        self.degraded.append(f"{stage}: {why}")
+
+    def build(self, results: tuple[Result, ...]) -> Trace:
+        """Freeze what was gathered."""
+        return Trace(
+            spans=tuple(self.spans),
+            skips=tuple(self.skips),
+            counts=dict(self.counts),
+            notes=tuple(self.notes),
+            runs=dict(self.runs),
+            top3=tuple((result.doc_id, result.reasons) for result in results[:3]),
+        )

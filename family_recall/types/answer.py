@@ -1,0 +1,213 @@
+"""What is answered: results with reasons, a confidence, a status and a trace."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Status = Literal["ok", "weak", "no_match"]
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """One feature's part of a score: ``weight × value``."""
+
+    feature: str
+    value: float
+    weight: float
+
+    @property
+    def amount(self) -> float:
+        """What this feature adds to the score."""
+        return self.value * self.weight
+
+
+@dataclass(frozen=True, slots=True)
+class Rationale:
+    """Why the graph had a say: the path from what was asked to this memory.
+
+    ``path`` alternates nodes and edge kinds, from a seed to the memory; ``entities`` are the
+    named things on it; ``evidence`` the doc_ids of the memories on it.
+    """
+
+    path: tuple[str, ...]
+    entities: tuple[str, ...]
+    evidence: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the three lists."""
+        return {
+            "path": list(self.path),
+            "entities": list(self.entities),
+            "evidence": list(self.evidence),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One memory of an answer.
+
+    ``score`` orders this answer only; ``confidence`` in [0, 1] is calibrated and compares
+    across answers. ``contributions`` add up to ``score``; ``reasons`` say the same in text.
+    ``source`` names the source that ranked it best: lexical, vector or graph.
+    ``highlights`` are (start, end) character offsets into ``text``.
+    """
+
+    rank: int
+    doc_id: str
+    score: float
+    confidence: float
+    text: str
+    space_id: str
+    kind: str
+    author: str | None
+    title: str | None
+    session_id: str | None
+    url: str | None
+    section: str | None
+    occurred_at: str | None
+    superseded: bool
+    source: str
+    features: Mapping[str, float]
+    contributions: tuple[Contribution, ...]
+    reasons: tuple[str, ...]
+    highlights: tuple[tuple[int, int], ...] = ()
+    rationale: Rationale | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field; contributions as ``[feature, value, weight]``."""
+        record = {name: getattr(self, name) for name in self.__slots__}
+        record["features"] = dict(self.features)
+        record["contributions"] = [[c.feature, c.value, c.weight] for c in self.contributions]
+        record["reasons"] = list(self.reasons)
+        record["highlights"] = [list(span) for span in self.highlights]
+        record["rationale"] = self.rationale.to_json() if self.rationale else None
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Result:
+        """Read what :meth:`to_json` wrote."""
+        found = dict(record)
+        found["contributions"] = tuple(Contribution(*c) for c in record["contributions"])
+        found["reasons"] = tuple(record["reasons"])
+        found["highlights"] = tuple((start, end) for start, end in record["highlights"])
+        rationale = record["rationale"]
+        found["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})
+        return cls(**found)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One stage that ran: how long it took, and how many went in and came out."""
+
+    stage: str
+    ms: float
+    n_in: int
+    n_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """One stage that was left out, whole or in part, and why."""
+
+    stage: str
+    n: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an answer came to be.
+
+    ``spans`` in the order they ended, ``skips`` with their reasons, ``counts`` by name (among
+    them ``vectors_pending``), ``notes`` on what was clamped or degraded, ``runs`` the doc_ids
+    each source found, best first, and ``top3`` the leading doc_ids with their reasons.
+    """
+
+    spans: tuple[Span, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    runs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    top3: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the trace as lists and objects; the stage it describes is always the last."""
+        return {
+            "stage": "final",
+            "spans": [[s.stage, s.ms, s.n_in, s.n_out] for s in self.spans],
+            "skips": [[s.stage, s.n, s.why] for s in self.skips],
+            "counts": dict(self.counts),
+            "notes": list(self.notes),
+            "runs": {name: list(ids) for name, ids in self.runs.items()},
+            "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Trace:
+        """Read what :meth:`to_json` wrote."""
+        return cls(
+            spans=tuple(Span(*span) for span in record["spans"]),
+            skips=tuple(Skip(*skip) for skip in record["skips"]),
+            counts=dict(record["counts"]),
+            notes=tuple(record["notes"]),
+            runs={name: tuple(ids) for name, ids in record["runs"].items()},
+            top3=tuple((doc_id, tuple(reasons)) for doc_id, reasons in record["top3"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A ranked answer, how sure it is, and how it came to be.
+
+    ``confidence`` is the calibrated probability that the first result answers the question;
+    ``status`` reads it out: ``ok``, ``weak``, or ``no_match`` when nothing stored seems to.
+    ``degraded`` names what could not take part, such as ``"vector: no model"``.
+    """
+
+    query_text: str
+    results: tuple[Result, ...]
+    status: Status
+    confidence: float
+    strategy: str
+    mode: str
+    profile: str
+    now: dt.datetime
+    as_of: dt.datetime
+    known_at: dt.datetime | None
+    used_time_ms: float
+    degraded: tuple[str, ...]
+    trace: Trace
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the whole answer, moments as ISO 8601."""
+        return {
+            "query_text": self.query_text,
+            "status": self.status,
+            "confidence": self.confidence,
+            "results": [result.to_json() for result in self.results],
+            "strategy": self.strategy,
+            "mode": self.mode,
+            "profile": self.profile,
+            "now": self.now.isoformat(),
+            "as_of": self.as_of.isoformat(),
+            "known_at": self.known_at.isoformat() if self.known_at else None,
+            "used_time_ms": self.used_time_ms,
+            "degraded": list(self.degraded),
+            "trace": self.trace.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Answer:
+        """Read what :meth:`to_json` wrote."""
+        found = dict(record)
+        found["results"] = tuple(Result.from_json(result) for result in record["results"])
+        found["now"] = dt.datetime.fromisoformat(record["now"])
+        found["as_of"] = dt.datetime.fromisoformat(record["as_of"])
+        known_at = record["known_at"]
+        found["known_at"] = known_at and dt.datetime.fromisoformat(known_at)
+        found["degraded"] = tuple(record["degraded"])
+        found["trace"] = Trace.from_json(record["trace"])
+        return cls(**found)

@@ -1,0 +1,245 @@
+"""What is stored: memories, people, spaces, grants and relations."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from family_recall.errors import InvalidMemoryError
+
+KINDS = ("fact", "episode", "milestone", "chunk", "observation", "summary", "profile")
+CATEGORIES = ("identity", "family", "health", "milestone", "task", "event", "casual")
+BANDS = ("green", "amber", "red", "black")
+"""Policy bands, most open first."""
+
+MAX_TEXT_CHARS = 1_000_000
+MAX_LABEL_CHARS = 1_000
+
+
+def parse_moment(value: str | dt.datetime | dt.date | None, name: str) -> dt.datetime | None:
+    """Read an ISO 8601 day or moment; a day means its midnight.
+
+    A moment without an offset is kept naive: the store reads it in the household's zone.
+
+    Raises:
+        InvalidMemoryError: If the text is no ISO 8601 day or moment.
+    """
+    if value is None or isinstance(value, dt.datetime):
+        return value
+    if isinstance(value, dt.date):
+        return dt.datetime.combine(value, dt.time())
+    try:
+        return dt.datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise InvalidMemoryError(
+            f"{name} must be an ISO 8601 day or moment such as 2026-03-01T18:30, got {value!r}"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One remembered thing.
+
+    Args:
+        text: The words themselves, 1 to 1,000,000 characters; the source of truth.
+        space_id: The space it belongs to; who belongs to that space may recall it.
+        doc_id: Unique inside its space; made by the store when left out.
+        author: Who said or wrote it: a person's id, or a name as heard.
+        title: A heading, searched like the text.
+        summary: A shorter telling, searched like the text.
+        kind: One of ``KINDS``.
+        category: One of ``CATEGORIES``; sets how fast it fades.
+        session_id: The talk it belongs to; its neighbours there are its context.
+        source: Where it came from, such as ``"kitchen speaker"``.
+        url: A link to the original.
+        section: The part of the original.
+        labels: Free words to filter by.
+        importance: In [0, 1].
+        valence: Pleasant or not, in [−1, 1].
+        arousal: Calm to excited, in [0, 1].
+        band: One of ``BANDS``: who in the space may see it.
+        fact_key: For facts, what is stated, such as ``"spouse_name"``.
+        fact_value: For facts, the value.
+        event_type: For milestones, what kind, such as ``"wedding"``.
+        occurred_at: When it was said or happened.
+        valid_from: From when it is true; always, when left out.
+        valid_until: Until when it is true (exclusive); still, when left out.
+
+    Raises:
+        InvalidMemoryError: If a field is outside its range; nothing is stored.
+    """
+
+    text: str
+    space_id: str
+    doc_id: str | None = None
+    author: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    kind: str = "episode"
+    category: str = "casual"
+    session_id: str | None = None
+    source: str | None = None
+    url: str | None = None
+    section: str | None = None
+    labels: tuple[str, ...] = ()
+    importance: float = 0.5
+    valence: float = 0.0
+    arousal: float = 0.0
+    band: str = "green"
+    fact_key: str | None = None
+    fact_value: str | None = None
+    event_type: str | None = None
+    occurred_at: dt.datetime | None = None
+    valid_from: dt.datetime | None = None
+    valid_until: dt.datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be stored or found again."""
+        _check_text("text", self.text, MAX_TEXT_CHARS)
+        _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
+        for name in _OPTIONAL_TEXT:
+            value = getattr(self, name)
+            if value is not None:
+                limit = MAX_TEXT_CHARS if name in {"title", "summary"} else MAX_LABEL_CHARS
+                _check_text(name, value, limit)
+        for name, allowed in (("kind", KINDS), ("category", CATEGORIES), ("band", BANDS)):
+            if getattr(self, name) not in allowed:
+                raise InvalidMemoryError(
+                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                )
+        for name, low, high in (("importance", 0, 1), ("valence", -1, 1), ("arousal", 0, 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not low <= value <= high:
+                raise InvalidMemoryError(f"{name} must be in [{low}, {high}], got {value!r}")
+        for name in ("occurred_at", "valid_from", "valid_until"):
+            object.__setattr__(self, name, parse_moment(getattr(self, name), name))
+        if isinstance(self.labels, str):
+            raise InvalidMemoryError(f"labels must be a list of words, got {self.labels!r}")
+        object.__setattr__(self, "labels", tuple(self.labels))
+        for label in self.labels:
+            _check_text("labels", label, MAX_LABEL_CHARS)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Memory:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            InvalidMemoryError: If a field is unknown, missing or outside its range.
+        """
+        known = {f.name for f in fields(cls)}
+        unknown = sorted(set(record) - known)
+        if unknown:
+            raise InvalidMemoryError(
+                f"unknown field {unknown[0]!r}; a memory has {', '.join(sorted(known))}"
+            )
+        missing = sorted({"text", "space_id"} - set(record))
+        if missing:
+            raise InvalidMemoryError(f"a memory needs {missing[0]!r}; got {sorted(record)}")
+        return cls(**{name: value for name, value in record.items() if value is not None})
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field that is set, moments as ISO 8601."""
+        record: dict[str, Any] = {}
+        for spec in fields(self):
+            value = getattr(self, spec.name)
+            if isinstance(value, dt.datetime):
+                value = value.isoformat()
+            elif isinstance(value, tuple):
+                value = list(value)
+            if value is not None:
+                record[spec.name] = value
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What became of one memory handed to ``remember``.
+
+    ``outcome`` is ``created``; ``updated`` (the version before is superseded); ``unchanged``
+    (the same doc_id with the same content); or ``duplicate`` (the same words by the same
+    author at the same moment were already there, under this ``doc_id``).
+    """
+
+    doc_id: str
+    outcome: Literal["created", "updated", "unchanged", "duplicate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody of the household, and the names they go by."""
+
+    person_id: str
+    name: str
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A place memories belong to: one person's own, or shared."""
+
+    space_id: str
+    kind: Literal["shared", "private"]
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A person's way into a space.
+
+    ``role`` is one of owner, adult, child, guest, device and sets which bands are open.
+    ``expires_at`` ends it (exclusive); never, when left out.
+    """
+
+    person_id: str
+    space_id: str
+    role: str = "adult"
+    expires_at: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A typed edge between two named things: *Rajesh* is *married to* *Priya*.
+
+    ``confidence`` in [0, 1]; ``evidence`` are the doc_ids of memories in the same space
+    that say so.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    space_id: str
+    band: str = "green"
+    confidence: float = 1.0
+    valid_from: dt.datetime | None = None
+    valid_until: dt.datetime | None = None
+    evidence: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be stored."""
+        for name in ("subject", "relation", "object", "space_id"):
+            _check_text(name, getattr(self, name), MAX_LABEL_CHARS)
+        if self.band not in BANDS:
+            raise InvalidMemoryError(f"band must be one of {', '.join(BANDS)}, got {self.band!r}")
+        if not 0 <= self.confidence <= 1 or math.isnan(self.confidence):
+            raise InvalidMemoryError(f"confidence must be in [0, 1], got {self.confidence!r}")
+        for name in ("valid_from", "valid_until"):
+            object.__setattr__(self, name, parse_moment(getattr(self, name), name))
+        object.__setattr__(self, "evidence", tuple(self.evidence))
+
+
+_OPTIONAL_TEXT = (
+    "doc_id", "author", "title", "summary", "session_id", "source", "url", "section",
+    "fact_key", "fact_value", "event_type",
+)  # fmt: skip
+
+
+def _check_text(name: str, value: object, limit: int) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidMemoryError(f"{name} must be a text that says something, got {value!r}")
+    if len(value) > limit:
+        raise InvalidMemoryError(f"{name} has {len(value):,} characters, the most is {limit:,}")
+    if any("\ud800" <= ch <= "\udfff" for ch in value):
+        raise InvalidMemoryError(f"{name} holds half a character (a lone surrogate); send UTF-8")

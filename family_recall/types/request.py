@@ -1,0 +1,218 @@
+"""What is asked: a question and the context it is asked in."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.memory import KINDS, parse_moment
+
+MAX_TOP_K = 1000
+MODES = ("hybrid", "knowledge", "neural")
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Narrows what the person may see anyway; never widens it.
+
+    Args:
+        allow_shared: False leaves the shared spaces out.
+        sources: Only memories from these sources.
+        kinds: Only these kinds.
+        authors: Only these authors.
+        labels: Only memories that carry at least one of these.
+        after: Only what occurred at or after this moment.
+        before: Only what occurred before this moment.
+        before_session: Only memories of sessions that sort before this one.
+    """
+
+    allow_shared: bool = True
+    sources: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    after: dt.datetime | None = None
+    before: dt.datetime | None = None
+    before_session: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse filters that cannot be meant."""
+        for name in ("sources", "kinds", "authors", "labels"):
+            value = getattr(self, name)
+            if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+                raise InvalidRequestError(f"filters.{name} must be a list of texts, got {value!r}")
+            object.__setattr__(self, name, tuple(value))
+        unknown = sorted(set(self.kinds) - set(KINDS))
+        if unknown:
+            raise InvalidRequestError(
+                f"filters.kinds must be among {', '.join(KINDS)}, got {unknown[0]!r}"
+            )
+        for name in ("after", "before"):
+            object.__setattr__(self, name, _moment(getattr(self, name), f"filters.{name}"))
+
+    @property
+    def narrows(self) -> bool:
+        """Whether rows have to be looked at, beyond the choice of spaces."""
+        return bool(
+            self.sources
+            or self.kinds
+            or self.authors
+            or self.labels
+            or self.after
+            or self.before
+            or self.before_session
+        )
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Filters:
+        """Read what :meth:`to_json` wrote; an unknown name raises ``InvalidRequestError``."""
+        return _read(cls, record, "filters")
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the filters that are set."""
+        return _write(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallContext:
+    """Who asks, from where, and what it may cost.
+
+    Args:
+        person_id: Who asks; None for a voice nobody knows, who sees green shared memories.
+        space_id: The space the question is asked in. A shared space answers from itself
+            alone; a private one adds the shared spaces its owner belongs to; None means
+            every space the person may see.
+        focus_event_id: The doc_id of what is being talked about; its neighbourhood is
+            preferred.
+        time_budget_ms: Time allowed, above 0; slow stages are left out past it.
+        top_k: Results wanted, 1 to 1000.
+        allow_cross_encoder: Whether the cross-encoder may run when time allows.
+        mmr_lambda: 1 ranks by relevance alone, 0 by novelty alone; None takes the profile's.
+        filters: See :class:`Filters`.
+        profile: The named weights to rank with.
+        mode: ``hybrid``, ``knowledge`` (chunks only) or ``neural`` (everything else).
+        now: The moment the question is asked; the clock's, when left out.
+        as_of: Only what was true at this moment; ``now``, when left out.
+        known_at: Only what had been recorded by this moment.
+    """
+
+    person_id: str | None = None
+    space_id: str | None = None
+    focus_event_id: str | None = None
+    time_budget_ms: float = 60.0
+    top_k: int = 12
+    allow_cross_encoder: bool = True
+    mmr_lambda: float | None = None
+    filters: Filters = field(default_factory=Filters)
+    profile: str = "default"
+    mode: str = "hybrid"
+    now: dt.datetime | None = None
+    as_of: dt.datetime | None = None
+    known_at: dt.datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a context that cannot be meant."""
+        for name in ("person_id", "space_id", "focus_event_id", "profile"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                raise InvalidRequestError(f"{name} must be a text, got {value!r}")
+        budget = self.time_budget_ms
+        if not _is_number(budget) or not 0 < budget < math.inf:
+            raise InvalidRequestError(
+                f"time_budget_ms must be a number of milliseconds above 0, got {budget!r}"
+            )
+        whole = isinstance(self.top_k, int) and not isinstance(self.top_k, bool)
+        if not whole or not 1 <= self.top_k <= MAX_TOP_K:
+            raise InvalidRequestError(
+                f"top_k must be between 1 and {MAX_TOP_K}, got {self.top_k!r}"
+            )
+        mmr = self.mmr_lambda
+        if mmr is not None and (not _is_number(mmr) or not 0 <= mmr <= 1):
+            raise InvalidRequestError(f"mmr_lambda must be in [0, 1], got {mmr!r}")
+        if self.mode not in MODES:
+            raise InvalidRequestError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        if isinstance(self.filters, Mapping):
+            object.__setattr__(self, "filters", Filters.from_json(self.filters))
+        if not isinstance(self.filters, Filters):
+            raise InvalidRequestError(f"filters must be an object, got {self.filters!r}")
+        for name in ("now", "as_of", "known_at"):
+            object.__setattr__(self, name, _moment(getattr(self, name), name))
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> RecallContext:
+        """Read what :meth:`to_json` wrote; an unknown name raises ``InvalidRequestError``."""
+        return _read(cls, record, "ctx")
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field that is set, moments as ISO 8601."""
+        return _write(self)
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """A question in its context. Any string is a valid question."""
+
+    query_text: str
+    ctx: RecallContext = field(default_factory=RecallContext)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no text."""
+        if not isinstance(self.query_text, str):
+            raise InvalidRequestError(f"query_text must be a text, got {self.query_text!r}")
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> RecallRequest:
+        """Read ``{"query_text": …, "ctx": {…}}``."""
+        unknown = sorted(set(record) - {"query_text", "ctx"})
+        if unknown or "query_text" not in record:
+            raise InvalidRequestError(
+                f"a request is {{'query_text': …, 'ctx': {{…}}}}, got keys {sorted(record)}"
+            )
+        return cls(record["query_text"], RecallContext.from_json(record.get("ctx") or {}))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give ``{"query_text": …, "ctx": {…}}``."""
+        return {"query_text": self.query_text, "ctx": self.ctx.to_json()}
+
+
+_Record = TypeVar("_Record", Filters, RecallContext)
+
+
+def _read(cls: type[_Record], record: Mapping[str, Any], where: str) -> _Record:
+    known = {spec.name for spec in fields(cls)}
+    unknown = sorted(set(record) - known)
+    if unknown:
+        raise InvalidRequestError(
+            f"{where} has no {unknown[0]!r}; it has {', '.join(sorted(known))}"
+        )
+    return cls(**{name: value for name, value in record.items() if value is not None})
+
+
+def _write(record: Filters | RecallContext) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    for spec in fields(record):
+        value = getattr(record, spec.name)
+        if isinstance(value, Filters):
+            value = value.to_json()
+        elif isinstance(value, dt.datetime):
+            value = value.isoformat()
+        elif isinstance(value, tuple):
+            value = list(value) or None
+        if value is not None:
+            written[spec.name] = value
+    return written
+
+
+def _moment(value: Any, name: str) -> dt.datetime | None:
+    try:
+        return parse_moment(value, name)
+    except InvalidMemoryError as error:
+        raise InvalidRequestError(str(error)) from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

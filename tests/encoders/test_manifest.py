@@ -1,0 +1,128 @@
+"""What happens when a models folder is missing, altered or written by somebody else."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from family_recall.encoders import BiEncoder, CrossEncoder, find_models, read_manifest
+from family_recall.encoders.manifest import verify
+from family_recall.errors import ModelError
+
+
+def edit(folder: Path, **changes: Any) -> None:
+    """Change fields of the only entry."""
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text())
+    content["models"][0].update(changes)
+    path.write_text(json.dumps(content))
+
+
+def test_every_shipped_file_is_what_the_manifest_says() -> None:
+    """Name, size and sha256 of each shipped file agree with the manifest."""
+    for entry in read_manifest().entries:
+        for file in (entry.model, entry.tokenizer, entry.token_idf):
+            if file is not None:
+                assert verify(file).stat().st_size == file.n_bytes
+
+
+def test_shipped_models_fit_a_plain_git_repository() -> None:
+    """No shipped file is larger than 25 MB."""
+    assert all(path.stat().st_size < 25_000_000 for path in find_models().iterdir())
+
+
+def test_an_altered_file_is_refused(models: Path) -> None:
+    """One more byte in a model file is found, and the message says what to do."""
+    with (models / "tiny.onnx").open("ab") as file:
+        file.write(b"\0")
+
+    with pytest.raises(ModelError, match=r"tiny\.onnx: sha256 \w{12}, expected \w{12}; reinstall"):
+        CrossEncoder.load(models)
+
+
+def test_a_file_altered_after_it_was_checked_is_checked_again(models: Path) -> None:
+    """A check is remembered for a time and size, not for a name."""
+    assert CrossEncoder.load(models) is not None
+    data = bytearray((models / "tiny.onnx").read_bytes())
+    data[-1] ^= 1
+    (models / "tiny.onnx").write_bytes(data)
+    os.utime(models / "tiny.onnx", (1, 1))
+
+    with pytest.raises(ModelError, match="sha256"):
+        CrossEncoder.load(models)
+
+
+def test_a_missing_file_is_named(models: Path) -> None:
+    """A manifest that outlived its model says which file is gone."""
+    (models / "tiny.onnx").unlink()
+
+    with pytest.raises(ModelError, match=r"tiny\.onnx: No such file or directory"):
+        CrossEncoder.load(models)
+
+
+def test_a_folder_without_a_manifest_is_refused(tmp_path: Path) -> None:
+    """A folder asked for by name is never replaced by another one."""
+    with pytest.raises(ModelError, match=r"manifest\.json: not found"):
+        BiEncoder.load(tmp_path)
+
+
+def test_the_environment_names_a_folder(
+    models: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FAMILY_RECALL_MODELS comes before the shipped folder, an explicit path before both."""
+    monkeypatch.setenv("FAMILY_RECALL_MODELS", str(models))
+    assert find_models() == models
+
+    elsewhere = tmp_path_factory.mktemp("empty")
+    with pytest.raises(ModelError, match="not found"):
+        find_models(elsewhere)
+
+
+def test_a_role_nobody_has_is_none(models: Path) -> None:
+    """Asking for a role that the manifest lacks is a question, not an error."""
+    manifest = read_manifest(models)
+
+    assert manifest.find_entry("embedder") is None
+    assert manifest.find_entry("cross_encoder") is not None
+    with pytest.raises(ModelError, match="has no embedder"):
+        BiEncoder.load(models)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sha256": 5}, r"model\.sha256 is 5, expected a text"),
+        ({"bytes": -1}, r"model\.bytes is -1, expected a whole number above 0"),
+        ({"file": "../tiny.onnx"}, "expected a name without a folder"),
+        ({"precision": "int3"}, "precision 'int3', expected one of"),
+        ({"max_tokens": 64}, "max_tokens is int, expected an object"),
+        ({"role": "embedder"}, r"model\.dimensions is None"),
+    ],
+)
+def test_a_wrong_field_is_named(models: Path, changes: dict[str, Any], message: str) -> None:
+    """A manifest that cannot be followed says where it is wrong and what was expected."""
+    edit(models, **changes)
+
+    with pytest.raises(ModelError, match=message):
+        read_manifest(models)
+
+
+@pytest.mark.parametrize("content", ["", "[", "[]", "{}", '{"format": 1}', '{"models": []}'])
+def test_a_broken_manifest_is_a_model_error(tmp_path: Path, content: str) -> None:
+    """Whatever the file holds, the caller has one kind of error to catch."""
+    (tmp_path / "manifest.json").write_text(content)
+
+    with pytest.raises(ModelError, match=r"manifest\.json"):
+        read_manifest(tmp_path)
+
+
+def test_a_manifest_of_the_future_is_refused(tmp_path: Path) -> None:
+    """A newer format asks for a newer library."""
+    (tmp_path / "manifest.json").write_text('{"format": 2, "models": []}')
+
+    with pytest.raises(ModelError, match="format 2, this version reads up to 1; upgrade"):
+        read_manifest(tmp_path)

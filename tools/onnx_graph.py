@@ -1,0 +1,369 @@
+"""BERT weights in, one ONNX graph out: float, or with the matrices in `sites` as int8.
+
+The graph is written node by node, so that every operator is one the CPU provider of ONNX
+Runtime runs fast: plain MatMul and Softmax attention, LayerNormalization, BiasGelu, and
+MatMulIntegerToFloat for the 24 matrices of a six-layer model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import load_file
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+Floats = npt.NDArray[np.float32]
+
+OPSET = 18
+IR_VERSION = 9
+MASKED = -1e4
+LAYER_NORM_EPSILON = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """``x @ weight + bias``; weight (n_in, n_out), bias (n_out,)."""
+
+    weight: Floats
+    bias: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """Layer normalisation over the last axis; both (n,)."""
+
+    weight: Floats
+    bias: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One transformer layer; query, key and value packed in `qkv`, 1/√d folded into query."""
+
+    qkv: Linear
+    context: Linear
+    context_norm: Norm
+    intermediate: Linear
+    output: Linear
+    output_norm: Norm
+
+
+@dataclass(frozen=True, slots=True)
+class Bert:
+    """A BERT encoder with the pooler left out."""
+
+    words: Floats
+    positions: Floats
+    types: Floats
+    norm: Norm
+    layers: tuple[Layer, ...]
+    n_heads: int
+
+
+@dataclass(frozen=True, slots=True)
+class QuantisedLinear:
+    """A `Linear` in integers: u8 activations with one scale, s8 weights with one per column.
+
+    ``smoothing`` (n_in,) multiplies the input first; None where it is folded elsewhere.
+    """
+
+    smoothing: Floats | None
+    input_scale: float
+    input_zero_point: int
+    weight: npt.NDArray[np.int8]
+    weight_scale: Floats
+    bias: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderHead:
+    """Outputs `embedding` (mean of tokens, unit length) and `tokens` (projected, unit length).
+
+    ``projection`` is (hidden, token_dim).
+    """
+
+    projection: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreHead:
+    """Output `logit` [B, 1]: mean of tokens, then one linear unit; the input has two types."""
+
+    linear: Linear
+
+
+def site_names(n_layers: int) -> list[str]:
+    """Names of the matrices that may be quantised, in the order the graph runs them."""
+    parts = ("qkv", "context", "intermediate", "output")
+    return [f"layer{i}.{part}" for i in range(n_layers) for part in parts]
+
+
+def read_bert(path: Path, n_heads: int = 12) -> Bert:
+    """Read a Hugging Face BERT from a safetensors file; names may start with `bert.`."""
+    tensors = {name.removeprefix("bert."): value for name, value in load_file(path).items()}
+
+    def norm(name: str) -> Norm:
+        return Norm(_f32(tensors[f"{name}.weight"]), _f32(tensors[f"{name}.bias"]))
+
+    def linear(name: str) -> Linear:
+        return Linear(_f32(tensors[f"{name}.weight"].T), _f32(tensors[f"{name}.bias"]))
+
+    words = _f32(tensors["embeddings.word_embeddings.weight"])
+    root_d = np.sqrt(np.float32(words.shape[1] / n_heads))
+
+    def layer(name: str) -> Layer:
+        query, key, value = (
+            linear(f"{name}.attention.self.{p}") for p in ("query", "key", "value")
+        )
+        return Layer(
+            qkv=Linear(
+                np.concatenate([query.weight / root_d, key.weight, value.weight], axis=1),
+                np.concatenate([query.bias / root_d, key.bias, value.bias]),
+            ),
+            context=linear(f"{name}.attention.output.dense"),
+            context_norm=norm(f"{name}.attention.output.LayerNorm"),
+            intermediate=linear(f"{name}.intermediate.dense"),
+            output=linear(f"{name}.output.dense"),
+            output_norm=norm(f"{name}.output.LayerNorm"),
+        )
+
+    n_layers = 1 + max(
+        int(key.split(".")[2]) for key in tensors if key.startswith("encoder.layer.")
+    )
+    return Bert(
+        words=words,
+        positions=_f32(tensors["embeddings.position_embeddings.weight"]),
+        types=_f32(tensors["embeddings.token_type_embeddings.weight"]),
+        norm=norm("embeddings.LayerNorm"),
+        layers=tuple(layer(f"encoder.layer.{i}") for i in range(n_layers)),
+        n_heads=n_heads,
+    )
+
+
+def linear_at(bert: Bert, site: str) -> Linear:
+    """The float matrix at `site`, one of `site_names`."""
+    layer, part = site.split(".")
+    found: Linear = getattr(bert.layers[int(layer.removeprefix("layer"))], part)
+    return found
+
+
+def with_linear(bert: Bert, site: str, linear: Linear) -> Bert:
+    """`bert` with another float matrix at `site`."""
+    name, part = site.split(".")
+    i = int(name.removeprefix("layer"))
+    changes: dict[str, Any] = {part: linear}
+    changed = replace(bert.layers[i], **changes)
+    return replace(bert, layers=(*bert.layers[:i], changed, *bert.layers[i + 1 :]))
+
+
+def build(
+    bert: Bert,
+    head: EmbedderHead | ScoreHead | None,
+    *,
+    sites: Mapping[str, QuantisedLinear] | None = None,
+    quantise_words: bool = False,
+    probes: Sequence[str] = (),
+) -> onnx.ModelProto:
+    """Write the graph.
+
+    Inputs are `input_ids` and `attention_mask`, int64 [B, S], and `token_type_ids` with a
+    `ScoreHead`. With no head the output is `hidden` [B, S, hidden].
+
+    Args:
+        bert: The float weights; used for each site that `sites` does not name.
+        head: What comes out.
+        sites: Matrices to run in integers.
+        quantise_words: Keep the word table as int8 with one scale per row.
+        probes: Sites whose float input is wanted as one more output, named like the site.
+    """
+    writer = _Writer(bert, dict(sites or {}), set(probes))
+    hidden = writer.encoder(quantise_words=quantise_words, typed=isinstance(head, ScoreHead))
+    outputs: list[tuple[str, list[str | int]]]
+    if isinstance(head, EmbedderHead):
+        writer.embedder_head(hidden, head)
+        token_dim = head.projection.shape[1]
+        outputs = [
+            ("embedding", ["batch", bert.words.shape[1]]),
+            ("tokens", ["batch", "sequence", token_dim]),
+        ]
+    elif isinstance(head, ScoreHead):
+        writer.score_head(hidden, head)
+        outputs = [("logit", ["batch", 1])]
+    else:
+        writer.node("Identity", [hidden], output="hidden")
+        outputs = [("hidden", ["batch", "sequence", bert.words.shape[1]])]
+    outputs += [
+        (site, ["batch", "sequence", linear_at(bert, site).weight.shape[0]]) for site in probes
+    ]
+    inputs = ["input_ids", "attention_mask"]
+    inputs += ["token_type_ids"] if isinstance(head, ScoreHead) else []
+    graph = helper.make_graph(
+        writer.nodes,
+        "bert",
+        [
+            helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"])
+            for name in inputs
+        ],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, shape) for n, shape in outputs],
+        writer.initializers,
+    )
+    return helper.make_model(
+        graph,
+        ir_version=IR_VERSION,
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)],
+        producer_name="family_recall",
+    )
+
+
+class _Writer:
+    """Collects nodes and constants; each method adds some and returns the name of its output."""
+
+    def __init__(self, bert: Bert, sites: dict[str, QuantisedLinear], probes: set[str]) -> None:
+        self.bert = bert
+        self.sites = sites
+        self.probes = probes
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+
+    def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike = np.float32) -> str:
+        name = f"c{len(self.initializers)}"
+        array = np.ascontiguousarray(np.asarray(value, dtype=dtype))
+        array = array.reshape(np.asarray(value).shape)  # ascontiguousarray makes 0-d into 1-d
+        self.initializers.append(numpy_helper.from_array(array, name))
+        return name
+
+    def node(
+        self,
+        op: str,
+        inputs: Sequence[str],
+        *,
+        output: str | None = None,
+        domain: str = "",
+        **attributes: float | Sequence[int],
+    ) -> str:
+        name = output or f"n{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, list(inputs), [name], domain=domain, **attributes))
+        return name
+
+    def encoder(self, *, quantise_words: bool, typed: bool) -> str:
+        """Embeddings and every layer; returns the last hidden state [B, S, hidden]."""
+        mask = self.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+        absent = self.node("Sub", [self.constant(1.0), mask])
+        bias = self.node("Mul", [absent, self.constant(MASKED)])
+        bias = self.node("Unsqueeze", [bias, self.constant([1, 2], np.int64)])
+        hidden = self.embeddings(quantise_words=quantise_words, typed=typed)
+        for i in range(len(self.bert.layers)):
+            hidden = self.layer(i, hidden, bias)
+        return hidden
+
+    def embeddings(self, *, quantise_words: bool, typed: bool) -> str:
+        bert = self.bert
+        if quantise_words:
+            scale = np.abs(bert.words).max(axis=1, keepdims=True) / 127.0
+            scale = np.maximum(scale, 1e-8).astype(np.float32)
+            table = np.clip(np.rint(bert.words / scale), -127, 127)
+            rows = self.node("Gather", [self.constant(table, np.int8), "input_ids"])
+            rows = self.node("Cast", [rows], to=TensorProto.FLOAT)
+            words = self.node(
+                "Mul", [rows, self.node("Gather", [self.constant(scale), "input_ids"])]
+            )
+        else:
+            words = self.node("Gather", [self.constant(bert.words), "input_ids"])
+        length = self.node("Shape", ["input_ids"], start=1, end=2)
+        table_name = self.constant(bert.positions if typed else bert.positions + bert.types[0])
+        zero, axis = self.constant([0], np.int64), self.constant([0], np.int64)
+        places = self.node("Slice", [table_name, zero, length, axis])
+        summed = self.node("Add", [words, places])
+        if typed:
+            kinds = self.node("Gather", [self.constant(bert.types), "token_type_ids"])
+            summed = self.node("Add", [summed, kinds])
+        return self.norm(summed, bert.norm)
+
+    def layer(self, i: int, hidden: str, bias: str) -> str:
+        layer = self.bert.layers[i]
+        mixed = self.attention(self.linear(f"layer{i}.qkv", hidden), bias)
+        mixed = self.linear(f"layer{i}.context", mixed)
+        hidden = self.norm(self.node("Add", [mixed, hidden]), layer.context_norm)
+        wide = self.linear(f"layer{i}.intermediate", hidden, biased=False)
+        gelu_bias = self.constant(self.bias_at(f"layer{i}.intermediate"))
+        wide = self.node("BiasGelu", [wide, gelu_bias], domain="com.microsoft")
+        narrow = self.linear(f"layer{i}.output", wide)
+        return self.norm(self.node("Add", [narrow, hidden]), layer.output_norm)
+
+    def attention(self, qkv: str, bias: str) -> str:
+        hidden, heads = self.bert.words.shape[1], self.bert.n_heads
+        split = [f"{qkv}.{part}" for part in "qkv"]
+        self.nodes.append(
+            helper.make_node("Split", [qkv, self.constant([hidden] * 3, np.int64)], split, axis=2)
+        )
+        by_head = self.constant([0, 0, heads, hidden // heads], np.int64)
+        query, key, value = (self.node("Reshape", [part, by_head]) for part in split)
+        query = self.node("Transpose", [query], perm=[0, 2, 1, 3])
+        key = self.node("Transpose", [key], perm=[0, 2, 3, 1])
+        value = self.node("Transpose", [value], perm=[0, 2, 1, 3])
+        scores = self.node("Add", [self.node("MatMul", [query, key]), bias])
+        mixed = self.node("MatMul", [self.node("Softmax", [scores], axis=-1), value])
+        mixed = self.node("Transpose", [mixed], perm=[0, 2, 1, 3])
+        return self.node("Reshape", [mixed, self.constant([0, 0, hidden], np.int64)])
+
+    def linear(self, site: str, x: str, *, biased: bool = True) -> str:
+        if site in self.probes:
+            x = self.node("Identity", [x], output=site)
+        if site not in self.sites:
+            product = self.node("MatMul", [x, self.constant(linear_at(self.bert, site).weight)])
+            return (
+                self.node("Add", [product, self.constant(self.bias_at(site))])
+                if biased
+                else product
+            )
+        q = self.sites[site]
+        if q.smoothing is not None:
+            x = self.node("Mul", [x, self.constant(q.smoothing)])
+        scale = self.constant(q.input_scale)
+        zero = self.constant(q.input_zero_point, np.uint8)
+        x = self.node("QuantizeLinear", [x, scale, zero])
+        inputs = [x, self.constant(q.weight, np.int8), scale, self.constant(q.weight_scale), zero]
+        inputs += ["", self.constant(q.bias)] if biased else []
+        return self.node("MatMulIntegerToFloat", inputs, domain="com.microsoft")
+
+    def bias_at(self, site: str) -> Floats:
+        return self.sites[site].bias if site in self.sites else linear_at(self.bert, site).bias
+
+    def norm(self, x: str, norm: Norm) -> str:
+        inputs = [x, self.constant(norm.weight), self.constant(norm.bias)]
+        return self.node("LayerNormalization", inputs, axis=-1, epsilon=LAYER_NORM_EPSILON)
+
+    def pooled(self, hidden: str) -> str:
+        """Mean over the mask, [B, hidden]."""
+        mask = self.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+        row = self.node("Unsqueeze", [mask, self.constant([1], np.int64)])
+        summed = self.node("MatMul", [row, hidden])
+        summed = self.node("Squeeze", [summed, self.constant([1], np.int64)])
+        count = self.node("ReduceSum", [mask, self.constant([1], np.int64)], keepdims=1)
+        return self.node("Div", [summed, count])
+
+    def unit(self, x: str, output: str) -> str:
+        length = self.node("ReduceL2", [x, self.constant([-1], np.int64)], keepdims=1)
+        length = self.node("Max", [length, self.constant(1e-12)])
+        return self.node("Div", [x, length], output=output)
+
+    def embedder_head(self, hidden: str, head: EmbedderHead) -> None:
+        self.unit(self.pooled(hidden), "embedding")
+        tokens = self.node("MatMul", [hidden, self.constant(head.projection)])
+        self.unit(tokens, "tokens")
+
+    def score_head(self, hidden: str, head: ScoreHead) -> None:
+        product = self.node("MatMul", [self.pooled(hidden), self.constant(head.linear.weight)])
+        self.node("Add", [product, self.constant(head.linear.bias)], output="logit")
+
+
+def _f32(array: npt.NDArray[np.generic]) -> Floats:
+    return np.ascontiguousarray(array, dtype=np.float32)
