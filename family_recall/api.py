@@ -23,6 +23,7 @@ from family_recall.errors import InvalidRequestError, ModelError
 from family_recall.explain import Explanation
 from family_recall.indexer import Indexer, Progress
 from family_recall.qos_gate import Costs
+from family_recall.sources import graph
 from family_recall.stores.base import epoch_s
 from family_recall.stores.store import Store
 from family_recall.types import (
@@ -84,6 +85,7 @@ class FamilyRecall:
         self._asking = concurrent.futures.ThreadPoolExecutor(
             _WORKERS, thread_name_prefix="family_recall-async"
         )
+        self._executor.submit(graph.warm_up)
         costs = Costs(config.assumed_cost_ms)
         self._broker = Broker(store, models, config, costs, self._executor, clock)
         self._indexer = Indexer(store, config)
@@ -280,7 +282,8 @@ class FamilyRecall:
         return await self._awaited(functools.partial(self.remember, memory, embed=embed))
 
     def warmup(self) -> None:
-        """Load the models now, so that the first question need not wait for them."""
+        """Load models and libraries now, so that the first question need not wait for them."""
+        graph.warm_up()
         self._models.wait()
 
     def stats(self) -> dict[str, Any]:

@@ -28,10 +28,10 @@ class RecallConfig:
     # before): on five permissive sets 0.3 for context gains where talk is turn by turn.
     column_weights: tuple[float, float, float] = (1.0, 1.0, 0.3)
     max_question_words: int = 48  # rarest kept; bounds a question of any length
-    lexical_pool: int = 100  # memories a shelf
+    lexical_pool: int = 64  # memories a shelf
 
     # Vectors.
-    vector_pool: int = 100  # memories
+    vector_pool: int = 64  # memories
     embed_batch: int = 64  # memories between two transactions
 
     # Fusion: Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114.
@@ -41,7 +41,7 @@ class RecallConfig:
     ppr_damping: float = 0.5  # HippoRAG, arXiv 2405.14831
     graph_seeds: int = 20
     graph_cap: int = 16  # edges followed out of each node
-    graph_hops: int = 2
+    graph_hops: int = 1  # at damping 0.5 a second hop moves 3 of the best 50
     graph_nodes: int = 400  # vertices at most
     graph_pool: int = 30  # memories it may hand over that no other source found
     next_weight: float = 1.0  # neighbours in a talk
@@ -49,7 +49,7 @@ class RecallConfig:
     author_weight: float = 0.2
 
     # Candidates that features are computed for, best fused first.
-    candidate_pool: int = 200
+    candidate_pool: int = 128
 
     # Candidates that diversification compares with each other.
     mmr_pool: int = 50

@@ -6,14 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from family_recall.stage import Link
-from family_recall.stores.base import Snapshot, StoredMemory
-from family_recall.types import Contribution, Rationale, Result, Scope
+from family_recall.stores.base import Snapshot
+from family_recall.types import Contribution, Rationale, Result
 
 _BUMPS = frozenset({"rrf_raw", "rrf_decayed"})
-_LONGEST_PATH = 8
 
 
 def reasons(contributions: Sequence[Contribution], confidence: float) -> tuple[str, ...]:
@@ -50,29 +47,23 @@ def highlights(
     return tuple(spans)
 
 
-def rationale(
-    memory: int, links: Mapping[int, Link], scope: Scope, snapshot: Snapshot
-) -> Rationale | None:
-    """Follow a memory's links back to the seed its rank came from; None if it was a seed."""
-    nodes, kinds = [memory], list[str]()
-    while nodes[-1] in links and len(kinds) < _LONGEST_PATH:
-        link = links[nodes[-1]]
-        kinds.append(link.kind)
-        nodes.append(link.node)
-    if not kinds:
+def rationale(path: Sequence[Link], names: Mapping[int, str]) -> Rationale | None:
+    """Tell a path through the graph; None where part of it has no name to tell.
+
+    Args:
+        path: From the seed to the memory; each link names a node and the edge that leads on,
+            the last one the memory itself.
+        names: What each node is called: a doc_id, or an entity's name.
+    """
+    if len(path) < 2 or any(link.node not in names for link in path):
         return None
-    ids = np.array(nodes, np.int64)
-    names = dict(snapshot.entity_names(ids, scope))
-    names |= {stored.id: str(stored.memory.doc_id) for stored in _stored(snapshot, ids, scope)}
-    if len(names) < len(nodes):
-        return None
-    path = [str(names[nodes[-1]])]
-    for node, kind in zip(reversed(nodes[:-1]), reversed(kinds), strict=True):
-        path += [kind, str(names[node])]
+    steps: list[str] = []
+    for link in path:
+        steps += [names[link.node], link.kind]
     return Rationale(
-        path=tuple(path),
-        entities=tuple(str(names[node]) for node in nodes if node < 0),
-        evidence=tuple(str(names[node]) for node in nodes if node > 0),
+        path=tuple(steps[:-1]),
+        entities=tuple(names[link.node] for link in path if link.node < 0),
+        evidence=tuple(names[link.node] for link in path if link.node > 0),
     )
 
 
@@ -124,7 +115,3 @@ class Explanation:
             "found_by": dict(self.found_by),
             "last": self.last and {"doc_id": self.last.doc_id, "score": self.last.score},
         }
-
-
-def _stored(snapshot: Snapshot, ids: np.ndarray[Any, Any], scope: Scope) -> list[StoredMemory]:
-    return snapshot.memories(ids[ids > 0], scope)

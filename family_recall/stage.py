@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy as np
 from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
-from family_recall.stores.base import Entity, Rows, Snapshot
+from family_recall.stores.base import Entity, Rows, Snapshot, WordStatistics
 from family_recall.types import FloatArray, IdArray, RecallRequest, Scope
+
+NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class QueryPlan:
     """A question, understood.
 
     ``terms`` are (word, stem) pairs to search for; ``entities`` what it names in scope,
-    ``names`` how it names them;
+    ``names`` how it names them; ``statistics`` what the scope counts of the terms' stems;
     ``timespan_s`` the half-open interval it speaks of, in epoch seconds, open ends infinite;
     ``past_reference`` whether it reaches back on purpose, which switches recency off;
     ``focus_id`` the memory being talked about.
@@ -29,6 +31,7 @@ class QueryPlan:
     terms: tuple[tuple[str, str], ...] = ()
     entities: tuple[Entity, ...] = ()
     names: tuple[str, ...] = ()
+    statistics: WordStatistics = NO_STATISTICS
     timespan_s: tuple[float, float] | None = None
     past_reference: bool = False
     strategy: str = "hybrid"
@@ -93,11 +96,26 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Subgraph:
+    """Some nodes (n,), how many hops each is from a seed, and the edges among them.
+
+    ``ends`` number the nodes: (source, destination) as read, the source nearer to the seeds.
+    """
+
+    nodes: IdArray
+    hops: IdArray
+    ends: tuple[tuple[int, int], ...]
+    weights: tuple[float, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRun:
-    """A run of the graph, and for each node reached the link that brought its rank there."""
+    """A run of the graph, with the subgraph and the ranks (n,) it came from."""
 
     run: Run
-    links: Mapping[int, Link] = field(default_factory=dict)
+    subgraph: Subgraph | None = None
+    rank: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)

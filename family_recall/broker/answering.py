@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 
 import numpy as np
 
 from family_recall import explain
 from family_recall.broker.steps import Ranked
 from family_recall.explain import Explanation
-from family_recall.ranking.features import FEATURES
+from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
-from family_recall.stage import Ranking
+from family_recall.sources.graph import carrier
+from family_recall.stage import Link, Ranking
 from family_recall.stores.base import StoredMemory
 from family_recall.trace import TraceBuilder
-from family_recall.types import Answer, Result
+from family_recall.types import Answer, IdArray, Rationale, Result
 
 _RUN_LENGTH = 20  # doc_ids of each run kept in a trace
 
@@ -27,8 +29,9 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
         confidence = ranked.calibration.platt(ranking.score[chosen])
         stored = context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
         by_id = {memory.id: memory for memory in stored}
+        paths = _paths(ranked, chosen)
         results = tuple(
-            _result(at + 1, by_id[int(ranking.rows.ids[row])], int(row), float(sure), ranked)
+            _result(at + 1, by_id[int(ranking.rows.ids[row])], int(row), float(sure), ranked, paths)
             for at, (row, sure) in enumerate(zip(chosen, confidence, strict=True))
         )
         span.n_out = len(results)
@@ -89,10 +92,16 @@ def explanation(
     )
 
 
-def _result(rank: int, stored: StoredMemory, row: int, confidence: float, ranked: Ranked) -> Result:
+def _result(
+    rank: int,
+    stored: StoredMemory,
+    row: int,
+    confidence: float,
+    ranked: Ranked,
+    paths: Mapping[int, Rationale],
+) -> Result:
     context, ranking, memory = ranked.context, ranked.ranking, stored.memory
     parts = contributions(ranking, row)
-    swayed = any(part.feature == "ppr" and part.amount for part in parts)
     stems = {stem for _, stem in context.plan.terms}
     return Result(
         rank=rank,
@@ -110,17 +119,35 @@ def _result(rank: int, stored: StoredMemory, row: int, confidence: float, ranked
         occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
         superseded=stored.superseded_s is not None,
         source=_best_source(stored.id, ranked),
-        features={
-            feature.name: float(value)
-            for feature, value in zip(FEATURES, ranking.features[row], strict=True)
-        },
+        features={part.feature: part.value for part in parts},
         contributions=parts,
         reasons=explain.reasons(parts, confidence),
         highlights=explain.highlights(memory.text, stems, context.snapshot),
-        rationale=explain.rationale(stored.id, ranked.graph.links, context.scope, context.snapshot)
-        if swayed
-        else None,
+        rationale=paths.get(stored.id),
     )
+
+
+def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
+    """Tell, for each chosen memory the graph brought nearer, the path its rank came by."""
+    context, ranking = ranked.context, ranked.ranking
+    ppr = INDEX["ppr"]
+    if ranking.weights[ppr] == 0.0:
+        return {}
+    paths: dict[int, list[Link]] = {}
+    for row in chosen.tolist():
+        memory = int(ranking.rows.ids[row])
+        if ranking.features[row, ppr] > 0.0:
+            path = [Link(memory, "")]
+            while (link := carrier(ranked.graph, path[0].node)) is not None:
+                path.insert(0, link)
+            if len(path) > 1:
+                paths[memory] = path
+    if not paths:
+        return {}
+    nodes = np.array(sorted({link.node for path in paths.values() for link in path}), np.int64)
+    names = context.snapshot.node_names(nodes, context.scope)
+    told = {memory: explain.rationale(path, names) for memory, path in paths.items()}
+    return {memory: rationale for memory, rationale in told.items() if rationale is not None}
 
 
 def _best_source(memory: int, ranked: Ranked) -> str:

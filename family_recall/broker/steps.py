@@ -20,6 +20,7 @@ from family_recall.encoders.loader import NO_CROSS_ENCODER, Models
 from family_recall.qos_gate import Costs, refusal
 from family_recall.query.text import normalise
 from family_recall.ranking import features
+from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.ranking.calibration import Calibration
 from family_recall.ranking.diversify import (
     maximal_marginal_relevance,
@@ -29,7 +30,6 @@ from family_recall.ranking.diversify import (
 from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.ranker import rank
 from family_recall.ranking.reranker import rerank
-from family_recall.sources.bm25 import inverse_document_frequency
 from family_recall.sources.graph import GraphSource
 from family_recall.sources.lexical import LexicalSource
 from family_recall.sources.vector import VectorSource
@@ -234,12 +234,12 @@ def token_weights(encoder: Encoder, encoding: Encoding, context: QueryContext) -
     """
     weights = encoder.token_weights(encoding.token_ids)
     spoken = {word for name in context.plan.names for word in name.split(" ")}
-    names = [(word, stem) for word, stem in context.plan.terms if normalise(word) in spoken]
-    if names:
-        statistics = context.snapshot.word_statistics([stem for _, stem in names], context.scope)
-        for (word, _), idf in zip(names, inverse_document_frequency(statistics), strict=True):
-            at = np.isin(encoding.token_ids, encoder.token_ids(word))
-            weights[at] = np.minimum(weights[at], idf)
+    if spoken:
+        at_home = inverse_document_frequency(context.plan.statistics)
+        for (word, _), idf in zip(context.plan.terms, at_home, strict=True):
+            if normalise(word) in spoken:
+                at = np.isin(encoding.token_ids, encoder.token_ids(word))
+                weights[at] = np.minimum(weights[at], idf)
     return weights
 
 

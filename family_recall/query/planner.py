@@ -23,8 +23,10 @@ def plan(
     focus = request.ctx.focus_event_id
     span = timespan.find_timespan(question, now=now)
     named, names = entities.resolve(question, scope, snapshot)
+    terms = text.search_terms(snapshot.stems(question))
     return QueryPlan(
-        terms=text.search_terms(snapshot.stems(question)),
+        terms=terms,
+        statistics=snapshot.word_statistics([stem for _, stem in terms], scope),
         entities=named,
         names=names,
         timespan_s=None if span is None else _seconds(span),

@@ -6,19 +6,18 @@ so a score means the same for two questions, and confidence can be calibrated on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from family_recall.config import HALF_LIFE_DAYS
-from family_recall.query.text import normalise
+from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
-from family_recall.sources import bm25
 from family_recall.stage import Pool, QueryContext
 from family_recall.stores.base import Rows
-from family_recall.types import FloatArray
+from family_recall.types import FloatArray, IdArray
 
 DAY_S = 86_400.0
 
@@ -67,10 +66,13 @@ def absent(n: int) -> FloatArray:
 
 
 def compute(
-    pool: Pool, rows: Rows, max_sim: FloatArray | None, cosines: FloatArray | None,
+    pool: Pool,
+    rows: Rows,
+    max_sim: FloatArray | None,
+    cosines: FloatArray | None,
     context: QueryContext,
-) -> FloatArray:  # fmt: skip
-    """Compute the features of hydrated candidates.
+) -> FloatArray:
+    """Compute the features that the profile weighs; the others stay as when unknown.
 
     Args:
         pool: The fused candidates.
@@ -82,49 +84,100 @@ def compute(
     Returns:
         Shape (n, f) in the order of :data:`FEATURES`, each inside its declared range.
     """
+    candidates = _Candidates(pool, rows, context)
     values = absent(len(rows))
+    weights = context.profile.weights
 
-    def put(name: str, column: npt.NDArray[np.floating]) -> None:
-        feature = FEATURES[INDEX[name]]
-        known = ~np.isnan(column)
-        values[known, INDEX[name]] = np.clip(column[known], feature.low, feature.high)
+    def put(name: str, column: npt.NDArray[np.floating] | None) -> None:
+        if column is not None:
+            feature = FEATURES[INDEX[name]]
+            known = ~np.isnan(column)
+            values[known, INDEX[name]] = np.clip(column[known], feature.low, feature.high)
 
-    stems = [stem for _, stem in context.plan.terms]
-    statistics = context.snapshot.word_statistics(stems, context.scope)
-    scores = bm25.okapi(rows, stems, statistics, context.config.column_weights)
-    put("bm25", scores / max(bm25.attainable(statistics), 1e-9))
-    if cosines is not None:
-        put("cosine", np.maximum(cosines, 0.0))
-    if max_sim is not None:
-        put("maxsim", max_sim)
-    put("session", best_of_session(rows, base_relevance(values, context.profile.weights)))
-
-    order = np.argsort(pool.ids)
-    at = order[np.searchsorted(pool.ids, rows.ids, sorter=order)]
-    rrf = pool.rrf[at]
-    recency = recency_of(rows, context)
-    put("rrf", rrf * (context.profile.rrf_k + 1) / len(_SOURCES))
-    put("rrf_raw", rrf)
-    put("rrf_decayed", rrf * recency)
-    put("recency", recency)
-    put("source_prior", _found_by(pool, rows) / len(_SOURCES))
-    graph = pool.runs.get("graph")
-    if graph is not None and len(graph):
-        put("ppr", _scores_of(graph.ids, graph.scores, rows))
-
-    put("entities", _entity_share(rows, context))
-    put("personalization", _flags(
-        author is not None and author == context.scope.person_id for author in rows.authors
-    ))  # fmt: skip
-    put("temporal_match", temporal_match(rows, context.plan.timespan_s))
-    put("importance", rows.importance)
-    put("emotion", np.abs(rows.valence) * (0.5 + 0.5 * rows.arousal))
-    put("identity", _flags(category in {"identity", "family"} for category in rows.categories))
-    put("length", np.minimum(
-        np.minimum(rows.n_words / _SHORT_WORDS, 1.0),
-        _LONG_WORDS / np.maximum(rows.n_words, _LONG_WORDS),
-    ))  # fmt: skip
+    put("bm25", candidates.bm25())
+    put("cosine", cosines)
+    put("maxsim", max_sim)
+    if "session" in weights:
+        put("session", best_of_session(rows, base_relevance(values, weights)))
+    for name, column in candidates.columns().items():
+        if name in weights:
+            put(name, column())
     return values
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """The features that are read off the candidates themselves, each a method."""
+
+    pool: Pool
+    rows: Rows
+    context: QueryContext
+
+    def columns(self) -> Mapping[str, Callable[[], FloatArray]]:
+        """Give what computes each feature, by name."""
+        rows = self.rows
+        return {
+            "entities": self.entities,
+            "ppr": self.ppr,
+            "rrf": lambda: self.rrf() * (self.context.profile.rrf_k + 1) / len(_SOURCES),
+            "rrf_raw": self.rrf,
+            "rrf_decayed": lambda: self.rrf() * recency_of(rows, self.context),
+            "recency": lambda: recency_of(rows, self.context),
+            "temporal_match": lambda: temporal_match(rows, self.context.plan.timespan_s),
+            "importance": lambda: rows.importance,
+            "personalization": self.personalization,
+            "emotion": lambda: np.abs(rows.valence) * (0.5 + 0.5 * rows.arousal),
+            "identity": self.identity,
+            "length": self.length,
+            "source_prior": self.source_prior,
+        }
+
+    def bm25(self) -> FloatArray:
+        plan, config = self.context.plan, self.context.config
+        stems = [stem for _, stem in plan.terms]
+        scores = bm25.okapi(self.rows, stems, plan.statistics, config.column_weights)
+        return scores / max(bm25.attainable(plan.statistics), 1e-9)
+
+    def rrf(self) -> FloatArray:
+        return _aligned(self.pool.ids, self.pool.rrf, self.rows)
+
+    def ppr(self) -> FloatArray:
+        graph = self.pool.runs["graph"]
+        return _aligned(graph.ids, graph.scores, self.rows)
+
+    def source_prior(self) -> FloatArray:
+        found = np.zeros(len(self.rows), np.float32)
+        for run in self.pool.runs.values():
+            found += np.isin(self.rows.ids, run.ids)
+        return found / len(_SOURCES)
+
+    def personalization(self) -> FloatArray:
+        asker = self.context.scope.person_id
+        return _flags(author is not None and author == asker for author in self.rows.authors)
+
+    def identity(self) -> FloatArray:
+        return _flags(category in {"identity", "family"} for category in self.rows.categories)
+
+    def length(self) -> FloatArray:
+        words = self.rows.n_words
+        short = np.minimum(words / _SHORT_WORDS, 1.0)
+        return np.minimum(short, _LONG_WORDS / np.maximum(words, _LONG_WORDS)).astype(np.float32)
+
+    def entities(self) -> FloatArray:
+        named = {
+            entity.id: entity.person_id or entity.name
+            for entity in self.context.plan.entities
+        }
+        if not named or not len(self.rows):
+            return np.zeros(len(self.rows), np.float32)
+        found: dict[int, set[str]] = {}
+        for memory, entity in self.context.snapshot.mentions(
+            self.rows.ids, list(named), self.context.scope
+        ):
+            found.setdefault(memory, set()).add(named[entity])
+        things = len(set(named.values()))
+        counts = [len(found.get(memory, ())) for memory in self.rows.ids.tolist()]
+        return np.array(counts, np.float32) / things
 
 
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
@@ -175,32 +228,13 @@ def temporal_match(rows: Rows, timespan_s: tuple[float, float] | None) -> FloatA
     return np.exp2(-away / length).astype(np.float32)
 
 
-def _entity_share(rows: Rows, context: QueryContext) -> FloatArray:
-    named = context.plan.entities
-    if not named or not len(rows):
-        return np.zeros(len(rows), np.float32)
-    things = {entity.person_id or normalise(entity.name) for entity in named}
-    mentions = context.snapshot.mentions(rows.ids, [entity.id for entity in named], context.scope)
-    by_id = {entity.id: entity.person_id or normalise(entity.name) for entity in named}
-    found: dict[int, set[str]] = {}
-    for memory, entity in mentions:
-        found.setdefault(memory, set()).add(by_id[entity])
-    return np.array(
-        [len(found.get(memory, ())) / len(things) for memory in rows.ids.tolist()], np.float32
-    )
-
-
-def _found_by(pool: Pool, rows: Rows) -> FloatArray:
-    found = np.zeros(len(rows), np.float32)
-    for run in pool.runs.values():
-        found += np.isin(rows.ids, run.ids)
-    return found
-
-
-def _scores_of(ids: npt.NDArray[np.int64], scores: FloatArray, rows: Rows) -> FloatArray:
+def _aligned(ids: IdArray, values: FloatArray, rows: Rows) -> FloatArray:
+    """Give the value of each row's id, NaN where there is none."""
+    if not len(ids):
+        return np.full(len(rows), np.nan, np.float32)
     order = np.argsort(ids)
     at = order[np.minimum(np.searchsorted(ids, rows.ids, sorter=order), len(ids) - 1)]
-    return np.where(ids[at] == rows.ids, scores[at], np.nan).astype(np.float32)
+    return np.where(ids[at] == rows.ids, values[at], np.nan).astype(np.float32)
 
 
 def _flags(values: Iterable[bool]) -> FloatArray:

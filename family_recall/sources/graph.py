@@ -8,24 +8,10 @@ memories no other source found; the link that carried most of their rank is kept
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from family_recall.stage import GraphRun, Link, QueryContext, Run
-from family_recall.stores.base import EdgeList
+from family_recall.stage import GraphRun, Link, QueryContext, Run, Subgraph
 from family_recall.types import FloatArray, IdArray
-
-
-@dataclass(frozen=True, slots=True)
-class Subgraph:
-    """Some nodes and the edges among them: ``src`` and ``dst`` number the ``nodes``."""
-
-    nodes: IdArray
-    src: IdArray
-    dst: IdArray
-    weight: FloatArray
-    kinds: tuple[str, ...]
 
 
 class GraphSource:
@@ -37,7 +23,7 @@ class GraphSource:
         """Rank the seeds' neighbourhood.
 
         Args:
-            context: The question; its named entities are seeds too.
+            context: The question; what it names and the focus are seeds too.
             seeds: Row ids (n,) of fused memories, best first.
             strength: Their fused scores (n,), 0 or more.
 
@@ -45,31 +31,26 @@ class GraphSource:
             Every memory reached, best first, with PageRank scores divided by the highest.
         """
         config = context.config
-        named_nodes = [entity.id for entity in context.plan.entities]
-        if context.plan.focus_id is not None:
-            named_nodes.append(context.plan.focus_id)
-        entities = np.setdiff1d(np.array(named_nodes, np.int64), seeds[: config.graph_seeds])
         seeds, strength = seeds[: config.graph_seeds], strength[: config.graph_seeds]
-        nodes = np.concatenate([seeds, entities])
-        if not len(nodes):
-            return GraphRun(Run(self.name, seeds, strength))
+        start = dict(zip(seeds.tolist(), strength.tolist(), strict=True))
         # What the question names outright is as good a seed as the best memory found.
-        named = np.full(len(entities), strength.max(initial=1e-6), np.float32)
-        reset = dampen_hubs(
-            np.concatenate([strength, named]), context.snapshot.degrees(nodes, context.scope)
-        )
+        outright = max(start.values(), default=1.0)
+        for entity in context.plan.entities:
+            start[entity.id] = outright
+        if context.plan.focus_id is not None:
+            start[context.plan.focus_id] = outright
+        if not start:
+            return GraphRun(Run(self.name, seeds, strength))
+        nodes = np.array(list(start), np.int64)
+        degrees = context.snapshot.degrees(nodes, context.scope)
+        reset = dampen_hubs(np.array(list(start.values()), np.float32), degrees)
         graph = neighbourhood(context, nodes)
-        weights = np.zeros(len(graph.nodes), np.float32)
-        at = {node: i for i, node in enumerate(graph.nodes.tolist())}
-        weights[[at[node] for node in nodes.tolist()]] = reset
-        rank = personalized_pagerank(graph, weights, damping=config.ppr_damping)
+        rank = personalized_pagerank(graph, reset, damping=config.ppr_damping)
         memories = np.flatnonzero(graph.nodes > 0)
         order = memories[np.lexsort((graph.nodes[memories], -rank[memories]))]
-        scores = rank[order] / max(float(rank[order].max(initial=0.0)), 1e-12)
-        return GraphRun(
-            Run(self.name, graph.nodes[order], scores.astype(np.float32)),
-            carriers(graph, rank, weights),
-        )
+        scores = rank[order] / max(float(rank.max(initial=0.0)), 1e-12)
+        run = Run(self.name, graph.nodes[order], scores.astype(np.float32))
+        return GraphRun(run, graph, rank)
 
 
 def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
@@ -81,40 +62,49 @@ def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
     return (strength / np.sqrt(np.maximum(degrees, 1.0))).astype(np.float32)
 
 
-def neighbourhood(context: QueryContext, nodes: IdArray) -> Subgraph:
-    """Read the capped neighbourhood of some nodes, hop by hop."""
+def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
+    """Read the capped neighbourhood of some nodes, hop by hop; the seeds are its first nodes."""
     config = context.config
-    seen = np.unique(nodes)
-    frontier = seen
-    found: list[EdgeList] = []
+    number = {node: at for at, node in enumerate(seeds.tolist())}
+    hops = np.zeros(len(number), np.int64)
+    ends: dict[tuple[int, int, str], None] = {}
+    weights: list[float] = []
+    frontier = seeds
     for hop in range(config.graph_hops):
-        cap = config.graph_cap if hop == 0 else config.graph_cap // 2
-        edges = context.snapshot.edges(frontier, context.scope, cap)
-        found.append(edges)
-        room = config.graph_nodes - len(seen)
-        frontier = np.setdiff1d(edges.dst, seen)[: max(room, 0)]
-        seen = np.union1d(seen, frontier)
-        if not len(frontier):
+        edges = context.snapshot.edges(frontier, context.scope, config.graph_cap >> hop)
+        new: list[int] = []
+        for src, dst, weight, kind in zip(
+            edges.src.tolist(), edges.dst.tolist(), edges.weight.tolist(), edges.kinds, strict=True
+        ):
+            at = number.get(dst)
+            if at is None:
+                if len(number) >= config.graph_nodes:
+                    continue
+                at = number[dst] = len(number)
+                new.append(dst)
+            # Two seeds read the edge between them twice, once from either end.
+            if (at, number[src], kind) not in ends:
+                ends[number[src], at, kind] = None
+                weights.append(weight)
+        hops = np.concatenate([hops, np.full(len(new), hop + 1)])
+        frontier = np.array(new, np.int64)
+        if not new:
             break
-    src = np.concatenate([edges.src for edges in found])
-    dst = np.concatenate([edges.dst for edges in found])
-    inside = np.isin(dst, seen)
-    kinds = [kind for edges in found for kind in edges.kinds]
     return Subgraph(
-        nodes=seen,
-        src=np.searchsorted(seen, src[inside]),
-        dst=np.searchsorted(seen, dst[inside]),
-        weight=np.concatenate([edges.weight for edges in found])[inside],
-        kinds=tuple(kinds[at] for at in np.flatnonzero(inside).tolist()),
+        nodes=np.array(list(number), np.int64),
+        hops=hops,
+        ends=tuple((src, dst) for src, dst, _ in ends),
+        weights=tuple(weights),
+        kinds=tuple(kind for _, _, kind in ends),
     )
 
 
 def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float) -> FloatArray:
-    """Spread the reset weights over a graph until they settle.
+    """Spread the seeds' weights over a graph until they settle.
 
     Args:
-        graph: Directed edges with weights above 0.
-        reset: Shape (n,), 0 or more, not all 0; where the walk starts again.
+        graph: Edges with weights above 0, walked both ways; n nodes, the seeds first.
+        reset: Shape (s,), 0 or more, not all 0; where the walk starts again.
         damping: Probability of walking on, in [0, 1).
 
     Returns:
@@ -124,38 +114,38 @@ def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float)
     """
     import igraph  # noqa: PLC0415 - 40 ms that importing this package need not cost
 
-    network = igraph.Graph(
-        n=len(graph.nodes),
-        edges=np.stack([graph.src, graph.dst], axis=1).tolist(),
-        directed=True,
-    )
+    n = len(graph.nodes)
+    network = igraph.Graph(n=n, edges=graph.ends, directed=False)
     rank = network.personalized_pagerank(
-        directed=True,
+        directed=False,
         damping=damping,
-        reset=reset.tolist(),
-        weights=graph.weight.tolist() or None,
+        reset=[*reset.tolist(), *([0.0] * (n - len(reset)))],
+        weights=list(graph.weights) or None,
         implementation="prpack",
     )
     return np.array(rank, np.float32)
 
 
-def carriers(graph: Subgraph, rank: FloatArray, reset: FloatArray) -> dict[int, Link]:
-    """Name, for each node that is no seed, the link that carries the most rank into it.
+def carrier(graph: GraphRun, node: int) -> Link | None:
+    """Name the link that carries the most rank into a node; None for a seed.
 
     Only links that lead away from the seeds count, so following them back ends at a seed.
     """
-    distance = np.where(reset > 0, 0, len(graph.nodes))
-    for hop in range(len(graph.nodes)):
-        reached = graph.dst[(distance[graph.src] == hop) & (distance[graph.dst] > hop)]
-        if not len(reached):
-            break
-        distance[reached] = np.minimum(distance[reached], hop + 1)
-    outward = np.bincount(graph.src, weights=graph.weight, minlength=len(graph.nodes))
-    flow = rank[graph.src] * graph.weight / np.maximum(outward[graph.src], 1e-12)
-    away = np.flatnonzero(distance[graph.src] < distance[graph.dst])
-    links: dict[int, Link] = {}
-    for at in away[np.argsort(flow[away], kind="stable")].tolist():
-        links[int(graph.nodes[graph.dst[at]])] = Link(
-            int(graph.nodes[graph.src[at]]), graph.kinds[at]
-        )
-    return links
+    subgraph, rank = graph.subgraph, graph.rank
+    if subgraph is None or rank is None:
+        return None
+    at = int(np.flatnonzero(subgraph.nodes == node)[0])
+    flows = [
+        (float(rank[src]) * subgraph.weights[edge], -edge)
+        for edge, (src, dst) in enumerate(subgraph.ends)
+        if dst == at and subgraph.hops[src] < subgraph.hops[at]
+    ]
+    if not flows:
+        return None
+    edge = -max(flows)[1]
+    return Link(int(subgraph.nodes[subgraph.ends[edge][0]]), subgraph.kinds[edge])
+
+
+def warm_up() -> None:
+    """Import igraph now, so that the first question need not wait for it."""
+    import igraph  # noqa: F401, PLC0415 - see personalized_pagerank

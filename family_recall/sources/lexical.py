@@ -30,10 +30,7 @@ class LexicalSource:
 def rarest_terms(context: QueryContext) -> tuple[tuple[str, str], ...]:
     """Keep the question's words that occur in scope, at most the configured number."""
     terms = context.plan.terms
-    if not terms:
-        return ()
-    statistics = context.snapshot.word_statistics([stem for _, stem in terms], context.scope)
-    frequency = statistics.document_frequency
+    frequency = context.plan.statistics.document_frequency
     occurring = np.flatnonzero(frequency > 0)
     rarest = occurring[np.argsort(frequency[occurring], kind="stable")]
     kept = sorted(rarest[: context.config.max_question_words].tolist())

@@ -228,8 +228,8 @@ class Snapshot(Protocol):
         """Give the (memory, entity) pairs among some memories and entities."""
         ...
 
-    def entity_names(self, nodes: IdArray, scope: Scope) -> dict[int, str]:
-        """Names of entity nodes."""
+    def node_names(self, nodes: IdArray, scope: Scope) -> dict[int, str]:
+        """Names of nodes: doc_ids of memories, names of entities."""
         ...
 
     def rows(self, ids: IdArray, scope: Scope) -> Rows:

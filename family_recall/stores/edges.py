@@ -74,15 +74,13 @@ def out_of(connection: apsw.Connection, nodes: IdArray, as_of_s: float, cap: int
 
 def degrees(connection: apsw.Connection, nodes: IdArray) -> FloatArray:
     """Count the edges of each node, up to 4096: beyond that a hub is a hub."""
-    counts = [
-        sql.row(
-            connection,
-            "SELECT count(*) FROM (SELECT 1 FROM edge WHERE src = ? LIMIT ?)",
-            (node, _DEGREE_CAP),
-        )[0]
-        for node in nodes.tolist()
-    ]
-    return np.array(counts, np.float32)
+    found = sql.rows(
+        connection,
+        "SELECT (SELECT count(*) FROM (SELECT 1 FROM edge WHERE src = n.value LIMIT ?))"
+        " FROM carray(?) n",
+        (_DEGREE_CAP, sql.id_array(nodes)),
+    )
+    return np.array([row[0] for row in found[: len(nodes)]], np.float32)
 
 
 def resolve(

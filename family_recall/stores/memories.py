@@ -13,7 +13,7 @@ import numpy as np
 from family_recall.stores import fts, sql
 from family_recall.stores.base import WORD_ENTRY, NewMemory, Rows, StoredMemory
 from family_recall.stores.schema import partition_of
-from family_recall.types import IdArray, Memory, Scope
+from family_recall.types import IdArray, Memory, Scope, parse_moment
 
 _COLUMNS = (
     "doc_id", "text", "title", "summary", "kind", "category", "author", "session_id", "source",
@@ -160,10 +160,16 @@ def covered(connection: apsw.Connection, ids: IdArray, scope: Scope) -> IdArray:
 def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
     memory_id, space_id, recorded_s, superseded_s, header, context, *fields = row
     record = dict(zip(_COLUMNS, fields, strict=True))
+    record["occurred_at"] = parse_moment(record["occurred_at"], "occurred_at")
     for name in ("valid_from", "valid_until"):
         moment_s = record.pop(f"{name}_s")
         record[name] = None if moment_s is None else dt.datetime.fromtimestamp(moment_s, zone)
     record["labels"] = tuple(json.loads(record["labels"] or "[]"))
     return StoredMemory(
-        memory_id, Memory(space_id=space_id, **record), recorded_s, superseded_s, header, context
+        memory_id,
+        Memory.as_stored(space_id=space_id, **record),
+        recorded_s,
+        superseded_s,
+        header,
+        context,
     )

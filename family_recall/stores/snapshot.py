@@ -21,7 +21,7 @@ from family_recall.stores.base import (
     TokenVectors,
     WordStatistics,
 )
-from family_recall.stores.schema import partition_of, shelf_of
+from family_recall.stores.schema import PARTITION_SHIFT, partition_of, shelf_of
 from family_recall.types import BoolArray, FloatArray, IdArray, Scope
 
 
@@ -34,6 +34,8 @@ class SqliteSnapshot:
         self._connection = connection
         self._blocks = blocks
         self._zone = zone
+        self._models: dict[str, vectors.Model | None] = {}
+        self._seen: dict[tuple[int, int], vectors.Block] = {}
         self._all = {partition.no: partition for partition in household.partitions(connection)}
 
     def access(self, person_id: str | None) -> list[Access]:
@@ -115,7 +117,7 @@ class SqliteSnapshot:
 
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
         """Token vectors of the given memories."""
-        model = vectors.find_model(self._connection, model_id)
+        model = self._model(model_id)
         mine = set(scope.partitions)
         if model is None:
             return _NO_TOKENS
@@ -181,15 +183,16 @@ class SqliteSnapshot:
             (sql.id_array(self._mine(ids, scope)), apsw.carray(np.array(entities, np.int64))),
         )
 
-    def entity_names(self, nodes: IdArray, scope: Scope) -> dict[int, str]:
-        """Names of the entity nodes in scope."""
-        return dict(
-            sql.rows(
-                self._connection,
-                "SELECT id, name FROM entity WHERE id IN (SELECT value FROM carray(?))",
-                (sql.id_array(self._mine(nodes[nodes < 0], scope)),),
-            )
+    def node_names(self, nodes: IdArray, scope: Scope) -> dict[int, str]:
+        """Names of the nodes in scope: doc_ids of memories, names of entities."""
+        mine = sql.id_array(self._mine(nodes, scope))
+        found = sql.rows(
+            self._connection,
+            "SELECT id, doc_id FROM memory WHERE id IN (SELECT value FROM carray(?))"
+            " UNION ALL SELECT id, name FROM entity WHERE id IN (SELECT value FROM carray(?))",
+            (mine, mine),
         )
+        return dict(found)
 
     def rows(self, ids: IdArray, scope: Scope) -> Rows:
         """Load what ranking reads, ascending by id; ids out of scope are left out."""
@@ -215,8 +218,8 @@ class SqliteSnapshot:
         raise UnknownMemoryError(f"no memory {doc_id!r} that this request may see")
 
     def _mine(self, nodes: IdArray, scope: Scope) -> IdArray:
-        own = np.isin(np.array([partition_of(node) for node in nodes.tolist()]), scope.partitions)
-        return nodes[own] if len(nodes) else nodes
+        partitions = np.abs(nodes) >> PARTITION_SHIFT
+        return nodes[(partitions[:, None] == np.array(scope.partitions)).any(axis=1)]
 
     def _shelves(self, scope: Scope) -> list[int]:
         past = (False,) if scope.known_at_s is None else (False, True)
@@ -225,16 +228,22 @@ class SqliteSnapshot:
         ]
 
     def _scoped_blocks(self, model_id: str, scope: Scope) -> list[tuple[int, vectors.Block]]:
-        model = vectors.find_model(self._connection, model_id)
+        model = self._model(model_id)
         if model is None:
             return []
-        return [
-            (
-                shelf,
-                self._blocks.get(self._connection, model, shelf, self._all[shelf // 2].rewrites),
-            )
-            for shelf in self._shelves(scope)
-        ]
+        found = []
+        for shelf in self._shelves(scope):
+            key = (model.no, shelf)
+            if key not in self._seen:
+                rewrites = self._all[shelf // 2].rewrites
+                self._seen[key] = self._blocks.get(self._connection, model, shelf, rewrites)
+            found.append((shelf, self._seen[key]))
+        return found
+
+    def _model(self, model_id: str) -> vectors.Model | None:
+        if model_id not in self._models:
+            self._models[model_id] = vectors.find_model(self._connection, model_id)
+        return self._models[model_id]
 
     def _narrowed(self, shelf: int, scope: Scope) -> bool:
         """Whether a shelf's rows must be looked at, beyond being on it."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from family_recall.briefing import BriefedMemory, briefing
 
 Status = Literal["ok", "weak", "no_match"]
 
@@ -180,6 +182,28 @@ class Answer:
     used_time_ms: float
     degraded: tuple[str, ...]
     trace: Trace
+
+    def briefing(
+        self,
+        *,
+        max_chars: int = 2000,
+        max_chars_per_memory: int = 200,
+        count_tokens: Callable[[str], int] | None = None,
+        max_tokens: int | None = None,
+        numbered: bool = False,
+    ) -> str:
+        """Write the results as a ``<memory>`` block for a language model.
+
+        See :func:`family_recall.briefing.briefing`; empty when nothing was found or fits.
+        """
+        return briefing(
+            [BriefedMemory(result.text, result.author) for result in self.results],
+            max_chars=max_chars,
+            max_chars_per_memory=max_chars_per_memory,
+            count_tokens=count_tokens,
+            max_tokens=max_tokens,
+            numbered=numbered,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Give the whole answer, moments as ISO 8601."""

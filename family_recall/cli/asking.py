@@ -1,0 +1,188 @@
+"""Asking: ``recall`` and ``explain``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import family_recall as fr
+from family_recall.cli.base import (
+    WithExamples,
+    console,
+    db_argument,
+    existing,
+    json_option,
+    moment,
+    one_line,
+    plain,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from family_recall.types import Answer, Result
+
+TOP_K = 12
+BUDGET_MS = 60.0
+FILTERS = ("kinds", "authors", "labels", "sources", "after", "before")
+
+_ASKED = (
+    click.option("--person", "person_id", metavar="ID", help="who asks (default: a stranger)"),
+    click.option(
+        "--space",
+        "space_id",
+        metavar="ID",
+        help="where it is asked (default: every space the person sees)",
+    ),
+    click.option(
+        "--budget-ms",
+        "time_budget_ms",
+        type=float,
+        default=BUDGET_MS,
+        metavar="MS",
+        help="time allowed once models are loaded; slow stages are skipped past it (default: 60)",
+    ),
+    click.option(
+        "--top-k", type=int, default=TOP_K, metavar="N", help="results wanted (default: 12)"
+    ),
+    click.option(
+        "--profile",
+        default="default",
+        metavar="NAME",
+        help="weights to rank with: default, family_os, annie, three_tier, ppr or neural "
+        "(default: default)",
+    ),
+    click.option(
+        "--mode",
+        default="hybrid",
+        metavar="NAME",
+        help="hybrid, knowledge (chunks only) or neural (all but chunks) (default: hybrid)",
+    ),
+    click.option("--no-rerank", is_flag=True, help="leave the cross-encoder out (default: in)"),
+    click.option("--now", type=moment, metavar="WHEN", help="when it is asked (default: now)"),
+    click.option(
+        "--as-of", type=moment, metavar="WHEN", help="what was true then (default: --now)"
+    ),
+    click.option(
+        "--known-at", type=moment, metavar="WHEN", help="what was known then (default: all)"
+    ),
+    click.option("--after", type=moment, metavar="WHEN", help="what occurred since (default: all)"),
+    click.option(
+        "--before", type=moment, metavar="WHEN", help="what occurred before (default: all)"
+    ),
+    click.option("--kind", "kinds", multiple=True, metavar="KIND", help="only this kind; repeat"),
+    click.option("--author", "authors", multiple=True, metavar="ID", help="only theirs; repeat"),
+    click.option("--label", "labels", multiple=True, metavar="WORD", help="only with it; repeat"),
+    click.option("--source", "sources", multiple=True, metavar="NAME", help="only from it; repeat"),
+    click.option("--no-shared", is_flag=True, help="leave shared spaces out (default: in)"),
+    json_option,
+)
+
+
+def asked(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say who asks, from where, and what it may cost."""
+    for option in reversed(_ASKED):
+        function = option(function)
+    return function
+
+
+@click.command(
+    cls=WithExamples,
+    examples=(
+        'family-recall recall family.db "when does grandma land?" --person alice',
+        'family-recall recall family.db "what did we plan for March?" --person alice --explain',
+    ),
+)
+@db_argument
+@click.argument("question")
+@click.option("--explain", "explained", is_flag=True, help="show each result term by term")
+@asked
+def recall(db: Path, question: str, explained: bool, as_json: bool, **about: Any) -> None:
+    """Find the memories that answer a question.
+
+    Says how sure it is, and "no_match" when nothing stored seems to answer.
+    """
+    ctx = _context(**about)
+    with existing(db) as home:
+        home.warmup()
+        answer = home.recall(question, ctx)
+    if as_json:
+        print_json(answer.to_json())
+        return
+    out = console()
+    out.print(
+        f"{answer.status}, confidence {answer.confidence:.2f}, {answer.used_time_ms:.1f} ms",
+        style={"ok": "bold green", "weak": "bold yellow"}.get(answer.status, "bold red"),
+    )
+    for result in answer.results:
+        _print_result(out, result, explained=explained)
+    if explained:
+        _print_trace(out, answer)
+    for name in answer.degraded:
+        out.print(f"without {one_line(name)}", style="yellow", soft_wrap=True)
+
+
+@click.command(
+    cls=WithExamples,
+    examples=(
+        'family-recall explain family.db "when does grandma land?" MEMORY_ID --person alice',
+        'family-recall explain family.db "plans for March?" MEMORY_ID --person alice --json',
+    ),
+)
+@db_argument
+@click.argument("question")
+@click.argument("doc_id", metavar="MEMORY_ID")
+@asked
+def explain(db: Path, question: str, doc_id: str, as_json: bool, **about: Any) -> None:
+    """Say why a memory is, or is not, among the results of a question."""
+    ctx = _context(**about)
+    with existing(db) as home:
+        home.warmup()
+        explanation = home.explain(question, doc_id, ctx)
+    if as_json:
+        print_json(explanation.to_json())
+        return
+    for line in explanation.lines():
+        click.echo(plain(line))
+
+
+def _context(*, no_rerank: bool, no_shared: bool, **about: Any) -> fr.RecallContext:
+    narrowed = {name: about.pop(name) for name in FILTERS}
+    return fr.RecallContext(
+        **about,
+        allow_cross_encoder=not no_rerank,
+        filters=fr.Filters(allow_shared=not no_shared, **narrowed),
+    )
+
+
+def _print_result(out: Console, result: Result, *, explained: bool) -> None:
+    said = ", ".join(part for part in (result.author, (result.occurred_at or "")[:10]) if part)
+    replaced = " (replaced since)" if result.superseded else ""
+    out.print(f"{result.rank}. {one_line(result.text)}", style="bold", soft_wrap=True)
+    about = (
+        f"{said or 'somebody'}{replaced}, in {result.space_id}, "
+        f"confidence {result.confidence:.2f}, id {result.doc_id}"
+    )
+    out.print(f"   {one_line(about)}", soft_wrap=True)
+    out.print(f"   {one_line('; '.join(result.reasons))}", style="dim", soft_wrap=True)
+    if explained:
+        for term in sorted(result.contributions, key=lambda c: -abs(c.amount)):
+            out.print(
+                f"   {term.amount:+8.4f}  {term.feature:<20} {term.value:.4f} × {term.weight:.4f}"
+            )
+        out.print(f"   {result.score:+8.4f}  score", style="bold")
+
+
+def _print_trace(out: Console, answer: Answer) -> None:
+    out.print(f"strategy {answer.strategy}, mode {answer.mode}, profile {answer.profile}")
+    for span in answer.trace.spans:
+        out.print(f"ran      {span.stage:<18} {span.ms:8.2f} ms   {span.n_in} in, {span.n_out} out")
+    for skip in answer.trace.skips:
+        out.print(f"skipped  {skip.stage:<18} {one_line(skip.why)}", soft_wrap=True)
+    for note in answer.trace.notes:
+        out.print(f"note     {one_line(note)}", soft_wrap=True)

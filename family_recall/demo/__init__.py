@@ -1,0 +1,111 @@
+"""The demo: nothing in, a family's questions and their answers out."""
+
+from __future__ import annotations
+
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from family_recall.api import FamilyRecall
+from family_recall.demo.household import (
+    KINSHIP,
+    MEMORIES,
+    NOW,
+    PEOPLE,
+    PLANS,
+    ROLES,
+    TIMEZONE,
+    move_in,
+)
+from family_recall.demo.scenes import SCENES, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+    from family_recall.types import Answer, Result
+
+__all__ = ["HOME", "MEMORIES", "NOW", "SCENES", "Scene", "ask", "run"]
+
+WIDTH = 96
+N_TERMS = 3
+FIRST = {"plan": 0, "lexical": 1, "embed": 2}
+NAMES = {person.person_id: person.name for person in PEOPLE}
+
+
+def run(out: TextIO) -> None:
+    """Move the household into a temporary file, ask every question, and write what comes back.
+
+    The same text every time, but for the milliseconds and what two of them can buy.
+    """
+    with tempfile.TemporaryDirectory(prefix="family_recall_demo_") as scratch:
+        path = Path(scratch) / "family.db"
+        with FamilyRecall.open(path, timezone=TIMEZONE) as home:
+            move_in(home)
+        lines = [*introduction(), *(line for s, a in ask(path) for line in screen(s, a))]
+        out.write("\n".join(lines) + "\n")
+
+
+def ask(path: Path) -> Iterator[tuple[Scene, Answer]]:
+    """Ask the questions in order, each with its answer."""
+    no_models = path.parent / "no models here"
+    with FamilyRecall.open(path) as home, FamilyRecall.open(path, models=no_models) as bare:
+        home.warmup()
+        for scene in SCENES:
+            asked = home if scene.with_models else bare
+            yield scene, asked.recall(scene.question, scene.ctx())
+
+
+def introduction() -> Iterator[str]:
+    """Give the lines that say who lives here."""
+    yield f"The Nairs: {', '.join(NAMES[p] for p in ROLES)}, and a dog called Biscuit."
+    yield (
+        f"{len(MEMORIES)} memories over two years, {len(KINSHIP) + len(PLANS)} relations, "
+        f"in one file; it is {NOW:%d %B %Y, %H:%M}."
+    )
+
+
+def screen(scene: Scene, answer: Answer) -> Iterator[str]:
+    """Give the lines of one question: who asks, what comes back and why, and at what cost."""
+    asker = f"{NAMES[scene.person_id]}, in {scene.space_id or 'every space open to them'}"
+    then = f", as of {scene.as_of:%d %B %Y}" if scene.as_of else ""
+    profile = "" if scene.profile == "default" else f", profile {scene.profile}"
+    yield from ("", f"── {SCENES.index(scene) + 1}. {scene.title} ".ljust(WIDTH, "─"))
+    yield f"{asker}{then}{profile}: “{scene.question}”"
+    yield (
+        f"{answer.status}, confidence {answer.confidence:.2f}, {answer.used_time_ms:.1f} ms "
+        f"of {scene.time_budget_ms:,.0f} ms"
+    )
+    for result in answer.results:
+        yield from _result(result)
+    yield from _trace(answer)
+    yield f"  ↳ {scene.look_for}"
+
+
+def _result(result: Result) -> Iterator[str]:
+    who = NAMES.get(result.author or "", result.author or "somebody")
+    said = f"{who}, {(result.occurred_at or '')[:10]}: {result.text}"
+    yield from _wrapped(said, f"  {result.rank}. ", "     ")
+    *terms, confidence = result.reasons
+    more = ("…",) if len(terms) > N_TERMS else ()
+    yield f"       {'; '.join((*terms[:N_TERMS], *more, confidence))}"
+    if result.rationale:
+        yield f"       by way of {' → '.join(result.rationale.path)}"
+
+
+def _trace(answer: Answer) -> Iterator[str]:
+    # Words and embedding run side by side and end in either order; the rest keeps its own.
+    spans = sorted(answer.trace.spans, key=lambda span: FIRST.get(span.stage, len(FIRST)))
+    ran = ", ".join(f"{span.stage} {span.ms:.1f} ms" for span in spans)
+    yield from _wrapped(f"ran: {ran}", "  ", "    ")
+    without = [name.partition(":")[0] for name in answer.degraded]
+    for skip in answer.trace.skips:
+        if skip.stage not in without:
+            yield f"  skipped: {skip.stage} ({skip.why})"
+    if without:
+        yield f"  without: {', '.join(without)}"
+
+
+def _wrapped(text: str, first: str, later: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=later)
