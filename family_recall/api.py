@@ -288,11 +288,7 @@ class FamilyRecall:
 
     def stats(self) -> dict[str, Any]:
         """Count what is stored, for the household's owner."""
-        encoder = self._models.encoder(0.0)
-        return {
-            **self._store.stats(),
-            "model": None if encoder is None else encoder.model_id,
-        }
+        return {**self._store.stats(), "model": self._models.embedder_id()}
 
     def _now(self, request: RecallRequest) -> dt.datetime:
         now, zone = request.ctx.now, self._store.zone

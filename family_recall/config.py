@@ -41,7 +41,7 @@ class RecallConfig:
     ppr_damping: float = 0.5  # HippoRAG, arXiv 2405.14831
     graph_seeds: int = 20
     graph_cap: int = 16  # edges followed out of each node
-    graph_hops: int = 1  # at damping 0.5 a second hop moves 3 of the best 50
+    graph_hops: int = 3  # past the first only along relations between names
     graph_nodes: int = 400  # vertices at most
     graph_pool: int = 30  # memories it may hand over that no other source found
     next_weight: float = 1.0  # neighbours in a talk

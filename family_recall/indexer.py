@@ -97,7 +97,7 @@ class Indexer:
                 evidence.append(stored.id)
             cast = _Cast(writing)
             ends = [
-                cast.entity(partition, relation.space_id, name)
+                self._named(writing, cast, partition, relation.space_id, name)
                 for name in (relation.subject, relation.object)
             ]
             zone = self.store.zone
@@ -105,6 +105,20 @@ class Indexer:
                 epoch_s(relation.valid_from, zone), epoch_s(relation.valid_until, zone), now_s,
             )  # fmt: skip
             writing.put_relation(ends[0], relation, ends[1], moments, evidence)
+
+    def _named(
+        self, writing: Writing, cast: _Cast, partition: int, space_id: str, name: str
+    ) -> int:
+        """Find or make an entity; a new one is tied to the memories that name it already."""
+        known = cast.has(partition, name)
+        entity = cast.entity(partition, space_id, name)
+        if not known:
+            for memory_id, text in writing.saying(partition, name):
+                mentioned = names_in(text, {normalise(name)})
+                writing.link(
+                    memory_id, [(entity, "mention", self.config.mention_weight) for _ in mentioned]
+                )
+        return entity
 
     def rebuild(self) -> None:
         """Make words, counts, mentions and edges anew from the texts; vectors become pending."""
@@ -204,6 +218,10 @@ class _Cast:
         for each in (*aliases, alias):
             known.setdefault(each, entity)
         return entity
+
+    def has(self, partition: int, name: str) -> bool:
+        """Whether a partition has an entity of that name."""
+        return normalise(name) in self._known(partition)
 
     def _known(self, partition: int) -> dict[str, int]:
         if partition not in self._entities:

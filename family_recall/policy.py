@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import math
 from collections.abc import Iterable, Sequence
 
 from family_recall.errors import InvalidRequestError, UnknownSpaceError
@@ -68,6 +69,19 @@ def scope_of(
         known_at_s=epoch_s(ctx.known_at, zone),
         filters=filters or ctx.filters,
     )
+
+
+def within(scope: Scope, timespan_s: tuple[float, float], zone: dt.tzinfo) -> Scope:
+    """Narrow a scope to what occurred in a half-open interval of epoch seconds."""
+    start, end = (
+        dt.datetime.fromtimestamp(moment, zone) if math.isfinite(moment) else None
+        for moment in timespan_s
+    )
+    filters = scope.filters
+    after = max((moment for moment in (filters.after, start) if moment), default=None)
+    before = min((moment for moment in (filters.before, end) if moment), default=None)
+    narrowed = dataclasses.replace(filters, after=after, before=before)
+    return dataclasses.replace(scope, filters=narrowed)
 
 
 def check_role(role: str) -> None:

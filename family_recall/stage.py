@@ -23,7 +23,8 @@ class QueryPlan:
 
     ``terms`` are (word, stem) pairs to search for; ``entities`` what it names in scope,
     ``names`` how it names them; ``statistics`` what the scope counts of the terms' stems;
-    ``timespan_s`` the half-open interval it speaks of, in epoch seconds, open ends infinite;
+    ``timespan_s`` the half-open interval it speaks of, in epoch seconds, open ends infinite,
+    and ``timespan_certainty`` in [0, 1] how surely it was read;
     ``past_reference`` whether it reaches back on purpose, which switches recency off;
     ``focus_id`` the memory being talked about.
     """
@@ -33,6 +34,7 @@ class QueryPlan:
     names: tuple[str, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
     timespan_s: tuple[float, float] | None = None
+    timespan_certainty: float = 0.0
     past_reference: bool = False
     strategy: str = "hybrid"
     focus_id: int | None = None

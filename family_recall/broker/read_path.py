@@ -87,9 +87,12 @@ class Broker:
         ranking = steps.score(context, pool)
         ranking = steps.rerank(ranking, context)
         ranking = steps.diversify(ranking, context)
-        fitted = calibration.find_calibration(
-            context.profile.name, words_only=context.question is None
-        )
+        if context.plan.strategy == "timeline":
+            fitted = calibration.certain(context.plan.timespan_certainty)
+        else:
+            fitted = calibration.find_calibration(
+                context.profile.name, words_only=context.question is None
+            )
         return Ranked(context, pool, graph, ranking, fitted)
 
     def _admit(
@@ -103,10 +106,13 @@ class Broker:
             now_s=now.timestamp(),
             zone=self.store.zone,
         )
+        plan = planner.plan(request, scope, snapshot, now=now)
+        if plan.strategy == "timeline" and plan.timespan_s is not None:
+            scope = policy.within(scope, plan.timespan_s, self.store.zone)
         return QueryContext(
             request=request,
             scope=scope,
-            plan=planner.plan(request, scope, snapshot, now=now),
+            plan=plan,
             profile=profile,
             snapshot=snapshot,
             deadline=deadline,

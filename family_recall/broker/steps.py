@@ -230,16 +230,15 @@ def token_weights(encoder: Encoder, encoding: Encoding, context: QueryContext) -
     """Weigh the question's tokens by how rare they are: in English, and for names at home.
 
     A name is rare in English and on everybody's lips at home, so its tokens weigh no more
-    than its idf in the visible memories.
+    than its idf in the visible memories. What begins with a capital is taken for a name.
     """
     weights = encoder.token_weights(encoding.token_ids)
     spoken = {word for name in context.plan.names for word in name.split(" ")}
-    if spoken:
-        at_home = inverse_document_frequency(context.plan.statistics)
-        for (word, _), idf in zip(context.plan.terms, at_home, strict=True):
-            if normalise(word) in spoken:
-                at = np.isin(encoding.token_ids, encoder.token_ids(word))
-                weights[at] = np.minimum(weights[at], idf)
+    at_home = inverse_document_frequency(context.plan.statistics)
+    for (word, _), idf in zip(context.plan.terms, at_home, strict=True):
+        if word[0].isupper() or normalise(word) in spoken:
+            at = np.isin(encoding.token_ids, encoder.token_ids(word))
+            weights[at] = np.minimum(weights[at], idf)
     return weights
 
 

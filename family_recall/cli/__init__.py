@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from family_recall import __version__
 from family_recall.cli.asking import explain, recall
 from family_recall.cli.base import ErrorsInOneLine
 from family_recall.cli.evaluating import demo, evaluate
@@ -22,7 +23,7 @@ __all__ = ["main"]
     ),
     context_settings={"max_content_width": 100},
 )
-@click.version_option(package_name="family-recall", message="%(version)s")
+@click.version_option(__version__, message="%(version)s")
 def main() -> None:
     """Find the right memory for a family's question, on this device, and say why.
 

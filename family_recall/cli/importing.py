@@ -15,6 +15,7 @@ from family_recall.cli.base import (
     db_argument,
     existing,
     json_option,
+    one_line,
     print_json,
     progress_bar,
 )
@@ -98,6 +99,8 @@ def import_(
             raise DatasetError(
                 f"{error}; {n:,} {'memory' if n == 1 else 'memories'} before it kept"
             ) from error
+    for added in spaces.added:
+        click.echo(f"added space {one_line(added)}; family-recall grant lets people in", err=True)
     if as_json:
         print_json(counts)
     else:
@@ -111,6 +114,7 @@ class _Spaces:
         self._home = home
         self._add = add
         self._known = {space.space_id for space in home.spaces()}
+        self.added: list[str] = []
 
     def placed(self, record: Mapping[str, Any], default: str, where: str) -> fr.Memory:
         """Give the memory in its space; ``where`` (file:line) opens the error it may raise."""
@@ -126,6 +130,7 @@ class _Spaces:
                 )
             self._home.add_space(fr.Space(memory.space_id, "shared"))
             self._known.add(memory.space_id)
+            self.added.append(memory.space_id)
         return memory
 
 

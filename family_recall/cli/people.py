@@ -45,7 +45,7 @@ ROLES = ("owner", "adult", "child", "guest", "device")
     metavar="ID",
     help=f"a shared space that all of them see; repeat (default: {DEFAULT_SPACE})",
 )
-@click.option("--timezone", metavar="ZONE", help="for moments without one (default: the system's)")
+@click.option("--timezone", metavar="ZONE", help="for moments without one (default: UTC)")
 @json_option
 def init(
     db: Path, people: tuple[str, ...], spaces: tuple[str, ...], timezone: str | None, as_json: bool

@@ -13,9 +13,9 @@ from family_recall.demo.household import (
     MEMORIES,
     NOW,
     PEOPLE,
-    PLANS,
     ROLES,
     TIMEZONE,
+    UNDERSTOOD,
     move_in,
 )
 from family_recall.demo.scenes import SCENES, Scene
@@ -61,7 +61,7 @@ def introduction() -> Iterator[str]:
     """Give the lines that say who lives here."""
     yield f"The Nairs: {', '.join(NAMES[p] for p in ROLES)}, and a dog called Biscuit."
     yield (
-        f"{len(MEMORIES)} memories over two years, {len(KINSHIP) + len(PLANS)} relations, "
+        f"{len(MEMORIES)} memories over two years, {len(KINSHIP) + len(UNDERSTOOD)} relations, "
         f"in one file; it is {NOW:%d %B %Y, %H:%M}."
     )
 

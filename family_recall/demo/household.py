@@ -2,7 +2,7 @@
 
 Rajesh and Priya live with Arjun (14), Mira (8) and a dog called Biscuit. Priya's mother Kamala
 is *Paati* to the children and lives in Chennai; Priya's brother is Vikram, whose
-wife Leela nobody has spoken of yet. All of it is invented.
+wife Leela is never spoken of by name. All of it is invented.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ KINSHIP = (
 )
 """Who is who, told when they move in."""
 
-PLANS = (Relation("Rajesh", "plans vacation with", "Priya", HOME, evidence=("march-1", "goa-1")),)
+UNDERSTOOD = (
+    Relation("Rajesh", "plans vacation with", "Priya", HOME, evidence=("march-1", "goa-1")),
+    Relation("Leela", "lives in", "Pune", HOME, evidence=("kothrud",)),
+)
 """What was understood from memories, with the memories that say so."""
 
 
@@ -163,7 +166,7 @@ MEMORIES: tuple[Memory, ...] = (
         ("mira", "Does Vicky mama still do the trick with the coin?"),
     ),
     *note("kothrud", "2025-02-01T13:10", "rajesh",
-          "Vikram moved into a third-floor flat in Kothrud, Pune, with a view of the hill.",
+          "They took the third-floor flat in Kothrud, Pune, the one with a view of the hill.",
           kind="episode"),
     *talk(
         "cashew", "2025-02-11T21:20", "health",
@@ -288,5 +291,5 @@ def move_in(home: FamilyRecall) -> None:
     for relation in KINSHIP:
         home.relate(relation)
     home.remember_many(MEMORIES)
-    for relation in PLANS:
+    for relation in UNDERSTOOD:
         home.relate(relation)

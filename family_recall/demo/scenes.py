@@ -58,7 +58,6 @@ SCENES = (
         "August 2025 comes first; the August before it does not.",
         "What did we do in August last year?",
         "mira",
-        profile="three_tier",
     ),
     Scene(
         "As it was then",
@@ -95,8 +94,8 @@ SCENES = (
         time_budget_ms=TIGHT_MS,
     ),
     Scene(
-        "No model, and nobody ever mentioned her",
-        "Leela is in no memory, only in the family tree, which leads to her husband's flat.",
+        "No model, and nobody ever said her name",
+        "No memory says Leela; what was once understood from one leads back to it.",
         "Where does Leela live?",
         "rajesh",
         with_models=False,

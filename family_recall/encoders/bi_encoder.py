@@ -93,7 +93,7 @@ class BiEncoder:
         return [self._encode(prefix + text, most) for text in texts]
 
     def token_ids(self, text: str) -> Ints:
-        """Vocabulary ids of a text's tokens, shape (n_tokens,), as `Encoding.token_ids` has them."""
+        """Vocabulary ids of a text's tokens, as `Encoding.token_ids` has them: (n_tokens,)."""
         ids = np.array(self._pieces.ids(text, self._entry.max_question_tokens), dtype=np.int64)
         return ids[self._pieces.is_word(ids)]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
+from family_recall.encoders.manifest import read_manifest
 from family_recall.errors import ModelError
 
 LOADING = "the model is still loading"
@@ -53,6 +54,16 @@ class Models:
     def scorer(self) -> PairScorer | None:
         """Give the cross-encoder if there is one and it is loaded."""
         return self._scorer
+
+    def embedder_id(self) -> str | None:
+        """Name the embedder that is, or would be, loaded; None where there is none."""
+        if self._encoder is not None:
+            return self._encoder.model_id
+        try:
+            entry = read_manifest(self._folder).find_entry("embedder")
+        except ModelError:
+            return None
+        return None if entry is None else entry.model_id
 
     @property
     def why(self) -> str | None:

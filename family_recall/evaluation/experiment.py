@@ -94,7 +94,7 @@ def evaluate(
             "rerank": rerank,
             "seed": seed,
             "n_duplicates": sum(doc_id != kept for doc_id, kept in kept_as.items()),
-            "models": stats.get("models"),
+            "model": stats["model"],
         },
         outcomes=tuple(outcomes),
     )

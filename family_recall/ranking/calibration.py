@@ -106,3 +106,13 @@ def calibrations() -> Mapping[tuple[str, Kind], Calibration]:
 def find_calibration(profile: str, *, words_only: bool) -> Calibration:
     """Find a profile's constants for a ranking with, or without, vectors."""
     return calibrations()[profile, "words" if words_only else "full"]
+
+
+def certain(probability: float) -> Calibration:
+    """Give every result one probability, for questions that scores do not decide.
+
+    What a question about nothing but a time asks for is settled by when it occurred; what is
+    left unsure is whether the time was read rightly.
+    """
+    p = min(max(probability, 1e-6), 1.0 - 1e-6)
+    return Calibration(Platt(0.0, float(np.log(p / (1.0 - p)))), 0.0, 0.0)

@@ -136,7 +136,7 @@ class _Candidates:
         plan, config = self.context.plan, self.context.config
         stems = [stem for _, stem in plan.terms]
         scores = bm25.okapi(self.rows, stems, plan.statistics, config.column_weights)
-        return scores / max(bm25.attainable(plan.statistics), 1e-9)
+        return (scores / max(bm25.attainable(plan.statistics), 1e-9)).astype(np.float32)
 
     def rrf(self) -> FloatArray:
         return _aligned(self.pool.ids, self.pool.rrf, self.rows)
@@ -149,7 +149,7 @@ class _Candidates:
         found = np.zeros(len(self.rows), np.float32)
         for run in self.pool.runs.values():
             found += np.isin(self.rows.ids, run.ids)
-        return found / len(_SOURCES)
+        return found / np.float32(len(_SOURCES))
 
     def personalization(self) -> FloatArray:
         asker = self.context.scope.person_id
@@ -161,12 +161,13 @@ class _Candidates:
     def length(self) -> FloatArray:
         words = self.rows.n_words
         short = np.minimum(words / _SHORT_WORDS, 1.0)
-        return np.minimum(short, _LONG_WORDS / np.maximum(words, _LONG_WORDS)).astype(np.float32)
+        long = _LONG_WORDS / np.maximum(words, _LONG_WORDS)
+        fit: FloatArray = np.minimum(short, long).astype(np.float32)
+        return fit
 
     def entities(self) -> FloatArray:
         named = {
-            entity.id: entity.person_id or entity.name
-            for entity in self.context.plan.entities
+            entity.id: entity.person_id or entity.name for entity in self.context.plan.entities
         }
         if not named or not len(self.rows):
             return np.zeros(len(self.rows), np.float32)
@@ -177,7 +178,8 @@ class _Candidates:
             found.setdefault(memory, set()).add(named[entity])
         things = len(set(named.values()))
         counts = [len(found.get(memory, ())) for memory in self.rows.ids.tolist()]
-        return np.array(counts, np.float32) / things
+        share: FloatArray = np.array(counts, np.float32) / np.float32(things)
+        return share
 
 
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:

@@ -63,16 +63,21 @@ def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
 
 
 def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
-    """Read the capped neighbourhood of some nodes, hop by hop; the seeds are its first nodes."""
+    """Read the capped neighbourhood of some nodes; the seeds are its first nodes.
+
+    The first hop goes everywhere. Later ones go on only where a relation led from a name to a
+    name, so that *Leela's husband* reaches what was said of him and a talk's every word does
+    not reach the whole household.
+    """
     config = context.config
     number = {node: at for at, node in enumerate(seeds.tolist())}
-    hops = np.zeros(len(number), np.int64)
+    hops = [0] * len(number)
     ends: dict[tuple[int, int, str], None] = {}
     weights: list[float] = []
     frontier = seeds
     for hop in range(config.graph_hops):
-        edges = context.snapshot.edges(frontier, context.scope, config.graph_cap >> hop)
-        new: list[int] = []
+        edges = context.snapshot.edges(frontier, context.scope, config.graph_cap)
+        related: list[int] = []
         for src, dst, weight, kind in zip(
             edges.src.tolist(), edges.dst.tolist(), edges.weight.tolist(), edges.kinds, strict=True
         ):
@@ -81,18 +86,19 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
                 if len(number) >= config.graph_nodes:
                     continue
                 at = number[dst] = len(number)
-                new.append(dst)
+                hops.append(hop + 1)
+                if src < 0 and dst < 0:
+                    related.append(dst)
             # Two seeds read the edge between them twice, once from either end.
             if (at, number[src], kind) not in ends:
                 ends[number[src], at, kind] = None
                 weights.append(weight)
-        hops = np.concatenate([hops, np.full(len(new), hop + 1)])
-        frontier = np.array(new, np.int64)
-        if not new:
+        if not related:
             break
+        frontier = np.array(related, np.int64)
     return Subgraph(
         nodes=np.array(list(number), np.int64),
-        hops=hops,
+        hops=np.array(hops, np.int64),
         ends=tuple((src, dst) for src, dst, _ in ends),
         weights=tuple(weights),
         kinds=tuple(kind for _, _, kind in ends),

@@ -219,7 +219,8 @@ class SqliteSnapshot:
 
     def _mine(self, nodes: IdArray, scope: Scope) -> IdArray:
         partitions = np.abs(nodes) >> PARTITION_SHIFT
-        return nodes[(partitions[:, None] == np.array(scope.partitions)).any(axis=1)]
+        mine: IdArray = nodes[np.isin(partitions, scope.partitions)]
+        return mine
 
     def _shelves(self, scope: Scope) -> list[int]:
         past = (False,) if scope.known_at_s is None else (False, True)

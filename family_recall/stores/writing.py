@@ -11,7 +11,13 @@ import apsw
 
 from family_recall.stores import edges, fts, household, memories, sql, vectors
 from family_recall.stores.base import NewMemory, NewVector, StoredMemory, ToEmbed
-from family_recall.stores.schema import PARTITION_SHIFT, id_range, partition_of, shelf_of
+from family_recall.stores.schema import (
+    PARTITION_SHIFT,
+    id_range,
+    partition_of,
+    shelf_of,
+    words_table,
+)
 from family_recall.types import Grant, Person, Relation, Space
 
 
@@ -191,6 +197,18 @@ class Writing:
             [(partition, alias, entity) for alias in aliases],
         )
         return entity
+
+    def saying(self, partition: int, words: str) -> list[tuple[int, str]]:
+        """List the current memories of a partition with these words in a row: (id, text)."""
+        self._flush_words()
+        table = words_table(shelf_of(partition, past=False))
+        phrase = words.replace('"', '""')
+        return sql.rows(
+            self.connection,
+            f"SELECT m.id, m.text FROM {table} CROSS JOIN memory m ON m.id = {table}.rowid"
+            f" WHERE {table} MATCH ?",
+            (f'body : "{phrase}"',),
+        )
 
     def link(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
         """Tie a memory to (entity, role, weight) mentions, as rows and as edges."""
