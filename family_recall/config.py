@@ -28,6 +28,8 @@ class RecallConfig:
     # before): on five permissive sets 0.3 for context gains where talk is turn by turn.
     column_weights: tuple[float, float, float] = (1.0, 1.0, 0.3)
     max_question_words: int = 48  # rarest kept; bounds a question of any length
+    common_share: float = 0.05  # of the visible memories: a word in more of them is common …
+    common_memories: int = 500  # … and in more memories than this
     lexical_pool: int = 64  # memories a shelf
 
     # Vectors.
@@ -49,7 +51,7 @@ class RecallConfig:
     author_weight: float = 0.2
 
     # Candidates that features are computed for, best fused first.
-    candidate_pool: int = 128
+    candidate_pool: int = 100
 
     # Candidates that diversification compares with each other.
     mmr_pool: int = 50

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from family_recall.stage import Link
-from family_recall.stores.base import Snapshot
 from family_recall.types import Contribution, Rationale, Result
 
 _BUMPS = frozenset({"rrf_raw", "rrf_decayed"})
@@ -27,24 +26,6 @@ def reasons(contributions: Sequence[Contribution], confidence: float) -> tuple[s
         if part.amount != 0.0
     ]
     return (*lines, f"conf≈{confidence:.2f}")
-
-
-def highlights(
-    text: str, stems: Collection[str], snapshot: Snapshot
-) -> tuple[tuple[int, int], ...]:
-    """Find where a text says the words that were searched for: (start, end) in characters."""
-    if not stems:
-        return ()
-    spans: list[tuple[int, int]] = []
-    at = 0
-    for word, stem in snapshot.stems(text):
-        start = text.find(word, at)
-        if start < 0:
-            continue
-        at = start + len(word)
-        if stem in stems:
-            spans.append((start, at))
-    return tuple(spans)
 
 
 def rationale(path: Sequence[Link], names: Mapping[int, str]) -> Rationale | None:

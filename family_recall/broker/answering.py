@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,13 +13,21 @@ from family_recall.broker.steps import Ranked
 from family_recall.explain import Explanation
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
-from family_recall.sources.graph import carrier
-from family_recall.stage import Link, Ranking
+from family_recall.sources.graph import carriers
+from family_recall.stage import Link, Pool, Ranking
 from family_recall.stores.base import StoredMemory
 from family_recall.trace import TraceBuilder
 from family_recall.types import Answer, IdArray, Rationale, Result
 
 _RUN_LENGTH = 20  # doc_ids of each run kept in a trace
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What results say of where they came from, by row id."""
+
+    paths: Mapping[int, Rationale]
+    sources: Mapping[int, str]
 
 
 def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
@@ -29,9 +38,9 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
         confidence = ranked.calibration.platt(ranking.score[chosen])
         stored = context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
         by_id = {memory.id: memory for memory in stored}
-        paths = _paths(ranked, chosen)
+        told = _Told(_paths(ranked, chosen), _sources(ranked.pool))
         results = tuple(
-            _result(at + 1, by_id[int(ranking.rows.ids[row])], int(row), float(sure), ranked, paths)
+            _result(at + 1, by_id[int(ranking.rows.ids[row])], int(row), float(sure), ranked, told)
             for at, (row, sure) in enumerate(zip(chosen, confidence, strict=True))
         )
         span.n_out = len(results)
@@ -98,7 +107,7 @@ def _result(
     row: int,
     confidence: float,
     ranked: Ranked,
-    paths: Mapping[int, Rationale],
+    told: _Told,
 ) -> Result:
     context, ranking, memory = ranked.context, ranked.ranking, stored.memory
     parts = contributions(ranking, row)
@@ -118,12 +127,12 @@ def _result(
         section=memory.section,
         occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
         superseded=stored.superseded_s is not None,
-        source=_best_source(stored.id, ranked),
+        source=told.sources[stored.id],
         features={part.feature: part.value for part in parts},
         contributions=parts,
         reasons=explain.reasons(parts, confidence),
-        highlights=explain.highlights(memory.text, stems, context.snapshot),
-        rationale=paths.get(stored.id),
+        highlights=context.snapshot.find_stems(memory.text, stems),
+        rationale=told.paths.get(stored.id),
     )
 
 
@@ -133,15 +142,15 @@ def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
     ppr = INDEX["ppr"]
     if ranking.weights[ppr] == 0.0:
         return {}
+    into = carriers(ranked.graph)
     paths: dict[int, list[Link]] = {}
     for row in chosen.tolist():
         memory = int(ranking.rows.ids[row])
-        if ranking.features[row, ppr] > 0.0:
-            path = [Link(memory, "")]
-            while (link := carrier(ranked.graph, path[0].node)) is not None:
-                path.insert(0, link)
-            if len(path) > 1:
-                paths[memory] = path
+        path = [Link(memory, "")]
+        while (link := into.get(path[0].node)) is not None:
+            path.insert(0, link)
+        if len(path) > 1 and ranking.features[row, ppr] > 0.0:
+            paths[memory] = path
     if not paths:
         return {}
     nodes = np.array(sorted({link.node for path in paths.values() for link in path}), np.int64)
@@ -150,10 +159,11 @@ def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
     return {memory: rationale for memory, rationale in told.items() if rationale is not None}
 
 
-def _best_source(memory: int, ranked: Ranked) -> str:
-    ranks = {
-        name: int(np.flatnonzero(run.ids == memory)[0])
-        for name, run in ranked.pool.runs.items()
-        if memory in run.ids
-    }
-    return min(ranks, key=lambda name: ranks[name])
+def _sources(pool: Pool) -> dict[int, str]:
+    """Name, for each candidate, the source that ranked it best."""
+    best: dict[int, tuple[int, str]] = {}
+    for name, run in pool.runs.items():
+        for rank, memory in enumerate(run.ids.tolist()):
+            if memory not in best or rank < best[memory][0]:
+                best[memory] = (rank, name)
+    return {memory: name for memory, (_, name) in best.items()}

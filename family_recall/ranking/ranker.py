@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.ranking.features import FEATURES
+from family_recall.ranking.features import FEATURES, INDEX
 from family_recall.stage import Profile, Ranking, by_score
 from family_recall.stores.base import Rows
 from family_recall.types import Contribution, FloatArray
@@ -33,11 +33,10 @@ def contributions(ranking: Ranking, row: int) -> tuple[Contribution, ...]:
 
     Features of weight 0 add nothing and are left out; the rest add up to the score.
     """
+    values, weights = ranking.features[row].tolist(), ranking.weights.tolist()
     parts = [
-        Contribution(feature.name, float(value), float(weight))
-        for feature, value, weight in zip(
-            FEATURES, ranking.features[row], ranking.weights, strict=True
-        )
+        Contribution(name, value, weight)
+        for name, value, weight in zip(INDEX, values, weights, strict=True)
         if weight != 0.0
     ]
     return tuple(sorted(parts, key=lambda part: (-abs(part.amount), part.feature)))

@@ -132,24 +132,23 @@ def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float)
     return np.array(rank, np.float32)
 
 
-def carrier(graph: GraphRun, node: int) -> Link | None:
-    """Name the link that carries the most rank into a node; None for a seed.
+def carriers(graph: GraphRun) -> dict[int, Link]:
+    """Name, for each node that is no seed, the link that carries the most rank into it.
 
     Only links that lead away from the seeds count, so following them back ends at a seed.
     """
     subgraph, rank = graph.subgraph, graph.rank
-    if subgraph is None or rank is None:
-        return None
-    at = int(np.flatnonzero(subgraph.nodes == node)[0])
-    flows = [
-        (float(rank[src]) * subgraph.weights[edge], -edge)
-        for edge, (src, dst) in enumerate(subgraph.ends)
-        if dst == at and subgraph.hops[src] < subgraph.hops[at]
-    ]
-    if not flows:
-        return None
-    edge = -max(flows)[1]
-    return Link(int(subgraph.nodes[subgraph.ends[edge][0]]), subgraph.kinds[edge])
+    if subgraph is None or rank is None or not subgraph.ends:
+        return {}
+    ends = np.array(subgraph.ends)
+    flow = rank[ends[:, 0]] * np.array(subgraph.weights)
+    away = np.flatnonzero(subgraph.hops[ends[:, 0]] < subgraph.hops[ends[:, 1]])
+    nodes = subgraph.nodes.tolist()
+    strongest_last = away[np.argsort(flow[away], kind="stable")].tolist()
+    return {
+        nodes[subgraph.ends[at][1]]: Link(nodes[subgraph.ends[at][0]], subgraph.kinds[at])
+        for at in strongest_last
+    }
 
 
 def warm_up() -> None:

@@ -19,19 +19,28 @@ class LexicalSource:
         length costs the same.
         """
         config = context.config
-        terms = rarest_terms(context)
+        rare, common = chosen_words(context)
         hits = context.snapshot.match(
-            [word for word, _ in terms], context.scope, config.lexical_pool, config.column_weights
+            rare, common, context.scope, config.lexical_pool, config.column_weights
         )
         order = np.lexsort((hits.ids, -hits.scores))
         return Run(self.name, hits.ids[order], hits.scores[order])
 
 
-def rarest_terms(context: QueryContext) -> tuple[tuple[str, str], ...]:
-    """Keep the question's words that occur in scope, at most the configured number."""
-    terms = context.plan.terms
-    frequency = context.plan.statistics.document_frequency
+def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
+    """Choose which of the question's words to look up: (rare, common), in their order.
+
+    Words that occur nowhere in scope find nothing. Of very many the rarest are kept. In a
+    large store words that a good part of the memories hold are common, unless all are.
+    """
+    config, plan = context.config, context.plan
+    frequency = plan.statistics.document_frequency
     occurring = np.flatnonzero(frequency > 0)
-    rarest = occurring[np.argsort(frequency[occurring], kind="stable")]
-    kept = sorted(rarest[: context.config.max_question_words].tolist())
-    return tuple(terms[at] for at in kept)
+    kept = occurring[np.argsort(frequency[occurring], kind="stable")][: config.max_question_words]
+    limit = max(config.common_share * plan.statistics.n_memories, config.common_memories)
+    rare = sorted(at for at in kept.tolist() if frequency[at] <= limit)
+    common = sorted(at for at in kept.tolist() if frequency[at] > limit)
+    words = [word for word, _ in plan.terms]
+    if not rare:
+        rare, common = common, []
+    return [words[at] for at in rare], [words[at] for at in common]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -180,14 +180,26 @@ class Snapshot(Protocol):
         """Split a text as the index does: (word as written, stem) pairs in order."""
         ...
 
+    def find_stems(self, text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
+        """Find where a text says some stems: (start, end) in characters, in order."""
+        ...
+
     def word_statistics(self, stems: Sequence[str], scope: Scope) -> WordStatistics:
         """Count the scope's memories, words, and memories that hold each stem."""
         ...
 
     def match(
-        self, words: Sequence[str], scope: Scope, k: int, weights: tuple[float, float, float]
+        self,
+        words: Sequence[str],
+        common: Sequence[str],
+        scope: Scope,
+        k: int,
+        weights: tuple[float, float, float],
     ) -> Hits:
-        """Find up to k memories of each partition that hold any of the words, by BM25."""
+        """Find up to k memories of each shelf that hold any of the words, by BM25.
+
+        ``common`` words raise the score of what is found and find nothing by themselves.
+        """
         ...
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:

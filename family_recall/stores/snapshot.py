@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import apsw
 import numpy as np
@@ -54,6 +54,10 @@ class SqliteSnapshot:
         """Split a text as the index does: (word as written, stem) pairs in order."""
         return fts.split(self._connection, text)
 
+    def find_stems(self, text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
+        """Find where a text says some stems: (start, end) in characters, in order."""
+        return fts.find_stems(self._connection, text, stems)
+
     def word_statistics(self, stems: Sequence[str], scope: Scope) -> WordStatistics:
         """Count the scope's memories, words, and memories that hold each stem."""
         past = scope.known_at_s is not None
@@ -66,20 +70,26 @@ class SqliteSnapshot:
         )
 
     def match(
-        self, words: Sequence[str], scope: Scope, k: int, weights: tuple[float, float, float]
+        self,
+        words: Sequence[str],
+        common: Sequence[str],
+        scope: Scope,
+        k: int,
+        weights: tuple[float, float, float],
     ) -> Hits:
         """Find up to k memories of each shelf that hold any of the words.
 
+        ``common`` words raise the score of what is found and find nothing by themselves.
         Scores are FTS5's BM25 with that shelf's statistics: right for choosing within a
         shelf, not for comparing between two.
         """
-        found = [
-            fts.match(
-                self._connection, shelf, words, k, weights,
-                fts.visible(scope) if self._narrowed(shelf, scope) else None,
-            )
-            for shelf in (self._shelves(scope) if words else ())
-        ]  # fmt: skip
+        if not words:
+            return _merged([])
+        expression = fts.expression(words, common)
+        found = []
+        for shelf in self._shelves(scope):
+            condition = fts.visible(scope) if self._narrowed(shelf, scope) else None
+            found.append(fts.match(self._connection, shelf, expression, k, weights, condition))
         return _merged(found)
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
@@ -158,10 +168,11 @@ class SqliteSnapshot:
 
     def degrees(self, nodes: IdArray, scope: Scope) -> FloatArray:
         """Number of edges at each node, counted up to 4096; 0 outside the scope."""
-        counts = np.zeros(len(nodes), np.float32)
-        mine = np.isin(nodes, self._mine(nodes, scope))
-        counts[mine] = edges.degrees(self._connection, nodes[mine])
-        return counts
+        mine = self._mine(nodes, scope)
+        if len(mine) == len(nodes):
+            return edges.degrees(self._connection, nodes)
+        known = dict(zip(mine.tolist(), edges.degrees(self._connection, mine), strict=True))
+        return np.array([known.get(node, 0.0) for node in nodes.tolist()], np.float32)
 
     def entities(self, names: Sequence[str], scope: Scope) -> list[tuple[str, Entity]]:
         """Find what the given normalised names stand for in the scope's partitions."""
@@ -219,7 +230,11 @@ class SqliteSnapshot:
 
     def _mine(self, nodes: IdArray, scope: Scope) -> IdArray:
         partitions = np.abs(nodes) >> PARTITION_SHIFT
-        mine: IdArray = nodes[np.isin(partitions, scope.partitions)]
+        if len(scope.partitions) == 1:
+            inside = partitions == scope.partitions[0]
+        else:
+            inside = np.isin(partitions, scope.partitions)
+        mine: IdArray = nodes[inside]
         return mine
 
     def _shelves(self, scope: Scope) -> list[int]:
