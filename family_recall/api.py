@@ -240,14 +240,14 @@ class FamilyRecall:
         encoder = self._models.wait()
         if encoder is None:
             raise ModelError(f"no vectors can be made: {self._models.why}")
-        return self._indexer.embed(encoder, progress)
+        return self._indexer.flush(encoder, progress)
 
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Make words, mentions, edges and vectors anew from the stored texts."""
         self._indexer.rebuild()
         encoder = self._models.wait()
         if encoder is not None:
-            self._indexer.embed(encoder, progress)
+            self._indexer.flush(encoder, progress)
 
     # Reading
 

@@ -28,8 +28,8 @@ class RecallConfig:
     # before): on five permissive sets 0.3 for context gains where talk is turn by turn.
     column_weights: tuple[float, float, float] = (1.0, 1.0, 0.3)
     max_question_words: int = 48  # rarest kept; bounds a question of any length
-    common_share: float = 0.05  # of the visible memories: a word in more of them is common …
-    common_memories: int = 500  # … and in more memories than this
+    common_share: float = 0.01  # of the visible memories: a word in more of them is common …
+    common_memories: int = 300  # … and in more memories than this
     lexical_pool: int = 64  # memories a shelf
 
     # Vectors.

@@ -9,24 +9,6 @@ from typing import Any, Literal
 from family_recall.stage import Link
 from family_recall.types import Contribution, Rationale, Result
 
-_BUMPS = frozenset({"rrf_raw", "rrf_decayed"})
-
-
-def reasons(contributions: Sequence[Contribution], confidence: float) -> tuple[str, ...]:
-    """Say what a score is made of, term by term, and how sure it is.
-
-    >>> reasons([Contribution("bm25", 0.81, 1.0), Contribution("rrf_raw", 0.008, 1.0)], 0.72)
-    ('bm25*1.00=0.810', 'rrf=+0.008', 'conf≈0.72')
-    """
-    lines = [
-        f"rrf={part.amount:+.3f}"
-        if part.feature in _BUMPS
-        else f"{part.feature}*{part.weight:.2f}={part.amount:.3f}"
-        for part in contributions
-        if part.amount != 0.0
-    ]
-    return (*lines, f"conf≈{confidence:.2f}")
-
 
 def rationale(path: Sequence[Link], names: Mapping[int, str]) -> Rationale | None:
     """Tell a path through the graph; None where part of it has no name to tell.

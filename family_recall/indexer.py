@@ -54,28 +54,34 @@ class Indexer:
                 cast = _Cast(writing)
                 outcomes += [self._remember(writing, cast, memory, now_s) for memory in batch]
             if encoder is not None:
-                self.embed(encoder)
+                self._embed(encoder, self.store.readings(writing.changed))
             if progress is not None:
                 progress(len(outcomes))
         return outcomes
 
-    def embed(self, encoder: Encoder, progress: Progress | None = None) -> int:
+    def flush(self, encoder: Encoder, progress: Progress | None = None) -> int:
         """Give every memory that has none its vectors; returns how many were made."""
-        done = 0
-        while True:
-            waiting = self.store.to_embed(encoder.model_id, self.config.embed_batch)
-            if not waiting:
-                return done
-            encodings = encoder.encode_memories([embedded_text(row) for row in waiting])
+        done = after = 0
+        while waiting := self.store.to_embed(
+            encoder.model_id, after=after, limit=self.config.embed_batch
+        ):
+            self._embed(encoder, waiting)
+            after = waiting[-1].id
+            done += len(waiting)
+            if progress is not None:
+                progress(done)
+        return done
+
+    def _embed(self, encoder: Encoder, waiting: Sequence[ToEmbed]) -> None:
+        for start in range(0, len(waiting), self.config.embed_batch):
+            batch = waiting[start : start + self.config.embed_batch]
+            encodings = encoder.encode_memories([embedded_text(row) for row in batch])
             rows = [
                 NewVector(row.id, encoding.pooled, encoding.tokens)
-                for row, encoding in zip(waiting, encodings, strict=True)
+                for row, encoding in zip(batch, encodings, strict=True)
             ]
             with self.store.writing() as writing:
                 writing.add_vectors(encoder.model_id, encoder.dim, encoder.token_dim, rows)
-            done += len(rows)
-            if progress is not None:
-                progress(done)
 
     def relate(self, relation: Relation, now_s: float) -> None:
         """Store a typed edge between two named things of a space.

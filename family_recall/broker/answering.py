@@ -115,7 +115,7 @@ def _result(
     return Result(
         rank=rank,
         doc_id=str(memory.doc_id),
-        score=float(np.sum([part.amount for part in parts])),
+        score=sum(part.amount for part in parts),
         confidence=confidence,
         text=memory.text,
         space_id=memory.space_id,
@@ -128,9 +128,7 @@ def _result(
         occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
         superseded=stored.superseded_s is not None,
         source=told.sources[stored.id],
-        features={part.feature: part.value for part in parts},
         contributions=parts,
-        reasons=explain.reasons(parts, confidence),
         highlights=context.snapshot.find_stems(memory.text, stems),
         rationale=told.paths.get(stored.id),
     )

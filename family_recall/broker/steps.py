@@ -76,7 +76,9 @@ class Steps:
         lexical = words.result()
         if encoding is None:
             return lexical, context
-        weights = token_weights(encoder, encoding, context)
+        weights = self._attempt(
+            "weigh", 0, lambda _: token_weights(encoder, encoding, context), None
+        )
         return lexical, dataclasses.replace(
             context, model_id=encoder.model_id, question=encoding, question_weights=weights
         )

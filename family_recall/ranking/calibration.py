@@ -54,7 +54,8 @@ def fit_platt(
     """Fit slope and offset by maximum likelihood on smoothed targets.
 
     Targets are (N₊ + 1) / (N₊ + 2) and 1 / (N₋ + 2), as Platt has them; Newton's method with
-    a step halved until it helps. A slope that would turn the order round becomes 0.
+    a step halved until it helps. Where the slope would turn the order round it is 0, and
+    the offset alone is fitted.
 
     Args:
         scores: Shape (n,).
@@ -86,7 +87,10 @@ def fit_platt(
         at = at - scale * step
         if float(np.abs(scale * step).max()) < 1e-9:
             break
-    return Platt(max(float(at[0]), 0.0), float(at[1]))
+    if at[0] <= 0.0:
+        mean = float(target.mean())
+        return Platt(0.0, float(np.log(mean / (1.0 - mean))))
+    return Platt(float(at[0]), float(at[1]))
 
 
 @functools.cache

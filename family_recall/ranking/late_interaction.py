@@ -7,6 +7,8 @@ import numpy as np
 from family_recall.stores.base import TokenVectors
 from family_recall.types import FloatArray
 
+_UNSPREAD = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144
+
 
 def max_sim(
     question: FloatArray, weights: FloatArray, tokens: TokenVectors, n_rows: int
@@ -32,7 +34,22 @@ def max_sim(
     total = float(weights.sum())
     if not len(tokens.rows) or total <= 0.0:
         return scores
-    similarity = question @ tokens.vectors.T
+    similarity = _products(question, tokens.vectors)
     closest = np.maximum.reduceat(similarity, tokens.starts, axis=1)
     scores[tokens.rows] = np.clip(weights @ np.maximum(closest, 0.0) / total, 0.0, 1.0)
     return scores
+
+
+def _products(question: FloatArray, tokens: FloatArray) -> FloatArray:
+    """Give all inner products (q, t), a block at a time.
+
+    OpenBLAS spreads a larger product over every core, and on a device that does anything else
+    at the same time its threads wait for each other: 9 ms instead of 0.2.
+    """
+    q, d = question.shape
+    block = max(_UNSPREAD // max(q * d, 1), 1)
+    products = np.empty((q, len(tokens)), np.float32)
+    for start in range(0, len(tokens), block):
+        rows = tokens[start : start + block]
+        np.matmul(question, rows.T, out=products[:, start : start + block])
+    return products

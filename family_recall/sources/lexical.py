@@ -31,7 +31,8 @@ def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
     """Choose which of the question's words to look up: (rare, common), in their order.
 
     Words that occur nowhere in scope find nothing. Of very many the rarest are kept. In a
-    large store words that a good part of the memories hold are common, unless all are.
+    large store words that a good part of the memories hold are common; where all are, the
+    rarest is looked up all the same.
     """
     config, plan = context.config, context.plan
     frequency = plan.statistics.document_frequency
@@ -41,6 +42,7 @@ def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
     rare = sorted(at for at in kept.tolist() if frequency[at] <= limit)
     common = sorted(at for at in kept.tolist() if frequency[at] > limit)
     words = [word for word, _ in plan.terms]
-    if not rare:
-        rare, common = common, []
+    if not rare and common:
+        rarest = int(kept[0])
+        rare, common = [rarest], [at for at in common if at != rarest]
     return [words[at] for at in rare], [words[at] for at in common]

@@ -227,7 +227,7 @@ class Snapshot(Protocol):
         ...
 
     def degrees(self, nodes: IdArray, scope: Scope) -> FloatArray:
-        """Number of edges at each node, counted up to 4096."""
+        """Number of edges at each node, counted up to 1024."""
         ...
 
     def entities(self, names: Sequence[str], scope: Scope) -> list[tuple[str, Entity]]:

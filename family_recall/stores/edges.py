@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import apsw
 import numpy as np
@@ -12,7 +12,7 @@ from family_recall.stores import sql
 from family_recall.stores.base import EdgeList
 from family_recall.types import FloatArray, IdArray
 
-_DEGREE_CAP = 4096
+_DEGREE_CAP = 1024
 
 
 def add(
@@ -73,7 +73,7 @@ def out_of(connection: apsw.Connection, nodes: IdArray, as_of_s: float, cap: int
 
 
 def degrees(connection: apsw.Connection, nodes: IdArray) -> FloatArray:
-    """Count the edges of each node, up to 4096: beyond that a hub is a hub."""
+    """Count the edges of each node, up to 1024: beyond that a hub is a hub."""
     found = sql.rows(
         connection,
         "SELECT (SELECT count(*) FROM (SELECT 1 FROM edge WHERE src = n.value LIMIT ?))"
@@ -84,18 +84,14 @@ def degrees(connection: apsw.Connection, nodes: IdArray) -> FloatArray:
 
 
 def resolve(
-    connection: apsw.Connection, partitions: Iterable[int], names: Iterable[str]
+    connection: apsw.Connection, partitions: Sequence[int], names: Sequence[str]
 ) -> list[tuple[str, int, str, str | None]]:
     """Find entities by normalised name: (alias, entity id, name, person id)."""
-    wanted = json.dumps(list(names))
-    return [
-        row
-        for partition in partitions
-        for row in sql.rows(
-            connection,
-            "SELECT a.alias, e.id, e.name, p.person_id FROM alias a"
-            " JOIN entity e ON e.id = a.entity LEFT JOIN person p ON p.no = e.person"
-            " WHERE a.partition = ? AND a.alias IN (SELECT value FROM json_each(?))",
-            (partition, wanted),
-        )
-    ]
+    return sql.rows(
+        connection,
+        "SELECT a.alias, e.id, e.name, p.person_id FROM json_each(?) n CROSS JOIN carray(?) s"
+        " CROSS JOIN alias a ON a.partition = s.value AND a.alias = n.value"
+        " JOIN entity e ON e.id = a.entity LEFT JOIN person p ON p.no = e.person"
+        " ORDER BY a.partition, n.id, e.id",
+        (json.dumps(list(names)), sql.id_array(np.array(partitions, np.int64))),
+    )

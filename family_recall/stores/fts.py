@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,20 +112,18 @@ def clear(connection: apsw.Connection, shelf: int) -> None:
 
 
 def document_frequency(
-    connection: apsw.Connection, shelves: Iterable[int], stems: Sequence[str]
+    connection: apsw.Connection, shelves: Sequence[int], stems: Sequence[str]
 ) -> list[int]:
     """Count, over some shelves together, the memories that hold each stem."""
-    wanted = json.dumps([crc(stem) for stem in stems])
-    found: Counter[int] = Counter()
-    for shelf in shelves:
-        rows = connection.execute(
-            "SELECT stem, n FROM word_count"
-            " WHERE shelf = ? AND stem IN (SELECT value FROM json_each(?))",
-            (shelf, wanted),
-        )
-        for stem, n in rows:
-            found[stem] += n
-    return [found[crc(stem)] for stem in stems]
+    numbers = [crc(stem) for stem in stems]
+    found = sql.rows(
+        connection,
+        "SELECT w.stem, sum(w.n) FROM carray(?) s CROSS JOIN carray(?) t"
+        " CROSS JOIN word_count w ON w.shelf = s.value AND w.stem = t.value GROUP BY w.stem",
+        (sql.id_array(np.array(shelves, np.int64)), sql.id_array(np.array(numbers, np.int64))),
+    )
+    counts = dict(found)
+    return [counts.get(number, 0) for number in numbers]
 
 
 def expression(words: Sequence[str], common: Sequence[str]) -> str:

@@ -94,13 +94,11 @@ class SqliteSnapshot:
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose vectors have the highest cosine with a unit vector."""
-        found = []
-        for shelf, block in self._scoped_blocks(model_id, scope):
-            allowed = self._allowed(scope) if self._narrowed(shelf, scope) else None
-            found.append(vectors.search(block, vector, k, allowed))
-        hits = _merged(found)
-        best = np.lexsort((hits.ids, -hits.scores))[:k]
-        return Hits(hits.ids[best], hits.scores[best])
+        blocks = [
+            (block, self._allowed(scope) if self._narrowed(shelf, scope) else None)
+            for shelf, block in self._scoped_blocks(model_id, scope)
+        ]
+        return vectors.search(blocks, vector, k)
 
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Cosine of the given memories with a unit vector, NaN where one has no vector."""
@@ -167,7 +165,7 @@ class SqliteSnapshot:
         return edges.out_of(self._connection, self._mine(nodes, scope), scope.as_of_s, cap)
 
     def degrees(self, nodes: IdArray, scope: Scope) -> FloatArray:
-        """Number of edges at each node, counted up to 4096; 0 outside the scope."""
+        """Number of edges at each node, counted up to 1024; 0 outside the scope."""
         mine = self._mine(nodes, scope)
         if len(mine) == len(nodes):
             return edges.degrees(self._connection, nodes)

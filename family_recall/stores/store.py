@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import zoneinfo
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from family_recall.stores.base import ToEmbed
 from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.sqlite import Connections
-from family_recall.stores.writing import Writing, to_embed
+from family_recall.stores.writing import Writing, readings, to_embed
 from family_recall.types import Grant, Person, Space
 
 
@@ -54,10 +54,15 @@ class Store:
             yield writing
             writing.finish()
 
-    def to_embed(self, model_id: str, limit: int) -> list[ToEmbed]:
-        """List memories that have no vector of a model yet, oldest first."""
+    def to_embed(self, model_id: str, *, after: int, limit: int) -> list[ToEmbed]:
+        """List memories past an id that have no vector of a model yet, in the order of ids."""
         with self._connections.reading() as connection:
-            return to_embed(connection, model_id, limit)
+            return to_embed(connection, model_id, after=after, limit=limit)
+
+    def readings(self, ids: Sequence[int]) -> list[ToEmbed]:
+        """Give what a model is to read of some memories."""
+        with self._connections.reading() as connection:
+            return readings(connection, ids)
 
     def people(self) -> list[Person]:
         """List the household's people."""

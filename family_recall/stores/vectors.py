@@ -23,6 +23,7 @@ from family_recall.stores.schema import id_range
 from family_recall.types import BoolArray, FloatArray, IdArray
 
 _CHUNK = 128  # rows per vec0 chunk: a shelf holds whole chunks, and most shelves are small
+_MAX_DISTANCE = 4_096  # bits; more than any model has dimensions
 _EXACT_BELOW = 1_000  # rows; below this every row is scored
 _POINT_READS = 500  # rows; one costs 0.04 ms through vec0, so past this whole chunks are quicker
 
@@ -210,7 +211,9 @@ class Block:
 
     def cosines(self, vector: FloatArray, at: IdArray) -> FloatArray:
         """Cosine of a unit vector with some rows."""
-        return (self.rows[at].astype(np.float32) @ vector) * self.inverse_norms[at]
+        # einsum rather than @, which would wake OpenBLAS's threads for 0.05 ms of work.
+        products: FloatArray = np.einsum("nd,d->n", self.rows[at].astype(np.float32), vector)
+        return products * self.inverse_norms[at]
 
 
 class Blocks:
@@ -241,30 +244,37 @@ class Blocks:
             self._blocks.clear()
 
 
-def search(
-    block: Block,
-    vector: FloatArray,
-    k: int,
-    allowed: Callable[[IdArray], BoolArray] | None,
-) -> Hits:
-    """Find a block's k nearest by cosine.
+Allowed = Callable[[IdArray], BoolArray]
 
-    ``allowed`` says which ids count; where too few of the candidates do, the pool grows until
-    k are found or every row was looked at, so a filter never hides what it allows.
+
+def search(blocks: Sequence[tuple[Block, Allowed | None]], vector: FloatArray, k: int) -> Hits:
+    """Find the k nearest of several blocks by cosine; ties go to the lower id.
+
+    Below 1,000 rows in all every row is scored. Above, the closest by sign bits are, under
+    one threshold for all blocks. ``allowed`` says which ids of a block count; where too few of
+    the candidates do, the pool grows until k are found or every row was looked at, so a filter
+    never hides what it allows.
     """
-    n = len(block.ids)
-    pool = n if n < _EXACT_BELOW else max(1_000, n // 50, 4 * k)
-    distances = None if pool >= n else _hamming(block, vector)
+    n = sum(len(block.ids) for block, _ in blocks)
+    pool = n if n < _EXACT_BELOW else max(_EXACT_BELOW, n // 50, 4 * k)
+    distances = [] if pool >= n else [_hamming(block, vector) for block, _ in blocks]
     while True:
-        at = np.arange(n) if distances is None or pool >= n else _closest(distances, pool)
-        if allowed is not None and len(at):
-            at = at[allowed(block.ids[at])]
-        if len(at) >= k or pool >= n:
-            break
+        threshold = _MAX_DISTANCE if pool >= n else _threshold(distances, pool)
+        ids, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
+        for number, (block, allowed) in enumerate(blocks):
+            if pool >= n:
+                at = np.arange(len(block.ids))
+            else:
+                at = np.flatnonzero(distances[number] <= threshold)
+            if allowed is not None and len(at):
+                at = at[allowed(block.ids[at])]
+            ids.append(block.ids[at])
+            scores.append(block.cosines(vector, at))
+        found, score = np.concatenate(ids), np.concatenate(scores)
+        if len(found) >= k or pool >= n:
+            best = np.lexsort((found, -score))[:k]
+            return Hits(found[best], score[best])
         pool *= 4
-    scores = block.cosines(vector, at)
-    best = np.lexsort((block.ids[at], -scores))[:k]
-    return Hits(block.ids[at[best]], scores[best])
 
 
 def _hamming(block: Block, vector: FloatArray) -> npt.NDArray[np.uint16]:
@@ -275,11 +285,13 @@ def _hamming(block: Block, vector: FloatArray) -> npt.NDArray[np.uint16]:
     return distances
 
 
-def _closest(distances: npt.NDArray[np.uint16], pool: int) -> IdArray:
-    # Distances are small integers: the smallest threshold that lets `pool` through.
-    histogram = np.cumsum(np.bincount(distances))
-    threshold = int(np.searchsorted(histogram, pool))
-    return np.flatnonzero(distances <= threshold)
+def _threshold(distances: Sequence[npt.NDArray[np.uint16]], pool: int) -> int:
+    """Give the smallest distance that lets at least ``pool`` rows of all blocks through."""
+    counts = np.zeros(_MAX_DISTANCE, np.int64)
+    for each in distances:
+        found = np.bincount(each)
+        counts[: len(found)] += found
+    return int(np.searchsorted(np.cumsum(counts), pool))
 
 
 def _sign_bits(rows: npt.NDArray[np.floating] | npt.NDArray[np.int8]) -> npt.NDArray[np.uint64]:

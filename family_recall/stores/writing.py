@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import apsw
+import numpy as np
 
 from family_recall.stores import edges, fts, household, memories, sql, vectors
 from family_recall.stores.base import NewMemory, NewVector, StoredMemory, ToEmbed
@@ -43,11 +44,15 @@ class _Change:
 
 @dataclass(slots=True)
 class Writing:
-    """The tables of one file, inside one transaction. Call :meth:`finish` before it ends."""
+    """The tables of one file, inside one transaction. Call :meth:`finish` before it ends.
+
+    ``changed`` gathers the memories whose text or context is new, and so have no vectors.
+    """
 
     connection: apsw.Connection
     zone: dt.tzinfo
     vec0: bool
+    changed: list[int] = field(default_factory=list)
     _changes: dict[int, _Change] = field(default_factory=dict)
     _words: dict[int, list[fts.Words]] = field(default_factory=dict)
     _next_seq: dict[int, int] = field(default_factory=dict)
@@ -122,6 +127,7 @@ class Writing:
         change.n_current += 1
         change.words_current += words.n_words
         change.n_bounded += new.valid_from_s is not None or new.valid_until_s is not None
+        self.changed.append(memory_id)
         if place.following is not None:
             self._follow(place.following, memory_id)
         return memory_id, place
@@ -435,6 +441,7 @@ class Writing:
         fts.add(self.connection, shelf, [after])
         self._store_words(after)
         vectors.remove(self.connection, [memory_id])
+        self.changed.append(memory_id)
         change = self._change(partition)
         change.words_current += after.n_words - before.n_words
         change.rewrites += 1
@@ -445,14 +452,35 @@ class Writing:
         self._words.clear()
 
 
-def to_embed(connection: apsw.Connection, model_id: str, limit: int) -> list[ToEmbed]:
-    """List memories that have no vector of a model yet, oldest first."""
-    rows = connection.execute(
+def to_embed(
+    connection: apsw.Connection, model_id: str, *, after: int, limit: int
+) -> list[ToEmbed]:
+    """List memories past an id that have no vector of a model yet, in the order of ids."""
+    return _readings(
+        connection,
+        "m.id > ? AND NOT EXISTS (SELECT 1 FROM embedding e JOIN embedding_model k"
+        " ON k.no = e.model AND k.model_id = ? WHERE e.memory = m.id) ORDER BY m.id LIMIT ?",
+        (after, model_id, limit),
+    )
+
+
+def readings(connection: apsw.Connection, ids: Sequence[int]) -> list[ToEmbed]:
+    """Give what a model is to read of some memories."""
+    return _readings(
+        connection,
+        "m.id IN (SELECT value FROM carray(?)) ORDER BY m.id",
+        (sql.id_array(np.array(ids, np.int64)),),
+    )
+
+
+def _readings(
+    connection: apsw.Connection, condition: str, values: tuple[object, ...]
+) -> list[ToEmbed]:
+    rows = sql.rows(
+        connection,
         "SELECT m.id, m.author, m.title, m.text, m.summary, c.text FROM memory m"
-        " LEFT JOIN memory c ON c.id = m.context_id WHERE NOT EXISTS (SELECT 1 FROM embedding e"
-        " JOIN embedding_model k ON k.no = e.model AND k.model_id = ? WHERE e.memory = m.id)"
-        " ORDER BY m.id LIMIT ?",
-        (model_id, limit),
+        f" LEFT JOIN memory c ON c.id = m.context_id WHERE {condition}",
+        values,
     )
     return [
         ToEmbed(memory, author, "\n".join(part for part in views if part), context)

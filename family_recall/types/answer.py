@@ -25,6 +25,13 @@ class Contribution:
         """What this feature adds to the score."""
         return self.value * self.weight
 
+    @property
+    def reason(self) -> str:
+        """The same in text: ``bm25*1.00=0.810``, or ``rrf=+0.008`` for fused ranks."""
+        if self.feature in {"rrf_raw", "rrf_decayed"}:
+            return f"rrf={self.amount:+.3f}"
+        return f"{self.feature}*{self.weight:.2f}={self.amount:.3f}"
+
 
 @dataclass(frozen=True, slots=True)
 class Rationale:
@@ -52,7 +59,7 @@ class Result:
     """One memory of an answer.
 
     ``score`` orders this answer only; ``confidence`` in [0, 1] is calibrated and compares
-    across answers. ``contributions`` add up to ``score``; ``reasons`` say the same in text.
+    across answers. ``contributions`` add up to ``score``.
     ``source`` names the source that ranked it best: lexical, vector or graph.
     ``highlights`` are (start, end) character offsets into ``text``.
     """
@@ -72,16 +79,28 @@ class Result:
     occurred_at: str | None
     superseded: bool
     source: str
-    features: Mapping[str, float]
     contributions: tuple[Contribution, ...]
-    reasons: tuple[str, ...]
     highlights: tuple[tuple[int, int], ...] = ()
     rationale: Rationale | None = None
+
+    @property
+    def features(self) -> dict[str, float]:
+        """The value of each feature that the profile weighs."""
+        return {part.feature: part.value for part in self.contributions}
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What the score is made of, term by term, and how sure it is.
+
+        ``("bm25*1.00=0.810", "rrf=+0.008", "conf≈0.72")``; terms of nothing are left out.
+        """
+        terms = (part.reason for part in self.contributions if part.amount != 0.0)
+        return (*terms, f"conf≈{self.confidence:.2f}")
 
     def to_json(self) -> dict[str, Any]:
         """Give every field; contributions as ``[feature, value, weight]``."""
         record = {name: getattr(self, name) for name in self.__slots__}
-        record["features"] = dict(self.features)
+        record["features"] = self.features
         record["contributions"] = [[c.feature, c.value, c.weight] for c in self.contributions]
         record["reasons"] = list(self.reasons)
         record["highlights"] = [list(span) for span in self.highlights]
@@ -91,9 +110,8 @@ class Result:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Result:
         """Read what :meth:`to_json` wrote."""
-        found = dict(record)
+        found = {name: record[name] for name in cls.__slots__}
         found["contributions"] = tuple(Contribution(*c) for c in record["contributions"])
-        found["reasons"] = tuple(record["reasons"])
         found["highlights"] = tuple((start, end) for start, end in record["highlights"])
         rationale = record["rationale"]
         found["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})
