@@ -51,7 +51,7 @@ class Indexer:
         outcomes: list[Remembered] = []
         for batch in _batches(memories, batch_size):
             with self.store.writing() as writing:
-                cast = _Cast(writing)
+                cast = _Cast(writing, self.config)
                 outcomes += [self._remember(writing, cast, memory, now_s) for memory in batch]
             if encoder is not None:
                 self._embed(encoder, self.store.readings(writing.changed))
@@ -101,9 +101,9 @@ class Indexer:
                         f"in band {relation.band!r}"
                     )
                 evidence.append(stored.id)
-            cast = _Cast(writing)
+            cast = _Cast(writing, self.config)
             ends = [
-                self._named(writing, cast, partition, relation.space_id, name)
+                cast.entity(partition, relation.space_id, name)
                 for name in (relation.subject, relation.object)
             ]
             zone = self.store.zone
@@ -112,25 +112,11 @@ class Indexer:
             )  # fmt: skip
             writing.put_relation(ends[0], relation, ends[1], moments, evidence)
 
-    def _named(
-        self, writing: Writing, cast: _Cast, partition: int, space_id: str, name: str
-    ) -> int:
-        """Find or make an entity; a new one is tied to the memories that name it already."""
-        known = cast.has(partition, name)
-        entity = cast.entity(partition, space_id, name)
-        if not known:
-            for memory_id, text in writing.saying(partition, name):
-                mentioned = names_in(text, {normalise(name)})
-                writing.link(
-                    memory_id, [(entity, "mention", self.config.mention_weight) for _ in mentioned]
-                )
-        return entity
-
     def rebuild(self) -> None:
         """Make words, counts, mentions and edges anew from the texts; vectors become pending."""
         with self.store.writing() as writing:
             writing.clear_derived()
-            cast = _Cast(writing)
+            cast = _Cast(writing, self.config)
             for stored in writing.every_memory():
                 place = writing.reindex(stored, self._new(stored.memory, stored.recorded_s))
                 if stored.superseded_s is None:
@@ -148,7 +134,7 @@ class Indexer:
         if old is not None:
             if writing.content_hash(old.id) == new.content_hash:
                 return Remembered(new.doc_id, "unchanged")
-            writing.supersede(old, now_s)
+            writing.supersede(old, now_s, self.config.next_weight)
         memory_id, place = writing.insert(partition, new, now_s)
         self._connect(writing, cast, memory_id, memory, place)
         return Remembered(new.doc_id, "created" if old is None else "updated")
@@ -196,11 +182,13 @@ class Indexer:
 class _Cast:
     """The names a transaction knows: each partition's own entities, and who lives in its space.
 
-    A resident becomes an entity of a partition when first named there.
+    A resident becomes an entity of a partition when first named there. A new entity is tied
+    to the memories that named it before it was known.
     """
 
-    def __init__(self, writing: Writing) -> None:
+    def __init__(self, writing: Writing, config: RecallConfig) -> None:
         self._writing = writing
+        self._config = config
         self._entities: dict[int, dict[str, int]] = {}
         self._residents: dict[str, dict[str, tuple[int, str, tuple[str, ...]]]] = {}
 
@@ -223,11 +211,12 @@ class _Cast:
             entity = self._writing.new_entity(partition, name, aliases)
         for each in (*aliases, alias):
             known.setdefault(each, entity)
+        for each in aliases:
+            for memory, text in self._writing.saying(partition, each):
+                if each in names_in(text, self.aliases(partition, space_id)):
+                    weight = self._config.mention_weight
+                    self._writing.link(memory, [(entity, "mention", weight)])
         return entity
-
-    def has(self, partition: int, name: str) -> bool:
-        """Whether a partition has an entity of that name."""
-        return normalise(name) in self._known(partition)
 
     def _known(self, partition: int) -> dict[str, int]:
         if partition not in self._entities:
@@ -264,7 +253,10 @@ def header_of(memory: Memory, zone: dt.tzinfo) -> str:
 
 
 def embedded_text(row: ToEmbed) -> str:
-    """Give the text a model reads: who speaks, then what is said."""
+    """Give the text a model reads: who speaks, then what is said.
+
+    Not what was said before: pooled into one vector, it lost more than it brought.
+    """
     return f"{row.author}: {row.text}" if row.author else row.text
 
 

@@ -241,7 +241,7 @@ def manifest_entry(folder: Path) -> dict[str, object]:
         "precision": "int8",
         "dimensions": 384,
         "token_dimensions": TOKEN_DIM,
-        "max_tokens": {"question": 64, "memory": 256},
+        "max_tokens": {"question": 128, "memory": 256},
         "pooling": "mean",
         "query_prefix": "",
         "memory_prefix": "",

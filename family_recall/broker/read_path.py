@@ -16,7 +16,6 @@ from family_recall.deadline import Clock, Deadline
 from family_recall.encoders.loader import Models
 from family_recall.explain import Explanation
 from family_recall.qos_gate import Costs
-from family_recall.query import planner
 from family_recall.ranking import calibration
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.profiles import find_profile
@@ -72,8 +71,7 @@ class Broker:
     def _rank(
         self, request: RecallRequest, now: dt.datetime, snapshot: SqliteSnapshot, steps: Steps
     ) -> Ranked:
-        with steps.trace.span("plan"):
-            context = self._admit(request, now, snapshot, steps.trace.deadline)
+        context = self._admit(request, now, snapshot, steps)
         lexical, context = steps.words_while_encoding(context)
         vector = steps.vector(context)
         rrf_k = context.profile.rrf_k
@@ -96,7 +94,7 @@ class Broker:
         return Ranked(context, pool, graph, ranking, fitted)
 
     def _admit(
-        self, request: RecallRequest, now: dt.datetime, snapshot: SqliteSnapshot, deadline: Deadline
+        self, request: RecallRequest, now: dt.datetime, snapshot: SqliteSnapshot, steps: Steps
     ) -> QueryContext:
         profile = find_profile(request.ctx.profile)
         scope = policy.scope_of(
@@ -106,7 +104,7 @@ class Broker:
             now_s=now.timestamp(),
             zone=self.store.zone,
         )
-        plan = planner.plan(request, scope, snapshot, now=now)
+        plan = steps.plan(request, scope, snapshot, now)
         if plan.strategy == "timeline" and plan.timespan_s is not None:
             scope = policy.within(scope, plan.timespan_s, self.store.zone)
         return QueryContext(
@@ -115,7 +113,7 @@ class Broker:
             plan=plan,
             profile=profile,
             snapshot=snapshot,
-            deadline=deadline,
+            deadline=steps.trace.deadline,
             config=self.config,
             now_s=now.timestamp(),
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
+import datetime as dt
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.encoders.loader import NO_CROSS_ENCODER, Models
 from family_recall.qos_gate import Costs, refusal
+from family_recall.query import planner
 from family_recall.query.text import normalise
 from family_recall.ranking import features
 from family_recall.ranking.bm25 import inverse_document_frequency
@@ -33,9 +35,10 @@ from family_recall.ranking.reranker import rerank
 from family_recall.sources.graph import GraphSource
 from family_recall.sources.lexical import LexicalSource
 from family_recall.sources.vector import VectorSource
-from family_recall.stage import GraphRun, Pool, QueryContext, Ranking, Run
+from family_recall.stage import GraphRun, Pool, QueryContext, QueryPlan, Ranking, Run
+from family_recall.stores.base import Rows, Snapshot
 from family_recall.trace import Measured, TraceBuilder
-from family_recall.types import FloatArray
+from family_recall.types import FloatArray, RecallRequest, Scope
 
 log = logging.getLogger("family_recall")
 _Result = TypeVar("_Result")
@@ -62,6 +65,13 @@ class Steps:
     executor: concurrent.futures.Executor
     trace: TraceBuilder
 
+    def plan(
+        self, request: RecallRequest, scope: Scope, snapshot: Snapshot, now: dt.datetime
+    ) -> QueryPlan:
+        """Understand the question; what cannot be looked up is left out of the plan."""
+        with self.trace.span("plan"):
+            return planner.plan(request, scope, snapshot, now=now, guarded=self._guarded)
+
     def words_while_encoding(self, context: QueryContext) -> tuple[Run, QueryContext]:
         """Search words on another thread while this one encodes the question.
 
@@ -86,8 +96,10 @@ class Steps:
     def vector(self, context: QueryContext) -> Run:
         """Search vectors, if the question was encoded."""
         nothing = _no_run("vector")
-        pending = context.snapshot.n_pending(context.model_id, context.scope)
-        self.trace.counts["vectors_pending"] = pending
+        current = self._guarded(
+            "vector", lambda: context.snapshot.n_pending(context.model_id, context.scope), -1
+        )
+        self.trace.counts["vectors_pending"] = current
         if context.question is None or self._refused(context, "vector"):
             return nothing
         return self._attempt("vector", 0, lambda _: VectorSource()(context), nothing)
@@ -112,21 +124,28 @@ class Steps:
         with self.trace.span("load", len(pool.ids)) as span:
             rows = context.snapshot.rows(pool.ids, context.scope)
             span.n_out = len(rows)
+        ids, snapshot = rows.ids, context.snapshot
         cosines: FloatArray | None = None
         closest: FloatArray | None = None
         question, model_id, weights = context.question, context.model_id, context.question_weights
         if question is not None and model_id is not None:
-            cosines = context.snapshot.cosines(question.pooled, model_id, rows.ids, context.scope)
+            cosines = self._guarded(
+                "vector",
+                lambda: snapshot.cosines(question.pooled, model_id, ids, context.scope),
+                None,
+            )
         if question is not None and model_id is not None and weights is not None:
 
             def late(_: Measured) -> FloatArray:
-                tokens = context.snapshot.token_vectors(model_id, rows.ids, context.scope)
+                tokens = snapshot.token_vectors(model_id, ids, context.scope)
                 return max_sim(question.tokens, weights, tokens, len(rows))
 
             if not self._refused(context, "late_interaction", len(rows)):
                 closest = self._attempt("late_interaction", len(rows), late, None)
         with self.trace.span("rank", len(rows)) as span:
-            values = features.compute(pool, rows, closest, cosines, context)
+            values = features.compute(
+                pool, rows, closest, cosines, self._mentions(rows, context), context
+            )
             ranking = rank(rows, values, context.profile)
             span.n_out = len(ranking)
         return ranking
@@ -190,6 +209,28 @@ class Steps:
 
         return self._attempt("diversify", len(pool), pick, ranking)
 
+    def _mentions(self, rows: Rows, context: QueryContext) -> list[tuple[int, int]]:
+        """Give which candidates mention what the question names, if the profile weighs that."""
+        entities = [entity.id for entity in context.plan.entities]
+        if not entities or not len(rows) or "entities" not in context.profile.weights:
+            return []
+        return self._guarded(
+            "mentions", lambda: context.snapshot.mentions(rows.ids, entities, context.scope), []
+        )
+
+    def _guarded(self, stage: str, run: Callable[[], _Result], otherwise: _Result) -> _Result:
+        """Run part of a stage, and go on without it should it fail."""
+        try:
+            return run()
+        except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
+            self._failed(stage, error)
+            return otherwise
+
+    def _failed(self, stage: str, error: Exception) -> None:
+        log.warning("%s failed and was left out: %s", stage, type(error).__name__)
+        log.debug("%s failed", stage, exc_info=error)
+        self.trace.degrade(stage, f"failed ({type(error).__name__})")
+
     def _lexical(self, context: QueryContext) -> Run:
         return self._attempt("lexical", 0, lambda _: LexicalSource()(context), _no_run("lexical"))
 
@@ -215,17 +256,15 @@ class Steps:
         self, stage: str, n: int, run: Callable[[Measured], _Result], otherwise: _Result
     ) -> _Result:
         """Run a stage, learn its cost, and go on without it should it fail."""
-        try:
+
+        def timed() -> _Result:
             with self.trace.span(stage, n) as span:
                 result = run(span)
                 span.n_out = len(result) if isinstance(result, Run | Ranking) else span.n_in
-        except Exception as error:
-            log.warning("%s failed and was left out: %s", stage, type(error).__name__)
-            log.debug("%s failed", stage, exc_info=error)
-            self.trace.degrade(stage, f"failed ({type(error).__name__})")
-            return otherwise
-        self.costs.observe(stage, span.n_in, span.ms)
-        return result
+            self.costs.observe(stage, span.n_in, span.ms)
+            return result
+
+        return self._guarded(stage, timed, otherwise)
 
 
 def token_weights(encoder: Encoder, encoding: Encoding, context: QueryContext) -> FloatArray:

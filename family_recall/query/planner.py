@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import numpy as np
 
 from family_recall.query import entities, text, timespan
 from family_recall.stage import QueryPlan
-from family_recall.stores.base import Snapshot
+from family_recall.stores.base import Entity, Snapshot, WordStatistics
 from family_recall.types import RecallRequest, Scope
+
+_Found = TypeVar("_Found")
+
+
+class Guarded(Protocol):
+    """Runs a look-up; gives the fallback, and says so, should it fail."""
+
+    def __call__(self, stage: str, run: Callable[[], _Found], otherwise: _Found) -> _Found:
+        """Give what the look-up gives, or the fallback."""
+        ...
+
 
 CERTAIN = 0.9
 """Certainty from which a time that was read may leave memories out."""
@@ -33,9 +48,11 @@ _HAPPENING = frozenset(
 
 
 def plan(
-    request: RecallRequest, scope: Scope, snapshot: Snapshot, *, now: dt.datetime
+    request: RecallRequest, scope: Scope, snapshot: Snapshot, *, now: dt.datetime, guarded: Guarded
 ) -> QueryPlan:
     """Understand a question. Any string is one; an empty one asks for nothing.
+
+    ``guarded`` runs each look-up and gives the fallback it is handed should that fail.
 
     Raises:
         UnknownMemoryError: If the focus is no memory the request may see.
@@ -43,14 +60,20 @@ def plan(
     question = request.query_text[: text.MAX_QUESTION_CHARS]
     focus = request.ctx.focus_event_id
     span = timespan.find_timespan(question, now=now)
-    named, names = entities.resolve(question, scope, snapshot)
+    nobody: tuple[tuple[Entity, ...], tuple[str, ...]] = ((), ())
+    named, names = guarded("entities", lambda: entities.resolve(question, scope, snapshot), nobody)
     pairs = snapshot.stems(question)
     terms = text.search_terms(pairs)
     sure = span is not None and span.certainty >= CERTAIN
     about_time_alone = sure and span is not None and not _beside(question, span, snapshot)
     return QueryPlan(
         terms=terms,
-        statistics=snapshot.word_statistics([stem for _, stem in terms], scope),
+        statistics=guarded(
+            "statistics",
+            lambda: snapshot.word_statistics([stem for _, stem in terms], scope),
+            # Every word as rare as the next: they find what they find, in the index's order.
+            WordStatistics(1, 1, np.ones(len(terms), np.int64)),
+        ),
         entities=named,
         names=names,
         timespan_s=None if span is None else _seconds(span),

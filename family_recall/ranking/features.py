@@ -6,7 +6,7 @@ so a score means the same for two questions, and confidence can be calibrated on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,7 @@ FEATURES = (
     Feature("bm25", 0, 1, 0, "share of the BM25 score the question's words could reach"),
     Feature("cosine", 0, 1, 0, "cosine of question and memory, negative as 0"),
     Feature("maxsim", 0, 1, 0, "how close each question token's closest token comes"),
+    Feature("pending", 0, 1, 0, "bm25 again, for a memory whose vectors are still to be made"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its talk"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
     Feature("ppr", 0, 1, 0, "PageRank from the best candidates and what the question names"),
@@ -70,6 +71,7 @@ def compute(
     rows: Rows,
     max_sim: FloatArray | None,
     cosines: FloatArray | None,
+    mentions: Sequence[tuple[int, int]],
     context: QueryContext,
 ) -> FloatArray:
     """Compute the features that the profile weighs; the others stay as when unknown.
@@ -79,12 +81,13 @@ def compute(
         rows: Their columns, ascending by id; those out of scope are gone.
         max_sim: Late interaction (n,), NaN where unknown; None if it did not run.
         cosines: Cosine (n,), NaN where unknown; None if nothing was encoded.
+        mentions: (memory, entity) pairs among the candidates and what the question names.
         context: The question.
 
     Returns:
         Shape (n, f) in the order of :data:`FEATURES`, each inside its declared range.
     """
-    candidates = _Candidates(pool, rows, context)
+    candidates = _Candidates(pool, rows, mentions, context)
     values = absent(len(rows))
     weights = context.profile.weights
 
@@ -97,6 +100,8 @@ def compute(
     put("bm25", candidates.bm25())
     put("cosine", cosines)
     put("maxsim", max_sim)
+    if cosines is not None:
+        put("pending", np.where(np.isnan(cosines), values[:, INDEX["bm25"]], 0.0))
     if "session" in weights:
         put("session", best_of_session(rows, base_relevance(values, weights)))
     for name, column in candidates.columns().items():
@@ -111,6 +116,7 @@ class _Candidates:
 
     pool: Pool
     rows: Rows
+    mentions: Sequence[tuple[int, int]]
     context: QueryContext
 
     def columns(self) -> Mapping[str, Callable[[], FloatArray]]:
@@ -172,9 +178,7 @@ class _Candidates:
         if not named or not len(self.rows):
             return np.zeros(len(self.rows), np.float32)
         found: dict[int, set[str]] = {}
-        for memory, entity in self.context.snapshot.mentions(
-            self.rows.ids, list(named), self.context.scope
-        ):
+        for memory, entity in self.mentions:
             found.setdefault(memory, set()).add(named[entity])
         things = len(set(named.values()))
         counts = [len(found.get(memory, ())) for memory in self.rows.ids.tolist()]
@@ -182,14 +186,22 @@ class _Candidates:
         return share
 
 
+def weight_of(name: str, weights: Mapping[str, float]) -> float:
+    """Weight of a feature; what is pending weighs what the vectors would have weighed."""
+    if name == "pending":
+        return weights.get("cosine", 0.0) + weights.get("maxsim", 0.0)
+    return weights.get(name, 0.0)
+
+
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
     """Mean of words, vector and tokens by their weights: what a talk lends, in [0, 1]."""
-    columns = [INDEX[name] for name in ("bm25", "cosine", "maxsim")]
-    share = np.array([max(weights.get(FEATURES[at].name, 0.0), 0.0) for at in columns], np.float32)
-    total = float(share.sum())
+    names = ("bm25", "cosine", "maxsim", "pending")
+    columns = [INDEX[name] for name in names]
+    share = np.array([max(weight_of(name, weights), 0.0) for name in names], np.float32)
+    total = float(share[:3].sum())
     if total == 0.0:
-        share, total = np.ones_like(share), float(len(share))
-    relevance: FloatArray = values[:, columns] @ (share / total)
+        share, total = np.array([1.0, 1.0, 1.0, 2.0], np.float32), 3.0
+    relevance: FloatArray = values[:, columns] @ (share / np.float32(total))
     return relevance
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.ranking.features import FEATURES, INDEX
+from family_recall.ranking.features import FEATURES, INDEX, weight_of
 from family_recall.stage import Profile, Ranking, by_score
 from family_recall.stores.base import Rows
 from family_recall.types import Contribution, FloatArray
@@ -25,7 +25,7 @@ def rank(rows: Rows, features: FloatArray, profile: Profile) -> Ranking:
 
 def weights_of(profile: Profile) -> FloatArray:
     """Give a profile's weights in the order of ``FEATURES``: shape (f,)."""
-    return np.array([profile.weights.get(feature.name, 0.0) for feature in FEATURES], np.float32)
+    return np.array([weight_of(feature.name, profile.weights) for feature in FEATURES], np.float32)
 
 
 def contributions(ranking: Ranking, row: int) -> tuple[Contribution, ...]:

@@ -72,8 +72,7 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
     config = context.config
     number = {node: at for at, node in enumerate(seeds.tolist())}
     hops = [0] * len(number)
-    ends: dict[tuple[int, int, str], None] = {}
-    weights: list[float] = []
+    ends: dict[tuple[int, int, str], float] = {}
     frontier = seeds
     for hop in range(config.graph_hops):
         edges = context.snapshot.edges(frontier, context.scope, config.graph_cap)
@@ -91,8 +90,8 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
                     related.append(dst)
             # Two seeds read the edge between them twice, once from either end.
             if (at, number[src], kind) not in ends:
-                ends[number[src], at, kind] = None
-                weights.append(weight)
+                key = (number[src], at, kind)
+                ends[key] = max(weight, ends.get(key, 0.0))
         if not related:
             break
         frontier = np.array(related, np.int64)
@@ -100,7 +99,7 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
         nodes=np.array(list(number), np.int64),
         hops=np.array(hops, np.int64),
         ends=tuple((src, dst) for src, dst, _ in ends),
-        weights=tuple(weights),
+        weights=tuple(ends.values()),
         kinds=tuple(kind for _, _, kind in ends),
     )
 

@@ -157,7 +157,6 @@ class ToEmbed:
     id: int
     author: str | None
     text: str
-    context: str | None
 
 
 @dataclass(frozen=True, slots=True)

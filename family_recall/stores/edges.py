@@ -13,6 +13,7 @@ from family_recall.stores.base import EdgeList
 from family_recall.types import FloatArray, IdArray
 
 _DEGREE_CAP = 1024
+_ALWAYS = (-9e99, 9e99)  # seconds: of a key no part may be NULL
 
 
 def add(
@@ -23,11 +24,13 @@ def add(
     valid_until_s: float | None = None,
 ) -> None:
     """Write (node, node, weight, kind) links, each in both directions; doubles do nothing."""
+    valid = (_ALWAYS[0] if valid_from_s is None else valid_from_s,
+             _ALWAYS[1] if valid_until_s is None else valid_until_s)  # fmt: skip
     connection.executemany(
         "INSERT OR IGNORE INTO edge(src, weight, dst, kind, valid_from_s, valid_until_s)"
         " VALUES(?, ?, ?, ?, ?, ?)",
         [
-            (*ends, kind, valid_from_s, valid_until_s)
+            (*ends, kind, *valid)
             for a, b, weight, kind in edges
             for ends in ((a, weight, b), (b, weight, a))
         ],
@@ -36,12 +39,12 @@ def add(
 
 def remove_node(connection: apsw.Connection, node: int) -> None:
     """Take away every link of a node."""
-    connection.execute(
-        "DELETE FROM edge WHERE (src, weight, dst, kind) IN"
-        " (SELECT dst, weight, src, kind FROM edge WHERE src = ?)",
-        (node,),
-    )
-    connection.execute("DELETE FROM edge WHERE src = ?", (node,))
+    _remove_out_of(connection, node, "TRUE")
+
+
+def remove_relations(connection: apsw.Connection, entity: int) -> None:
+    """Take away an entity's links to other entities and to evidence; mentions stay."""
+    _remove_out_of(connection, entity, "(dst < 0 OR kind = 'evidence')")
 
 
 def remove_link(connection: apsw.Connection, a: int, b: int, kind: str) -> None:
@@ -58,9 +61,9 @@ def out_of(connection: apsw.Connection, nodes: IdArray, as_of_s: float, cap: int
     found = sql.rows(
         connection,
         "SELECT e.src, e.dst, e.weight, e.kind FROM carray(?) n JOIN edge e ON e.src = n.value"
-        " AND (e.weight, e.dst, e.kind) IN (SELECT weight, dst, kind FROM edge"
-        "  WHERE src = n.value AND (valid_from_s IS NULL OR valid_from_s <= ?)"
-        "  AND (valid_until_s IS NULL OR valid_until_s > ?)"
+        " AND (e.weight, e.dst, e.kind, e.valid_from_s) IN ("
+        "  SELECT weight, dst, kind, valid_from_s FROM edge"
+        "  WHERE src = n.value AND valid_from_s <= ? AND valid_until_s > ?"
         "  ORDER BY weight DESC, dst DESC, kind LIMIT ?)",
         (sql.id_array(nodes), as_of_s, as_of_s, cap),
     )
@@ -70,6 +73,14 @@ def out_of(connection: apsw.Connection, nodes: IdArray, as_of_s: float, cap: int
         np.array([row[2] for row in found], np.float32),
         tuple(row[3] for row in found),
     )
+
+
+def _remove_out_of(connection: apsw.Connection, node: int, condition: str) -> None:
+    found = f"SELECT dst, weight, src, kind, valid_from_s FROM edge WHERE src = ? AND {condition}"
+    connection.execute(
+        f"DELETE FROM edge WHERE (src, weight, dst, kind, valid_from_s) IN ({found})", (node,)
+    )
+    connection.execute(f"DELETE FROM edge WHERE src = ? AND {condition}", (node,))
 
 
 def degrees(connection: apsw.Connection, nodes: IdArray) -> FloatArray:

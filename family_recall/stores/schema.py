@@ -84,13 +84,13 @@ CREATE INDEX mention_entity ON mention(entity);
 CREATE TABLE relation(
   no INTEGER PRIMARY KEY, subject INTEGER NOT NULL, relation TEXT NOT NULL,
   object INTEGER NOT NULL, confidence REAL NOT NULL, valid_from_s REAL, valid_until_s REAL,
-  recorded_s REAL NOT NULL, evidence TEXT NOT NULL DEFAULT '[]',
-  UNIQUE(subject, relation, object, valid_from_s));
+  recorded_s REAL NOT NULL, evidence TEXT NOT NULL DEFAULT '[]');
+CREATE INDEX relation_triple ON relation(subject, relation, object);
 -- Both directions of every edge; within a node the strongest and the newest come first.
 CREATE TABLE edge(
   src INTEGER NOT NULL, weight REAL NOT NULL, dst INTEGER NOT NULL, kind TEXT NOT NULL,
-  valid_from_s REAL, valid_until_s REAL,
-  PRIMARY KEY(src, weight DESC, dst DESC, kind)) WITHOUT ROWID;
+  valid_from_s REAL NOT NULL, valid_until_s REAL NOT NULL,
+  PRIMARY KEY(src, weight DESC, dst DESC, kind, valid_from_s)) WITHOUT ROWID;
 """
 
 MIGRATIONS: tuple[str, ...] = (_FIRST,)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
@@ -79,12 +80,27 @@ def translated(path: Path) -> Iterator[None]:
         raise StoreError(
             f"{path}: the file is damaged ({error}); restore a backup, or try rebuild"
         ) from error
-    except (apsw.CantOpenError, apsw.PermissionsError) as error:
+    except (apsw.CantOpenError, apsw.PermissionsError, OSError) as error:
         raise StoreError(f"{path}: cannot be opened ({error}); does its folder exist?") from error
     except apsw.ReadOnlyError as error:
         raise StoreError(f"{path}: is read-only; {error}") from error
     except apsw.IOError as error:
         raise StoreError(f"{path}: the disk answered with an error ({error})") from error
+    except apsw.Error as error:
+        raise StoreError(f"{path}: {error}; try rebuild, or restore a backup") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Identity:
+    """Whose file it is; a file whose making was cut short has nothing yet."""
+
+    application: int
+    version: int
+    schema_cookie: int
+
+    @property
+    def is_blank(self) -> bool:
+        return (self.application, self.version, self.schema_cookie) == (0, 0, 0)
 
 
 class Connections:
@@ -195,22 +211,42 @@ class Connections:
         return connection
 
     def _check_identity(self) -> None:
-        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            application = connection.pragma("application_id")
-            version = connection.pragma("user_version")
-        finally:
-            connection.close()
-        if application != APPLICATION_ID:
+        identity = self._identity()
+        if identity.is_blank:
+            return
+        if identity.application != APPLICATION_ID:
             raise NotAStoreError(
                 f"{self.path}: expected a family_recall file, found a SQLite database of "
-                f"another program (application id {application:#x})"
+                f"another program (application id {identity.application:#x})"
             )
-        if version > SCHEMA_VERSION:
+        if identity.version > SCHEMA_VERSION:
             raise NewerStoreError(
-                f"{self.path}: schema {version}, this version reads up to {SCHEMA_VERSION}; "
-                "upgrade the library"
+                f"{self.path}: schema {identity.version}, this version reads up to "
+                f"{SCHEMA_VERSION}; upgrade the library"
             )
+
+    def _identity(self) -> _Identity:
+        """Read whose file it is without leaving a trace: from its header where that is enough."""
+        log = Path(f"{self.path}-wal")
+        if not log.exists() or log.stat().st_size == 0:
+            with self.path.open("rb") as file:
+                header = file.read(100)
+            if not header.startswith(b"SQLite format 3\x00") or len(header) < 100:
+                raise apsw.NotADBError
+            # sqlite.org/fileformat2.html: schema cookie, user version and application id.
+            cookie, version, application = (
+                int.from_bytes(header[at : at + 4], "big") for at in (40, 60, 68)
+            )
+            return _Identity(application, version, cookie)
+        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            return _Identity(
+                connection.pragma("application_id"),
+                connection.pragma("user_version"),
+                connection.pragma("schema_version"),
+            )
+        finally:
+            connection.close()
 
     def _migrate(self) -> None:
         if self._writer.pragma("user_version") == SCHEMA_VERSION:

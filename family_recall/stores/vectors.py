@@ -9,7 +9,7 @@ or more candidates by Hamming distance and int8 cosine orders them; 0.99 of the 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -149,9 +149,13 @@ def models(connection: apsw.Connection) -> list[Model]:
     ]
 
 
+def writable(model: Model, *, vec0: bool) -> bool:
+    """Whether a model's vectors can be changed here: those in vec0 need the extension."""
+    return model.storage == "plain" or vec0
+
+
 def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, NewVector]]) -> None:
     """Write vectors, each with its shelf; a memory that has some already keeps them."""
-    expression = "vec_int8(?)" if model.storage == "vec0" else "?"
     for shelf, row in rows:
         vector = quantise(row.pooled, model.dim)
         connection.execute(
@@ -159,33 +163,44 @@ def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, New
             (row.memory, model.no, pack_tokens(row.tokens)),
         )
         if connection.changes():
-            connection.execute(
-                f"INSERT INTO {model.table}(id, shelf, vector) VALUES(?, ?, {expression})",
-                (row.memory, shelf, vector.tobytes()),
-            )
+            _put(connection, model, row.memory, shelf, vector.tobytes())
 
 
-def remove(connection: apsw.Connection, ids: Iterable[int]) -> None:
-    """Take memories' vectors out, of every model."""
+def move(connection: apsw.Connection, memory: int, shelf: int, *, vec0: bool) -> None:
+    """Put a memory's vectors on another shelf; where that cannot be, they are pending again."""
     for model in models(connection):
-        for memory in ids:
-            connection.execute(f"DELETE FROM {model.table} WHERE id = ?", (memory,))
+        if not writable(model, vec0=vec0):
             connection.execute(
                 "DELETE FROM embedding WHERE memory = ? AND model = ?", (memory, model.no)
             )
-
-
-def move(connection: apsw.Connection, memory: int, shelf: int) -> None:
-    """Put a memory's vectors on another shelf; vec0 cannot update a partition key."""
-    for model in models(connection):
+            continue
         row = sql.row(connection, f"SELECT vector FROM {model.table} WHERE id = ?", (memory,))
         if row is not None:
-            expression = "vec_int8(?)" if model.storage == "vec0" else "?"
-            connection.execute(f"DELETE FROM {model.table} WHERE id = ?", (memory,))
-            connection.execute(
-                f"INSERT INTO {model.table}(id, shelf, vector) VALUES(?, ?, {expression})",
-                (memory, shelf, row[0]),
-            )
+            _put(connection, model, memory, shelf, row[0])
+
+
+def drop(connection: apsw.Connection, model: Model, *, vec0: bool) -> None:
+    """Take away the table of a model's vectors, with its parts where the extension cannot."""
+    if writable(model, vec0=vec0):
+        connection.execute(f"DROP TABLE IF EXISTS {model.table}")
+        return
+    # Without the module SQLite cannot drop its table, but it can drop what the table is made of.
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("DELETE FROM sqlite_master WHERE name = ?", (model.table,))
+    connection.execute("PRAGMA writable_schema = RESET")
+    for part in ("_chunks", "_info", "_rowids", "_vector_chunks00"):
+        connection.execute(f"DROP TABLE IF EXISTS {model.table}{part}")
+
+
+def _put(connection: apsw.Connection, model: Model, memory: int, shelf: int, vector: bytes) -> None:
+    # vec0 cannot update a partition key, and one left behind by a visit without the extension
+    # has to go first.
+    connection.execute(f"DELETE FROM {model.table} WHERE id = ?", (memory,))
+    value = "vec_int8(?)" if model.storage == "vec0" else "?"
+    connection.execute(
+        f"INSERT INTO {model.table}(id, shelf, vector) VALUES(?, ?, {value})",
+        (memory, shelf, vector),
+    )
 
 
 @dataclass(slots=True)

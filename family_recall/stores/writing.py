@@ -46,7 +46,7 @@ class _Change:
 class Writing:
     """The tables of one file, inside one transaction. Call :meth:`finish` before it ends.
 
-    ``changed`` gathers the memories whose text or context is new, and so have no vectors.
+    ``changed`` gathers the memories whose text is new, and so have no vectors.
     """
 
     connection: apsw.Connection
@@ -132,14 +132,14 @@ class Writing:
             self._follow(place.following, memory_id)
         return memory_id, place
 
-    def supersede(self, old: StoredMemory, at_s: float) -> None:
-        """Move a memory to its partition's past, out of its session and off the graph."""
+    def supersede(self, old: StoredMemory, at_s: float, next_weight: float) -> None:
+        """Move a memory to its partition's past and off the graph; its talk closes over it."""
         partition = partition_of(old.id)
         words = self._prepared(old.id)
         self._flush_words()
         fts.remove(self.connection, shelf_of(partition, past=False), [words])
         fts.add(self.connection, shelf_of(partition, past=True), [words])
-        vectors.move(self.connection, old.id, shelf_of(partition, past=True))
+        vectors.move(self.connection, old.id, shelf_of(partition, past=True), vec0=self.vec0)
         edges.remove_node(self.connection, old.id)
         self.connection.execute("DELETE FROM mention WHERE memory = ?", (old.id,))
         self.connection.execute("UPDATE memory SET superseded_s = ? WHERE id = ?", (at_s, old.id))
@@ -160,6 +160,8 @@ class Writing:
             (old.id,),
         ):
             self._follow(following, previous)
+            if previous is not None:
+                edges.add(self.connection, [(previous, following, next_weight, "next")])
 
     def aliases(self, partition: int) -> dict[str, int]:
         """Map the normalised names a partition knows to its entities."""
@@ -245,28 +247,34 @@ class Writing:
         evidence: Sequence[int],
     ) -> None:
         """Write a typed edge; ``moments`` are valid from, valid until and recorded."""
+        triple = (subject, relation.relation, object_)
+        self.connection.execute(
+            "DELETE FROM relation WHERE subject = ? AND relation = ? AND object = ?"
+            " AND valid_from_s IS ?",
+            (*triple, moments[0]),
+        )
         self.connection.execute(
             "INSERT INTO relation(subject, relation, object, confidence, valid_from_s,"
-            " valid_until_s, recorded_s, evidence) VALUES(?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT DO UPDATE SET confidence = excluded.confidence,"
-            " valid_until_s = excluded.valid_until_s, evidence = excluded.evidence",
-            (subject, relation.relation, object_, relation.confidence, *moments,
-             json.dumps(list(evidence))),
-        )  # fmt: skip
-        edges.remove_link(self.connection, subject, object_, relation.relation)
-        self._link_relation(
-            (subject, relation.relation, object_), relation.confidence, moments[:2], evidence
+            " valid_until_s, recorded_s, evidence) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            (*triple, relation.confidence, *moments, json.dumps(list(evidence))),
         )
+        for entity in {subject, object_}:
+            edges.remove_relations(self.connection, entity)
+        self._link_relations("subject IN (?1, ?2) OR object IN (?1, ?2)", (subject, object_))
 
     def add_vectors(
         self, model_id: str, dim: int, token_dim: int, rows: Sequence[NewVector]
     ) -> None:
         """Write vectors of memories that are still there.
 
+        Where the file's vectors need an extension that is not here, they stay pending.
+
         Raises:
             InvalidMemoryError: If one has another dimension, or is not finite; none is kept.
         """
         model = vectors.register(self.connection, model_id, dim, token_dim, vec0=self.vec0)
+        if not vectors.writable(model, vec0=self.vec0):
+            return
         found = dict(
             sql.rows(
                 self.connection,
@@ -285,7 +293,7 @@ class Writing:
     def clear_derived(self) -> None:
         """Drop everything made from text: words, counts, vectors, mentions, their edges."""
         for model in vectors.models(self.connection):
-            self.connection.execute(f"DROP TABLE {model.table}")
+            vectors.drop(self.connection, model, vec0=self.vec0)
         for table in ("embedding_model", "embedding", "mention", "edge"):
             self.connection.execute(f"DELETE FROM {table}")
         for partition in household.partitions(self.connection):
@@ -312,8 +320,10 @@ class Writing:
         past = stored.superseded_s is not None
         order_s = stored.recorded_s if new.occurred_s is None else new.occurred_s
         place = self._place(partition, new, order_s, stored.id)
+        # What has been replaced keeps the context it had: the talk has moved on without it.
         self.connection.execute(
-            "UPDATE memory SET header = ?, context_id = ? WHERE id = ?",
+            "UPDATE memory SET header = ?, context_id = iif(superseded_s IS NULL, ?, context_id)"
+            " WHERE id = ?",
             (new.header, place.previous, stored.id),
         )
         words = self._prepared(stored.id)
@@ -330,15 +340,7 @@ class Writing:
 
     def restore_relation_edges(self) -> None:
         """Write the edges of every relation anew."""
-        found = sql.rows(
-            self.connection,
-            "SELECT subject, relation, object, confidence, valid_from_s, valid_until_s, evidence"
-            " FROM relation ORDER BY no",
-        )
-        for subject, kind, object_, confidence, start, end, evidence in found:
-            self._link_relation(
-                (subject, kind, object_), confidence, (start, end), json.loads(evidence)
-            )
+        self._link_relations("TRUE", ())
 
     def finish(self) -> None:
         """Write what was gathered: words and partition counters."""
@@ -356,25 +358,35 @@ class Writing:
                 "UPDATE partition SET next_seq = ? WHERE no = ?", (seq, partition)
             )
 
-    def _link_relation(
-        self,
-        triple: tuple[int, str, int],
-        confidence: float,
-        valid: tuple[float | None, float | None],
-        evidence: Sequence[int],
-    ) -> None:
-        subject, kind, object_ = triple
-        edges.add(
+    def _link_relations(self, condition: str, values: tuple[int, ...]) -> None:
+        """Write the edges of some relations, and of the evidence that still stands."""
+        relations = sql.rows(
             self.connection,
-            [(subject, object_, confidence, kind)],
-            valid_from_s=valid[0],
-            valid_until_s=valid[1],
+            "SELECT subject, relation, object, confidence, valid_from_s, valid_until_s, evidence"
+            f" FROM relation WHERE {condition} ORDER BY no",
+            values,
         )
-        edges.add(
-            self.connection,
-            [(memory, end, confidence, "evidence") for memory in evidence
-             for end in (subject, object_)],
-        )  # fmt: skip
+        for subject, kind, object_, confidence, start, end, evidence in relations:
+            edges.add(
+                self.connection,
+                [(subject, object_, confidence, kind)],
+                valid_from_s=start,
+                valid_until_s=end,
+            )
+            current = sql.rows(
+                self.connection,
+                "SELECT id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
+                " AND superseded_s IS NULL",
+                (evidence,),
+            )
+            edges.add(
+                self.connection,
+                [
+                    (memory, node, confidence, "evidence")
+                    for (memory,) in current
+                    for node in (subject, object_)
+                ],
+            )
 
     def _change(self, partition: int) -> _Change:
         return self._changes.setdefault(partition, _Change())
@@ -428,7 +440,7 @@ class Writing:
         )
 
     def _follow(self, memory_id: int, previous: int | None) -> None:
-        """Give a current memory another predecessor: its words and vectors change with it."""
+        """Give a current memory another predecessor: the words of its context change with it."""
         partition = partition_of(memory_id)
         shelf = shelf_of(partition, past=False)
         self._flush_words()
@@ -440,8 +452,6 @@ class Writing:
         after = self._prepared(memory_id)
         fts.add(self.connection, shelf, [after])
         self._store_words(after)
-        vectors.remove(self.connection, [memory_id])
-        self.changed.append(memory_id)
         change = self._change(partition)
         change.words_current += after.n_words - before.n_words
         change.rewrites += 1
@@ -478,11 +488,10 @@ def _readings(
 ) -> list[ToEmbed]:
     rows = sql.rows(
         connection,
-        "SELECT m.id, m.author, m.title, m.text, m.summary, c.text FROM memory m"
-        f" LEFT JOIN memory c ON c.id = m.context_id WHERE {condition}",
+        f"SELECT m.id, m.author, m.title, m.text, m.summary FROM memory m WHERE {condition}",
         values,
     )
     return [
-        ToEmbed(memory, author, "\n".join(part for part in views if part), context)
-        for memory, author, *views, context in rows
+        ToEmbed(memory, author, "\n".join(part for part in views if part))
+        for memory, author, *views in rows
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
@@ -25,18 +25,23 @@ def parse_moment(value: str | dt.datetime | dt.date | None, name: str) -> dt.dat
     A moment without an offset is kept naive: the store reads it in the household's zone.
 
     Raises:
-        InvalidMemoryError: If the text is no ISO 8601 day or moment.
+        InvalidMemoryError: If the text is no ISO 8601 day or moment of the years 2 to 9998.
     """
-    if value is None or isinstance(value, dt.datetime):
-        return value
-    if isinstance(value, dt.date):
-        return dt.datetime.combine(value, dt.time())
-    try:
-        return dt.datetime.fromisoformat(value)
-    except (TypeError, ValueError):
-        raise InvalidMemoryError(
-            f"{name} must be an ISO 8601 day or moment such as 2026-03-01T18:30, got {value!r}"
-        ) from None
+    if value is None:
+        return None
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime.combine(value, dt.time())
+    if not isinstance(value, dt.datetime):
+        try:
+            value = dt.datetime.fromisoformat(value)
+        except (TypeError, ValueError):
+            raise InvalidMemoryError(
+                f"{name} must be an ISO 8601 day or moment such as 2026-03-01T18:30, got {value!r}"
+            ) from None
+    # A year's room at either end of the calendar: any zone can show the moment.
+    if not dt.MINYEAR < value.year < dt.MAXYEAR:
+        raise InvalidMemoryError(f"{name} must lie between the years 2 and 9998, got {value}")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ class Memory:
                 raise InvalidMemoryError(f"{name} must be in [{low}, {high}], got {value!r}")
         for name in ("occurred_at", "valid_from", "valid_until"):
             object.__setattr__(self, name, parse_moment(getattr(self, name), name))
-        if isinstance(self.labels, str):
+        if isinstance(self.labels, str) or not isinstance(self.labels, Iterable):
             raise InvalidMemoryError(f"labels must be a list of words, got {self.labels!r}")
         object.__setattr__(self, "labels", tuple(self.labels))
         for label in self.labels:
@@ -135,9 +140,9 @@ class Memory:
             raise InvalidMemoryError(
                 f"unknown field {unknown[0]!r}; a memory has {', '.join(sorted(known))}"
             )
-        missing = sorted({"text", "space_id"} - set(record))
-        if missing:
-            raise InvalidMemoryError(f"a memory needs {missing[0]!r}; got {sorted(record)}")
+        for name in ("text", "space_id"):
+            if record.get(name) is None:
+                raise InvalidMemoryError(f"a memory needs {name!r}; got {sorted(record)}")
         return cls(**{name: value for name, value in record.items() if value is not None})
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -12,6 +12,8 @@ from family_recall.errors import InvalidMemoryError, InvalidRequestError
 from family_recall.types.memory import KINDS, parse_moment
 
 MAX_TOP_K = 1000
+LONGEST_BUDGET_MS = 1e9
+"""Eleven days; a longer budget is taken for this."""
 MODES = ("hybrid", "knowledge", "neural")
 
 
@@ -43,9 +45,13 @@ class Filters:
         """Refuse filters that cannot be meant."""
         for name in ("sources", "kinds", "authors", "labels"):
             value = getattr(self, name)
-            if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+            if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidRequestError(f"filters.{name} must be a list of texts, got {value!r}")
             object.__setattr__(self, name, tuple(value))
+            for item in getattr(self, name):
+                _check_name(f"filters.{name}", item)
+        if self.before_session is not None:
+            _check_name("filters.before_session", self.before_session)
         unknown = sorted(set(self.kinds) - set(KINDS))
         if unknown:
             raise InvalidRequestError(
@@ -118,13 +124,14 @@ class RecallContext:
         """Refuse a context that cannot be meant."""
         for name in ("person_id", "space_id", "focus_event_id", "profile"):
             value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise InvalidRequestError(f"{name} must be a text, got {value!r}")
+            if value is not None:
+                _check_name(name, value)
         budget = self.time_budget_ms
         if not _is_number(budget) or not 0 < budget < math.inf:
             raise InvalidRequestError(
                 f"time_budget_ms must be a number of milliseconds above 0, got {budget!r}"
             )
+        object.__setattr__(self, "time_budget_ms", float(min(budget, LONGEST_BUDGET_MS)))
         whole = isinstance(self.top_k, int) and not isinstance(self.top_k, bool)
         if not whole or not 1 <= self.top_k <= MAX_TOP_K:
             raise InvalidRequestError(
@@ -212,6 +219,13 @@ def _moment(value: Any, name: str) -> dt.datetime | None:
         return parse_moment(value, name)
     except InvalidMemoryError as error:
         raise InvalidRequestError(str(error)) from None
+
+
+def _check_name(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise InvalidRequestError(f"{name} must be a text, got {value!r}")
+    if any("\ud800" <= ch <= "\udfff" for ch in value):
+        raise InvalidRequestError(f"{name} holds half a character (a lone surrogate)")
 
 
 def _is_number(value: object) -> bool:

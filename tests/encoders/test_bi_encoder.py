@@ -148,10 +148,10 @@ def test_half_of_a_surrogate_pair_is_mended(encoder: BiEncoder) -> None:
 
 
 def test_long_texts_are_cut(encoder: BiEncoder) -> None:
-    """A question keeps 64 tokens and a memory 256, two special ones among them."""
+    """A question keeps 128 tokens and a memory 256, two special ones among them."""
     text = "milk " * 1000
 
-    assert len(encoder.encode_question(text).token_ids) == 62
+    assert len(encoder.encode_question(text).token_ids) == 126
     assert len(encoder.encode_memories([text])[0].token_ids) == 254
 
 

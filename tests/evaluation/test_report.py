@@ -1,0 +1,103 @@
+"""Report: what is made of the outcome of each question."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from family_recall.evaluation.intervals import Interval
+from family_recall.evaluation.report import Outcome, Report, summarise
+
+
+def outcome(
+    ranking: str, gold: str, confidence: float, *, category: str = "plain", ms: float = 5.0
+) -> Outcome:
+    """Give an outcome whose memories are called by single letters."""
+    status = "ok" if confidence >= 0.5 else "no_match"
+    return Outcome("q", category, tuple(gold), tuple(ranking), status, confidence, ms)
+
+
+OUTCOMES = [
+    outcome("abc", "a", 0.9, ms=1.0),
+    outcome("bca", "a", 0.8, category="hard", ms=2.0),
+    outcome("bcd", "a", 0.2, category="hard", ms=3.0),
+    outcome("xyz", "", 0.1, ms=4.0),
+]
+
+
+def value(row: dict[str, int | Interval], name: str) -> float:
+    """Give the mean of one measure."""
+    interval = row[name]
+    assert isinstance(interval, Interval)
+    return interval.value
+
+
+def test_means_are_over_questions_with_gold() -> None:
+    """Reciprocal ranks 1, 1/3 and 0 of three questions; the fourth has no gold."""
+    summary = summarise(OUTCOMES, seed=0)
+
+    assert summary["n_queries"] == 4
+    assert summary["overall"]["n"] == 3
+    assert value(summary["overall"], "mrr@10") == pytest.approx((1 + 1 / 3 + 0) / 3)
+    assert value(summary["overall"], "recall@5") == pytest.approx(2 / 3)
+    assert list(summary["by_category"]) == ["hard", "plain"]
+    assert value(summary["by_category"]["hard"], "hit@10") == 0.5
+    assert summary["by_category"]["plain"]["n"] == 1
+
+
+def test_abstention_is_about_telling_the_unanswerable_apart() -> None:
+    """All three answerable questions are surer than the other: AUROC 1.
+
+    Four bins of one question each: (0.1 + 0.2 + 0.8 + 0.1) / 4 = 0.3 off *answerable*; the
+    first result is gold only once, so (0.1 + 0.8 + 0.2 + 0.1) / 4 = 0.3 off *first is gold*.
+    """
+    abstention = summarise(OUTCOMES, seed=0)["abstention"]
+
+    assert abstention["auroc"] == 1.0
+    assert abstention["ece"] == pytest.approx((0.1 + 0.2 + 0.8 + 0.1) / 4)
+    assert abstention["ece_first_result"] == pytest.approx((0.1 + 0.8 + 0.2 + 0.1) / 4)
+    assert abstention["status"] == {
+        "answerable": {"ok": 2, "weak": 0, "no_match": 1},
+        "unanswerable": {"ok": 0, "weak": 0, "no_match": 1},
+    }
+    assert sum(row["n"] for row in abstention["reliability"]) == 4
+
+
+def test_abstention_needs_questions_of_both_kinds() -> None:
+    """With gold everywhere it is None; with gold nowhere there is no area to give."""
+    assert summarise(OUTCOMES[:3], seed=0)["abstention"] is None
+
+    nowhere = summarise(OUTCOMES[3:], seed=0)
+    assert nowhere["abstention"]["auroc"] is None
+    assert nowhere["overall"] == {"n": 0}
+    assert nowhere["by_category"] == {}
+
+
+def test_latency_is_given_at_three_percentiles() -> None:
+    """Of 1, 2, 3 and 4 ms the middle is 2.5 ms."""
+    latency = summarise(OUTCOMES, seed=0)["latency_ms"]
+
+    assert latency["p50"] == 2.5
+    assert latency["p50"] <= latency["p95"] <= latency["p99"] <= 4.0
+
+
+def test_a_report_is_plain_json_without_single_outcomes() -> None:
+    """The keys are fixed, and what is written reads back the same."""
+    report = Report(
+        **summarise(OUTCOMES, seed=0), n_memories=6, config={"seed": 0}, outcomes=tuple(OUTCOMES)
+    )
+
+    written = report.to_json()
+
+    assert list(written) == [
+        "overall",
+        "by_category",
+        "abstention",
+        "latency_ms",
+        "n_queries",
+        "n_memories",
+        "config",
+    ]
+    assert json.loads(json.dumps(written)) == written
+    assert written["overall"]["hit@10"].keys() == {"value", "low", "high"}

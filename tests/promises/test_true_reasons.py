@@ -1,0 +1,202 @@
+"""True reasons: what a score is said to be made of is what it is made of."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from family_recall import Answer, FamilyRecall, RecallContext, Relation
+from family_recall.ranking.calibration import calibrations
+from family_recall.ranking.features import FEATURES, weight_of
+from family_recall.ranking.profiles import profiles
+from tests.conftest import (
+    HOME,
+    NOW,
+    PLENTY_MS,
+    TinyScorer,
+    found,
+    move_in,
+    open_home,
+    recall,
+    remember,
+    stories,
+)
+
+PROFILES = sorted(profiles())
+QUESTIONS = (
+    "What did I tell Priya about vacation?",
+    "when does grandma land on friday?",
+    "who wants a cake for her birthday last month?",
+    "the blue pot",
+    "zebra",
+)
+_TERM = re.compile(r"^(\w+)(?:\*(-?[\d.]+))?=([+-]?[\d.]+)$")
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall]:
+    """Open a household with stories, a relation, and a scorer that reads pairs."""
+    path = tmp_path_factory.mktemp("told") / "family.db"
+    with open_home(path, scorer=TinyScorer()) as home:
+        move_in(home)
+        home.remember_many(stories())
+        home.relate(Relation("Rajesh", "married to", "Priya", HOME, evidence=("goa",)))
+        for n in range(30):
+            remember(home, f"Note {n}: Grandma told Priya {n} things about cake",
+                     doc_id=f"note-{n}", session_id=f"s{n // 5}", importance=n / 30,
+                     valence=(n % 7 - 3) / 3, arousal=n % 5 / 4)  # fmt: skip
+        yield home
+
+
+def ask(home: FamilyRecall, question: str, profile: str, **ctx: Any) -> Answer:
+    """Ask as Rajesh, for many results."""
+    return recall(home, question, "rajesh", profile=profile, **{"top_k": 50, **ctx})
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_contributions_add_up_to_the_score(told: FamilyRecall, question: str, profile: str) -> None:
+    """Each result's weight × value, summed over its contributions, is its score."""
+    answer = ask(told, question, profile)
+
+    assert answer.results
+    weights = profiles()[profile].weights
+    for result in answer.results:
+        total = sum(part.weight * part.value for part in result.contributions)
+        assert total == pytest.approx(result.score, abs=1e-6)
+        assert {part.feature for part in result.contributions} <= {*weights, "pending"}
+        for part in result.contributions:
+            assert part.weight == pytest.approx(weight_of(part.feature, weights))
+            assert part.value == result.features[part.feature]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_reasons_say_what_contributions_hold(told: FamilyRecall, profile: str) -> None:
+    """Reasons, read back, are the contributions that are not zero, rounded, and the confidence."""
+    for result in ask(told, QUESTIONS[0], profile).results:
+        *terms, confidence = result.reasons
+        parts = [part for part in result.contributions if part.amount != 0.0]
+
+        assert confidence == f"conf≈{result.confidence:.2f}"
+        assert len(terms) == len(parts)
+        for term, part in zip(terms, parts, strict=True):
+            matched = _TERM.match(term)
+            assert matched is not None
+            name, weight, amount = matched.groups()
+            assert part.feature == name or (part.feature, name) in {
+                ("rrf_raw", "rrf"), ("rrf_decayed", "rrf"),
+            }  # fmt: skip
+            assert weight is None or float(weight) == pytest.approx(part.weight, abs=0.005)
+            assert float(amount) == pytest.approx(part.amount, abs=0.0005 + 1e-9)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_features_stay_in_their_declared_range(told: FamilyRecall, profile: str) -> None:
+    """Whatever the question, every feature lies between its declared ends."""
+    declared = {feature.name: (feature.low, feature.high) for feature in FEATURES}
+    for question in QUESTIONS:
+        for result in ask(told, question, profile).results:
+            for name, value in result.features.items():
+                low, high = declared[name]
+                assert low <= value <= high, name
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_confidence_never_falls_as_score_rises(told: FamilyRecall, profile: str) -> None:
+    """Over all questions of one profile, a higher score has a confidence at least as high."""
+    results = [result for question in QUESTIONS for result in ask(told, question, profile).results]
+    results.sort(key=lambda result: result.score)
+
+    for lower, higher in itertools.pairwise(results):
+        if higher.score > lower.score + 1e-6:
+            assert higher.confidence >= lower.confidence
+    assert all(0.0 <= result.confidence <= 1.0 for result in results)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_without_diversity_score_sets_the_order(told: FamilyRecall, profile: str) -> None:
+    """With λ = 1 results come by falling score, and their ranks count from 1."""
+    for question in QUESTIONS:
+        results = ask(told, question, profile, mmr_lambda=1.0).results
+        scores = [result.score for result in results]
+
+        assert all(a >= b - 1e-6 for a, b in itertools.pairwise(scores))
+        assert [result.rank for result in results] == list(range(1, len(results) + 1))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_explain_agrees_with_the_answer(told: FamilyRecall, profile: str) -> None:
+    """For each memory explain() gives the rank, score and parts that the answer has.
+
+    What came after the last result is outranked, with a score of its own.
+    """
+    question, top_k = QUESTIONS[0], 5
+    answer = ask(told, question, profile, top_k=50)
+    ctx = RecallContext("rajesh", profile=profile, top_k=top_k, now=NOW, time_budget_ms=PLENTY_MS)
+    short = told.recall(question, ctx)
+
+    assert len(short.results) == top_k
+    for result in short.results:
+        explained = told.explain(question, result.doc_id, ctx)
+        assert explained.verdict == "returned"
+        assert explained.rank == result.rank
+        assert explained.score == pytest.approx(result.score, abs=1e-6)
+        assert explained.contributions == result.contributions
+        assert explained.found_by
+        assert sum(p.amount for p in explained.contributions) == pytest.approx(
+            explained.score, abs=1e-6
+        )
+    left_out = [doc_id for doc_id in found(answer) if doc_id not in set(found(short))]
+    outranked = told.explain(question, left_out[0], ctx)
+    assert outranked.verdict == "outranked"
+    assert outranked.rank > top_k
+    assert outranked.last is not None
+    assert outranked.last.doc_id == short.results[-1].doc_id
+    assert f"{left_out[0]} was a candidate" in outranked.lines()[0]
+
+
+def test_explain_says_what_no_source_found(path: Path) -> None:
+    """A memory no source brings up is not_found, yet has a score and a place."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        home.remember_many(stories())
+        ctx = RecallContext("rajesh", now=NOW, time_budget_ms=PLENTY_MS)
+        explained = home.explain("the blue pot", "cake", ctx)
+
+        assert explained.verdict == "not_found"
+        assert dict(explained.found_by) == {}
+        assert sum(part.amount for part in explained.contributions) == pytest.approx(
+            explained.score, abs=1e-6
+        )
+        assert "found by no source" in explained.lines()[0]
+
+
+def test_a_path_of_the_graph_names_its_evidence(path: Path) -> None:
+    """What only a relation leads to carries that path, its entities and its evidence."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "Asha baked a lemon tart", doc_id="tart")
+        remember(home, "The oven was fixed on Monday", doc_id="oven")
+        home.relate(Relation("Asha", "sister of", "Priya", HOME, evidence=("oven",)))
+        answer = recall(home, "what about Asha?", "rajesh", profile="ppr", top_k=10)
+        oven = next(result for result in answer.results if result.doc_id == "oven")
+
+        assert oven.source == "graph"
+        assert oven.rationale is not None
+        assert oven.rationale.path[-2:] == ("evidence", "oven")
+        assert "oven" in oven.rationale.evidence
+        assert {"Asha"} <= set(oven.rationale.entities)
+
+
+def test_calibrated_profiles_never_turn_the_order_round() -> None:
+    """Every profile has a calibration with and without vectors, none of falling slope."""
+    for profile in PROFILES:
+        for kind in ("full", "words"):
+            fitted = calibrations()[profile, kind]
+            assert fitted.platt.slope >= 0.0
+            assert 0.0 <= fitted.no_match_below <= fitted.weak_below <= 1.0

@@ -1,0 +1,288 @@
+"""Vectors: the scan in memory against brute force, and against sqlite-vec's own search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+import pytest
+import sqlite_vec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from family_recall import FamilyRecall
+from family_recall.errors import InvalidMemoryError, StoreError
+from family_recall.stores import sqlite
+from family_recall.stores.base import Hits, NewVector
+from family_recall.stores.vectors import (
+    Block,
+    Blocks,
+    add,
+    find_model,
+    pack_tokens,
+    quantise,
+    register,
+    search,
+    unpack_tokens,
+)
+from family_recall.types import BoolArray, FloatArray, IdArray
+from tests.conftest import HOME, found, move_in, open_home, recall, remember, stories, written
+
+DIM, TOKEN_DIM, SHELF = 64, 16, 2
+FIRST = 1 << 40
+"""Row ids of the first partition start here."""
+
+
+def unit(rows: npt.NDArray[np.floating]) -> FloatArray:
+    """Scale rows to length 1."""
+    units: FloatArray = (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
+    return units
+
+
+@contextmanager
+def vec0_file(path: Path, vectors: FloatArray) -> Iterator[apsw.Connection]:
+    """Store vectors in a file with the library's tables and sqlite-vec loaded."""
+    with open_home(path):
+        pass
+    connection = apsw.Connection(str(path))
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    model = register(connection, "oracle", vectors.shape[1], TOKEN_DIM, vec0=True)
+    none = np.zeros((0, TOKEN_DIM), np.float32)
+    with connection:
+        rows = [NewVector(FIRST + n, row, none) for n, row in enumerate(vectors)]
+        add(connection, model, [(SHELF, row) for row in rows])
+    yield connection
+    connection.close()
+
+
+def block_of(connection: apsw.Connection) -> Block:
+    """Read the stored vectors as a search does."""
+    model = find_model(connection, "oracle")
+    assert model is not None
+    return Blocks().get(connection, model, SHELF, 0)
+
+
+def closest(
+    block: Block, vector: FloatArray, k: int, allowed: Callable[[IdArray], BoolArray] | None = None
+) -> Hits:
+    """Search one block as the library does."""
+    return search([(block, allowed)], vector, k)
+
+
+def clustered(n: int, seed: int, dim: int = DIM) -> FloatArray:
+    """Draw unit vectors around forty centres, as the talks of one household lie."""
+    centres = np.random.default_rng(0).standard_normal((40, dim))
+    drawn = np.random.default_rng(seed)
+    return unit(centres[drawn.integers(0, 40, n)] + drawn.standard_normal((n, dim)))
+
+
+def nearest(vectors: FloatArray, question: FloatArray, k: int) -> list[int]:
+    """Find the k nearest by brute force over rows rounded to int8."""
+    peak = np.abs(vectors).max(axis=1, keepdims=True)
+    stored = np.rint(vectors * (127.0 / peak)).astype(np.float64)
+    cosine = stored @ question / np.linalg.norm(stored, axis=1)
+    return [FIRST + int(at) for at in np.lexsort((np.arange(len(vectors)), -cosine))[:k]]
+
+
+@pytest.mark.parametrize("n", [1, 7, 129, 999])
+def test_a_small_shelf_is_searched_exactly(path: Path, n: int) -> None:
+    """Below a thousand rows the k nearest are those of brute force, in that order."""
+    vectors = clustered(n, n)
+    with vec0_file(path, vectors) as connection:
+        block = block_of(connection)
+        for question in clustered(10, 1000 + n):
+            hits = closest(block, question, 24)
+            assert hits.ids.tolist() == nearest(vectors, question, 24)
+            assert (np.diff(hits.scores) <= 0).all()
+
+
+def test_a_large_shelf_loses_one_neighbour_in_a_hundred_at_most(path: Path) -> None:
+    """At 5,000 rows of 384 dimensions 0.99 of the true nearest 24 are found."""
+    vectors = clustered(5_000, 5, 384)
+    with vec0_file(path, vectors) as connection:
+        block = block_of(connection)
+        shared = [
+            len({*closest(block, question, 24).ids.tolist()}.intersection(
+                nearest(vectors, question, 24)))
+            for question in clustered(30, 6, 384)
+        ]  # fmt: skip
+
+    assert sum(shared) / (24 * 30) >= 0.99
+
+
+def test_a_filter_never_hides_what_it_allows(path: Path) -> None:
+    """Where one row in five hundred counts, the nearest of those are found all the same."""
+    vectors = clustered(3_000, 7)
+
+    def allowed(ids: IdArray) -> BoolArray:
+        return np.asarray((ids - FIRST) % 500 == 0)
+
+    with vec0_file(path, vectors) as connection:
+        block = block_of(connection)
+        for question in clustered(5, 8):
+            hits = closest(block, question, 5, allowed)
+            kept = [at for at in nearest(vectors, question, 3_000) if (at - FIRST) % 500 == 0]
+            assert hits.ids.tolist() == kept[:5]
+
+
+def test_sqlite_vec_finds_the_same(path: Path) -> None:
+    """vec0's own KNN gives the same neighbours, at a cosine distance of 1 − score."""
+    vectors = clustered(600, 9)
+    with vec0_file(path, vectors) as connection:
+        block = block_of(connection)
+        for question in clustered(10, 10):
+            # As the stored rows are, so that both measure the same angle.
+            asked = quantise(question, DIM)
+            rows: list[Any] = connection.execute(
+                "SELECT id, distance FROM vectors_1 WHERE vector MATCH vec_int8(?)"
+                " AND k = 24 AND shelf = ?",
+                (asked.tobytes(), SHELF),
+            ).fetchall()
+            hits = closest(block, unit(asked.astype(np.float32)), 24)
+            assert hits.scores == pytest.approx([1.0 - distance for _, distance in rows], abs=1e-5)
+            assert set(hits.ids.tolist()) == {memory for memory, _ in rows}
+
+
+def test_rows_added_later_are_found_like_the_rest(path: Path) -> None:
+    """A block that grew with the file holds what a fresh look at the file holds."""
+    vectors = clustered(300, 11)
+    with vec0_file(path, vectors[:100]) as connection:
+        model = find_model(connection, "oracle")
+        assert model is not None
+        blocks = Blocks()
+        assert len(blocks.get(connection, model, SHELF, 0).ids) == 100
+        none = np.zeros((0, TOKEN_DIM), np.float32)
+        add(connection, model, [(SHELF, NewVector(FIRST + n, vectors[n], none))
+                                for n in range(100, 300)])  # fmt: skip
+        grown, fresh = blocks.get(connection, model, SHELF, 0), block_of(connection)
+        for question in clustered(5, 12):
+            one, other = closest(grown, question, 20), closest(fresh, question, 20)
+            assert one.ids.tolist() == other.ids.tolist() == nearest(vectors, question, 20)
+
+
+finite = st.floats(-1.0, 1.0, width=32)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(hnp.arrays(np.float32, 32, elements=finite).filter(lambda row: np.abs(row).max() > 1e-6))
+def test_quantising_moves_no_part_by_more_than_half_a_step(row: FloatArray) -> None:
+    """Scaled back, each part is within half of 1/127 of the largest."""
+    peak = float(np.abs(row).max())
+    back = quantise(row, 32).astype(np.float64) * peak / 127.0
+
+    assert np.abs(back - row).max() <= 0.5 * peak / 127.0 + 1e-6 * peak
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.integers(0, 6), st.integers(0, 1000))
+def test_packed_tokens_come_back_as_unit_rows(n: int, seed: int) -> None:
+    """Four bits a part keep a token's direction: each part within half of 1/7 of the largest."""
+    tokens = unit(np.random.default_rng(seed).standard_normal((n, TOKEN_DIM)).astype(np.float32))
+    packed = pack_tokens(tokens)
+    back = unpack_tokens(packed, TOKEN_DIM)
+
+    assert len(packed) == n * TOKEN_DIM // 2
+    assert back.shape == tokens.shape
+    assert np.linalg.norm(back, axis=1) == pytest.approx(np.ones(n), abs=1e-5)
+    for token, found_back in zip(tokens, back, strict=True):
+        scale = float(token @ found_back) / float(found_back @ found_back)
+        worst = np.abs(scale * found_back - token).max()
+        assert worst <= 1.3 * 0.5 / 7.0 * np.abs(token).max()
+        assert float(token @ found_back) > 0.98
+
+
+@pytest.mark.parametrize(
+    "row",
+    [np.full(DIM, np.nan), np.zeros(DIM), np.full(DIM, np.inf), np.full(DIM, -np.inf),
+     np.ones(DIM - 1), np.ones((1, DIM)), np.zeros(0)],
+    ids=["nan", "zero", "inf", "-inf", "short", "matrix", "empty"],
+)  # fmt: skip
+def test_what_has_no_direction_is_refused(row: FloatArray) -> None:
+    """NaN, zero, infinity and a wrong dimension raise InvalidMemoryError."""
+    with pytest.raises(InvalidMemoryError):
+        quantise(row.astype(np.float32), DIM)
+
+
+def test_one_name_has_one_pair_of_dimensions(path: Path) -> None:
+    """A model registered again with other dimensions is refused, with the way out."""
+    with (
+        vec0_file(path, clustered(3, 1)) as connection,
+        pytest.raises(InvalidMemoryError, match="give it a new model_id"),
+    ):
+        register(connection, "oracle", DIM + 8, TOKEN_DIM, vec0=True)
+
+
+@pytest.fixture
+def without_vec0(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Take sqlite-vec away from connections opened from now on."""
+    return lambda: monkeypatch.setattr(sqlite, "_load_vec0", lambda _: False)
+
+
+def test_without_sqlite_vec_a_file_is_read_all_the_same(
+    path: Path, without_vec0: Callable[[], None]
+) -> None:
+    """A file written with sqlite-vec gives the same answer where it cannot be loaded."""
+    with open_home(path) as home:
+        move_in(home)
+        home.remember_many(stories())
+        before = written(recall(home, "when does grandma land?", "mia"))
+    without_vec0()
+    with open_home(path) as home:
+        assert written(recall(home, "when does grandma land?", "mia")) == before
+
+
+def test_without_sqlite_vec_vectors_are_kept_in_a_plain_table(tmp_path: Path) -> None:
+    """A file begun without sqlite-vec answers as one begun with it, and goes on with it later."""
+
+    def answers(home: FamilyRecall) -> str:
+        return written(recall(home, "when does grandma land?", "mia"))
+
+    def live(home: FamilyRecall) -> None:
+        move_in(home)
+        home.remember_many(stories())
+        remember(home, "Grandma lands on Sunday", HOME, doc_id="grandma", author="Priya")
+
+    with open_home(tmp_path / "vec0.db") as home:
+        live(home)
+        expected = answers(home)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sqlite, "_load_vec0", lambda _: False)
+        with open_home(tmp_path / "plain.db") as home:
+            live(home)
+            assert answers(home) == expected
+    with open_home(tmp_path / "plain.db") as home:
+        assert answers(home) == expected
+        remember(home, "The plumber is Otto", HOME, doc_id="otto")
+        assert "otto" in recall(home, "plumber", "mia").trace.runs["vector"]
+        home.rebuild()
+        assert "otto" in recall(home, "plumber", "mia").trace.runs["vector"]
+
+
+def test_without_sqlite_vec_a_file_can_still_be_written(
+    path: Path, without_vec0: Callable[[], None]
+) -> None:
+    """Where sqlite-vec is missing, what is told to a file written with it is kept and found.
+
+    Its vector may have to wait; the caller hears of it, if at all, in the library's own words.
+    """
+    with open_home(path) as home:
+        move_in(home)
+        home.remember_many(stories())
+    without_vec0()
+    with open_home(path) as home:
+        for text in ("The plumber is Otto", "The plumber is Hanna"):
+            try:
+                remember(home, text, HOME, doc_id="plumber")
+            except StoreError:
+                continue
+        answer = recall(home, "who is the plumber?", "mia", profile="neural")
+
+        assert found(answer)[0] == "plumber"
+        assert answer.results[0].text == "The plumber is Hanna"

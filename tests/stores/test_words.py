@@ -1,0 +1,130 @@
+"""Words: statistics are those of what stands there now, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from family_recall import FamilyRecall
+from family_recall.stores.base import WordStatistics
+from family_recall.types import Scope
+from tests.conftest import HOME, NOW, Wall, move_in, open_home, recall, remember, stories, written
+
+
+def words_tables(path: Path) -> list[str]:
+    """List the file's full-text tables."""
+    connection = apsw.Connection(str(path))
+    rows = connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%USING fts5%'")
+    names = [str(name) for (name,) in rows]
+    connection.close()
+    return names
+
+
+def statistics(home: FamilyRecall, *stems: str) -> WordStatistics:
+    """Count stems over the whole file's current memories."""
+    with home._store.snapshot() as snapshot:
+        partitions = tuple(partition.no for partition in snapshot.every_partition())
+        return snapshot.word_statistics(stems, Scope(None, partitions, NOW.timestamp()))
+
+
+def test_what_was_replaced_leaves_no_ghost(path: Path) -> None:
+    """After an update no statistic of the present counts a word of the version before."""
+    with open_home(path) as home:
+        move_in(home)
+        remember(home, "The zebra sleeps in the barn", doc_id="animal", author="Mia")
+        remember(home, "The horse sleeps in the barn", doc_id="animal", author="Mia")
+        counted = statistics(home, "zebra", "hors", "barn", "mia")
+
+        assert counted.document_frequency.tolist() == [0, 1, 1, 1]
+        assert (counted.n_memories, counted.n_words) == (1, 7)
+        assert recall(home, "zebra", "mia").trace.runs["lexical"] == ()
+
+
+def test_an_updated_household_scores_like_a_fresh_one(tmp_path: Path) -> None:
+    """A memory told twice weighs like one that was told once, the second time."""
+    answers = []
+    for history in (["The zebra is asleep", "The puppy barks at night"],
+                    ["The puppy barks at night"]):  # fmt: skip
+        wall = Wall()
+        with open_home(tmp_path / f"{len(history)}.db", wall=wall, encoder=None) as home:
+            move_in(home)
+            home.remember_many(stories())
+            for text in history:
+                remember(home, text, doc_id="animal", session_id="talk-1",
+                         occurred_at="2025-02-01T18:01:30")  # fmt: skip
+            answer = recall(home, "does the puppy bark? zebra?", "mia", profile="three_tier")
+            words = [(r.doc_id, r.score) for r in answer.results]
+            scores = recall(home, "does the puppy bark? zebra?", "mia", profile="neural")
+            answers.append((words, [(r.doc_id, r.features["bm25"]) for r in scores.results]))
+
+    assert answers[0] == answers[1]
+
+
+def test_replaced_words_are_in_the_past_index_alone(path: Path) -> None:
+    """FTS5's own vocabulary of the present holds no word that only the past has."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "The zebra sleeps", doc_id="animal")
+        remember(home, "The horse sleeps", doc_id="animal")
+    connection = apsw.Connection(str(path))
+    holding = []
+    for name in words_tables(path):
+        connection.execute(f"CREATE VIRTUAL TABLE temp.v_{name} USING fts5vocab(main, {name}, row)")
+        terms = {term for (term,) in connection.execute(f"SELECT term FROM temp.v_{name}")}
+        connection.execute(f"INSERT INTO {name}({name}) VALUES('integrity-check')")
+        holding += [sorted(terms & {"zebra", "hors"})]
+    connection.close()
+
+    assert sorted(holding) == [["hors"], ["zebra"]]
+
+
+def test_counts_agree_with_the_index(path: Path) -> None:
+    """The counts kept beside the rows are those FTS5 has, after updates and late arrivals."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        home.remember_many(stories())
+        for n in range(12):
+            remember(home, f"Turn {n} about the fence and the gate {n % 3}", doc_id=f"t{n % 7}",
+                     session_id="fence", occurred_at=f"2025-05-01T10:{n * 5 % 12:02}")  # fmt: skip
+        vocabulary: dict[str, int] = {}
+        connection = apsw.Connection(str(path))
+        for at, name in enumerate(sorted(words_tables(path))):
+            if int(name.rsplit("_", 1)[1]) % 2 == 0:
+                connection.execute(
+                    f"CREATE VIRTUAL TABLE temp.v{at} USING fts5vocab(main, {name}, row)"
+                )
+                for term, n in connection.execute(f"SELECT term, doc FROM temp.v{at}"):
+                    vocabulary[str(term)] = vocabulary.get(str(term), 0) + int(n)
+        connection.close()
+        counted = statistics(home, *vocabulary).document_frequency
+
+        assert np.array_equal(counted, np.array(list(vocabulary.values())))
+
+
+def test_a_word_is_found_in_all_its_forms(home: FamilyRecall) -> None:
+    """Accents, capitals and endings do not matter: words are folded and stemmed alike."""
+    remember(home, "Zoë's café visits were LOVELY", HOME, doc_id="cafe")
+
+    for question in ("zoe", "ZOË", "cafés", "visiting", "lovely"):
+        assert recall(home, question, "mia").trace.runs["lexical"][0] == "cafe", question
+
+
+def test_a_title_a_speaker_and_a_day_are_words(home: FamilyRecall) -> None:
+    """Besides its text a memory is found by title, summary, author, weekday, labels and fact."""
+    remember(home, "It went well", doc_id="talk", title="Headmaster", summary="Piano",
+             author="Otto", occurred_at="2025-03-05", labels=("music",), fact_key="spouse_name",
+             fact_value="Hanna")  # fmt: skip
+
+    for question in ("headmaster", "piano", "otto", "wednesday", "music", "spouse", "hanna"):
+        assert "talk" in recall(home, question, "mia").trace.runs["lexical"], question
+
+
+def test_reading_changes_nothing(home: FamilyRecall) -> None:
+    """Asking leaves the counts and the next answer as they were."""
+    before = home.stats()
+    first = written(recall(home, "grandma", "mia"))
+
+    assert written(recall(home, "grandma", "mia")) == first
+    assert home.stats() == before

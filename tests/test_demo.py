@@ -1,0 +1,140 @@
+"""Demo: each question shows what it says it shows."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from family_recall import FamilyRecall
+from family_recall.demo import SCENES, ask, run
+from family_recall.demo.household import KINSHIP, MEMORIES, TIMEZONE, UNDERSTOOD, move_in
+
+if TYPE_CHECKING:
+    from family_recall import Answer
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+    """Give the answer of every scene by its title."""
+    path = tmp_path_factory.mktemp("demo") / "family.db"
+    with FamilyRecall.open(path, timezone=TIMEZONE) as home:
+        move_in(home)
+    return {scene.title: answer for scene, answer in ask(path)}
+
+
+def found(answer: Answer) -> list[str]:
+    """Give the doc_ids of an answer, best first."""
+    return [result.doc_id for result in answer.results]
+
+
+def test_the_household_holds_together() -> None:
+    """Eighty memories over two years, each under its own id; Leela is in none of them."""
+    ids = {memory.doc_id for memory in MEMORIES}
+    moments = [memory.occurred_at for memory in MEMORIES if memory.occurred_at]
+
+    assert len(ids) == len(MEMORIES) == len(moments) == 80
+    assert 700 < (max(moments) - min(moments)).days < 740
+    assert "Leela" in {name for relation in KINSHIP for name in (relation.subject, relation.object)}
+    assert not any("Leela" in memory.text for memory in MEMORIES)
+    assert {doc_id for relation in UNDERSTOOD for doc_id in relation.evidence} <= ids
+
+
+def test_something_said_at_home_comes_first(answers: dict[str, Answer]) -> None:
+    """What Rajesh told Priya about vacation leads, and nothing says it with more certainty."""
+    answer = answers["Something said at home"]
+
+    assert found(answer)[0] == "march-1"
+    assert answer.results[0].text == "I told Priya we can do March for vacation"
+    assert answer.status in {"ok", "weak"}
+
+
+def test_a_memory_is_found_without_a_word_in_common(answers: dict[str, Answer]) -> None:
+    """The vet's eleven kilos answer how heavy the puppy is, though no word is shared."""
+    answer = answers["Not one word in common"]
+    text = next(memory.text for memory in MEMORIES if memory.doc_id == "vet-1")
+
+    assert not words(text) & words(answer.query_text)
+    assert "vet-1" in found(answer)
+
+
+def test_a_relation_alone_leads_to_a_memory(answers: dict[str, Answer]) -> None:
+    """With no model and no word to go by, Leela leads to the flat in Pune, and it says how."""
+    answer = answers["No model, and nobody ever said her name"]
+
+    first = answer.results[0]
+    assert first.doc_id == "kothrud"
+    assert not words(first.text) & words(answer.query_text)
+    assert first.rationale is not None
+    assert (first.rationale.path[0], first.rationale.path[-1]) == ("Leela", "kothrud")
+    assert [name for name in answer.degraded if name.startswith("vector")]
+
+
+def test_last_august_is_the_august_of_2025(answers: dict[str, Answer]) -> None:
+    """Every result is of that month; the cancelled trip of the August before stays out."""
+    answer = answers["A stretch of time"]
+
+    assert answer.results
+    assert all((r.occurred_at or "").startswith("2025-08") for r in answer.results)
+
+
+def test_the_bus_of_february_2025_comes_at_the_gate(answers: dict[str, Answer]) -> None:
+    """Asked as of that winter, the later bus leads and the one of June is not yet known of."""
+    answer = answers["As it was then"]
+
+    assert found(answer)[0] == "bus-late"
+    assert "bus-early" not in found(answer)
+
+
+def test_a_private_memory_is_its_owners_alone(answers: dict[str, Answer]) -> None:
+    """Priya finds the telescope; for Rajesh it is in no result, run or reason."""
+    own = answers["A secret, asked by its owner"]
+    other = answers["The same secret, asked by somebody else"]
+
+    assert found(own)[0] == "telescope"
+    assert own.status == "ok"
+    for secret in ("telescope for", "cupboard", "private:priya", '"telescope"', "guest-list"):
+        assert secret not in json.dumps(other.to_json())
+    assert other.status in {"weak", "no_match"}
+
+
+def test_what_nothing_answers_is_said_to_be_so(answers: dict[str, Answer]) -> None:
+    """There is no boat, and the status does not pretend otherwise."""
+    assert answers["Nothing stored answers this"].status in {"weak", "no_match"}
+
+
+def test_two_milliseconds_leave_stages_out_and_say_so(answers: dict[str, Answer]) -> None:
+    """Words alone still find the landing; each stage left out has its reason in the trace."""
+    answer = answers["Two milliseconds"]
+
+    assert found(answer)[0] == "landing"
+    assert answer.trace.skips
+    assert all(skip.why for skip in answer.trace.skips)
+
+
+def test_the_demo_is_plain_text_that_repeats() -> None:
+    """Two runs differ in their milliseconds only, and no line carries an escape code."""
+    first, second = io.StringIO(), io.StringIO()
+    run(first)
+    run(second)
+
+    assert "\x1b" not in first.getvalue()
+    assert steady(first.getvalue()) == steady(second.getvalue())
+    for scene in SCENES:
+        assert scene.question in first.getvalue()
+    assert max(map(len, first.getvalue().splitlines())) <= 100
+
+
+def steady(text: str) -> str:
+    """Give a transcript without what may vary: milliseconds, and what two of them can buy."""
+    kept = [part for part in text.split("\n── ") if "Two milliseconds" not in part]
+    assert len(kept) == len(SCENES)
+    return re.sub(r"[\d.,]+ ms", "… ms", "\n── ".join(kept))
+
+
+def words(text: str) -> set[str]:
+    """Give the words of a text, folded."""
+    return set(re.findall(r"\w+", text.casefold()))

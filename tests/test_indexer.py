@@ -1,0 +1,241 @@
+"""The write path: whatever was told and retold, what is kept is what the texts say."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from family_recall import FamilyRecall, Memory, Relation, Space
+from family_recall.errors import UnknownSpaceError
+from family_recall.indexer import header_of
+from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember, stories
+
+WORDS = "fence gate paint saturday green Priya Mia Rajesh cake told kilos".split()
+
+PHASES = (Phase.explicit, Phase.generate)
+"""Without shrinking: each try makes a file, and a history of ten is short enough to read."""
+
+tellings = st.fixed_dictionaries(
+    {
+        "doc_id": st.sampled_from(["a", "b", "c", "d", "e"]),
+        "text": st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join),
+        "space_id": st.sampled_from([HOME, HOME, "private:priya"]),
+        "band": st.sampled_from(["green", "green", "green", "amber"]),
+        "session_id": st.sampled_from(["s", "s", "t", None]),
+        "author": st.sampled_from(["Priya", "Rajesh", "Mia", None]),
+        "occurred_at": st.integers(0, 9).map(
+            lambda minute: dt.datetime(2025, 6, 1, 9, minute, tzinfo=dt.UTC)),
+        "valid_until": st.sampled_from([None, None, None, NOW, NOW + dt.timedelta(days=1)]),
+    }
+)  # fmt: skip
+relations = st.fixed_dictionaries(
+    {
+        "subject": st.sampled_from(["Priya", "Rajesh"]),
+        "relation": st.sampled_from(["knows", "lives with"]),
+        "object": st.sampled_from(["Mia", "Rajesh"]),
+        "valid_from": st.sampled_from([None, NOW - dt.timedelta(days=9), NOW]),
+        "evidence": st.sampled_from([(), ("told",)]),
+    }
+)
+
+
+def seen(home: FamilyRecall, profile: str, **ctx: Any) -> dict[str, Any]:
+    """Ask two questions; give runs, scores and versions by doc_id."""
+    views: dict[str, Any] = {}
+    for question in ("what did Mia say of the fence on saturday?", "Priya paint"):
+        answer = recall(home, question, "priya", profile=profile, top_k=50, mmr_lambda=1.0, **ctx)
+        assert answer.degraded == ()
+        views[f"{question} lexical"] = sorted(answer.trace.runs["lexical"])
+        views[f"{question} scores"] = sorted(
+            (r.doc_id, r.space_id, r.text, r.superseded, round(r.score, 4)) for r in answer.results
+        )
+    return views
+
+
+def close(one: Any, other: Any) -> bool:
+    """Compare two views; scores may differ in their last rounded digit."""
+    if isinstance(one, float):
+        return bool(abs(one - other) < 2e-4)
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(close, one, other))
+    return bool(one == other)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, phases=PHASES)
+@given(
+    st.lists(tellings, min_size=2, max_size=10),
+    st.sampled_from([1, 3, 256]),
+    st.sampled_from(["family_os", "ppr", "default"]),
+)
+def test_rebuilding_changes_no_answer(
+    history: list[dict[str, Any]], batch_size: int, profile: str
+) -> None:
+    """Made anew from the texts, words, vectors and edges answer as those kept step by step."""
+    with tempfile.TemporaryDirectory() as folder:
+        wall = Wall()
+        with open_home(Path(folder) / "family.db", wall=wall) as home:
+            move_in(home)
+            for at in range(0, len(history), batch_size):
+                wall.tick(minutes=1)
+                batch = [Memory(**telling) for telling in history[at : at + batch_size]]
+                home.remember_many(batch, batch_size=batch_size)
+            kept, stats = seen(home, profile), home.stats()
+            home.rebuild()
+            rebuilt, after = seen(home, profile), home.stats()
+
+    assert close(rebuilt, kept), (rebuilt, kept)
+    for name in ("memories", "superseded", "vectors", "by_space", "edges"):
+        assert after[name] == stats[name], name
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, phases=PHASES)
+@given(st.lists(tellings, min_size=2, max_size=8), st.integers(0, 8))
+def test_rebuilding_changes_nothing_of_the_past(history: list[dict[str, Any]], minute: int) -> None:
+    """What was believed at an earlier moment is found the same after rebuilding."""
+    with tempfile.TemporaryDirectory() as folder:
+        wall = Wall()
+        with open_home(Path(folder) / "family.db", wall=wall) as home:
+            move_in(home)
+            for telling in history:
+                wall.tick(minutes=1)
+                remember(home, telling["text"], **{k: v for k, v in telling.items() if k != "text"})
+            then = NOW + dt.timedelta(minutes=minute)
+            kept = seen(home, "three_tier", known_at=then)
+            home.rebuild()
+            rebuilt = seen(home, "three_tier", known_at=then)
+
+    assert close(rebuilt, kept), (rebuilt, kept)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True, phases=PHASES)
+@given(st.lists(relations, min_size=1, max_size=4))
+def test_rebuilding_keeps_every_relation(history: list[dict[str, Any]]) -> None:
+    """Relations told and told again lead where they led, after rebuilding as before."""
+    with tempfile.TemporaryDirectory() as folder, open_home(Path(folder) / "family.db") as home:
+        move_in(home)
+        remember(home, "Mia painted the fence", doc_id="mia", author="Mia")
+        remember(home, "They told us on saturday", doc_id="told")
+        for relation in history:
+            home.relate(Relation(space_id=HOME, **relation))
+        kept, stats = seen(home, "ppr"), home.stats()
+        home.rebuild()
+
+        assert close(seen(home, "ppr"), kept)
+        assert home.stats()["edges"] == stats["edges"]
+
+
+_TWO_CONFIDENCES = """
+import sys
+from pathlib import Path
+from family_recall import FamilyRecall, Memory, RecallContext, Relation, Space
+with FamilyRecall.open(sys.argv[1], models=Path("none")) as home:
+    home.add_space(Space("s", "shared"))
+    home.remember(Memory("Hanna wed Otto and moved in", "s", doc_id="wed"))
+    for kind, confidence in (("married to", 0.9), ("lives with", 0.8)):
+        home.relate(Relation("Hanna", kind, "Otto", "s", confidence=confidence, evidence=("wed",)))
+    answer = home.recall("who is Otto?", RecallContext(time_budget_ms=60_000, profile="ppr"))
+    print([result.doc_id for result in answer.results], "graph" in str(answer.degraded))
+"""
+
+
+def test_one_memory_is_evidence_for_two_relations(path: Path) -> None:
+    """Two relations of different confidence may rest on the same memory.
+
+    In a process of its own: the graph library ends the process over a list too long.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", _TWO_CONFIDENCES, str(path)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+    assert (done.returncode, done.stdout.strip()) == (0, "['wed'] False"), done.stderr[-400:]
+
+
+def test_a_relation_told_again_is_one_relation(home: FamilyRecall) -> None:
+    """The same relation of the same validity, told with another confidence, replaces the first."""
+    for confidence in (1.0, 0.5, 0.5):
+        home.relate(Relation("Rajesh", "married to", "Priya", HOME, confidence=confidence))
+
+    assert home.stats()["relations"] == 1
+
+
+def test_a_relation_may_hold_twice(path: Path) -> None:
+    """Two spans of one relation stand side by side: each leads on in its own time."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "Hanna fixed the tap", author="Hanna", doc_id="tap")
+        for year in (2010, 2020):
+            start = dt.datetime(year, 1, 1, tzinfo=dt.UTC)
+            end = dt.datetime(year + 2, 1, 1, tzinfo=dt.UTC)
+            home.relate(
+                Relation("Otto", "works with", "Hanna", HOME, valid_from=start, valid_until=end)
+            )
+
+        for year, holds in ((2011, True), (2015, False), (2021, True)):
+            answer = recall(home, "Otto?", "mia", as_of=f"{year}-06-01", profile="ppr")
+            assert found(answer) == (["tap"] if holds else []), year
+
+
+def test_a_name_learned_later_is_found_in_what_was_said_before(path: Path) -> None:
+    """Whether a person is added before or after a memory names them makes no difference."""
+    entities = []
+    for first in (True, False):
+        with open_home(path.with_name(f"{first}.db"), encoder=None) as home:
+            if first:
+                move_in(home)
+            else:
+                home.add_space(Space(HOME, "shared"))
+            remember(home, "Priya painted the fence", doc_id="fence")
+            move_in(home)
+            remember(home, "Dinner is ready", doc_id="dinner", author="Priya")
+            answer = recall(home, "what about Priya?", "mia", profile="family_os", top_k=9)
+            entities.append({r.doc_id: r.features["entities"] for r in answer.results})
+
+    assert entities[0] == {"fence": 1.0, "dinner": 1.0}
+    assert entities[1] == entities[0]
+
+
+def test_a_batch_is_all_or_nothing(home: FamilyRecall) -> None:
+    """A memory of an unknown space undoes its own batch; the batches before it are stored."""
+    memories = [
+        Memory(f"Note {n}", HOME if n != 5 else "nowhere", doc_id=f"n{n}") for n in range(8)
+    ]
+    before = home.stats()["memories"]
+    stored: list[int] = []
+    with pytest.raises(UnknownSpaceError):
+        home.remember_many(memories, batch_size=4, progress=stored.append)
+
+    assert stored == [4]
+    assert home.stats()["memories"] == before + 4
+    assert "n4" not in found(recall(home, "Note 4", "mia", top_k=50))
+
+
+def test_progress_counts_what_is_stored(path: Path) -> None:
+    """Progress is called after each batch with the number stored so far."""
+    with open_home(path) as home:
+        move_in(home)
+        stored: list[int] = []
+        home.remember_many(stories(), batch_size=3, progress=stored.append)
+
+    assert stored == [3, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("occurred_at", "said"),
+    [("2025-03-01T23:30:00+00:00", "Sunday 2 March 2025"), ("2025-03-01", "Saturday 1 March 2025")],
+)
+def test_a_header_names_the_day_of_the_household(occurred_at: str, said: str) -> None:
+    """A moment is said in the household's zone; a naive one as it is written."""
+    zone = dt.timezone(dt.timedelta(hours=1))
+
+    assert header_of(Memory("x", HOME, occurred_at=occurred_at), zone) == said  # type: ignore[arg-type]  # an ISO text will do

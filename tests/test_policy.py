@@ -1,0 +1,95 @@
+"""Policy: a scope is decided once, from who asks, where, and what they narrow it to."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+from family_recall import RecallContext
+from family_recall.errors import InvalidRequestError, UnknownSpaceError
+from family_recall.policy import CLEARANCE, check_role, scope_of
+from family_recall.stores.base import Access, Partition
+from family_recall.types import BANDS, Scope
+from tests.conftest import NOW
+
+SPACES = ("home", "club", "mine")
+PARTITIONS = tuple(
+    Partition(at * 4 + band, space, name, 1, 0, 1, 0, 0, 0)
+    for at, space in enumerate(SPACES)
+    for band, name in enumerate(BANDS)
+)
+ACCESS = (
+    Access("home", "shared", "adult", None),
+    Access("club", "shared", "guest", None),
+    Access("mine", "private", "owner", None),
+)
+
+
+def scope(access: tuple[Access, ...] = ACCESS, **ctx: Any) -> Scope:
+    """Decide a scope at noon."""
+    return scope_of(
+        RecallContext("ana", **ctx), access, PARTITIONS, now_s=NOW.timestamp(), zone=dt.UTC
+    )
+
+
+@pytest.mark.parametrize(
+    ("space_id", "partitions"),
+    [(None, (0, 1, 2, 4, 8, 9, 10, 11)), ("home", (0, 1, 2)), ("club", (4,)),
+     ("mine", (0, 1, 2, 4, 8, 9, 10, 11))],
+)  # fmt: skip
+def test_where_one_asks_decides_what_is_open(
+    space_id: str | None, partitions: tuple[int, ...]
+) -> None:
+    """A shared space answers alone, a private one with the shared, and no space means all."""
+    assert scope(space_id=space_id).partitions == partitions
+
+
+def test_each_wider_role_opens_more() -> None:
+    """Guests, children and devices see green; adults all but black; owners all."""
+    assert set(CLEARANCE["guest"]) < set(CLEARANCE["adult"]) < set(CLEARANCE["owner"])
+    assert CLEARANCE["child"] == CLEARANCE["device"] == CLEARANCE["guest"] == ("green",)
+    assert "black" not in CLEARANCE["adult"]
+    for role in CLEARANCE:
+        check_role(role)
+    with pytest.raises(InvalidRequestError):
+        check_role("")
+
+
+@pytest.mark.parametrize(("seconds", "open_"), [(-1, False), (0, False), (1, True)])
+def test_access_ends_when_it_expires(seconds: float, open_: bool) -> None:
+    """The moment of expiry is already outside."""
+    access = (Access("home", "shared", "adult", NOW.timestamp() + seconds),)
+
+    assert bool(scope(access).partitions) is open_
+    if not open_:
+        with pytest.raises(UnknownSpaceError):
+            scope(access, space_id="home")
+
+
+def test_leaving_shared_spaces_out_narrows() -> None:
+    """allow_shared=False leaves the private spaces, and nothing when asked in a shared one."""
+    assert scope(filters={"allow_shared": False}).partitions == (8, 9, 10, 11)
+    assert scope(filters={"allow_shared": False}, space_id="home").partitions == ()
+
+
+def test_a_mode_narrows_the_kinds() -> None:
+    """Knowledge means chunks alone, neural everything else; with no kind left, nothing is open."""
+    assert scope(mode="knowledge").filters.kinds == ("chunk",)
+    assert "chunk" not in scope(mode="neural").filters.kinds
+    assert scope(mode="neural", filters={"kinds": ["fact", "chunk"]}).filters.kinds == ("fact",)
+    assert scope(mode="knowledge", filters={"kinds": ["fact"]}).partitions == ()
+
+
+def test_moments_are_read_in_the_households_zone() -> None:
+    """Naive moments mean the household's zone; without as_of, what is true now counts."""
+    zone = dt.timezone(dt.timedelta(hours=2))
+    ctx = RecallContext("ana", as_of="2025-01-01", filters={"after": "2025-01-01"})  # type: ignore[arg-type]  # as JSON has it
+    decided = scope_of(ctx, ACCESS, PARTITIONS, now_s=NOW.timestamp(), zone=zone)
+    new_year = dt.datetime(2024, 12, 31, 22, tzinfo=dt.UTC)
+
+    assert decided.as_of_s == new_year.timestamp()
+    assert decided.filters.after == new_year
+    assert scope().as_of_s == NOW.timestamp()
+    assert scope().known_at_s is None
