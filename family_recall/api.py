@@ -148,13 +148,7 @@ class FamilyRecall:
             writing.put_person(person)
 
     def add_space(self, space: Space) -> None:
-        """Add a space, or change one that is there.
-
-        Raises:
-            InvalidRequestError: If its kind is neither shared nor private.
-        """
-        if space.kind not in {"shared", "private"}:
-            raise InvalidRequestError(f"kind must be shared or private, got {space.kind!r}")
+        """Add a space, or change one that is there."""
         with self._store.writing() as writing:
             writing.put_space(space)
 
@@ -260,7 +254,7 @@ class FamilyRecall:
                 the focus is not there, or not for this person.
         """
         request = RecallRequest(query_text, ctx or RecallContext())
-        return self._broker.recall(request, self._now(request))
+        return self._broker.recall(request, self._now(request), self._wall_clock())
 
     def explain(
         self, query_text: str, doc_id: str, ctx: RecallContext | None = None
@@ -271,7 +265,7 @@ class FamilyRecall:
             UnknownMemoryError: If this request may not see such a memory, or there is none.
         """
         request = RecallRequest(query_text, ctx or RecallContext())
-        return self._broker.explain(request, doc_id, self._now(request))
+        return self._broker.explain(request, doc_id, self._now(request), self._wall_clock())
 
     async def arecall(self, query_text: str, ctx: RecallContext | None = None) -> Answer:
         """Do what :meth:`recall` does, on a thread of our own."""

@@ -27,6 +27,7 @@ def scope_of(
     partitions: Sequence[Partition],
     *,
     now_s: float,
+    wall_s: float,
     zone: dt.tzinfo,
 ) -> Scope:
     """Decide what a request may see.
@@ -34,13 +35,15 @@ def scope_of(
     A shared space answers from itself alone, since others may be listening; a private space
     adds the shared ones; no space means every space the person may enter.
 
+    ``now_s`` is what the request takes for now; grants expire by ``wall_s``, the real time.
+
     Raises:
         UnknownSpaceError: If the request names a space the person may not enter.
     """
     entered = {
         entry.space_id: entry
         for entry in access
-        if entry.expires_s is None or entry.expires_s > now_s
+        if entry.expires_s is None or entry.expires_s > wall_s
     }
     if ctx.space_id is not None:
         if ctx.space_id not in entered:

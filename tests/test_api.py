@@ -285,7 +285,7 @@ def test_unknown_names_are_refused(home: FamilyRecall) -> None:
         home.relate(Relation("A", "knows", "B", "nowhere"))
     with pytest.raises(UnknownMemoryError, match="evidence 'x'"):
         home.relate(Relation("A", "knows", "B", HOME, evidence=("x",)))
-    with pytest.raises(InvalidRequestError, match="kind must be shared or private"):
+    with pytest.raises(InvalidMemoryError, match="kind must be shared or private"):
         home.add_space(Space("s", "open"))  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidRequestError, match="batch_size"):
         home.remember_many([], batch_size=0)

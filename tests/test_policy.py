@@ -30,7 +30,12 @@ ACCESS = (
 def scope(access: tuple[Access, ...] = ACCESS, **ctx: Any) -> Scope:
     """Decide a scope at noon."""
     return scope_of(
-        RecallContext("ana", **ctx), access, PARTITIONS, now_s=NOW.timestamp(), zone=dt.UTC
+        RecallContext("ana", **ctx),
+        access,
+        PARTITIONS,
+        now_s=NOW.timestamp(),
+        wall_s=NOW.timestamp(),
+        zone=dt.UTC,
     )
 
 
@@ -86,7 +91,9 @@ def test_moments_are_read_in_the_households_zone() -> None:
     """Naive moments mean the household's zone; without as_of, what is true now counts."""
     zone = dt.timezone(dt.timedelta(hours=2))
     ctx = RecallContext("ana", as_of="2025-01-01", filters={"after": "2025-01-01"})  # type: ignore[arg-type]  # as JSON has it
-    decided = scope_of(ctx, ACCESS, PARTITIONS, now_s=NOW.timestamp(), zone=zone)
+    decided = scope_of(
+        ctx, ACCESS, PARTITIONS, now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=zone
+    )
     new_year = dt.datetime(2024, 12, 31, 22, tzinfo=dt.UTC)
 
     assert decided.as_of_s == new_year.timestamp()

@@ -37,8 +37,11 @@ class Broker:
     executor: concurrent.futures.Executor
     clock: Clock
 
-    def recall(self, request: RecallRequest, now: dt.datetime) -> Answer:
+    def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
         """Answer a request; never raises because time ran out or a model is missing.
+
+        ``now`` is the moment the question is asked from, which a caller may set; ``wall_s`` is
+        the time it really is, by which grants expire.
 
         Raises:
             InvalidRequestError: If it names a profile there is not.
@@ -47,10 +50,12 @@ class Broker:
         """
         steps = self._steps(request)
         with self.store.snapshot() as snapshot:
-            ranked = self._rank(request, now, snapshot, steps)
+            ranked = self._rank(request, now, wall_s, snapshot, steps)
             return answer(ranked, now, steps.trace)
 
-    def explain(self, request: RecallRequest, doc_id: str, now: dt.datetime) -> Explanation:
+    def explain(
+        self, request: RecallRequest, doc_id: str, now: dt.datetime, wall_s: float
+    ) -> Explanation:
         """Say why a memory is in the answer to a request, or why not.
 
         Raises:
@@ -58,7 +63,7 @@ class Broker:
         """
         steps = self._steps(request)
         with self.store.snapshot() as snapshot:
-            ranked = self._rank(request, now, snapshot, steps)
+            ranked = self._rank(request, now, wall_s, snapshot, steps)
             given = answer(ranked, now, steps.trace)
             memory = snapshot.find(doc_id, ranked.context.scope)
             ranking = ranked.ranking
@@ -69,9 +74,14 @@ class Broker:
             return explanation(memory, ranking, ranked, given)
 
     def _rank(
-        self, request: RecallRequest, now: dt.datetime, snapshot: SqliteSnapshot, steps: Steps
+        self,
+        request: RecallRequest,
+        now: dt.datetime,
+        wall_s: float,
+        snapshot: SqliteSnapshot,
+        steps: Steps,
     ) -> Ranked:
-        context = self._admit(request, now, snapshot, steps)
+        context = self._admit(request, now, wall_s, snapshot, steps)
         lexical, context = steps.words_while_encoding(context)
         vector = steps.vector(context)
         rrf_k = context.profile.rrf_k
@@ -94,7 +104,12 @@ class Broker:
         return Ranked(context, pool, graph, ranking, fitted)
 
     def _admit(
-        self, request: RecallRequest, now: dt.datetime, snapshot: SqliteSnapshot, steps: Steps
+        self,
+        request: RecallRequest,
+        now: dt.datetime,
+        wall_s: float,
+        snapshot: SqliteSnapshot,
+        steps: Steps,
     ) -> QueryContext:
         profile = find_profile(request.ctx.profile)
         scope = policy.scope_of(
@@ -102,6 +117,7 @@ class Broker:
             snapshot.access(request.ctx.person_id),
             snapshot.every_partition(),
             now_s=now.timestamp(),
+            wall_s=wall_s,
             zone=self.store.zone,
         )
         plan = steps.plan(request, scope, snapshot, now)

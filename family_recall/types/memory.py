@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
@@ -188,6 +187,16 @@ class Person:
     name: str
     aliases: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Refuse somebody who could not be named."""
+        if isinstance(self.aliases, str):
+            raise InvalidMemoryError(f"aliases must be a list of names, got {self.aliases!r}")
+        object.__setattr__(self, "aliases", tuple(self.aliases))
+        for name, value in (("person_id", self.person_id), ("name", self.name)):
+            _check_text(name, value, MAX_LABEL_CHARS)
+        for alias in self.aliases:
+            _check_text("aliases", alias, MAX_LABEL_CHARS)
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -196,6 +205,12 @@ class Space:
     space_id: str
     kind: Literal["shared", "private"]
     name: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a space that could not be named or is of no kind."""
+        _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
+        if self.kind not in {"shared", "private"}:
+            raise InvalidMemoryError(f"kind must be shared or private, got {self.kind!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +251,8 @@ class Relation:
             _check_text(name, getattr(self, name), MAX_LABEL_CHARS)
         if self.band not in BANDS:
             raise InvalidMemoryError(f"band must be one of {', '.join(BANDS)}, got {self.band!r}")
-        if not 0 <= self.confidence <= 1 or math.isnan(self.confidence):
+        number = isinstance(self.confidence, int | float)
+        if not number or not 0 <= self.confidence <= 1:
             raise InvalidMemoryError(f"confidence must be in [0, 1], got {self.confidence!r}")
         for name in ("valid_from", "valid_until"):
             object.__setattr__(self, name, parse_moment(getattr(self, name), name))

@@ -28,7 +28,7 @@ def named(home: FamilyRecall, question: str, person_id: str | None) -> set[str]:
     with home._store.snapshot() as snapshot:
         scope = scope_of(
             RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
-            now_s=NOW.timestamp(), zone=home._store.zone,
+            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._store.zone,
         )  # fmt: skip
         entities, _ = resolve(question, scope, snapshot)
         return {entity.name for entity in entities}
