@@ -110,7 +110,7 @@ class Indexer:
             moments = (
                 epoch_s(relation.valid_from, zone), epoch_s(relation.valid_until, zone), now_s,
             )  # fmt: skip
-            writing.put_relation(ends[0], relation, ends[1], moments, evidence)
+            writing.names.put_relation(ends[0], relation, ends[1], moments, evidence)
 
     def rebuild(self) -> None:
         """Make words, counts, mentions and edges anew from the texts; vectors become pending."""
@@ -121,7 +121,7 @@ class Indexer:
                 place = writing.reindex(stored, self._new(stored.memory, stored.recorded_s))
                 if stored.superseded_s is None:
                     self._connect(writing, cast, stored.id, stored.memory, place)
-            writing.restore_relation_edges()
+            writing.names.restore_relation_edges()
 
     def _remember(self, writing: Writing, cast: _Cast, memory: Memory, now_s: float) -> Remembered:
         new = self._new(memory, now_s)
@@ -176,7 +176,7 @@ class Indexer:
         if memory.author:
             author = cast.entity(partition, memory.space_id, memory.author)
             mentions.append((author, "author", config.author_weight))
-        writing.link(memory_id, mentions)
+        writing.names.link(memory_id, mentions)
 
 
 class _Cast:
@@ -205,28 +205,28 @@ class _Cast:
         resident = self._people(space_id).get(alias) or self._people(space_id).get(f"@{name}")
         if resident is not None:
             person, full_name, aliases = resident
-            entity = self._writing.new_entity(partition, full_name, aliases, person)
+            entity = self._writing.names.new_entity(partition, full_name, aliases, person)
         else:
             aliases = _aliases_of(name)
-            entity = self._writing.new_entity(partition, name, aliases)
+            entity = self._writing.names.new_entity(partition, name, aliases)
         for each in (*aliases, alias):
             known.setdefault(each, entity)
         for each in aliases:
             for memory, text in self._writing.saying(partition, each):
                 if each in names_in(text, self.aliases(partition, space_id)):
                     weight = self._config.mention_weight
-                    self._writing.link(memory, [(entity, "mention", weight)])
+                    self._writing.names.link(memory, [(entity, "mention", weight)])
         return entity
 
     def _known(self, partition: int) -> dict[str, int]:
         if partition not in self._entities:
-            self._entities[partition] = self._writing.aliases(partition)
+            self._entities[partition] = self._writing.names.aliases(partition)
         return self._entities[partition]
 
     def _people(self, space_id: str) -> dict[str, tuple[int, str, tuple[str, ...]]]:
         if space_id not in self._residents:
             people = self._residents.setdefault(space_id, {})
-            for number, person in self._writing.residents(space_id):
+            for number, person in self._writing.names.residents(space_id):
                 names = [alias for name in (person.name, *person.aliases)
                          for alias in _aliases_of(name)]  # fmt: skip
                 names += [normalise(person.person_id), f"@{person.person_id}"]

@@ -11,7 +11,7 @@ import apsw
 import numpy as np
 
 from family_recall.stores import fts, sql
-from family_recall.stores.base import WORD_ENTRY, NewMemory, Rows, StoredMemory
+from family_recall.stores.base import WORD_ENTRY, NewMemory, Rows, StoredMemory, ToEmbed
 from family_recall.stores.schema import partition_of
 from family_recall.types import IdArray, Memory, Scope, parse_moment
 
@@ -134,6 +134,41 @@ def rows(connection: apsw.Connection, ids: IdArray, scope: Scope) -> Rows:
         words=np.frombuffer(b"".join(blobs), WORD_ENTRY),
         word_rows=np.repeat(np.arange(len(found)), counts),
     )
+
+
+def to_embed(
+    connection: apsw.Connection, model_id: str, *, after: int, limit: int
+) -> list[ToEmbed]:
+    """List memories past an id that have no vector of a model yet, in the order of ids."""
+    return _readings(
+        connection,
+        "m.id > ? AND NOT EXISTS (SELECT 1 FROM embedding e JOIN embedding_model k"
+        " ON k.no = e.model AND k.model_id = ? WHERE e.memory = m.id) ORDER BY m.id LIMIT ?",
+        (after, model_id, limit),
+    )
+
+
+def readings(connection: apsw.Connection, ids: Sequence[int]) -> list[ToEmbed]:
+    """Give what a model is to read of some memories."""
+    return _readings(
+        connection,
+        "m.id IN (SELECT value FROM carray(?)) ORDER BY m.id",
+        (sql.id_array(np.array(ids, np.int64)),),
+    )
+
+
+def _readings(
+    connection: apsw.Connection, condition: str, values: tuple[object, ...]
+) -> list[ToEmbed]:
+    rows = sql.rows(
+        connection,
+        f"SELECT m.id, m.author, m.title, m.text, m.summary FROM memory m WHERE {condition}",
+        values,
+    )
+    return [
+        ToEmbed(memory, author, "\n".join(part for part in views if part))
+        for memory, author, *views in rows
+    ]
 
 
 def _numbered(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:

@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from family_recall.errors import UnknownMemoryError
-from family_recall.stores import edges, fts, household, memories, sql, vectors
+from family_recall.stores import blocks, edges, fts, household, memories, sql, vectors
 from family_recall.stores.base import (
     Access,
     EdgeList,
@@ -28,14 +28,12 @@ from family_recall.types import BoolArray, FloatArray, IdArray, Scope
 class SqliteSnapshot:
     """What one read transaction sees. One thread at a time may use it."""
 
-    def __init__(
-        self, connection: apsw.Connection, blocks: vectors.Blocks, zone: dt.tzinfo
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, held: blocks.Blocks, zone: dt.tzinfo) -> None:
         self._connection = connection
-        self._blocks = blocks
+        self._blocks = held
         self._zone = zone
         self._models: dict[str, vectors.Model | None] = {}
-        self._seen: dict[tuple[int, int], vectors.Block] = {}
+        self._seen: dict[tuple[int, int], blocks.Block] = {}
         self._all = {partition.no: partition for partition in household.partitions(connection)}
 
     def access(self, person_id: str | None) -> list[Access]:
@@ -94,11 +92,11 @@ class SqliteSnapshot:
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose vectors have the highest cosine with a unit vector."""
-        blocks = [
+        scoped = [
             (block, self._allowed(scope) if self._narrowed(shelf, scope) else None)
             for shelf, block in self._scoped_blocks(model_id, scope)
         ]
-        return vectors.search(blocks, vector, k)
+        return blocks.search(scoped, vector, k)
 
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Cosine of the given memories with a unit vector, NaN where one has no vector."""
@@ -241,7 +239,7 @@ class SqliteSnapshot:
             shelf_of(no, past=side) for no in scope.partitions if no in self._all for side in past
         ]
 
-    def _scoped_blocks(self, model_id: str, scope: Scope) -> list[tuple[int, vectors.Block]]:
+    def _scoped_blocks(self, model_id: str, scope: Scope) -> list[tuple[int, blocks.Block]]:
         model = self._model(model_id)
         if model is None:
             return []

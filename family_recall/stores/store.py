@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.errors import InvalidRequestError
-from family_recall.stores import household, sql, vectors
+from family_recall.stores import blocks, household, memories, sql, vectors
 from family_recall.stores.base import ToEmbed
 from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.sqlite import Connections
-from family_recall.stores.writing import Writing, readings, to_embed
+from family_recall.stores.writing import Writing
 from family_recall.types import Grant, Person, Space
 
 
@@ -31,7 +31,7 @@ class Store:
         """
         zone = None if timezone is None else _zone(timezone)
         self._connections = Connections(path, create=create)
-        self._blocks = vectors.Blocks()
+        self._blocks = blocks.Blocks()
         self.path = path
         with self._connections.reading() as connection:
             row = sql.row(connection, "SELECT value FROM info WHERE key = 'timezone'")
@@ -57,12 +57,12 @@ class Store:
     def to_embed(self, model_id: str, *, after: int, limit: int) -> list[ToEmbed]:
         """List memories past an id that have no vector of a model yet, in the order of ids."""
         with self._connections.reading() as connection:
-            return to_embed(connection, model_id, after=after, limit=limit)
+            return memories.to_embed(connection, model_id, after=after, limit=limit)
 
     def readings(self, ids: Sequence[int]) -> list[ToEmbed]:
         """Give what a model is to read of some memories."""
         with self._connections.reading() as connection:
-            return readings(connection, ids)
+            return memories.readings(connection, ids)
 
     def people(self) -> list[Person]:
         """List the household's people."""

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import apsw
-import numpy as np
 
 from family_recall.stores import edges, fts, household, memories, sql, vectors
-from family_recall.stores.base import NewMemory, NewVector, StoredMemory, ToEmbed
+from family_recall.stores.base import NewMemory, NewVector, StoredMemory
+from family_recall.stores.names import Names
 from family_recall.stores.schema import (
     PARTITION_SHIFT,
     id_range,
@@ -19,7 +19,7 @@ from family_recall.stores.schema import (
     shelf_of,
     words_table,
 )
-from family_recall.types import Grant, Person, Relation, Space
+from family_recall.types import Grant, Person, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,11 @@ class Writing:
     _changes: dict[int, _Change] = field(default_factory=dict)
     _words: dict[int, list[fts.Words]] = field(default_factory=dict)
     _next_seq: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> Names:
+        """Entities, mentions and relations."""
+        return Names(self.connection)
 
     def put_person(self, person: Person) -> None:
         """Add or change a person."""
@@ -163,49 +168,6 @@ class Writing:
             if previous is not None:
                 edges.add(self.connection, [(previous, following, next_weight, "next")])
 
-    def aliases(self, partition: int) -> dict[str, int]:
-        """Map the normalised names a partition knows to its entities."""
-        return dict(
-            sql.rows(
-                self.connection,
-                "SELECT alias, min(entity) FROM alias WHERE partition = ? GROUP BY alias",
-                (partition,),
-            )
-        )
-
-    def residents(self, space_id: str) -> list[tuple[int, Person]]:
-        """List the people who may enter a space, with their numbers."""
-        return [
-            (no, Person(person_id, name, tuple(json.loads(aliases))))
-            for no, person_id, name, aliases in sql.rows(
-                self.connection,
-                "SELECT p.no, p.person_id, p.name, p.aliases FROM access a"
-                " JOIN person p ON p.no = a.person JOIN space s ON s.no = a.space"
-                " WHERE s.space_id = ? ORDER BY p.no",
-                (space_id,),
-            )
-        ]
-
-    def new_entity(
-        self, partition: int, name: str, aliases: Iterable[str], person: int | None = None
-    ) -> int:
-        """Make an entity of a partition with its normalised names."""
-        (number,) = sql.row(
-            self.connection,
-            "UPDATE partition SET next_entity = next_entity + 1 WHERE no = ?"
-            " RETURNING next_entity - 1",
-            (partition,),
-        )
-        entity = -(partition << PARTITION_SHIFT | int(number))
-        self.connection.execute(
-            "INSERT INTO entity(id, name, person) VALUES(?, ?, ?)", (entity, name, person)
-        )
-        self.connection.executemany(
-            "INSERT OR IGNORE INTO alias(partition, alias, entity) VALUES(?, ?, ?)",
-            [(partition, alias, entity) for alias in aliases],
-        )
-        return entity
-
     def saying(self, partition: int, words: str) -> list[tuple[int, str]]:
         """List the current memories of a partition with these words in a row: (id, text)."""
         self._flush_words()
@@ -218,17 +180,6 @@ class Writing:
             (f'body : "{phrase}"',),
         )
 
-    def link(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
-        """Tie a memory to (entity, role, weight) mentions, as rows and as edges."""
-        found = list(mentions)
-        self.connection.executemany(
-            "INSERT OR IGNORE INTO mention(memory, entity, role) VALUES(?, ?, ?)",
-            [(memory, entity, role) for entity, role, _ in found],
-        )
-        edges.add(
-            self.connection, [(memory, entity, weight, role) for entity, role, weight in found]
-        )
-
     def put_neighbours(self, memory: int, place: Place, weight: float) -> None:
         """Tie a memory to its neighbours and untie those from each other."""
         if place.previous is not None and place.following is not None:
@@ -237,30 +188,6 @@ class Writing:
         edges.add(
             self.connection, [(memory, n, weight, "next") for n in neighbours if n is not None]
         )
-
-    def put_relation(
-        self,
-        subject: int,
-        relation: Relation,
-        object_: int,
-        moments: tuple[float | None, float | None, float],
-        evidence: Sequence[int],
-    ) -> None:
-        """Write a typed edge; ``moments`` are valid from, valid until and recorded."""
-        triple = (subject, relation.relation, object_)
-        self.connection.execute(
-            "DELETE FROM relation WHERE subject = ? AND relation = ? AND object = ?"
-            " AND valid_from_s IS ?",
-            (*triple, moments[0]),
-        )
-        self.connection.execute(
-            "INSERT INTO relation(subject, relation, object, confidence, valid_from_s,"
-            " valid_until_s, recorded_s, evidence) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-            (*triple, relation.confidence, *moments, json.dumps(list(evidence))),
-        )
-        for entity in {subject, object_}:
-            edges.remove_relations(self.connection, entity)
-        self._link_relations("subject IN (?1, ?2) OR object IN (?1, ?2)", (subject, object_))
 
     def add_vectors(
         self, model_id: str, dim: int, token_dim: int, rows: Sequence[NewVector]
@@ -338,10 +265,6 @@ class Writing:
         change.n_bounded += bounded and not past
         return place
 
-    def restore_relation_edges(self) -> None:
-        """Write the edges of every relation anew."""
-        self._link_relations("TRUE", ())
-
     def finish(self) -> None:
         """Write what was gathered: words and partition counters."""
         self._flush_words()
@@ -356,36 +279,6 @@ class Writing:
         for partition, seq in self._next_seq.items():
             self.connection.execute(
                 "UPDATE partition SET next_seq = ? WHERE no = ?", (seq, partition)
-            )
-
-    def _link_relations(self, condition: str, values: tuple[int, ...]) -> None:
-        """Write the edges of some relations, and of the evidence that still stands."""
-        relations = sql.rows(
-            self.connection,
-            "SELECT subject, relation, object, confidence, valid_from_s, valid_until_s, evidence"
-            f" FROM relation WHERE {condition} ORDER BY no",
-            values,
-        )
-        for subject, kind, object_, confidence, start, end, evidence in relations:
-            edges.add(
-                self.connection,
-                [(subject, object_, confidence, kind)],
-                valid_from_s=start,
-                valid_until_s=end,
-            )
-            current = sql.rows(
-                self.connection,
-                "SELECT id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
-                " AND superseded_s IS NULL",
-                (evidence,),
-            )
-            edges.add(
-                self.connection,
-                [
-                    (memory, node, confidence, "evidence")
-                    for (memory,) in current
-                    for node in (subject, object_)
-                ],
             )
 
     def _change(self, partition: int) -> _Change:
@@ -460,38 +353,3 @@ class Writing:
         for shelf, rows in self._words.items():
             fts.add(self.connection, shelf, rows)
         self._words.clear()
-
-
-def to_embed(
-    connection: apsw.Connection, model_id: str, *, after: int, limit: int
-) -> list[ToEmbed]:
-    """List memories past an id that have no vector of a model yet, in the order of ids."""
-    return _readings(
-        connection,
-        "m.id > ? AND NOT EXISTS (SELECT 1 FROM embedding e JOIN embedding_model k"
-        " ON k.no = e.model AND k.model_id = ? WHERE e.memory = m.id) ORDER BY m.id LIMIT ?",
-        (after, model_id, limit),
-    )
-
-
-def readings(connection: apsw.Connection, ids: Sequence[int]) -> list[ToEmbed]:
-    """Give what a model is to read of some memories."""
-    return _readings(
-        connection,
-        "m.id IN (SELECT value FROM carray(?)) ORDER BY m.id",
-        (sql.id_array(np.array(ids, np.int64)),),
-    )
-
-
-def _readings(
-    connection: apsw.Connection, condition: str, values: tuple[object, ...]
-) -> list[ToEmbed]:
-    rows = sql.rows(
-        connection,
-        f"SELECT m.id, m.author, m.title, m.text, m.summary FROM memory m WHERE {condition}",
-        values,
-    )
-    return [
-        ToEmbed(memory, author, "\n".join(part for part in views if part))
-        for memory, author, *views in rows
-    ]

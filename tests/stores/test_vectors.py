@@ -20,15 +20,13 @@ from family_recall import FamilyRecall
 from family_recall.errors import InvalidMemoryError, StoreError
 from family_recall.stores import sqlite
 from family_recall.stores.base import Hits, NewVector
+from family_recall.stores.blocks import Block, Blocks, search
 from family_recall.stores.vectors import (
-    Block,
-    Blocks,
     add,
     find_model,
     pack_tokens,
     quantise,
     register,
-    search,
     unpack_tokens,
 )
 from family_recall.types import BoolArray, FloatArray, IdArray
