@@ -35,9 +35,9 @@ from family_recall.errors import DatasetError
 from family_recall.evaluation import Dataset, load_dataset
 from family_recall.evaluation.experiment import (
     EVALUATOR,
-    _import,
-    _last_moments,
+    furnish,
     in_context,
+    last_moments,
     spread,
 )
 from family_recall.evaluation.measures import auroc, ece
@@ -172,27 +172,25 @@ def ask(dataset: Dataset) -> Iterator[tuple[tuple[str, str], Group]]:
             with FamilyRecall.open(path, timezone="UTC", models=models) as home:
                 home.warmup()
                 if kind == "full":
-                    kept_as = _import(home, dataset, None)
+                    furnish(home, dataset)
                     if (model := home.stats()["model"]) is None:
                         raise SystemExit("no embedder: the kind `full` cannot be fitted")
                     say(f"  stored, {model}")
                 for profile in profiles().values():
-                    yield (profile.name, kind), _ask(home, dataset, profile, kept_as)
+                    yield (profile.name, kind), _ask(home, dataset, profile)
             say(f"  asked, {kind}")
 
 
-def _ask(
-    home: FamilyRecall, dataset: Dataset, profile: Profile, kept_as: Mapping[str, str]
-) -> Group:
+def _ask(home: FamilyRecall, dataset: Dataset, profile: Profile) -> Group:
     context = RecallContext(
         person_id=EVALUATOR, time_budget_ms=BUDGET_MS, top_k=TOP_K, profile=profile.name
     )
-    last = _last_moments(dataset)
+    last = last_moments(dataset)
     group = []
     for query in dataset.queries:
         moment = query.as_of or last.get(query.space)
         answer = home.recall(query.text, in_context(context, query, moment))
-        gold = {kept_as[doc_id] for doc_id in query.gold}
+        gold = set(query.gold)
         group.append(read(answer, gold, profile))
     return group
 

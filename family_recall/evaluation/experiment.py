@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,9 +78,9 @@ def evaluate(
             Path(scratch) / "evaluation.db", timezone="UTC", models=models, config=config
         ) as home,
     ):
-        kept_as = _import(home, dataset, progress)
+        furnish(home, dataset, progress)
         home.warmup()
-        outcomes = _ask(home, dataset, context, kept_as, progress)
+        outcomes = _ask(home, dataset, context, progress)
         stats = home.stats()
     return Report(
         **summarise(outcomes, seed=seed),
@@ -93,7 +93,6 @@ def evaluate(
             "limit": limit,
             "rerank": rerank,
             "seed": seed,
-            "n_duplicates": sum(doc_id != kept for doc_id, kept in kept_as.items()),
             "model": stats["model"],
         },
         outcomes=tuple(outcomes),
@@ -111,32 +110,26 @@ def spread(dataset: Dataset, limit: int | None) -> Dataset:
     return Dataset(dataset.name, memories, queries)
 
 
-def _import(home: FamilyRecall, dataset: Dataset, progress: Progress | None) -> dict[str, str]:
-    """Store all memories; give the doc_id each is kept under.
-
-    The same words by the same speaker at the same moment are kept once, so a gold id may live
-    on under another.
-    """
+def furnish(home: FamilyRecall, dataset: Dataset, progress: Progress | None = None) -> None:
+    """Make a dataset's spaces, let the evaluator into all of them, and store its memories."""
     home.add_person(Person(EVALUATOR, "Evaluator"))
     for space in dict.fromkeys(memory.space for memory in dataset.memories):
         home.add_space(Space(space, "shared"))
         home.grant(Grant(EVALUATOR, space, role="adult"))
     n = len(dataset.memories)
-    remembered = home.remember_many(
+    home.remember_many(
         [to_memory(memory) for memory in dataset.memories],
         progress=(lambda done: progress("import", done, n)) if progress else None,
     )
-    return {m.id: r.doc_id for m, r in zip(dataset.memories, remembered, strict=True)}
 
 
 def _ask(
     home: FamilyRecall,
     dataset: Dataset,
     context: RecallContext,
-    kept_as: Mapping[str, str],
     progress: Progress | None,
 ) -> list[Outcome]:
-    last = _last_moments(dataset)
+    last = last_moments(dataset)
     outcomes = []
     for done, query in enumerate(dataset.queries, 1):
         moment = query.as_of or last.get(query.space)
@@ -145,7 +138,7 @@ def _ask(
             Outcome(
                 query_id=query.id,
                 category=query.category,
-                gold=tuple(dict.fromkeys(kept_as[doc_id] for doc_id in query.gold)),
+                gold=query.gold,
                 ranking=tuple(result.doc_id for result in answer.results),
                 status=answer.status,
                 confidence=answer.confidence,
@@ -171,7 +164,7 @@ def in_context(context: RecallContext, query: Query, moment: dt.datetime | None)
     )
 
 
-def _last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
+def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
     """Give the moment of each space's last memory; a space without moments is left out."""
     last: dict[str, dt.datetime] = {}
     for memory in dataset.memories:
