@@ -30,10 +30,10 @@ class RecallConfig:
     max_question_words: int = 48  # rarest kept; bounds a question of any length
     common_share: float = 0.01  # of the visible memories: a word in more of them is common …
     common_memories: int = 300  # … and in more memories than this
-    lexical_pool: int = 64  # memories a shelf
+    lexical_pool: int = 48  # memories a shelf
 
     # Vectors.
-    vector_pool: int = 64  # memories
+    vector_pool: int = 48  # memories
     embed_batch: int = 64  # memories between two transactions
 
     # Fusion: Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114.
@@ -51,7 +51,7 @@ class RecallConfig:
     author_weight: float = 0.2
 
     # Candidates that features are computed for, best fused first.
-    candidate_pool: int = 100
+    candidate_pool: int = 64
 
     # Candidates that diversification compares with each other.
     mmr_pool: int = 50
