@@ -17,7 +17,7 @@ import numpy as np
 
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder, Encoding
-from family_recall.encoders.loader import NO_CROSS_ENCODER, Models
+from family_recall.encoders.loader import Models
 from family_recall.qos_gate import Costs, refusal
 from family_recall.query import planner
 from family_recall.query.text import normalise
@@ -158,7 +158,7 @@ class Steps:
             self.trace.skip("rerank", n=n, why="not allowed by the request")
             return ranking
         if scorer is None:
-            self.trace.skip("rerank", n=n, why=NO_CROSS_ENCODER)
+            self.trace.skip("rerank", n=n, why=self.models.why_no_scorer)
             return ranking
         if n == 0 or self._refused(context, "rerank", 1):
             return ranking

@@ -13,6 +13,8 @@ from family_recall.errors import ModelError
 
 LOADING = "the model is still loading"
 NO_CROSS_ENCODER = "no cross-encoder is installed"
+# ImportError: ONNX Runtime or tokenizers has no wheel here (musl, armv7).
+_UNUSABLE = (ModelError, ImportError)
 
 
 class Models:
@@ -33,6 +35,7 @@ class Models:
         self._encoder = encoder
         self._scorer = scorer
         self._why: str | None = None
+        self._why_no_scorer = NO_CROSS_ENCODER
         self._ready = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -66,6 +69,11 @@ class Models:
         return None if entry is None else entry.model_id
 
     @property
+    def why_no_scorer(self) -> str:
+        """Why there is no cross-encoder, where there is none."""
+        return self._why_no_scorer if self._ready.is_set() else LOADING
+
+    @property
     def why(self) -> str | None:
         """Why there is no embedder, or None when there is one."""
         if self._encoder is not None:
@@ -84,10 +92,13 @@ class Models:
 
     def _load(self) -> None:
         try:
-            self._encoder = BiEncoder.load(self._folder)
-            self._scorer = CrossEncoder.load(self._folder)
-        except (ModelError, ImportError) as error:
-            # ImportError: ONNX Runtime or tokenizers has no wheel here (musl, armv7).
-            self._why = str(error)
+            try:
+                self._encoder = BiEncoder.load(self._folder)
+            except _UNUSABLE as error:
+                self._why = str(error)
+            try:
+                self._scorer = CrossEncoder.load(self._folder)
+            except _UNUSABLE as error:
+                self._why_no_scorer = str(error)
         finally:
             self._ready.set()

@@ -1,0 +1,67 @@
+"""Reranker: a real cross-encoder session inside recall, on a model of three nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from family_recall import FamilyRecall, Memory, RecallContext, Space
+from family_recall.encoders import CrossEncoder
+from tests.encoders.conftest import ID_WEIGHT, models
+
+__all__ = ["models"]
+
+QUESTION = "What grows in the garden?"
+TEXTS = ("Beans grow in the garden", "The garden gate is green", "Roses grow by the garden wall")
+
+
+@pytest.fixture
+def home(models: Path, tmp_path: Path) -> FamilyRecall:
+    """A household whose models folder holds the tiny cross-encoder and no embedder."""
+    home = FamilyRecall.open(tmp_path / "garden.db", models=models)
+    home.add_space(Space("home", "shared"))
+    home.remember_many([Memory(text, "home", doc_id=text) for text in TEXTS])
+    home.warmup()
+    return home
+
+
+def test_the_cross_encoder_adds_its_probability_to_the_score(
+    home: FamilyRecall, models: Path
+) -> None:
+    """Each candidate gains weight × sigmoid(logit), with the logit of the pair by itself."""
+    with home:
+        answer = home.recall(QUESTION, RecallContext(time_budget_ms=60_000))
+        plain = home.recall(
+            QUESTION, RecallContext(time_budget_ms=60_000, allow_cross_encoder=False)
+        )
+    scorer = CrossEncoder.load(models)
+    assert scorer is not None
+    before = {result.doc_id: result.score for result in plain.results}
+
+    assert {span.stage for span in answer.trace.spans} >= {"rerank"}
+    assert len(answer.results) == len(TEXTS)
+    for result in answer.results:
+        logit = scorer.score(QUESTION, result.text)
+        assert logit > 10 * ID_WEIGHT
+        gained = result.score - before[result.doc_id]
+        assert gained == pytest.approx(0.5 / (1 + 2.718281828 ** -min(logit, 40)), abs=1e-5)
+
+
+def test_a_request_may_forbid_the_cross_encoder(home: FamilyRecall) -> None:
+    """With allow_cross_encoder=False the stage is left out, and the trace says why."""
+    with home:
+        answer = home.recall(QUESTION, RecallContext(allow_cross_encoder=False))
+
+    (why,) = [skip.why for skip in answer.trace.skips if skip.stage == "rerank"]
+    assert why == "not allowed by the request"
+
+
+def test_without_time_the_cross_encoder_reads_nothing(home: FamilyRecall) -> None:
+    """A budget that pays for words alone leaves the pairs unread, and the trace says so."""
+    with home:
+        answer = home.recall(QUESTION, RecallContext(time_budget_ms=0.001))
+
+    assert "rerank" in {skip.stage for skip in answer.trace.skips}
+    assert "rerank" not in {span.stage for span in answer.trace.spans}
+    assert answer.results
