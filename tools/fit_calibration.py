@@ -68,7 +68,7 @@ BASES = ("first", "all")
 TOP_K = 20
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
 MISSING_SHARE = 0.2  # of all questions: what is asked at home is not always in store
-LOST_SHARE = 0.05  # of right answers, called no_match
+LOST_SHARE = 0.10  # of right answers, called no_match
 
 RULE = (
     "slope and offset: Platt's maximum likelihood on {basis}, each set weighing the same, with "

@@ -29,22 +29,10 @@ CERTAIN = 0.9
 """Certainty from which a time that was read may leave memories out."""
 
 _HAPPENING = frozenset(
-    {
-        "happen",
-        "happened",
-        "happening",
-        "going",
-        "go",
-        "went",
-        "summary",
-        "talk",
-        "talked",
-        "discuss",
-        "discussed",
-        "talking",
-        "news",
-    }
-)
+    "discuss discussed go going happen happened happening news summary talk talked talking went"
+    .split()
+)  # fmt: skip
+"""Words that ask for whatever there is."""
 
 
 def plan(
