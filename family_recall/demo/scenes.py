@@ -83,7 +83,7 @@ SCENES = (
     Scene(
         "Nothing stored answers this",
         "The status says so, instead of presenting the nearest thing as an answer.",
-        "What is the licence number of our sailing boat?",
+        "Which bank holds the mortgage?",
         "priya",
     ),
     Scene(

@@ -99,6 +99,8 @@ class Models:
             try:
                 self._scorer = CrossEncoder.load(self._folder)
             except _UNUSABLE as error:
-                self._why_no_scorer = str(error)
+                # Where the embedder failed too, it has said what is wrong with the folder.
+                if self._why is None:
+                    self._why_no_scorer = str(error)
         finally:
             self._ready.set()
