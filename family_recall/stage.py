@@ -75,6 +75,10 @@ class QueryContext:
     question: Encoding | None = None
     question_weights: FloatArray | None = None
 
+    def room(self, pool: int) -> int:
+        """Give the size of a pool: the configured one, or twice the results that are wanted."""
+        return max(pool, 2 * self.request.ctx.top_k)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -638,3 +638,13 @@ def test_filters_are_an_object_or_a_record() -> None:
     given = Filters(kinds=("fact",), after=NOW)
 
     assert RecallContext(filters=given.to_json()).filters == given  # type: ignore[arg-type]
+
+
+def test_as_many_results_come_back_as_are_asked_for(path: Path) -> None:
+    """A hundred memories that match give a hundred results, however small the usual pool is."""
+    with open_home(path) as home:
+        move_in(home)
+        home.remember_many([Memory(f"Biscuit counts to {n}", HOME) for n in range(120)])
+
+        assert len(recall(home, "biscuit counts", "mia", top_k=100).results) == 100
+        assert len(recall(home, "biscuit counts", "mia", top_k=1000).results) == 120

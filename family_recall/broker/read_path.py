@@ -89,7 +89,9 @@ class Broker:
         graph = steps.graph(context, found)
         with steps.trace.span("fusion", len(found.ids) + len(graph.run)) as span:
             pool = reciprocal_rank_fusion(
-                [lexical, vector, graph.run], rrf_k=rrf_k, limit=self.config.candidate_pool
+                [lexical, vector, graph.run],
+                rrf_k=rrf_k,
+                limit=context.room(self.config.candidate_pool),
             )
             span.n_out = len(pool.ids)
         ranking = steps.score(context, pool)

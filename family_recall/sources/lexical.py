@@ -21,7 +21,7 @@ class LexicalSource:
         config = context.config
         rare, common = chosen_words(context)
         hits = context.snapshot.match(
-            rare, common, context.scope, config.lexical_pool, config.column_weights
+            rare, common, context.scope, context.room(config.lexical_pool), config.column_weights
         )
         order = np.lexsort((hits.ids, -hits.scores))
         return Run(self.name, hits.ids[order], hits.scores[order])

@@ -16,7 +16,6 @@ class VectorSource:
         """Give the nearest memories; none where the question has not been encoded."""
         if context.question is None or context.model_id is None:
             return Run(self.name, np.zeros(0, np.int64), np.zeros(0, np.float32))
-        hits = context.snapshot.nearest(
-            context.question.pooled, context.model_id, context.scope, context.config.vector_pool
-        )
+        k = context.room(context.config.vector_pool)
+        hits = context.snapshot.nearest(context.question.pooled, context.model_id, context.scope, k)
         return Run(self.name, hits.ids, hits.scores)
