@@ -45,6 +45,7 @@ class RecallConfig:
     graph_cap: int = 16  # edges followed out of each node
     graph_hops: int = 3  # past the first only along relations between names
     graph_nodes: int = 400  # vertices at most
+    graph_load_ms: float = 150.0  # time left without which a graph does not wait for igraph
     graph_pool: int = 30  # memories it may hand over that no other source found
     next_weight: float = 1.0  # neighbours in a talk
     mention_weight: float = 0.5

@@ -32,6 +32,7 @@ from family_recall.ranking.diversify import (
 from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.ranker import rank
 from family_recall.ranking.reranker import rerank
+from family_recall.sources import graph
 from family_recall.sources.graph import GraphSource
 from family_recall.sources.lexical import LexicalSource
 from family_recall.sources.vector import VectorSource
@@ -109,13 +110,16 @@ class Steps:
         nothing = GraphRun(_no_run("graph"))
         if self._refused(context, "graph"):
             return nothing
+        if not graph.is_warm() and context.deadline.remaining_ms() < self.config.graph_load_ms:
+            self.trace.skip("graph", n=len(found.ids), why="igraph is still loading")
+            return nothing
 
         def spread(_: Measured) -> GraphRun:
-            graph = GraphSource()(context, found.ids, found.rrf)
-            new = ~np.isin(graph.run.ids, found.ids)
+            reached = GraphSource()(context, found.ids, found.rrf)
+            new = ~np.isin(reached.run.ids, found.ids)
             kept = ~new | (np.cumsum(new) <= context.config.graph_pool)
-            run = Run("graph", graph.run.ids[kept], graph.run.scores[kept])
-            return dataclasses.replace(graph, run=run)
+            run = Run("graph", reached.run.ids[kept], reached.run.scores[kept])
+            return dataclasses.replace(reached, run=run)
 
         return self._attempt("graph", len(found.ids), spread, nothing)
 

@@ -8,10 +8,14 @@ memories no other source found; the link that carried most of their rank is kept
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 
 from family_recall.stage import GraphRun, Link, QueryContext, Run, Subgraph
 from family_recall.types import FloatArray, IdArray
+
+_warm = threading.Event()
 
 
 class GraphSource:
@@ -153,3 +157,10 @@ def carriers(graph: GraphRun) -> dict[int, Link]:
 def warm_up() -> None:
     """Import igraph now, so that the first question need not wait for it."""
     import igraph  # noqa: F401, PLC0415 - see personalized_pagerank
+
+    _warm.set()
+
+
+def is_warm() -> bool:
+    """Whether igraph is imported, so that a graph costs no more than its arithmetic."""
+    return _warm.is_set()
