@@ -11,14 +11,17 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.errors import InvalidMemoryError, UnknownMemoryError
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.base import NewMemory, NewVector, ToEmbed, epoch_s
+from family_recall.stores.schema import partition_of
 from family_recall.stores.store import Store
 from family_recall.stores.writing import Place, Writing
 from family_recall.types import Memory, Relation, Remembered
@@ -166,7 +169,7 @@ class Indexer:
         self, writing: Writing, cast: _Cast, memory_id: int, memory: Memory, place: Place
     ) -> None:
         config = self.config
-        partition = writing.partition(memory.space_id, memory.band)
+        partition = partition_of(memory_id)
         writing.put_neighbours(memory_id, place, config.next_weight)
         aliases = cast.aliases(partition, memory.space_id)
         mentions = [
@@ -192,9 +195,9 @@ class _Cast:
         self._entities: dict[int, dict[str, int]] = {}
         self._residents: dict[str, dict[str, tuple[int, str, tuple[str, ...]]]] = {}
 
-    def aliases(self, partition: int, space_id: str) -> set[str]:
+    def aliases(self, partition: int, space_id: str) -> Container[str]:
         """Every normalised name that means somebody or something here."""
-        return set(self._known(partition)) | set(self._people(space_id))
+        return ChainMap[str, Any](self._known(partition), self._people(space_id))
 
     def entity(self, partition: int, space_id: str, name: str) -> int:
         """Find or make the entity a name stands for in a partition."""

@@ -35,7 +35,7 @@ def scope_of(
     A shared space answers from itself alone, since others may be listening; a private space
     adds the shared ones; no space means every space the person may enter.
 
-    ``now_s`` is what the request takes for now; grants expire by ``wall_s``, the real time.
+    ``now_s`` is the moment the request is asked from; grants expire by ``wall_s``, the real time.
 
     Raises:
         UnknownSpaceError: If the request names a space the person may not enter.

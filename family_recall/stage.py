@@ -1,10 +1,9 @@
-"""What flows through recall, and the two shapes of a step: sources find, stages rank."""
+"""What flows through recall: the plan, the context, runs, the pool, the ranking."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -151,26 +150,6 @@ class Ranking:
     def __len__(self) -> int:
         """Count the rows chosen so far."""
         return len(self.order)
-
-
-class Source(Protocol):
-    """Finds memories for a question."""
-
-    name: str
-
-    def __call__(self, context: QueryContext) -> Run:
-        """Give what this source finds, best first."""
-        ...
-
-
-class Stage(Protocol):
-    """Turns a ranking into a better one; never adds a row."""
-
-    name: str
-
-    def __call__(self, ranking: Ranking, context: QueryContext) -> Ranking:
-        """Give the ranking this stage makes of it."""
-        ...
 
 
 def by_score(score: FloatArray, doc_ids: tuple[str, ...]) -> IdArray:

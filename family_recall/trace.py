@@ -21,13 +21,12 @@ class Measured:
 
 @dataclass(slots=True)
 class TraceBuilder:
-    """Gathers spans, skips, counts and notes while a recall runs."""
+    """Gathers spans, skips and counts while a recall runs."""
 
     deadline: Deadline
     spans: list[Span] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
     degraded: list[str] = field(default_factory=list)
     runs: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -57,7 +56,6 @@ class TraceBuilder:
             spans=tuple(self.spans),
             skips=tuple(self.skips),
             counts=dict(self.counts),
-            notes=tuple(self.notes),
             runs=dict(self.runs),
             top3=tuple((result.doc_id, result.reasons) for result in results[:3]),
         )

@@ -83,7 +83,8 @@ class Steps:
         if encoder is None:
             return self._lexical(context), context
         words = self.executor.submit(self._lexical, context)
-        encoding = self._attempt("embed", 0, lambda _: _encoded(encoder, context), None)
+        text = context.request.query_text
+        encoding = self._attempt("embed", 0, lambda _: encoder.encode_question(text), None)
         lexical = words.result()
         if encoding is None:
             return lexical, context
@@ -97,10 +98,9 @@ class Steps:
     def vector(self, context: QueryContext) -> Run:
         """Search vectors, if the question was encoded."""
         nothing = _no_run("vector")
-        current = self._guarded(
+        self.trace.counts["vectors_pending"] = self._guarded(
             "vector", lambda: context.snapshot.n_pending(context.model_id, context.scope), -1
         )
-        self.trace.counts["vectors_pending"] = current
         if context.question is None or self._refused(context, "vector"):
             return nothing
         return self._attempt("vector", 0, lambda _: VectorSource()(context), nothing)
@@ -285,10 +285,6 @@ def token_weights(encoder: Encoder, encoding: Encoding, context: QueryContext) -
             at = np.isin(encoding.token_ids, encoder.token_ids(word))
             weights[at] = np.minimum(weights[at], idf)
     return weights
-
-
-def _encoded(encoder: Encoder, context: QueryContext) -> Encoding | None:
-    return encoder.encode_question(context.request.query_text)
 
 
 def _no_run(source: str) -> Run:

@@ -184,5 +184,3 @@ def _print_trace(out: Console, answer: Answer) -> None:
         out.print(f"ran      {span.stage:<18} {span.ms:8.2f} ms   {span.n_in} in, {span.n_out} out")
     for skip in answer.trace.skips:
         out.print(f"skipped  {skip.stage:<18} {one_line(skip.why)}", soft_wrap=True)
-    for note in answer.trace.notes:
-        out.print(f"note     {one_line(note)}", soft_wrap=True)

@@ -11,8 +11,6 @@ from family_recall.encoders.base import PairScorer
 from family_recall.ranking.features import INDEX
 from family_recall.stage import QueryContext, Ranking, by_score
 
-NAME = "rerank"
-
 
 def rerank(
     ranking: Ranking,

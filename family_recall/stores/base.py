@@ -133,8 +133,6 @@ class StoredMemory:
     memory: Memory
     recorded_s: float
     superseded_s: float | None
-    header: str
-    context: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,9 +72,9 @@ VALUES(
 """
 
 _SELECT = f"""
-SELECT m.id, s.space_id, m.recorded_s, m.superseded_s, m.header, c.text,
+SELECT m.id, s.space_id, m.recorded_s, m.superseded_s,
   {", ".join("m." + column for column in _COLUMNS)}
-FROM memory m JOIN space s ON s.no = m.space LEFT JOIN memory c ON c.id = m.context_id
+FROM memory m JOIN space s ON s.no = m.space
 """
 
 
@@ -193,7 +193,7 @@ def covered(connection: apsw.Connection, ids: IdArray, scope: Scope) -> IdArray:
 
 
 def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
-    memory_id, space_id, recorded_s, superseded_s, header, context, *fields = row
+    memory_id, space_id, recorded_s, superseded_s, *fields = row
     record = dict(zip(_COLUMNS, fields, strict=True))
     record["occurred_at"] = parse_moment(record["occurred_at"], "occurred_at")
     for name in ("valid_from", "valid_until"):
@@ -201,10 +201,5 @@ def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
         record[name] = None if moment_s is None else dt.datetime.fromtimestamp(moment_s, zone)
     record["labels"] = tuple(json.loads(record["labels"] or "[]"))
     return StoredMemory(
-        memory_id,
-        Memory.as_stored(space_id=space_id, **record),
-        recorded_s,
-        superseded_s,
-        header,
-        context,
+        memory_id, Memory.as_stored(space_id=space_id, **record), recorded_s, superseded_s
     )

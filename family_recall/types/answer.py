@@ -142,14 +142,13 @@ class Trace:
     """How an answer came to be.
 
     ``spans`` in the order they ended, ``skips`` with their reasons, ``counts`` by name (among
-    them ``vectors_pending``), ``notes`` on what was clamped or degraded, ``runs`` the doc_ids
-    each source found, best first, and ``top3`` the leading doc_ids with their reasons.
+    them ``vectors_pending``), ``runs`` the doc_ids each source found, best first, and ``top3``
+    the leading doc_ids with their reasons.
     """
 
     spans: tuple[Span, ...] = ()
     skips: tuple[Skip, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
     runs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     top3: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -160,7 +159,6 @@ class Trace:
             "spans": [[s.stage, s.ms, s.n_in, s.n_out] for s in self.spans],
             "skips": [[s.stage, s.n, s.why] for s in self.skips],
             "counts": dict(self.counts),
-            "notes": list(self.notes),
             "runs": {name: list(ids) for name, ids in self.runs.items()},
             "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],
         }
@@ -172,7 +170,6 @@ class Trace:
             spans=tuple(Span(*span) for span in record["spans"]),
             skips=tuple(Skip(*skip) for skip in record["skips"]),
             counts=dict(record["counts"]),
-            notes=tuple(record["notes"]),
             runs={name: tuple(ids) for name, ids in record["runs"].items()},
             top3=tuple((doc_id, tuple(reasons)) for doc_id, reasons in record["top3"]),
         )
