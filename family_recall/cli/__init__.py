@@ -10,6 +10,7 @@ from family_recall.cli.base import ErrorsInOneLine
 from family_recall.cli.evaluating import demo, evaluate
 from family_recall.cli.importing import import_
 from family_recall.cli.keeping import add, stats
+from family_recall.cli.models import models
 from family_recall.cli.people import grant, init, person, space
 
 __all__ = ["main"]
@@ -31,5 +32,8 @@ def main() -> None:
     """
 
 
-for _command in (init, person, space, grant, add, import_, recall, explain, stats, evaluate, demo):
+for _command in (
+    *(init, person, space, grant, add, import_, recall, explain, stats),
+    *(models, evaluate, demo),
+):
     main.add_command(_command)

@@ -9,16 +9,16 @@ import numpy as np
 from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
 from family_recall.encoders.session import Session
-from family_recall.encoders.tokenizer import WordPieces
+from family_recall.encoders.tokenizer import SubwordTokenizer
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 ROLE = "embedder"
-INPUTS = ("input_ids", "attention_mask")
-OUTPUTS = ("embedding", "tokens")
+TOKENS = "tokens"
+"""The output with token vectors, in graphs that have one."""
 UNIT_TOLERANCE = 1e-3
 
 
@@ -29,7 +29,7 @@ class BiEncoder:
     """
 
     def __init__(self, entry: ModelEntry) -> None:
-        """Verify and load the entry's files: some 150 to 300 ms and 95 MB of memory, once.
+        """Verify and load the entry's files: some 150 to 300 ms for the shipped one, once.
 
         Raises:
             ModelError: If a file is missing, altered, or not what the entry says.
@@ -37,10 +37,15 @@ class BiEncoder:
         if entry.role != ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
         self._entry = entry
-        self._pieces = WordPieces(verify(entry.tokenizer))
-        self._idf = _read_idf(entry, self._pieces.n_ids)
+        self._tokenizer = SubwordTokenizer(verify(entry.tokenizer))
+        # Which ids have a token vector, and how much they say; without such vectors, none do.
+        self._words = self._tokenizer.words() if self.token_dim else np.zeros(0, np.bool_)
+        self._idf = _read_idf(entry, len(self._words))
+        for file in entry.data:
+            verify(file)
         self._session = Session(verify(entry.model), precision=entry.precision)
-        self._session.require(INPUTS, OUTPUTS)
+        self._outputs = (entry.output, TOKENS) if self.token_dim else (entry.output,)
+        self._session.require(self._outputs)
 
     @classmethod
     def load(cls, folder: Path | None = None) -> BiEncoder:
@@ -67,7 +72,7 @@ class BiEncoder:
 
     @property
     def token_dim(self) -> int:
-        """Length of a token vector."""
+        """Length of a token vector; 0 for a model without any."""
         return self._entry.token_dimensions
 
     @property
@@ -94,8 +99,10 @@ class BiEncoder:
 
     def token_ids(self, text: str) -> Ints:
         """Vocabulary ids of a text's tokens, as `Encoding.token_ids` has them: (n_tokens,)."""
-        ids = np.array(self._pieces.ids(text, self._entry.max_question_tokens), dtype=np.int64)
-        return ids[self._pieces.is_word(ids)]
+        if not self.token_dim:
+            return np.zeros(0, np.int64)
+        ids = np.array(self._tokenizer.ids(text, self._entry.max_question_tokens), dtype=np.int64)
+        return ids[self._words[ids]]
 
     def token_weights(self, token_ids: Ints) -> Floats:
         """Inverse document frequency of each id in general English, shape like `token_ids`.
@@ -106,27 +113,52 @@ class BiEncoder:
         return self._idf[token_ids]
 
     def _encode(self, text: str, max_tokens: int) -> Encoding:
-        pieces = self._pieces
-        ids = np.array(
-            [[pieces.cls_id, *pieces.ids(text, max_tokens - 2), pieces.sep_id]], dtype=np.int64
-        )
-        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-        embedding, tokens = self._session.run(OUTPUTS, feed)
-        if embedding.shape != (1, self.dim) or tokens.shape != (1, ids.shape[1], self.token_dim):
-            raise ModelError(
-                f"{self._entry.model.path}: gave shapes {embedding.shape} and {tokens.shape}, "
-                f"expected {(1, self.dim)} and {(1, ids.shape[1], self.token_dim)}"
-            )
-        kept = pieces.is_word(ids[0])
+        ids, types = self._tokenizer.alone(text, max_tokens)
+        found = self._session.run(self._outputs, self._session.feed(ids, types))
+        pooled = self._pooled(found[0], len(ids))
+        if not self.token_dim:
+            nothing = np.zeros((0, 0), np.float32)
+            return Encoding(pooled=pooled, tokens=nothing, token_ids=np.zeros(0, np.int64))
+        tokens = found[1]
+        if tokens.shape != (1, len(ids), self.token_dim):
+            raise self._misshapen(tokens.shape, (1, len(ids), self.token_dim))
+        token_ids = np.array(ids, dtype=np.int64)
+        kept = self._words[token_ids]
         rows = tokens[0][kept]
-        if not (_unit(embedding) and _unit(rows)):
+        self._check_unit(rows)
+        return Encoding(pooled=pooled, tokens=rows, token_ids=token_ids[kept])
+
+    def _pooled(self, output: Floats, n_tokens: int) -> Floats:
+        """One unit vector (dim,) of an output (1, dim), or (1, n_tokens, dim) that is pooled."""
+        pooling = self._entry.pooling
+        if output.ndim == 3 and output.shape[1] == n_tokens and pooling in _POOL:
+            output = _POOL[pooling](output)
+        if output.shape != (1, self.dim):
+            raise self._misshapen(output.shape, (1, self.dim))
+        row: Floats = output[0]
+        if self._entry.normalise:
+            row = row / np.maximum(np.linalg.norm(row), np.float32(1e-12))
+        self._check_unit(row[None])
+        return row
+
+    def _check_unit(self, rows: Floats) -> None:
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        if not np.all(np.abs(lengths - 1.0) < UNIT_TOLERANCE):
             raise ModelError(f"{self._entry.model.path}: gave a vector that is not of unit length")
-        return Encoding(pooled=embedding[0], tokens=rows, token_ids=ids[0][kept])
+
+    def _misshapen(self, found: tuple[int, ...], expected: tuple[int, ...]) -> ModelError:
+        pooling = self._entry.pooling
+        return ModelError(
+            f"{self._entry.model.path}: gave shape {found}, expected {expected} by {pooling!r}"
+        )
 
 
-def _unit(rows: Floats) -> bool:
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return bool(np.all(np.abs(lengths - 1.0) < UNIT_TOLERANCE))
+_POOL: dict[str, Callable[[Floats], Floats]] = {
+    "mean": lambda tokens: tokens.mean(axis=1),
+    "cls": lambda tokens: tokens[:, 0],
+    "last": lambda tokens: tokens[:, -1],
+}
+"""Token vectors (1, n_tokens, dim) of one text in, (1, dim) out; special tokens count."""
 
 
 def _read_idf(entry: ModelEntry, n_ids: int) -> Floats:

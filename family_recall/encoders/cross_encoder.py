@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
 from family_recall.encoders.session import Session
-from family_recall.encoders.tokenizer import WordPieces
+from family_recall.encoders.tokenizer import SubwordTokenizer
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 ROLE = "cross_encoder"
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-OUTPUTS = ("logit",)
 
 
 class CrossEncoder:
@@ -36,9 +32,11 @@ class CrossEncoder:
         if entry.role != ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
         self._entry = entry
-        self._pieces = WordPieces(verify(entry.tokenizer))
+        self._tokenizer = SubwordTokenizer(verify(entry.tokenizer))
+        for file in entry.data:
+            verify(file)
         self._session = Session(verify(entry.model), precision=entry.precision)
-        self._session.require(INPUTS, OUTPUTS)
+        self._session.require([entry.output])
 
     @classmethod
     def load(cls, folder: Path | None = None) -> CrossEncoder | None:
@@ -68,14 +66,8 @@ class CrossEncoder:
         Raises:
             ModelError: If the model cannot run or gives no finite score.
         """
-        ids, types = self._pair(question, memory)
-        row = np.array([ids], dtype=np.int64)
-        feed = {
-            "input_ids": row,
-            "attention_mask": np.ones_like(row),
-            "token_type_ids": np.array([types], dtype=np.int64),
-        }
-        (logit,) = self._session.run(OUTPUTS, feed)
+        feed = self._session.feed(*self._pair(question, memory))
+        (logit,) = self._session.run([self._entry.output], feed)
         if logit.size != 1:
             raise ModelError(
                 f"{self._entry.model.path}: gave {logit.size} scores for one pair, expected 1"
@@ -83,13 +75,14 @@ class CrossEncoder:
         return float(logit.reshape(()))
 
     def count_tokens(self, question: str, memory: str) -> int:
-        """Tokens that `score` would read, the three special ones included."""
+        """Tokens that `score` would read, special ones included."""
         return len(self._pair(question, memory)[0])
 
     def _pair(self, question: str, memory: str) -> tuple[list[int], list[int]]:
-        """[CLS] question [SEP] memory [SEP], with types 0 and 1."""
-        pieces, entry = self._pieces, self._entry
-        first = pieces.ids(entry.query_prefix + question, entry.max_question_tokens - 2)
-        second = pieces.ids(entry.memory_prefix + memory, entry.max_memory_tokens - 1)
-        ids = [pieces.cls_id, *first, pieces.sep_id, *second, pieces.sep_id]
-        return ids, [0] * (len(first) + 2) + [1] * (len(second) + 1)
+        entry = self._entry
+        return self._tokenizer.pair(
+            entry.query_prefix + question,
+            entry.memory_prefix + memory,
+            entry.max_question_tokens,
+            entry.max_memory_tokens,
+        )

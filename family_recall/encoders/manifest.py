@@ -1,8 +1,9 @@
 """The models folder in, checked entries and files out.
 
 A wheel carries the folder as `family_recall/models`, a source checkout as `models` beside the
-package; `FAMILY_RECALL_MODELS` or an explicit path comes before both. Whatever is missing or
-altered is a `ModelError`, and a caller without a model still has words to search by.
+package; models of the user's own, in `user_models()`, come before those. `FAMILY_RECALL_MODELS`
+or an explicit path stands for itself alone. Whatever is missing or altered is a `ModelError`, and
+a caller without a model still has words to search by.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ import functools
 import hashlib
 import json
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from family_recall.encoders.fields import Fields
 from family_recall.errors import ModelError
 
 ENVIRONMENT_VARIABLE = "FAMILY_RECALL_MODELS"
 MANIFEST_NAME = "manifest.json"
 KNOWN_FORMAT = 1
+ROLES = ("embedder", "cross_encoder")
 PRECISIONS = ("int8", "fp16", "fp32")
-WAY_OUT = "reinstall family-recall or rebuild it with tools/export_embedder.py"
+POOLINGS = ("mean", "cls", "last", "graph")
+WAY_OUT = "reinstall family-recall, or fetch or import the model again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +46,19 @@ class ModelEntry:
         model_id: For machines: changes whenever the vectors do.
         role: ``embedder`` or ``cross_encoder``.
         model: The ONNX file.
+        data: Files that the ONNX file keeps its weights in; none where it holds them itself.
         tokenizer: The `tokenizers` file.
         token_idf: One float16 per vocabulary id, or None where every token weighs the same.
         licence: SPDX name.
         precision: ``int8``, ``fp16`` or ``fp32``; decides which processor runs it.
         dimensions: Length of a pooled vector; 0 for a cross-encoder.
-        token_dimensions: Length of a token vector; 0 for a cross-encoder.
+        token_dimensions: Length of a token vector; 0 where the graph has no output ``tokens``.
         max_question_tokens: Longer questions are cut; special tokens count.
         max_memory_tokens: Longer memories are cut; special tokens count.
-        pooling: How tokens become one vector, for people: it happens inside the graph.
+        output: The graph's output that is read.
+        pooling: How token vectors become one: ``mean``, ``cls`` (the first) or ``last``. For
+            people only where the output is one vector already; ``graph`` says just that.
+        normalise: Whether vectors are scaled to unit length here; else the graph does it.
         query_prefix: Put before every question.
         memory_prefix: Put before every memory.
     """
@@ -59,6 +67,7 @@ class ModelEntry:
     model_id: str
     role: str
     model: ModelFile
+    data: tuple[ModelFile, ...]
     tokenizer: ModelFile
     token_idf: ModelFile | None
     licence: str
@@ -67,9 +76,17 @@ class ModelEntry:
     token_dimensions: int
     max_question_tokens: int
     max_memory_tokens: int
+    output: str
     pooling: str
+    normalise: bool
     query_prefix: str
     memory_prefix: str
+
+    @property
+    def files(self) -> tuple[ModelFile, ...]:
+        """Every file of the model, the graph first."""
+        idf = () if self.token_idf is None else (self.token_idf,)
+        return (self.model, *self.data, self.tokenizer, *idf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +97,7 @@ class Manifest:
     entries: tuple[ModelEntry, ...]
 
     def find_entry(self, role: str) -> ModelEntry | None:
-        """The entry with this role, or None; the first one if there are two."""
+        """The entry with this role, or None; the first one if there are more."""
         return next((entry for entry in self.entries if entry.role == role), None)
 
 
@@ -100,27 +117,46 @@ def find_models(folder: Path | None = None) -> Path:
     raise ModelError(f"{places[-1] / MANIFEST_NAME}: not found; {WAY_OUT}")
 
 
+def user_models() -> Path:
+    """The folder for models of the user's own, by the custom of the system; it may not exist."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "family_recall" / "models"
+
+
 def read_manifest(folder: Path | None = None) -> Manifest:
     """Read and check the manifest; the files it names are checked when they are used.
 
     Args:
-        folder: As for `find_models`.
+        folder: As for `find_models`. Where neither it nor the environment names one, the user's
+            own models come first and the shipped ones fill the roles they leave open.
 
     Raises:
         ModelError: If there is none, or it says something this version cannot follow.
     """
-    folder = find_models(folder)
+    shipped = _read(find_models(folder))
+    own = user_models()
+    if folder is not None or _from_environment() or not (own / MANIFEST_NAME).is_file():
+        return shipped
+    return Manifest(own, _read(own).entries + shipped.entries)
+
+
+def _read(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: {error}; {WAY_OUT}") from error
-    fields = _Fields(path, "manifest", content)
+    fields = Fields(path, "manifest", content)
     if (found := fields.count("format")) > KNOWN_FORMAT:
         raise ModelError(
             f"{path}: format {found}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
         )
-    return Manifest(folder, tuple(_entry(path, one) for one in fields.items("models")))
+    return Manifest(folder, tuple(read_entry(path, one) for one in fields.items("models")))
 
 
 def verify(file: ModelFile) -> Path:
@@ -142,10 +178,15 @@ def verify(file: ModelFile) -> Path:
     return file.path
 
 
-@functools.lru_cache(maxsize=32)
-def _sha256(path: Path, mtime_ns: int, n_bytes: int) -> str:  # noqa: ARG001  part of the cache key
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file's content, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@functools.lru_cache(maxsize=32)
+def _sha256(path: Path, mtime_ns: int, n_bytes: int) -> str:  # noqa: ARG001  part of the cache key
+    return sha256_of(path)
 
 
 def _from_environment() -> Path | None:
@@ -153,69 +194,39 @@ def _from_environment() -> Path | None:
     return Path(named) if named else None
 
 
-def _entry(path: Path, content: object) -> ModelEntry:
-    fields = _Fields(path, "model", content)
+def read_entry(path: Path, content: object) -> ModelEntry:
+    """Read one model of the manifest at `path`; `content` is its part of the JSON.
+
+    Raises:
+        ModelError: If it says something this version cannot follow; the message names the field.
+    """
+    fields = Fields(path, "model", content)
     role = fields.text("role")
     vectors = role == "embedder"
-    precision = fields.text("precision")
-    if precision not in PRECISIONS:
-        raise ModelError(f"{path}: precision {precision!r}, expected one of {PRECISIONS}")
     max_tokens = fields.group("max_tokens")
     return ModelEntry(
         name=fields.text("name"),
         model_id=fields.text("model_id"),
         role=role,
-        model=fields.file(),
-        tokenizer=fields.group("tokenizer").file(),
-        token_idf=fields.group("token_idf").file() if "token_idf" in fields.content else None,
+        model=_file(fields),
+        data=tuple(_file(Fields(path, "data", one)) for one in fields.items("data", missing=[])),
+        tokenizer=_file(fields.group("tokenizer")),
+        token_idf=_file(fields.group("token_idf")) if "token_idf" in fields.content else None,
         licence=fields.text("licence"),
-        precision=precision,
+        precision=fields.choice("precision", PRECISIONS),
         dimensions=fields.count("dimensions") if vectors else 0,
-        token_dimensions=fields.count("token_dimensions") if vectors else 0,
+        token_dimensions=fields.count("token_dimensions", missing=0) if vectors else 0,
         max_question_tokens=max_tokens.count("question"),
         max_memory_tokens=max_tokens.count("memory"),
-        pooling=fields.text("pooling"),
+        output=fields.text("output", missing="embedding" if vectors else "logit"),
+        pooling=fields.choice("pooling", POOLINGS) if vectors else fields.text("pooling"),
+        normalise=fields.flag("normalise", missing=False),
         query_prefix=fields.text("query_prefix", empty=True),
         memory_prefix=fields.text("memory_prefix", empty=True),
     )
 
 
-class _Fields:
-    """An object of the manifest; says where it is wrong."""
-
-    def __init__(self, path: Path, name: str, content: object) -> None:
-        if not isinstance(content, dict):
-            raise ModelError(f"{path}: {name} is {type(content).__name__}, expected an object")
-        self.path = path
-        self.name = name
-        self.content: dict[str, Any] = content
-
-    def text(self, key: str, *, empty: bool = False) -> str:
-        value = self.content.get(key)
-        if not isinstance(value, str) or not (value or empty):
-            raise self._wrong(key, value, "a text")
-        return value
-
-    def count(self, key: str) -> int:
-        value = self.content.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self._wrong(key, value, "a whole number above 0")
-        return value
-
-    def items(self, key: str) -> list[object]:
-        value = self.content.get(key)
-        if not isinstance(value, list):
-            raise self._wrong(key, value, "a list")
-        return value
-
-    def group(self, key: str) -> _Fields:
-        return _Fields(self.path, key, self.content.get(key))
-
-    def file(self) -> ModelFile:
-        name = self.text("file")
-        if Path(name).name != name:
-            raise self._wrong("file", name, "a name without a folder")
-        return ModelFile(self.path.parent / name, self.text("sha256"), self.count("bytes"))
-
-    def _wrong(self, key: str, value: object, expected: str) -> ModelError:
-        return ModelError(f"{self.path}: {self.name}.{key} is {value!r}, expected {expected}")
+def _file(fields: Fields) -> ModelFile:
+    """A file beside the manifest, or in a folder beside it."""
+    path = fields.path.parent / fields.inside("file")
+    return ModelFile(path, fields.text("sha256"), fields.count("bytes"))

@@ -24,12 +24,18 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from family_recall.encoders.base import Floats, Ints
+    import numpy.typing as npt
+
+    from family_recall.encoders.base import Floats
+
+    Numbers = npt.NDArray[np.integer[Any]]
 
 TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 CUDA_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 LOG_FATAL, LOG_WARNING = 4, 2
+INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
+"""What a graph may ask for; `input_ids` it must."""
 
 
 class Session:
@@ -59,22 +65,39 @@ class Session:
         self._session = _open(runtime, path, options, providers)
         # Providers that cannot be loaded are dropped without an exception: ask which remained.
         self.provider: str = self._session.get_providers()[0]
-        self.input_names = frozenset(str(one.name) for one in self._session.get_inputs())
+        self._kinds: dict[str, type[np.integer[Any]]] = {
+            str(one.name): np.int32 if one.type == "tensor(int32)" else np.int64
+            for one in self._session.get_inputs()
+        }
+        self.input_names = frozenset(self._kinds)
         self.output_names = frozenset(str(one.name) for one in self._session.get_outputs())
 
-    def require(self, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        """Check that the graph speaks the expected names.
+    def require(self, outputs: Sequence[str]) -> None:
+        """Check that the graph gives what is read and asks for nothing that cannot be given.
 
         Raises:
-            ModelError: If an input or output is missing, or an input is one we cannot give.
+            ModelError: If an output is missing, or an input is none of `INPUTS`.
         """
-        if self.input_names != set(inputs) or not self.output_names >= set(outputs):
+        known = "input_ids" in self.input_names and self.input_names <= set(INPUTS)
+        if not known or not self.output_names >= set(outputs):
             raise ModelError(
                 f"{self.path}: has inputs {sorted(self.input_names)} and outputs "
-                f"{sorted(self.output_names)}, expected {sorted(inputs)} and {sorted(outputs)}"
+                f"{sorted(self.output_names)}, expected inputs among {sorted(INPUTS)} and outputs "
+                f"{sorted(outputs)}"
             )
 
-    def run(self, outputs: Sequence[str], feed: Mapping[str, Ints]) -> list[Floats]:
+    def feed(self, ids: Sequence[int], types: Sequence[int]) -> dict[str, Numbers]:
+        """One text as the inputs the graph asks for, each of shape (1, n_tokens).
+
+        Args:
+            ids: Vocabulary ids, special tokens included.
+            types: Which text of a pair each id belongs to: 0 or 1.
+        """
+        n = len(ids)
+        given = dict(zip(INPUTS, (ids, [1] * n, types, range(n)), strict=True))
+        return {name: np.array([given[name]], dtype=kind) for name, kind in self._kinds.items()}
+
+    def run(self, outputs: Sequence[str], feed: Mapping[str, Numbers]) -> list[Floats]:
         """Run once.
 
         Raises:

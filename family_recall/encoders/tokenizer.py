@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,28 +11,29 @@ import numpy.typing as npt
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 # Longer texts are cut to this before they are tokenised: English has 4 to 5 characters a token,
 # and a 100 kB text then costs no more than an 8 kB one.
 CHARACTERS_PER_TOKEN = 32
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+PROBE = "a"
 
 
-class WordPieces:
-    """A BERT tokeniser. Safe to share between threads: nothing in it changes after opening.
+class SubwordTokenizer:
+    """A tokeniser of any kind that `tokenizers` reads. Safe to share between threads.
 
     Attributes:
-        cls_id: Starts every sequence.
-        sep_id: Ends every sequence.
-        n_ids: Size of the vocabulary.
+        n_special: Special tokens around one text, 1 or more.
+        n_special_pair: Special tokens around and between two texts.
     """
 
     def __init__(self, path: Path) -> None:
         """Read a verified `tokenizer.json`.
 
         Raises:
-            ModelError: If it cannot be read, or has no [CLS] and [SEP].
+            ModelError: If it cannot be read, or puts no special token around a text.
         """
         try:
             from tokenizers import Tokenizer  # noqa: PLC0415  loads a native library
@@ -39,35 +41,90 @@ class WordPieces:
             tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception
             raise ModelError(f"{path}: {error}") from error
-        # The file carries a truncation and padding to 128 of its own.
+        # The file may carry a truncation and padding of its own.
         tokenizer.no_padding()
         tokenizer.no_truncation()
         # "[SEP]" inside a memory is five characters somebody wrote, not the end of a text.
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
-        ends = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-        if ends[0] is None or ends[1] is None:
-            raise ModelError(f"{path}: has no [CLS] and [SEP], expected a BERT tokeniser")
-        self.cls_id: int = ends[0]
-        self.sep_id: int = ends[1]
-        vocabulary: dict[str, int] = tokenizer.get_vocab()
-        self.n_ids = max(vocabulary.values()) + 1
-        self._is_word = np.zeros(self.n_ids, dtype=np.bool_)
-        self._is_word[[index for token, index in vocabulary.items() if _is_word(token)]] = True
+        probe = tokenizer.encode(PROBE, add_special_tokens=False)
+        self._alone = _frame(tokenizer.post_process(probe), [len(probe)])
+        self._pair = _frame(tokenizer.post_process(probe, probe), [len(probe)] * 2)
+        self.n_special = self._alone.n_special
+        self.n_special_pair = self._pair.n_special
+        # An empty text would otherwise be no input at all.
+        if not len(probe) or not self.n_special:
+            raise ModelError(f"{path}: puts no special token before or after a text, expected one")
 
     def ids(self, text: str, max_tokens: int) -> list[int]:
         """The first `max_tokens` ids of a text, special tokens not among them."""
+        max_tokens = max(max_tokens, 0)
         cut = text[: CHARACTERS_PER_TOKEN * max_tokens]
         # Half of a surrogate pair is a legal str and not a legal text; pairs are put together.
         cut = cut.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         found: list[int] = self._tokenizer.encode(cut, add_special_tokens=False).ids
         return found[:max_tokens]
 
-    def is_word(self, ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which ids carry a letter or digit; special tokens and punctuation do not."""
-        return self._is_word[ids]
+    def alone(self, text: str, max_tokens: int) -> tuple[list[int], list[int]]:
+        """Ids and types of a text between its special tokens, `max_tokens` in all at most."""
+        return self._alone.around(self.ids(text, max_tokens - self.n_special))
+
+    def pair(
+        self, first: str, second: str, max_first: int, max_second: int
+    ) -> tuple[list[int], list[int]]:
+        """Ids and types of two texts between their special tokens.
+
+        One special token counts to the second text and the others to the first, so that the
+        whole has at most `max_first` + `max_second` and neither text can push the other out.
+        """
+        return self._pair.around(
+            self.ids(first, max_first - self.n_special_pair + 1), self.ids(second, max_second - 1)
+        )
+
+    def words(self) -> npt.NDArray[np.bool_]:
+        """Which ids carry a letter or digit, shape (n_ids,); special tokens do not."""
+        vocabulary: dict[str, int] = self._tokenizer.get_vocab()
+        added = self._tokenizer.get_added_tokens_decoder().values()
+        special = {*SPECIAL_TOKENS, *(str(one.content) for one in added if one.special)}
+        words = np.zeros(max(vocabulary.values()) + 1, dtype=np.bool_)
+        found = [i for token, i in vocabulary.items() if _is_word(token) and token not in special]
+        words[found] = True
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Special tokens before, between and after texts, each gap as (ids, types)."""
+
+    gaps: tuple[tuple[list[int], list[int]], ...]
+    text_types: tuple[int, ...]
+
+    @property
+    def n_special(self) -> int:
+        return sum(len(ids) for ids, _ in self.gaps)
+
+    def around(self, *texts: list[int]) -> tuple[list[int], list[int]]:
+        ids, types = map(list, self.gaps[0])
+        for text, text_type, gap in zip(texts, self.text_types, self.gaps[1:], strict=True):
+            ids += text + gap[0]
+            types += [text_type] * len(text) + gap[1]
+        return ids, types
+
+
+def _frame(encoding: Any, lengths: Sequence[int]) -> _Frame:
+    """What the tokeniser put around texts of so many tokens."""
+    at = [i for i, special in enumerate(encoding.special_tokens_mask) if not special]
+    gaps, text_types, start = [], [], 0
+    for length in lengths:
+        inside, at = at[:length], at[length:]
+        end = inside[0] if inside else start
+        gaps.append((encoding.ids[start:end], encoding.type_ids[start:end]))
+        text_types.append(encoding.type_ids[end] if inside else 0)
+        start = end + length
+    gaps.append((encoding.ids[start:], encoding.type_ids[start:]))
+    return _Frame(tuple(gaps), tuple(text_types))
 
 
 def _is_word(token: str) -> bool:
     # The first character settles nearly all of 30,000 tokens, which is 25 ms less at opening.
-    return (token[0].isalnum() or any(map(str.isalnum, token))) and token not in SPECIAL_TOKENS
+    return bool(token) and (token[0].isalnum() or any(map(str.isalnum, token)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,16 @@ from onnx import TensorProto, helper, numpy_helper
 from family_recall.encoders import BiEncoder, find_models
 
 ID_WEIGHT = 1e-3
+
+
+@pytest.fixture(autouse=True)
+def no_models_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nobody's own models take part in these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        patch.setattr("sys.platform", "linux")
+        patch.delenv("FAMILY_RECALL_MODELS", raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

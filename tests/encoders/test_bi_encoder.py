@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.encoders import find_models
-from family_recall.encoders.tokenizer import WordPieces
+from family_recall.encoders.tokenizer import SubwordTokenizer
 
 if TYPE_CHECKING:
     from family_recall.encoders import BiEncoder, Encoder, Encoding
@@ -166,7 +166,7 @@ def test_what_lies_behind_the_cut_changes_nothing(encoder: BiEncoder, unit: str)
 
 def test_what_lies_behind_the_cut_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a megabyte, the tokeniser sees 32 characters for each token that may be kept."""
-    pieces = WordPieces(find_models() / "tokenizer.json")
+    pieces = SubwordTokenizer(find_models() / "tokenizer.json")
     real, seen = pieces._tokenizer, []
 
     class Spy:

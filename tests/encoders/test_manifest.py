@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from family_recall.encoders import BiEncoder, CrossEncoder, find_models, read_manifest
-from family_recall.encoders.manifest import verify
+from family_recall.encoders.manifest import user_models, verify
 from family_recall.errors import ModelError
 
 
@@ -97,8 +97,8 @@ def test_a_role_nobody_has_is_none(models: Path) -> None:
     [
         ({"sha256": 5}, r"model\.sha256 is 5, expected a text"),
         ({"bytes": -1}, r"model\.bytes is -1, expected a whole number above 0"),
-        ({"file": "../tiny.onnx"}, "expected a name without a folder"),
-        ({"precision": "int3"}, "precision 'int3', expected one of"),
+        ({"file": "../tiny.onnx"}, "expected a path inside the folder"),
+        ({"precision": "int3"}, "precision is 'int3', expected one of"),
         ({"max_tokens": 64}, "max_tokens is int, expected an object"),
         ({"role": "embedder"}, r"model\.dimensions is None"),
     ],
@@ -126,3 +126,51 @@ def test_a_manifest_of_the_future_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ModelError, match="format 2, this version reads up to 1; upgrade"):
         read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("field", ["data", "tokenizer", "normalise", "output", "pooling"])
+def test_every_field_of_a_foreign_model_is_checked(models: Path, field: str) -> None:
+    """A field that only other people's models have is read as carefully as the others."""
+    edit(models, **{"role": "embedder", "dimensions": 8, "pooling": "mean", field: 5})
+
+    with pytest.raises(ModelError, match=field):
+        read_manifest(models)
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "a/../../b", "C:b", "a\\b", "."])
+def test_a_file_cannot_lie_outside_the_folder(models: Path, name: str) -> None:
+    """A path may go down one folder, never up or elsewhere."""
+    edit(models, file=name)
+
+    with pytest.raises(ModelError, match="expected a path inside the folder"):
+        read_manifest(models)
+
+
+def test_models_of_ones_own_come_before_the_shipped(
+    models: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cross-encoder of one's own joins the shipped embedder; a folder by name stands alone."""
+    own = user_models()
+    own.parent.mkdir(parents=True)
+    models.rename(own)
+
+    roles = [entry.role for entry in read_manifest().entries]
+
+    assert roles == ["cross_encoder", "embedder"]
+    assert BiEncoder.load().model_id == "minilm-l6-fr-int8/1"
+    assert CrossEncoder.load() is not None
+    empty = tmp_path_factory.mktemp("empty")
+    (empty / "manifest.json").write_text('{"format": 1, "models": []}')
+    assert read_manifest(empty).entries == ()
+    monkeypatch.setenv("FAMILY_RECALL_MODELS", str(empty))
+    assert read_manifest().entries == ()
+
+
+def test_a_broken_manifest_of_ones_own_is_said_and_not_passed_over() -> None:
+    """The shipped models do not silently take its place."""
+    own = user_models()
+    own.mkdir(parents=True)
+    (own / "manifest.json").write_text("[")
+
+    with pytest.raises(ModelError, match=str(own)):
+        read_manifest()

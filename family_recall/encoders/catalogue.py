@@ -1,0 +1,152 @@
+"""The catalogue in, models that can be fetched out: each file pinned by revision, size and hash."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from family_recall.encoders.fields import Fields
+from family_recall.encoders.install import GRAPH_NAME, TOKENIZER_NAME
+from family_recall.encoders.manifest import KNOWN_FORMAT, ROLES, read_entry
+from family_recall.errors import ModelError
+
+_REVISION = re.compile(r"[0-9a-f]{40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file of a repository, with its size in bytes and its SHA-256 in hexadecimal.
+
+    Attributes:
+        path: Where it lies in the repository.
+        name: What it is called here.
+        sha256: In hexadecimal.
+        n_bytes: Its size.
+    """
+
+    path: str
+    name: str
+    sha256: str
+    n_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offer:
+    """A model that can be fetched.
+
+    Attributes:
+        name: For people, and for `fetch`.
+        repo: Owner and repository.
+        revision: The commit, 40 hexadecimal digits: its files never change.
+        role: ``embedder`` or ``cross_encoder``.
+        licence: SPDX name, or the name of the terms.
+        languages: For people.
+        notes: For people.
+        files: The graph, the tokeniser, and the graph's data.
+        record: What the manifest will say, less what running the graph says.
+    """
+
+    name: str
+    repo: str
+    revision: str
+    role: str
+    licence: str
+    languages: str
+    notes: str
+    files: tuple[RemoteFile, ...]
+    record: Mapping[str, Any]
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of all files."""
+        return sum(file.n_bytes for file in self.files)
+
+
+def read_catalogue(path: Path | None = None) -> tuple[Offer, ...]:
+    """Read a catalogue, by default the one in the package.
+
+    A catalogue is like a manifest: ``path`` (in the repository) stands for ``file``, and ``repo``,
+    ``revision``, ``languages`` and ``notes`` come on top.
+
+    Raises:
+        ModelError: If it cannot be read, or a model is not pinned; the message names the field.
+    """
+    path = path or Path(__file__).with_name("catalogue.json")
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: {error}") from error
+    fields = Fields(path, "catalogue", content)
+    if (found := fields.count("format")) > KNOWN_FORMAT:
+        raise ModelError(
+            f"{path}: format {found}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
+        )
+    return tuple(_offer(path, one) for one in fields.items("models"))
+
+
+def find_offer(name: str, path: Path | None = None) -> Offer:
+    """The offer with this name.
+
+    Raises:
+        ModelError: If there is none; the message says which there are.
+    """
+    offers = read_catalogue(path)
+    for offer in offers:
+        if offer.name == name:
+            return offer
+    names = ", ".join(offer.name for offer in offers)
+    raise ModelError(f"no model {name!r} in the catalogue, expected one of {names}")
+
+
+def _offer(path: Path, content: object) -> Offer:
+    fields = Fields(path, "model", content)
+    data = [Fields(path, "data", one) for one in fields.items("data", missing=[])]
+    revision = _pinned(fields, "revision", _REVISION)
+    described = {"repo", "revision", "languages", "notes", "path"}
+    record = {key: value for key, value in fields.content.items() if key not in described}
+    files = (
+        _remote(fields, GRAPH_NAME),
+        _remote(fields.group("tokenizer"), TOKENIZER_NAME),
+        *(_remote(one, None) for one in data),
+    )
+    graph, tokenizer, *rest = (
+        {"file": one.name, "sha256": one.sha256, "bytes": one.n_bytes} for one in files
+    )
+    source = {"repo": fields.inside("repo"), "revision": revision}
+    record |= graph | {"tokenizer": tokenizer, "data": rest, "source": source}
+    # Whatever is wrong with it is said now, and not after the download.
+    read_entry(path, {"model_id": "?", "pooling": "graph", "dimensions": 1, **record})
+    return Offer(
+        name=fields.text("name"),
+        repo=fields.inside("repo"),
+        revision=revision,
+        role=fields.choice("role", ROLES),
+        licence=fields.text("licence"),
+        languages=fields.text("languages"),
+        notes=fields.text("notes", empty=True),
+        files=files,
+        record=record,
+    )
+
+
+def _remote(fields: Fields, name: str | None) -> RemoteFile:
+    path = fields.inside("path")
+    return RemoteFile(
+        path=path,
+        name=name or PurePosixPath(path).name,
+        sha256=_pinned(fields, "sha256", _SHA256),
+        n_bytes=fields.count("bytes"),
+    )
+
+
+def _pinned(fields: Fields, key: str, pattern: re.Pattern[str]) -> str:
+    value = fields.text(key)
+    if not pattern.fullmatch(value):
+        n = 40 if pattern is _REVISION else 64
+        raise fields.wrong(key, value, f"{n} hexadecimal digits")
+    return value

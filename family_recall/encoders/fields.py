@@ -1,0 +1,80 @@
+"""An object of a JSON file in, checked values out; what is wrong is said with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from family_recall.errors import ModelError
+
+
+class Fields:
+    """An object of a manifest or catalogue; says where it is wrong.
+
+    A field that may be absent has a value for that case in `missing`.
+    """
+
+    def __init__(self, path: Path, name: str, content: object) -> None:
+        """Take the object called `name` in the file at `path`.
+
+        Raises:
+            ModelError: If it is no object.
+        """
+        if not isinstance(content, dict):
+            raise ModelError(f"{path}: {name} is {type(content).__name__}, expected an object")
+        self.path = path
+        self.name = name
+        self.content: dict[str, Any] = content
+
+    def text(self, key: str, *, empty: bool = False, missing: str | None = None) -> str:
+        """A text; an empty one only where that is allowed."""
+        value = self.content.get(key, missing)
+        if not isinstance(value, str) or not (value or empty):
+            raise self.wrong(key, value, "a text")
+        return value
+
+    def choice(self, key: str, choices: tuple[str, ...]) -> str:
+        """One of the given texts."""
+        value = self.text(key)
+        if value not in choices:
+            raise self.wrong(key, value, f"one of {choices}")
+        return value
+
+    def count(self, key: str, *, missing: int | None = None) -> int:
+        """A whole number, 1 or more."""
+        if missing is not None and key not in self.content:
+            return missing
+        value = self.content.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise self.wrong(key, value, "a whole number above 0")
+        return value
+
+    def flag(self, key: str, *, missing: bool) -> bool:
+        """True or false."""
+        value = self.content.get(key, missing)
+        if not isinstance(value, bool):
+            raise self.wrong(key, value, "true or false")
+        return value
+
+    def items(self, key: str, *, missing: list[object] | None = None) -> list[object]:
+        """A list."""
+        value = self.content.get(key, missing)
+        if not isinstance(value, list):
+            raise self.wrong(key, value, "a list")
+        return value
+
+    def group(self, key: str) -> Fields:
+        """An object inside this one."""
+        return Fields(self.path, key, self.content.get(key))
+
+    def inside(self, key: str) -> str:
+        """A path below a folder, parts joined by ``/``: it cannot lead out of there."""
+        value = self.text(key)
+        parts = PurePosixPath(value).parts
+        if not parts or {"..", "/"} & set(parts) or set(value) & set("\\:"):
+            raise self.wrong(key, value, "a path inside the folder")
+        return value
+
+    def wrong(self, key: str, value: object, expected: str) -> ModelError:
+        """The error that names the field, what it holds and what it should hold."""
+        return ModelError(f"{self.path}: {self.name}.{key} is {value!r}, expected {expected}")
