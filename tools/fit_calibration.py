@@ -56,6 +56,7 @@ LICENCES = {
     "vehicle": "Apache-2.0",
     "ikat": "MIT",
     "madial": "MIT",
+    "invented": "Apache-2.0",
 }
 """The sets that may be fitted on, with the terms they come under."""
 

@@ -7,6 +7,7 @@ MatMulIntegerToFloat for the 24 matrices of a six-layer model.
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -148,6 +149,21 @@ def read_bert(path: Path, n_heads: int = 12) -> Bert:
     )
 
 
+def read_head(path: Path) -> EmbedderHead | ScoreHead:
+    """The head trained with the encoder: `token_projection.weight`, or `classifier.*`.
+
+    Raises:
+        ValueError: If the file has neither.
+    """
+    tensors = load_file(path)
+    if "token_projection.weight" in tensors:
+        return EmbedderHead(_f32(tensors["token_projection.weight"].T))
+    if "classifier.weight" in tensors:
+        weight, bias = tensors["classifier.weight"], tensors["classifier.bias"]
+        return ScoreHead(Linear(_f32(weight.T), _f32(bias)))
+    raise ValueError(f"{path}: neither token_projection.weight nor classifier.weight is here")
+
+
 def linear_at(bert: Bert, site: str) -> Linear:
     """The float matrix at `site`, one of `site_names`."""
     layer, part = site.split(".")
@@ -171,6 +187,7 @@ def build(
     sites: Mapping[str, QuantisedLinear] | None = None,
     quantise_words: bool = False,
     probes: Sequence[str] = (),
+    half: bool = False,
 ) -> onnx.ModelProto:
     """Write the graph.
 
@@ -183,8 +200,9 @@ def build(
         sites: Matrices to run in integers.
         quantise_words: Keep the word table as int8 with one scale per row.
         probes: Sites whose float input is wanted as one more output, named like the site.
+        half: Compute the encoder in fp16; the head stays fp32.
     """
-    writer = _Writer(bert, dict(sites or {}), set(probes))
+    writer = _Writer(bert, dict(sites or {}), set(probes), half=half)
     hidden = writer.encoder(quantise_words=quantise_words, typed=isinstance(head, ScoreHead))
     outputs: list[tuple[str, list[str | int]]]
     if isinstance(head, EmbedderHead):
@@ -226,19 +244,26 @@ def build(
 class _Writer:
     """Collects nodes and constants; each method adds some and returns the name of its output."""
 
-    def __init__(self, bert: Bert, sites: dict[str, QuantisedLinear], probes: set[str]) -> None:
+    def __init__(
+        self, bert: Bert, sites: dict[str, QuantisedLinear], probes: set[str], *, half: bool
+    ) -> None:
+        self.float: type[np.floating[Any]] = np.float16 if half else np.float32
         self.bert = bert
         self.sites = sites
         self.probes = probes
         self.nodes: list[onnx.NodeProto] = []
         self.initializers: list[onnx.TensorProto] = []
 
-    def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike = np.float32) -> str:
+    def constant(self, value: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> str:
         name = f"c{len(self.initializers)}"
-        array = np.ascontiguousarray(np.asarray(value, dtype=dtype))
+        array = np.ascontiguousarray(np.asarray(value, dtype=dtype or self.float))
         array = array.reshape(np.asarray(value).shape)  # ascontiguousarray makes 0-d into 1-d
         self.initializers.append(numpy_helper.from_array(array, name))
         return name
+
+    @property
+    def onnx_float(self) -> int:
+        return int(TensorProto.FLOAT16 if self.float is np.float16 else TensorProto.FLOAT)
 
     def node(
         self,
@@ -255,13 +280,16 @@ class _Writer:
 
     def encoder(self, *, quantise_words: bool, typed: bool) -> str:
         """Embeddings and every layer; returns the last hidden state [B, S, hidden]."""
-        mask = self.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+        mask = self.node("Cast", ["attention_mask"], to=self.onnx_float)
         absent = self.node("Sub", [self.constant(1.0), mask])
         bias = self.node("Mul", [absent, self.constant(MASKED)])
         bias = self.node("Unsqueeze", [bias, self.constant([1, 2], np.int64)])
         hidden = self.embeddings(quantise_words=quantise_words, typed=typed)
         for i in range(len(self.bert.layers)):
             hidden = self.layer(i, hidden, bias)
+        if self.float is np.float16:
+            self.float = np.float32
+            hidden = self.node("Cast", [hidden], to=TensorProto.FLOAT)
         return hidden
 
     def embeddings(self, *, quantise_words: bool, typed: bool) -> str:
@@ -367,3 +395,49 @@ class _Writer:
 
 def _f32(array: npt.NDArray[np.generic]) -> Floats:
     return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def read_built(path: Path, n_heads: int = 12) -> tuple[Bert, EmbedderHead | ScoreHead]:
+    """The float weights that an int8 file of `build` stands for, every scale multiplied back.
+
+    Raises:
+        ValueError: If the file was not written by `build` with every site and the words quantised.
+    """
+    model = onnx.load(path)
+    values = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    makers = {output: node for node in model.graph.node for output in node.output}
+    nodes: dict[str, deque[onnx.NodeProto]] = {}
+    for node in model.graph.node:
+        nodes.setdefault(node.op_type, deque()).append(node)
+    if model.producer_name != "family_recall" or "MatMulIntegerToFloat" not in nodes:
+        raise ValueError(f"{path}: not an int8 graph of this project")
+
+    def norm() -> Norm:
+        _, weight, bias = nodes["LayerNormalization"].popleft().input
+        return Norm(values[weight], values[bias])
+
+    def linear() -> Linear:
+        inputs = [*nodes["MatMulIntegerToFloat"].popleft().input, "", ""][:7]
+        weight = values[inputs[1]].astype(np.float32) * values[inputs[3]]
+        scaled = makers[makers[inputs[0]].input[0]]
+        if scaled.op_type == "Mul" and scaled.input[1] in values:
+            weight = weight * values[scaled.input[1]][:, None]
+        bias = inputs[6] or nodes["BiasGelu"].popleft().input[1]
+        return Linear(weight, values[bias])
+
+    gathers = [values[node.input[0]] for node in nodes["Gather"]]
+    words = gathers[0].astype(np.float32) * gathers[1]
+    positions = values[nodes["Slice"][0].input[0]]
+    types = gathers[2] if len(gathers) > 2 else np.zeros((2, words.shape[1]), np.float32)
+    first = norm()
+    layers = []
+    while nodes["MatMulIntegerToFloat"]:
+        qkv, context = linear(), linear()
+        context_norm = norm()
+        intermediate, output = linear(), linear()
+        layers.append(Layer(qkv, context, context_norm, intermediate, output, norm()))
+    weights = [values[n.input[1]] for n in nodes["MatMul"] if n.input[1] in values]
+    bert = Bert(words, positions, types, first, tuple(layers), n_heads)
+    if len(gathers) > 2:
+        return bert, ScoreHead(Linear(weights[-1], values[nodes["Add"][-1].input[1]]))
+    return bert, EmbedderHead(weights[-1])

@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import onnx
-from onnx_graph import (
+
+from exporting.graph import (
     Bert,
     EmbedderHead,
     Floats,

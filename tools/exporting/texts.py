@@ -1,4 +1,4 @@
-"""A seed in, varied short English texts out: invented household lines and public pairs."""
+"""A seed in, varied English texts and pairs out, to set scales by: invented and public ones."""
 
 from __future__ import annotations
 
@@ -127,3 +127,25 @@ def mixed_texts(
         texts += rng.sample(lines, min(len(lines), (n - n_household) // len(public)))
     rng.shuffle(texts)
     return texts
+
+
+def pair_texts(folder: Path, n: int, rng: random.Random) -> list[tuple[str, str]]:
+    """About `n` (question, text) pairs in equal parts from each permitted set, half of them wrong.
+
+    Raises:
+        FileNotFoundError: If `folder` has none of `PERMITTED_SETS`.
+    """
+    found: list[tuple[str, str]] = []
+    paths = [folder / name / "pairs.jsonl.gz" for name in sorted(PERMITTED_SETS)]
+    paths = [path for path in paths if path.is_file()]
+    if not paths:
+        raise FileNotFoundError(f"{folder}: no <set>/pairs.jsonl.gz is here")
+    for path in paths:
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            pairs = [json.loads(line) for line in lines]
+        for pair in rng.sample(pairs, min(len(pairs), n // len(paths))):
+            wrong = pair["hard_negative"]
+            text = rng.choice(wrong) if wrong and rng.random() < 0.5 else pair["positive"]
+            found.append((pair["query"], text))
+    rng.shuffle(found)
+    return found

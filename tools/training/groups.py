@@ -1,0 +1,102 @@
+"""What the trainers learn from: questions, each beside texts that answer it and that do not.
+
+A source draws groups that sit well in one batch, near neighbours together, since within a batch
+each text is a negative of every other question.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+    from pathlib import Path
+
+# How many places of a file one batch is drawn from: neighbours there share a scene or an article.
+STRETCHES_PER_BATCH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One question.
+
+    ``also`` are further texts that answer it: never negatives. A group without a positive is a
+    question that nothing answers.
+    """
+
+    query: str
+    positive: str | None
+    negatives: tuple[str, ...]
+    also: frozenset[str] = field(default_factory=frozenset)
+
+
+class Source(Protocol):
+    """A set that groups are drawn from."""
+
+    name: str
+
+    def draw(self, n: int, rng: random.Random) -> list[Group]:
+        """`n` groups for one batch."""
+
+
+class Pairs:
+    """The lines of a `pairs.jsonl.gz`: `query`, `positive`, `hard_negative` (a list)."""
+
+    def __init__(self, name: str, groups: Sequence[Group]) -> None:
+        if not groups:
+            raise ValueError(f"{name}: no pair to learn from")
+        self.name = name
+        self.groups = groups
+
+    @classmethod
+    def read(cls, path: Path, name: str | None = None) -> Pairs:
+        """Read one file; texts that answer the same question are never its negatives.
+
+        Raises:
+            FileNotFoundError: If there is none.
+            ValueError: If a line lacks a field, or no line is there.
+        """
+        found: list[tuple[str, str, list[str]]] = []
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for n, line in enumerate(lines, 1):
+                pair = json.loads(line)
+                try:
+                    found.append((pair["query"], pair["positive"], pair["hard_negative"]))
+                except KeyError as missing:
+                    raise ValueError(f"{path}, line {n}: field {missing} is missing") from missing
+        answers: dict[str, set[str]] = {}
+        for query, positive, _ in found:
+            answers.setdefault(query, set()).add(positive)
+        groups = [
+            Group(
+                query,
+                positive,
+                tuple(text for text in negatives if text not in answers[query]),
+                frozenset(answers[query] - {positive}),
+            )
+            for query, positive, negatives in found
+        ]
+        return cls(name or path.parent.name, groups)
+
+    def draw(self, n: int, rng: random.Random) -> list[Group]:
+        """Several stretches of neighbouring lines."""
+        length = -(-n // STRETCHES_PER_BATCH)
+        starts = [rng.randrange(len(self.groups)) for _ in range(STRETCHES_PER_BATCH)]
+        drawn = [self.groups[(s + i) % len(self.groups)] for s in starts for i in range(length)]
+        return drawn[:n]
+
+
+class Mixture:
+    """Batches, each from one source, the sources in stated shares."""
+
+    def __init__(self, sources: Sequence[Source], shares: Sequence[float]) -> None:
+        self.sources = sources
+        self.shares = shares
+
+    def draw(self, n: int, rng: random.Random) -> list[Group]:
+        """One batch."""
+        return rng.choices(self.sources, self.shares)[0].draw(n, rng)
