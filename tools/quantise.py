@@ -39,8 +39,8 @@ from exporting.graph import (
 from exporting.manifest import file_facts, put_entry
 from exporting.sessions import encode, encode_pair, run_each
 from exporting.static_int8 import Recipe, quantise
-from exporting.texts import mixed_texts, pair_texts, public_texts
-from training.conversations import CARDS, Conversations, read_cards
+from exporting.texts import mixed_pairs, mixed_texts, public_texts
+from training.conversations import CARDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,6 @@ ROLES = {
 }
 MAX_CALIBRATION_TOKENS = 96
 MAX_TOKENS = {"question": 128, "memory": 256}
-N_CALIBRATION, N_FIDELITY = 1750, 500
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
@@ -77,14 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         onnx.save(build(bert, head), args.float)
         say(f"{args.float}: {args.float.stat().st_size / 1e6:.1f} MB, unrounded")
         return 0
-    if not args.texts:
-        made.error("--texts FOLDER is needed, to set the scales by")
     tokenizer = open_tokenizer(args.trained / "tokenizer.json")
-    if args.role == "embedder":
-        inputs = embedder_inputs(args, tokenizer)
-    else:
-        inputs = cross_encoder_inputs(args, tokenizer)
-    calibration, held_out = inputs[:N_CALIBRATION], inputs[N_CALIBRATION:][:N_FIDELITY]
+    inputs = calibration_inputs(args, tokenizer)
+    calibration, held_out = inputs[: -args.n_fidelity], inputs[-args.n_fidelity :]
     say(f"{len(calibration)} texts to calibrate on, {len(held_out)} others to measure on")
     path = args.out / f"{args.role}.int8.onnx"
     if not args.measure_only:
@@ -118,42 +112,38 @@ def write(
         "licence": "Apache-2.0",
         "precision": "int8",
         "max_tokens": MAX_TOKENS,
+        "pooling": "mean",
+        "query_prefix": "",
+        "memory_prefix": "",
         "tokenizer": file_facts(args.out / "tokenizer.json"),
     }
     if isinstance(head, EmbedderHead):
         tokenizer = open_tokenizer(args.out / "tokenizer.json")
-        lines = [line for lines in public_texts(args.texts).values() for line in lines]
-        np.save(args.out / "token_idf.npy", token_idf(tokenizer, lines))
+        np.save(args.out / "token_idf.npy", token_idf(tokenizer, idf_texts(args)))
         entry |= {
             "dimensions": bert.words.shape[1],
             "token_dimensions": head.projection.shape[1],
-            "pooling": "mean",
-            "query_prefix": "",
-            "memory_prefix": "",
             "token_idf": file_facts(args.out / "token_idf.npy"),
         }
     put_entry(args.out, entry)
 
 
-def embedder_inputs(args: argparse.Namespace, tokenizer: Tokenizer) -> list[Inputs]:
-    """Texts to calibrate and to measure on, shuffled."""
+def calibration_inputs(args: argparse.Namespace, tokenizer: Tokenizer) -> list[Inputs]:
+    """Texts, or pairs, to calibrate on, and after them those to measure on."""
     rng = random.Random(args.seed)
-    public = public_texts(args.texts)
-    texts = mixed_texts(public, N_CALIBRATION + N_FIDELITY, rng)
-    return [encode(tokenizer, text, MAX_CALIBRATION_TOKENS) for text in dict.fromkeys(texts)]
-
-
-def cross_encoder_inputs(args: argparse.Namespace, tokenizer: Tokenizer) -> list[Inputs]:
-    """Pairs to calibrate and to measure on, shuffled: half public, half invented."""
-    rng = random.Random(args.seed)
-    n = N_CALIBRATION + N_FIDELITY
-    pairs = pair_texts(args.texts, n // 2, rng)
-    talks = Conversations(read_cards(args.cards))
-    for group in talks.draw(n - len(pairs), rng):
-        texts = [group.positive or "", *group.negatives]
-        pairs.append((group.query, rng.choice(texts)))
-    rng.shuffle(pairs)
+    n = args.n_calibration + args.n_fidelity
+    if args.role == "embedder":
+        texts = mixed_texts(args.texts, args.cards, n, rng)
+        return [encode(tokenizer, text, MAX_CALIBRATION_TOKENS) for text in texts]
+    pairs = mixed_pairs(args.texts, args.cards, n, rng)
     return [encode_pair(tokenizer, *pair, MAX_CALIBRATION_TOKENS) for pair in pairs]
+
+
+def idf_texts(args: argparse.Namespace) -> list[str]:
+    """Where tokens are counted: in every public text, or without them in invented ones."""
+    if args.texts is None:
+        return mixed_texts(None, args.cards, args.n_calibration, random.Random(args.seed))
+    return [line for lines in public_texts(args.texts).values() for line in lines]
 
 
 def token_idf(tokenizer: Tokenizer, texts: Sequence[str]) -> npt.NDArray[np.float16]:
@@ -195,8 +185,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--texts",
         type=Path,
-        help="folder with <set>/pairs.jsonl.gz; its share-alike sets are not read",
+        help="folder with <set>/pairs.jsonl.gz, its share-alike sets not read, to set the scales "
+        "by beside invented lines (default: those alone)",
     )
+    made.add_argument("--n-calibration", type=int, default=1750, help="texts (default: 1750)")
+    made.add_argument("--n-fidelity", type=int, default=500, help="held out (default: 500)")
     made.add_argument("--cards", type=Path, default=CARDS, help="folder of conversation cards")
     made.add_argument("--out", type=Path, default=MODELS, help="folder to write (default: models/)")
     made.add_argument("--float", type=Path, help="write the unrounded graph here instead")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from training.bert import Encoder, Packed, pack, write_encoder
+from training.bert import Encoder, Packed, pack, read_head, write_encoder
 from training.command_line import parser, settle, starting_point
 from training.loop import train
 from training.sources import mixture
@@ -134,6 +134,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = settle(parser(__doc__, steps=4000, batch=10).parse_args(argv))
     encoder, tokenizer = starting_point(args)
     model = CrossEncoder(encoder).to(args.device)
+    if args.start:
+        read_head(args.start / "model.safetensors", "classifier", model.classifier)
     train(model, args.plan, Losses(model, tokenizer, mixture(args.data, args.cards), args.batch))
     write_encoder(
         args.out / "model.safetensors",

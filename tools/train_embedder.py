@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from training.bert import Encoder, Packed, pack, write_encoder
+from training.bert import Encoder, Packed, pack, read_head, write_encoder
 from training.command_line import MODELS, parser, settle, starting_point
 from training.loop import train
 from training.sources import mixture
@@ -163,8 +163,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     texts = [
         g.positive or "" for g in losses.data.sources[0].draw(TEXTS_FOR_AXES, Random(args.seed))
     ]
-    axes = principal_axes(model, losses, texts, args.seed)
-    model.token_projection.weight.data.copy_(axes)
+    if args.start:
+        read_head(args.start / "model.safetensors", "token_projection", model.token_projection)
+    else:
+        axes = principal_axes(model, losses, texts, args.seed)
+        model.token_projection.weight.data.copy_(axes)
     train(model, args.plan, losses)
     write_encoder(
         args.out / "model.safetensors",

@@ -170,6 +170,12 @@ def read_encoder(path: Path, n_heads: int = 12) -> Encoder:
     return made
 
 
+def read_head(path: Path, name: str, head: nn.Linear) -> None:
+    """Give `head` the weights that `write_encoder` wrote under `name`."""
+    tensors = load_file(path)
+    head.load_state_dict({key: tensors[f"{name}.{key}"] for key in head.state_dict()})
+
+
 def write_encoder(path: Path, encoder: Encoder, **others: Tensor) -> None:
     """The encoder and `others` (a head's tensors by name) as one safetensors file."""
     state = {name: value.float().contiguous() for name, value in encoder.state_dict().items()}

