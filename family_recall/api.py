@@ -86,6 +86,7 @@ class FamilyRecall:
             _WORKERS, thread_name_prefix="family_recall-async"
         )
         self._executor.submit(graph.warm_up)
+        self._executor.submit(models.static)
         costs = Costs(config.assumed_cost_ms)
         self._broker = Broker(store, models, config, costs, self._executor, clock)
         self._indexer = Indexer(store, config)
@@ -100,6 +101,7 @@ class FamilyRecall:
         models: Path | None = None,
         encoder: Encoder | None = None,
         scorer: PairScorer | None = None,
+        static: Encoder | None = None,
         config: RecallConfig | None = None,
     ) -> Self:
         """Open a household's file, making it if there is none.
@@ -111,6 +113,7 @@ class FamilyRecall:
             models: Folder of models; the shipped ones, when left out.
             encoder: An embedder to use instead of the folder's.
             scorer: A cross-encoder to use instead of the folder's.
+            static: A static embedder to use instead of the folder's.
             config: Constants; the measured ones, when left out.
 
         Raises:
@@ -119,7 +122,8 @@ class FamilyRecall:
             InvalidRequestError: If the time zone has no such name.
         """
         store = Store(Path(path), create=create, timezone=timezone)
-        return cls(store, Models(models, encoder=encoder, scorer=scorer), config=config)
+        loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
+        return cls(store, loaded, config=config)
 
     def __enter__(self) -> Self:
         """Open for a ``with`` block."""
@@ -189,14 +193,15 @@ class FamilyRecall:
         batch_size: int = 256,
         progress: Progress | None = None,
     ) -> list[Remembered]:
-        """Store memories, a transaction a batch. Found by words as soon as this returns.
+        """Store memories, a transaction a batch. Found as soon as this returns.
 
         The same doc_id with other content supersedes the version before; the same content
         again changes nothing.
 
         Args:
             memories: What to store.
-            embed: ``now`` makes vectors too; ``later`` leaves that to :meth:`flush`.
+            embed: ``now`` makes the transformer's vectors too; ``later`` leaves that to
+                :meth:`flush`, and until then words and the static embedder find them.
             batch_size: Memories a transaction, 1 or more.
             progress: Called with the number stored so far after each batch.
 
@@ -213,6 +218,7 @@ class FamilyRecall:
             now_s=self._wall_clock(),
             batch_size=batch_size,
             encoder=self._models.wait() if embed == "now" else None,
+            static=self._models.static(),
             progress=progress,
         )
 
@@ -231,17 +237,15 @@ class FamilyRecall:
         Raises:
             ModelError: If there is no model to make them with.
         """
-        encoder = self._models.wait()
-        if encoder is None:
+        static, encoder = self._models.static(), self._models.wait()
+        if encoder is None and static is None:
             raise ModelError(f"no vectors can be made: {self._models.why}")
-        return self._indexer.flush(encoder, progress)
+        return self._flush(static, encoder, progress)
 
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Make words, mentions, edges and vectors anew from the stored texts."""
         self._indexer.rebuild()
-        encoder = self._models.wait()
-        if encoder is not None:
-            self._indexer.flush(encoder, progress)
+        self._flush(self._models.static(), self._models.wait(), progress)
 
     # Reading
 
@@ -282,7 +286,18 @@ class FamilyRecall:
 
     def stats(self) -> dict[str, Any]:
         """Count what is stored, for the household's owner."""
-        return {**self._store.stats(), "model": self._models.embedder_id()}
+        models = {"model": self._models.embedder_id(), "static_model": self._models.static_id()}
+        return {**self._store.stats(), **models}
+
+    def _flush(
+        self, static: Encoder | None, encoder: Encoder | None, progress: Progress | None
+    ) -> int:
+        done = 0
+        if static is not None:
+            done += self._indexer.flush(static, role="static")
+        if encoder is not None:
+            done += self._indexer.flush(encoder, progress)
+        return done
 
     def _now(self, request: RecallRequest) -> dt.datetime:
         now, zone = request.ctx.now, self._store.zone

@@ -67,6 +67,7 @@ class RecallConfig:
             {
                 "lexical": (0.6, 0.0),
                 "embed": (3.0, 0.0),
+                "embed_static": (0.1, 0.0),
                 "vector": (0.8, 0.0),
                 "graph": (1.5, 0.0),
                 "late_interaction": (0.3, 0.005),
@@ -76,3 +77,6 @@ class RecallConfig:
         )
     )
     load_wait_ms: float = 5_000.0  # how long a recall may wait for models, if its budget allows
+    # Time left without which a recall does not wait for the transformer where the static embedder
+    # can answer: it takes 0.3 s to load, more where the disk is slow.
+    embedder_load_ms: float = 1_000.0

@@ -1,9 +1,10 @@
 """The write path: memories in; rows, words, mentions, edges and vectors out.
 
-A batch is written in two steps. The first transaction stores texts, words and edges, so the
-batch is safe and can be found by words; then the texts are encoded outside any transaction,
-and a second one stores the vectors. Whatever interrupts it, a memory without vectors is only
-pending, and ``flush`` goes on where it stopped.
+A batch is written in two steps. The first transaction stores texts, words, edges and the static
+embedder's vectors, which cost microseconds, so the batch is safe and can be found by words and
+by meaning; then the texts are read by the transformer outside any transaction, and a second one
+stores its vectors. Whatever interrupts it, a memory without vectors is only pending, and
+``flush`` goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import itertools
+import logging
 from collections import ChainMap
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,14 +20,16 @@ from typing import Any
 
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
-from family_recall.errors import InvalidMemoryError, UnknownMemoryError
+from family_recall.errors import InvalidMemoryError, ModelError, UnknownMemoryError
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.base import NewMemory, NewVector, ToEmbed, epoch_s
 from family_recall.stores.schema import partition_of
 from family_recall.stores.store import Store
+from family_recall.stores.vectors import Role
 from family_recall.stores.writing import Place, Writing
 from family_recall.types import Memory, Relation, Remembered
 
+log = logging.getLogger("family_recall")
 Progress = Callable[[int], None]
 
 
@@ -43,9 +47,10 @@ class Indexer:
         now_s: float,
         batch_size: int,
         encoder: Encoder | None,
+        static: Encoder | None,
         progress: Progress | None,
     ) -> list[Remembered]:
-        """Store memories, a transaction a batch; with an encoder, their vectors too.
+        """Store memories, a transaction a batch; with encoders, their vectors too.
 
         Raises:
             UnknownSpaceError: If a memory names a space that is not there; its batch is not
@@ -56,35 +61,36 @@ class Indexer:
             with self.store.writing() as writing:
                 cast = _Cast(writing, self.config)
                 outcomes += [self._remember(writing, cast, memory, now_s) for memory in batch]
+                if static is not None:
+                    _embed_at_once(writing, static)
             if encoder is not None:
                 self._embed(encoder, self.store.readings(writing.changed))
             if progress is not None:
                 progress(len(outcomes))
         return outcomes
 
-    def flush(self, encoder: Encoder, progress: Progress | None = None) -> int:
+    def flush(
+        self, encoder: Encoder, progress: Progress | None = None, *, role: Role = "embedder"
+    ) -> int:
         """Give every memory that has none its vectors; returns how many were made."""
         done = after = 0
         while waiting := self.store.to_embed(
             encoder.model_id, after=after, limit=self.config.embed_batch
         ):
-            self._embed(encoder, waiting)
+            self._embed(encoder, waiting, role)
             after = waiting[-1].id
             done += len(waiting)
             if progress is not None:
                 progress(done)
         return done
 
-    def _embed(self, encoder: Encoder, waiting: Sequence[ToEmbed]) -> None:
+    def _embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
         for start in range(0, len(waiting), self.config.embed_batch):
-            batch = waiting[start : start + self.config.embed_batch]
-            encodings = encoder.encode_memories([embedded_text(row) for row in batch])
-            rows = [
-                NewVector(row.id, encoding.pooled, encoding.tokens)
-                for row, encoding in zip(batch, encodings, strict=True)
-            ]
+            rows = _encoded(encoder, waiting[start : start + self.config.embed_batch])
             with self.store.writing() as writing:
-                writing.add_vectors(encoder.model_id, encoder.dim, encoder.token_dim, rows)
+                writing.add_vectors(
+                    encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
+                )
 
     def relate(self, relation: Relation, now_s: float) -> None:
         """Store a typed edge between two named things of a space.
@@ -253,6 +259,24 @@ def header_of(memory: Memory, zone: dt.tzinfo) -> str:
     fact = memory.fact_key and memory.fact_key.replace("_", " ")
     parts += [memory.section, memory.event_type, fact, memory.fact_value, *memory.labels]
     return " ".join(part for part in parts if part)
+
+
+def _encoded(encoder: Encoder, rows: Sequence[ToEmbed]) -> list[NewVector]:
+    encodings = encoder.encode_memories([embedded_text(row) for row in rows])
+    return [
+        NewVector(row.id, encoding.pooled, encoding.tokens)
+        for row, encoding in zip(rows, encodings, strict=True)
+    ]
+
+
+def _embed_at_once(writing: Writing, static: Encoder) -> None:
+    """Give a transaction's new memories their static vectors; where that fails, they pend."""
+    try:
+        rows = _encoded(static, writing.readings())
+        writing.add_vectors(static.model_id, static.dim, static.token_dim, rows, role="static")
+    except (ModelError, InvalidMemoryError) as error:
+        log.warning("static vectors are pending: %s", type(error).__name__)
+        log.debug("static vectors are pending", exc_info=error)
 
 
 def embedded_text(row: ToEmbed) -> str:

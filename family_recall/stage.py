@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
 from family_recall.stores.base import Entity, Rows, Snapshot, WordStatistics
 from family_recall.types import FloatArray, IdArray, RecallRequest, Scope
+
+Kind = Literal["full", "static", "words"]
+"""Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
 
 NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
@@ -60,7 +64,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class QueryContext:
-    """Everything a step may look at. ``question`` is None until, or unless, it is encoded."""
+    """Everything a step may look at.
+
+    ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder it was.
+    """
 
     request: RecallRequest
     scope: Scope
@@ -73,6 +80,7 @@ class QueryContext:
     model_id: str | None = None
     question: Encoding | None = None
     question_weights: FloatArray | None = None
+    kind: Kind = "words"
 
     def room(self, pool: int) -> int:
         """Give the size of a pool: the configured one, or twice the results that are wanted."""

@@ -29,6 +29,7 @@ class TraceBuilder:
     counts: dict[str, int] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
     runs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    embedder: str | None = None
 
     @contextlib.contextmanager
     def span(self, stage: str, n_in: int = 0) -> Iterator[Measured]:
@@ -57,5 +58,6 @@ class TraceBuilder:
             skips=tuple(self.skips),
             counts=dict(self.counts),
             runs=dict(self.runs),
+            embedder=self.embedder,
             top3=tuple((result.doc_id, result.reasons) for result in results[:3]),
         )

@@ -115,6 +115,24 @@ class BrokenEncoder(TinyEncoder):
             raise ModelError(f"{call} fails on purpose")
 
 
+class TinyStatic(TinyEncoder):
+    """A static embedder as long as the tiny encoder, in another space: it reads backwards."""
+
+    def __init__(self, model_id: str = "tiny-static/1", dim: int = 32) -> None:
+        """Choose the name stored with the vectors, and their length."""
+        super().__init__(model_id, dim)
+        self.token_dim = 0
+
+    def encode_question(self, text: str) -> Encoding:
+        """Encode a text from its end; no token vectors."""
+        pooled = TinyEncoder(dim=self.dim).encode_question(text[:20_000][::-1]).pooled
+        return Encoding(pooled, np.zeros((0, 0), np.float32), np.zeros(0, np.int64))
+
+    def token_ids(self, text: str) -> Ints:  # noqa: ARG002  the protocol's
+        """Give nothing."""
+        return np.zeros(0, np.int64)
+
+
 class TinyScorer:
     """Reads a pair and counts the words the two share."""
 
@@ -166,6 +184,7 @@ def still() -> float:
 
 
 TINY = TinyEncoder()
+TINY_STATIC = TinyStatic()
 
 
 def open_home(
@@ -173,6 +192,7 @@ def open_home(
     *,
     encoder: Encoder | None = TINY,
     scorer: PairScorer | None = None,
+    static: Encoder | None = None,
     clock: Clock = still,
     wall: Callable[[], float] | None = None,
     config: RecallConfig | None = None,
@@ -181,7 +201,7 @@ def open_home(
     """Open a file with clocks and models of our own; no encoder means a missing folder."""
     return FamilyRecall(
         Store(path, create=create),
-        Models(NO_MODELS, encoder=encoder, scorer=scorer),
+        Models(NO_MODELS, encoder=encoder, scorer=scorer, static=static),
         config=config,
         clock=clock,
         wall_clock=wall or Wall(),

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,14 +86,14 @@ def measure(folder: Path, role: str) -> list[dict[str, Any]]:
         for n in PAIR_TOKENS:
             text = WORD * (n - 11)
             found = scorer.count_tokens(WORD * 8, text)
-            took = latencies(lambda text=text: scorer.score(WORD * 8, text))
+            took = latencies(partial(scorer.score, WORD * 8, text))
             rows.append(_latency_row(role, f"one pair of {found} tokens", took))
             rows.append(_row(role, f"pairs of {found} tokens", 1000 / np.median(took), "1/s"))
     else:
         encoder = BiEncoder(entry) if role == "embedder" else StaticEncoder(entry)
         for n in QUESTION_TOKENS:
             text = WORD * (n - 2)
-            took = latencies(lambda text=text: encoder.encode_question(text))
+            took = latencies(partial(encoder.encode_question, text))
             rows.append(_latency_row(role, f"one question of {n} tokens", took))
         sentence = [WORD * (SENTENCE_TOKENS - 2)]
         for threads in (1, 2):

@@ -1,10 +1,10 @@
 """Fit what each profile's scores mean as probabilities, and where `weak` and `no_match` begin.
 
-Asks the questions of each set's `dev` folder under every profile, with vectors (kind `full`)
-and without a model (kind `words`), and fits slope and offset (Platt) on how often results of a
-score were right. The sets weigh the same: a smaller set's questions are repeated. A share of the
-questions is asked once more as if what answers them had never been stored: their best other
-result is what a household would get that was never told.
+Asks the questions of each set's `dev` folder under every profile, with all models (kind `full`),
+with the static embedder alone (`static`) and without a model (`words`), and fits slope and offset
+(Platt) on how often results of a score were right. The sets weigh the same: a smaller set's
+questions are repeated. A share of the questions is asked once more as if what answers them had
+never been stored: their best other result is what a household would get that was never told.
 
 Examples:
   python tools/fit_calibration.py ~/sets
@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.api import FamilyRecall
+from family_recall.encoders import StaticEncoder
 from family_recall.errors import DatasetError
 from family_recall.evaluation import Dataset, load_dataset
 from family_recall.evaluation.experiment import (
@@ -64,7 +65,7 @@ EVALUATION_ONLY = ("locomo", "locomo_plus", "realtalk")
 """Sets without a licence that allows it; nothing that ships is fitted on them."""
 
 OUTPUT = Path(__file__).resolve().parent.parent / "family_recall/ranking/calibration.json"
-KINDS = ("full", "words")
+KINDS = ("full", "static", "words")
 BASES = ("first", "all")
 TOP_K = 20
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
@@ -161,25 +162,33 @@ def refusal(folder: Path, licences: Mapping[str, str]) -> str | None:
 
 
 def ask(dataset: Dataset) -> Iterator[tuple[tuple[str, str], Group]]:
-    """Store a set once, and ask its questions under every profile, with a model and without.
+    """Store a set once, and ask its questions under every profile, with models and without.
 
     Raises:
-        SystemExit: If there is no model.
+        SystemExit: If a model is missing.
     """
     with tempfile.TemporaryDirectory(prefix="family_recall_fit_") as scratch:
         path = Path(scratch) / "set.db"
         for kind in KINDS:
-            models = None if kind == "full" else Path(scratch) / "no models"
-            with FamilyRecall.open(path, timezone="UTC", models=models) as home:
+            with open_home(path, kind) as home:
                 home.warmup()
                 if kind == "full":
                     furnish(home, dataset)
-                    if (model := home.stats()["model"]) is None:
-                        raise SystemExit("no embedder: the kind `full` cannot be fitted")
-                    say(f"  stored, {model}")
+                    stats = home.stats()
+                    if stats["model"] is None or stats["static_model"] is None:
+                        raise SystemExit("an embedder is missing: not every kind can be fitted")
+                    say(f"  stored, {stats['model']} and {stats['static_model']}")
                 for profile in profiles().values():
                     yield (profile.name, kind), _ask(home, dataset, profile)
             say(f"  asked, {kind}")
+
+
+def open_home(path: Path, kind: str) -> FamilyRecall:
+    """Open a file with the models that a kind has."""
+    if kind == "static":
+        return FamilyRecall.open(path, timezone="UTC", static=StaticEncoder.load())
+    models = None if kind == "full" else path.parent / "no models"
+    return FamilyRecall.open(path, timezone="UTC", models=models)
 
 
 def _ask(home: FamilyRecall, dataset: Dataset, profile: Profile) -> Group:

@@ -100,9 +100,7 @@ class Broker:
         if context.plan.strategy == "timeline":
             fitted = calibration.certain(context.plan.timespan_certainty)
         else:
-            fitted = calibration.find_calibration(
-                context.profile.name, words_only=context.question is None
-            )
+            fitted = calibration.find_calibration(context.profile.name, context.kind)
         return Ranked(context, pool, graph, ranking, fitted)
 
     def _admit(

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from family_recall.config import RecallConfig
-from family_recall.encoders.base import Encoder, Encoding
+from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.qos_gate import Costs, refusal
 from family_recall.query import planner
@@ -36,7 +36,7 @@ from family_recall.sources import graph
 from family_recall.sources.graph import GraphSource
 from family_recall.sources.lexical import LexicalSource
 from family_recall.sources.vector import VectorSource
-from family_recall.stage import GraphRun, Pool, QueryContext, QueryPlan, Ranking, Run
+from family_recall.stage import GraphRun, Kind, Pool, QueryContext, QueryPlan, Ranking, Run
 from family_recall.stores.base import Rows, Snapshot
 from family_recall.trace import Measured, TraceBuilder
 from family_recall.types import FloatArray, RecallRequest, Scope
@@ -79,21 +79,12 @@ class Steps:
         SQLite and ONNX Runtime both let go of the interpreter's lock. The snapshot belongs to
         the other thread until it is done.
         """
-        encoder = self._encoder(context)
-        if encoder is None:
+        if not context.request.query_text.strip():
+            self.trace.skip("embed", why="the question is empty")
             return self._lexical(context), context
         words = self.executor.submit(self._lexical, context)
-        text = context.request.query_text
-        encoding = self._attempt("embed", 0, lambda _: encoder.encode_question(text), None)
-        lexical = words.result()
-        if encoding is None:
-            return lexical, context
-        weights = self._attempt(
-            "weigh", 0, lambda _: token_weights(encoder, encoding, context), None
-        )
-        return lexical, dataclasses.replace(
-            context, model_id=encoder.model_id, question=encoding, question_weights=weights
-        )
+        context = self._encoded(context)
+        return words.result(), context
 
     def vector(self, context: QueryContext) -> Run:
         """Search vectors, if the question was encoded."""
@@ -238,16 +229,48 @@ class Steps:
     def _lexical(self, context: QueryContext) -> Run:
         return self._attempt("lexical", 0, lambda _: LexicalSource()(context), _no_run("lexical"))
 
-    def _encoder(self, context: QueryContext) -> Encoder | None:
-        if not context.request.query_text.strip():
-            self.trace.skip("embed", why="the question is empty")
+    def _encoded(self, context: QueryContext) -> QueryContext:
+        """Encode the question: by the transformer if it is ready and affordable, else the static.
+
+        Whichever it was is in the trace, and why it was not the other.
+        """
+        # Half of what is left is for what comes after.
+        wait_ms = min(context.deadline.remaining_ms() / 2.0, self.config.load_wait_ms)
+        static = self.models.static(wait_ms)
+        encoder = self._encoder(context, static)
+        if encoder is not None:
+            asked = self._asked(context, encoder, "embed", "full")
+            if asked is not None:
+                weights = self._attempt("weigh", 0, lambda _: token_weights(encoder, asked), None)
+                return dataclasses.replace(asked, question_weights=weights)
+        if static is None or self._refused(context, "embed_static"):
+            return context
+        return self._asked(context, static, "embed_static", "static") or context
+
+    def _asked(
+        self, context: QueryContext, encoder: Encoder, stage: str, kind: Kind
+    ) -> QueryContext | None:
+        """Encode the question by one embedder; None should it fail."""
+        text = context.request.query_text
+        encoding = self._attempt(stage, 0, lambda _: encoder.encode_question(text), None)
+        if encoding is None:
             return None
-        if self._refused(context, "embed"):
+        self.trace.embedder = encoder.model_id
+        return dataclasses.replace(context, model_id=encoder.model_id, question=encoding, kind=kind)
+
+    def _encoder(self, context: QueryContext, static: Encoder | None) -> Encoder | None:
+        instead = "" if static is None else f"; {static.model_id} is asked instead"
+        why = refusal(self.costs, context.deadline, "embed")
+        if why is not None:
+            self.trace.skip("embed", why=why + instead)
             return None
         wait_ms = context.deadline.remaining_ms() - self.costs.expected_ms("embed")
+        if static is not None and wait_ms < self.config.embedder_load_ms:
+            wait_ms = 0.0
         encoder = self.models.encoder(min(wait_ms, self.config.load_wait_ms))
         if encoder is None:
-            self.trace.degrade("vector", self.models.why or "no model")
+            stage = "vector" if static is None else "embed"
+            self.trace.degrade(stage, (self.models.why or "no model") + instead)
         return encoder
 
     def _refused(self, context: QueryContext, stage: str, n: int = 0) -> bool:
@@ -271,12 +294,15 @@ class Steps:
         return self._guarded(stage, timed, otherwise)
 
 
-def token_weights(encoder: Encoder, encoding: Encoding, context: QueryContext) -> FloatArray:
+def token_weights(encoder: Encoder, context: QueryContext) -> FloatArray | None:
     """Weigh the question's tokens by how rare they are: in English, and for names at home.
 
     A name is rare in English and on everybody's lips at home, so its tokens weigh no more
     than its idf in the visible memories. What begins with a capital is taken for a name.
     """
+    encoding = context.question
+    if encoding is None:
+        return None
     weights = encoder.token_weights(encoding.token_ids)
     spoken = {word for name in context.plan.names for word in name.split(" ")}
     at_home = inverse_document_frequency(context.plan.statistics)

@@ -7,6 +7,7 @@ from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairSco
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import Manifest, ModelEntry, find_models, read_manifest
+from family_recall.encoders.static import StaticEncoder
 
 __all__ = [
     "BiEncoder",
@@ -18,6 +19,7 @@ __all__ = [
     "Manifest",
     "ModelEntry",
     "PairScorer",
+    "StaticEncoder",
     "find_models",
     "read_manifest",
 ]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import ModelEntry, ModelFile, sha256_of
+from family_recall.encoders.static import ROLE as STATIC
+from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
 
 SHORT = "when does grandma land?"
@@ -52,8 +54,8 @@ def _run(entry: ModelEntry) -> str | None:
     # Longer than any model reads, so cut to the most tokens the entry allows.
     long = "grandma " * max(entry.max_question_tokens, entry.max_memory_tokens)
     try:
-        if entry.role == "embedder":
-            encoder = BiEncoder(entry)
+        if entry.role != "cross_encoder":
+            encoder = StaticEncoder(entry) if entry.role == STATIC else BiEncoder(entry)
             encoder.encode_question(SHORT)
             encoder.encode_question(long)
             encoder.encode_memories(["", long])

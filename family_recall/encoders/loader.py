@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import read_manifest
+from family_recall.encoders.static import ROLE as STATIC
+from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
 
 LOADING = "the model is still loading"
@@ -20,7 +23,8 @@ _UNUSABLE = (ModelError, ImportError)
 class Models:
     """The models of one folder. Loading starts with the first need; safe between threads.
 
-    A model that cannot be used is no error here: ``encoder`` gives None and ``why`` says why.
+    The static embedder is ready first, some tenths of a second before the others. A model that
+    cannot be used is no error here: ``encoder`` gives None and ``why`` says why.
     """
 
     def __init__(
@@ -29,17 +33,21 @@ class Models:
         *,
         encoder: Encoder | None = None,
         scorer: PairScorer | None = None,
+        static: Encoder | None = None,
     ) -> None:
         """Take a folder, or models that are loaded already."""
         self._folder = folder
         self._encoder = encoder
         self._scorer = scorer
+        self._static = static
         self._why: str | None = None
         self._why_no_scorer = NO_CROSS_ENCODER
+        self._static_ready = threading.Event()
         self._ready = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        if encoder is not None or scorer is not None:
+        if encoder is not None or scorer is not None or static is not None:
+            self._static_ready.set()
             self._ready.set()
 
     def wait(self) -> Encoder | None:
@@ -54,19 +62,26 @@ class Models:
         self._ready.wait(max(wait_ms, 0.0) / 1000.0)
         return self._encoder
 
+    def static(self, wait_ms: float | None = None) -> Encoder | None:
+        """Give the static embedder, waiting for it to load: at most so long, or until it is done.
+
+        None where the folder has none, or none that can be used.
+        """
+        self._start()
+        self._static_ready.wait(None if wait_ms is None else max(wait_ms, 0.0) / 1000.0)
+        return self._static
+
     def scorer(self) -> PairScorer | None:
         """Give the cross-encoder if there is one and it is loaded."""
         return self._scorer
 
     def embedder_id(self) -> str | None:
         """Name the embedder that is, or would be, loaded; None where there is none."""
-        if self._encoder is not None:
-            return self._encoder.model_id
-        try:
-            entry = read_manifest(self._folder).find_entry("embedder")
-        except ModelError:
-            return None
-        return None if entry is None else entry.model_id
+        return self._id_of(self._encoder, "embedder")
+
+    def static_id(self) -> str | None:
+        """Name the static embedder that is, or would be, loaded; None where there is none."""
+        return self._id_of(self._static, STATIC)
 
     @property
     def why_no_scorer(self) -> str:
@@ -80,6 +95,15 @@ class Models:
             return None
         return self._why if self._ready.is_set() else LOADING
 
+    def _id_of(self, loaded: Encoder | None, role: str) -> str | None:
+        if loaded is not None:
+            return loaded.model_id
+        try:
+            entry = read_manifest(self._folder).find_entry(role)
+        except ModelError:
+            return None
+        return None if entry is None else entry.model_id
+
     def _start(self) -> None:
         if self._ready.is_set():
             return
@@ -92,6 +116,9 @@ class Models:
 
     def _load(self) -> None:
         try:
+            with contextlib.suppress(*_UNUSABLE):
+                self._static = StaticEncoder.load(self._folder)
+            self._static_ready.set()
             try:
                 self._encoder = BiEncoder.load(self._folder)
             except _UNUSABLE as error:
@@ -103,4 +130,5 @@ class Models:
                 if self._why is None:
                     self._why_no_scorer = str(error)
         finally:
+            self._static_ready.set()
             self._ready.set()

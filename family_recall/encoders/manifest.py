@@ -22,7 +22,7 @@ from family_recall.errors import ModelError
 ENVIRONMENT_VARIABLE = "FAMILY_RECALL_MODELS"
 MANIFEST_NAME = "manifest.json"
 KNOWN_FORMAT = 1
-ROLES = ("embedder", "cross_encoder")
+ROLES = ("embedder", "cross_encoder", "static_embedder")
 PRECISIONS = ("int8", "fp16", "fp32")
 POOLINGS = ("mean", "cls", "last", "graph")
 WAY_OUT = "reinstall family-recall, or fetch or import the model again"
@@ -44,8 +44,8 @@ class ModelEntry:
     Attributes:
         name: For people.
         model_id: For machines: changes whenever the vectors do.
-        role: ``embedder`` or ``cross_encoder``.
-        model: The ONNX file.
+        role: ``embedder``, ``cross_encoder`` or ``static_embedder``.
+        model: The ONNX file, or the table of a static embedder.
         data: Files that the ONNX file keeps its weights in; none where it holds them itself.
         tokenizer: The `tokenizers` file.
         token_idf: One float16 per vocabulary id, or None where every token weighs the same.
@@ -202,7 +202,7 @@ def read_entry(path: Path, content: object) -> ModelEntry:
     """
     fields = Fields(path, "model", content)
     role = fields.text("role")
-    vectors = role == "embedder"
+    vectors = role in {"embedder", "static_embedder"}
     max_tokens = fields.group("max_tokens")
     return ModelEntry(
         name=fields.text("name"),

@@ -11,10 +11,8 @@ from importlib import resources
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.stage import Kind
 from family_recall.types import FloatArray, Status
-
-Kind = str
-"""``full`` when vectors took part in a ranking, ``words`` when only words did: two scales."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +105,9 @@ def calibrations() -> Mapping[tuple[str, Kind], Calibration]:
     }
 
 
-def find_calibration(profile: str, *, words_only: bool) -> Calibration:
-    """Find a profile's constants for a ranking with, or without, vectors."""
-    return calibrations()[profile, "words" if words_only else "full"]
+def find_calibration(profile: str, kind: Kind) -> Calibration:
+    """Find a profile's constants for a ranking with some, or without, vectors."""
+    return calibrations()[profile, kind]
 
 
 def certain(probability: float) -> Calibration:

@@ -37,6 +37,7 @@ FEATURES = (
     Feature("bm25", 0, 1, 0, "share of the BM25 score the question's words could reach"),
     Feature("cosine", 0, 1, 0, "cosine of question and memory, negative as 0"),
     Feature("maxsim", 0, 1, 0, "how close each question token's closest token comes"),
+    Feature("static", 0, 1, 0, "cosine by the static embedder, where it answered instead"),
     Feature("pending", 0, 1, 0, "bm25 again, for a memory whose vectors are still to be made"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its talk"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
@@ -80,7 +81,8 @@ def compute(
         pool: The fused candidates.
         rows: Their columns, ascending by id; those out of scope are gone.
         max_sim: Late interaction (n,), NaN where unknown; None if it did not run.
-        cosines: Cosine (n,), NaN where unknown; None if nothing was encoded.
+        cosines: Cosine (n,), NaN where unknown; None if nothing was encoded. By whose vectors,
+            `context.kind` says: those of two models are two features.
         mentions: (memory, entity) pairs among the candidates and what the question names.
         context: The question.
 
@@ -98,7 +100,7 @@ def compute(
             values[known, INDEX[name]] = np.clip(column[known], feature.low, feature.high)
 
     put("bm25", candidates.bm25())
-    put("cosine", cosines)
+    put("static" if context.kind == "static" else "cosine", cosines)
     put("maxsim", max_sim)
     if cosines is not None:
         put("pending", np.where(np.isnan(cosines), values[:, INDEX["bm25"]], 0.0))
@@ -187,20 +189,24 @@ class _Candidates:
 
 
 def weight_of(name: str, weights: Mapping[str, float]) -> float:
-    """Weight of a feature; what is pending weighs what the vectors would have weighed."""
-    if name == "pending":
-        return weights.get("cosine", 0.0) + weights.get("maxsim", 0.0)
-    return weights.get(name, 0.0)
+    """Weight of a feature.
+
+    What is pending, and what the static embedder says where a profile does not weigh it itself,
+    weighs what the transformer's vectors would have weighed.
+    """
+    if name in weights or name not in {"pending", "static"}:
+        return weights.get(name, 0.0)
+    return weights.get("cosine", 0.0) + weights.get("maxsim", 0.0)
 
 
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
     """Mean of words, vector and tokens by their weights: what a talk lends, in [0, 1]."""
-    names = ("bm25", "cosine", "maxsim", "pending")
+    names = ("bm25", "cosine", "maxsim", "pending", "static")
     columns = [INDEX[name] for name in names]
     share = np.array([max(weight_of(name, weights), 0.0) for name in names], np.float32)
     total = float(share[:3].sum())
     if total == 0.0:
-        share, total = np.array([1.0, 1.0, 1.0, 2.0], np.float32), 3.0
+        share, total = np.array([1.0, 1.0, 1.0, 2.0, 2.0], np.float32), 3.0
     relevance: FloatArray = values[:, columns] @ (share / np.float32(total))
     return relevance
 

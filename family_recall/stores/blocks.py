@@ -166,13 +166,14 @@ def _load(connection: apsw.Connection, model: Model, shelf: int, rewrites: int) 
             ids.append(np.frombuffer(chunk_ids, np.int64)[used])
             rows.append(np.frombuffer(vectors, np.int8).reshape(-1, model.dim)[used])
     else:
-        for memory, vector in sql.rows(
+        found = sql.rows(
             connection,
             f"SELECT id, vector FROM {model.table} WHERE shelf = ? ORDER BY id",
             (shelf,),
-        ):
-            ids.append(np.array([memory], np.int64))
-            rows.append(np.frombuffer(vector, np.int8)[None, :])
+        )
+        ids.append(np.array([memory for memory, _ in found], np.int64))
+        joined = b"".join(vector for _, vector in found)
+        rows.append(np.frombuffer(joined, np.int8).reshape(-1, model.dim))
     return _block(np.concatenate(ids), np.concatenate(rows), last_no, rewrites)
 
 

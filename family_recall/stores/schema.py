@@ -93,7 +93,11 @@ CREATE TABLE edge(
   PRIMARY KEY(src, weight DESC, dst DESC, kind, valid_from_s)) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+# role: which of a file's models are compared with which questions; `static` is the small table
+# that answers where there is no time for the other.
+_SECOND = "ALTER TABLE embedding_model ADD COLUMN role TEXT NOT NULL DEFAULT 'embedder'"
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 """Step i brings a file from version i to i + 1. Released steps never change."""
 
 SCHEMA_VERSION = len(MIGRATIONS)

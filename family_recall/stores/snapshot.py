@@ -149,6 +149,7 @@ class SqliteSnapshot:
         """Count the scope's current memories without a vector of a model, or of the newest."""
         if model_id is None:
             known = vectors.models(self._connection)
+            known = [model for model in known if model.role == "embedder"] or known
             model_id = known[-1].model_id if known else ""
         current = sum(partition.n_current for partition in self.partitions(scope))
         done = sum(

@@ -1,13 +1,16 @@
 """Vectors on disk: pooled ones as int8 in ``vec0``, token vectors at 4 bits a part.
 
 Vectors of two models live in two tables and never meet. Where ``vec0`` has no wheel a plain
-table does the same; :mod:`family_recall.stores.blocks` searches either.
+table does the same; :mod:`family_recall.stores.blocks` searches either. A static embedder's are
+always in a plain one: it is for the places that have no wheels, and they are written while
+somebody waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import apsw
 import numpy as np
@@ -18,6 +21,9 @@ from family_recall.stores import sql
 from family_recall.stores.base import NewVector
 from family_recall.types import FloatArray
 
+Role = Literal["embedder", "static"]
+
+_COLUMNS = "no, model_id, dim, token_dim, storage, role"
 _CHUNK = 128  # rows per vec0 chunk: a shelf holds whole chunks, and most shelves are small
 
 
@@ -66,13 +72,17 @@ def unpack_tokens(blob: bytes, token_dim: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One embedding model's place in the file. ``storage`` is ``vec0`` or ``plain``."""
+    """One embedding model's place in the file.
+
+    ``storage`` is ``vec0`` or ``plain``, ``role`` ``embedder`` or ``static``.
+    """
 
     no: int
     model_id: str
     dim: int
     token_dim: int
     storage: str
+    role: str
 
     @property
     def table(self) -> str:
@@ -81,24 +91,32 @@ class Model:
 
 
 def register(
-    connection: apsw.Connection, model_id: str, dim: int, token_dim: int, *, vec0: bool
+    connection: apsw.Connection,
+    model_id: str,
+    dim: int,
+    token_dim: int,
+    *,
+    vec0: bool,
+    role: Role = "embedder",
 ) -> Model:
     """Find or make a model's tables.
 
     Raises:
-        InvalidMemoryError: If the file knows the model with other dimensions.
+        InvalidMemoryError: If the file knows the model with other dimensions, or another role.
     """
     known = find_model(connection, model_id)
     if known is not None:
-        if (known.dim, known.token_dim) != (dim, token_dim):
+        if (known.role, known.dim, known.token_dim) != (role, dim, token_dim):
             raise InvalidMemoryError(
-                f"model {model_id} gives ({dim}, {token_dim}) dimensions, this file holds "
-                f"({known.dim}, {known.token_dim}) under the same name; give it a new model_id"
+                f"model {model_id} ({role}) gives ({dim}, {token_dim}) dimensions, this file "
+                f"holds ({known.dim}, {known.token_dim}) under the same name ({known.role}); "
+                "give it a new model_id"
             )
         return known
     connection.execute(
-        "INSERT INTO embedding_model(model_id, dim, token_dim, storage) VALUES(?, ?, ?, ?)",
-        (model_id, dim, token_dim, "vec0" if vec0 else "plain"),
+        "INSERT INTO embedding_model(model_id, dim, token_dim, storage, role)"
+        " VALUES(?, ?, ?, ?, ?)",
+        (model_id, dim, token_dim, "vec0" if vec0 and role == "embedder" else "plain", role),
     )
     model = find_model(connection, model_id)
     assert model is not None  # noqa: S101 - inserted one line above, in this transaction
@@ -125,7 +143,7 @@ def find_model(connection: apsw.Connection, model_id: str) -> Model | None:
     """Find a model by its id."""
     row = sql.row(
         connection,
-        "SELECT no, model_id, dim, token_dim, storage FROM embedding_model WHERE model_id = ?",
+        f"SELECT {_COLUMNS} FROM embedding_model WHERE model_id = ?",
         (model_id,),
     )
     return Model(*row) if row else None
@@ -135,10 +153,7 @@ def models(connection: apsw.Connection) -> list[Model]:
     """List the models that have vectors in this file."""
     return [
         Model(*row)
-        for row in sql.rows(
-            connection,
-            "SELECT no, model_id, dim, token_dim, storage FROM embedding_model ORDER BY no",
-        )
+        for row in sql.rows(connection, f"SELECT {_COLUMNS} FROM embedding_model ORDER BY no")
     ]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from family_recall.stores import edges, fts, household, memories, sql, vectors
-from family_recall.stores.base import NewMemory, NewVector, StoredMemory
+from family_recall.stores.base import NewMemory, NewVector, StoredMemory, ToEmbed
 from family_recall.stores.names import Names
 from family_recall.stores.schema import (
     PARTITION_SHIFT,
@@ -189,8 +189,18 @@ class Writing:
             self.connection, [(memory, n, weight, "next") for n in neighbours if n is not None]
         )
 
+    def readings(self) -> list[ToEmbed]:
+        """Give what a model is to read of the memories that are new in this transaction."""
+        return memories.readings(self.connection, self.changed)
+
     def add_vectors(
-        self, model_id: str, dim: int, token_dim: int, rows: Sequence[NewVector]
+        self,
+        model_id: str,
+        dim: int,
+        token_dim: int,
+        rows: Sequence[NewVector],
+        *,
+        role: vectors.Role = "embedder",
     ) -> None:
         """Write vectors of memories that are still there.
 
@@ -199,7 +209,9 @@ class Writing:
         Raises:
             InvalidMemoryError: If one has another dimension, or is not finite; none is kept.
         """
-        model = vectors.register(self.connection, model_id, dim, token_dim, vec0=self.vec0)
+        model = vectors.register(
+            self.connection, model_id, dim, token_dim, vec0=self.vec0, role=role
+        )
         if not vectors.writable(model, vec0=self.vec0):
             return
         found = dict(

@@ -143,7 +143,8 @@ class Trace:
 
     ``spans`` in the order they ended, ``skips`` with their reasons, ``counts`` by name (among
     them ``vectors_pending``), ``runs`` the doc_ids each source found, best first, and ``top3``
-    the leading doc_ids with their reasons.
+    the leading doc_ids with their reasons. ``embedder`` is the model_id of whose vectors took
+    part, the transformer or the static one; None where words answered alone.
     """
 
     spans: tuple[Span, ...] = ()
@@ -151,6 +152,7 @@ class Trace:
     counts: Mapping[str, int] = field(default_factory=dict)
     runs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     top3: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    embedder: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give the trace as lists and objects; the stage it describes is always the last."""
@@ -161,6 +163,7 @@ class Trace:
             "counts": dict(self.counts),
             "runs": {name: list(ids) for name, ids in self.runs.items()},
             "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],
+            "embedder": self.embedder,
         }
 
     @classmethod
@@ -172,6 +175,7 @@ class Trace:
             counts=dict(record["counts"]),
             runs={name: tuple(ids) for name, ids in record["runs"].items()},
             top3=tuple((doc_id, tuple(reasons)) for doc_id, reasons in record["top3"]),
+            embedder=record.get("embedder"),
         )
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall import Answer, FamilyRecall, Memory
+from family_recall import Answer, FamilyRecall, Memory, RecallContext
+from family_recall.encoders import BiEncoder, Encoding, StaticEncoder
 from family_recall.errors import ModelError
 from family_recall.ranking.profiles import profiles
 from family_recall.sources import graph
@@ -20,10 +21,12 @@ from tests.conftest import (
     NO_MODELS,
     NOW,
     PLENTY_MS,
+    TINY_STATIC,
     BrokenEncoder,
     Ticking,
     TinyEncoder,
     TinyScorer,
+    TinyStatic,
     found,
     move_in,
     open_home,
@@ -142,6 +145,162 @@ def test_an_encoder_of_other_dimensions_leaves_the_words(path: Path) -> None:
         assert answer.degraded != ()
 
 
+def test_without_the_transformer_the_static_embedder_answers(path: Path) -> None:
+    """It finds by meaning what words do not, and the answer says who is missing and who spoke."""
+    with open_home(path, encoder=None, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+        answer = recall(home, "grandmama?", "priya")
+
+        assert found(answer)[0] == "grandma"
+        assert answer.trace.runs["lexical"] == ()
+        assert answer.trace.embedder == "tiny-static/1"
+        assert stages(answer) == {"embed"}
+        assert "tiny-static/1 is asked instead" in answer.degraded[0]
+        assert answer.trace.counts["vectors_pending"] == 0
+        assert any(reason.startswith("static*") for reason in answer.results[0].reasons)
+
+
+def test_where_the_transformer_has_time_it_answers(path: Path) -> None:
+    """With both at hand and time enough the transformer's vectors count, and those alone."""
+    with open_home(path) as home:
+        move_in(home)
+        home.remember_many(stories())
+        alone = recall(home, QUESTION, "priya")
+    with open_home(path.with_name("both.db"), static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+        answer = recall(home, QUESTION, "priya")
+
+    assert answer.trace.embedder == "tiny/1"
+    assert answer.degraded == ()
+    assert written(answer) == written(alone)
+
+
+def test_where_time_is_short_the_static_embedder_answers(path: Path) -> None:
+    """A budget below the transformer's cost is no reason for words alone; the skip says who."""
+    with open_home(path, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+        answer = recall(home, "grandmama?", "priya", time_budget_ms=2.5)
+        patient = recall(home, "grandmama?", "priya", time_budget_ms=10)
+
+    (skip,) = [skip for skip in answer.trace.skips if skip.stage == "embed"]
+    assert "needs 3.0 ms" in skip.why
+    assert "tiny-static/1 is asked instead" in skip.why
+    assert answer.trace.embedder == "tiny-static/1"
+    assert answer.degraded == ()
+    assert found(answer)[0] == "grandma"
+    assert patient.trace.embedder == "tiny/1"
+
+
+def test_the_cost_of_the_transformer_is_learned(path: Path) -> None:
+    """A transformer that proves slow here is no longer asked where the static one fits."""
+
+    class Slow(TinyEncoder):
+        def encode_question(self, text: str) -> Encoding:
+            clock.at_s += 0.05
+            return super().encode_question(text)
+
+    clock = Ticking(0.0)
+    fill(path)
+    with open_home(path, encoder=Slow(), static=TINY_STATIC, clock=clock) as home:
+        home.flush()
+        asked = [recall(home, QUESTION, "priya", time_budget_ms=40) for _ in range(40)]
+
+    assert asked[0].trace.embedder == "tiny/1"
+    assert asked[-1].trace.embedder == "tiny-static/1"
+
+
+def test_a_transformer_that_fails_leaves_the_static_embedder(path: Path) -> None:
+    """The failure is named, and vectors take part all the same."""
+    broken = BrokenEncoder("encode_question")
+    with open_home(path, encoder=broken, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+        answer = recall(home, "grandmama?", "priya")
+
+    assert found(answer)[0] == "grandma"
+    assert answer.trace.embedder == "tiny-static/1"
+    assert stages(answer) == {"embed"}
+    assert "ModelError" in answer.degraded[0]
+
+
+def test_a_static_embedder_that_fails_loses_no_memory(path: Path) -> None:
+    """What it cannot encode is stored, found by words, and counted as pending for it."""
+
+    class Broken(TinyStatic):
+        def encode_question(self, text: str) -> Encoding:
+            raise ModelError(f"cannot read {text!r}")
+
+    with open_home(path, encoder=None, static=Broken()) as home:
+        move_in(home)
+        home.remember_many(stories())
+        answer = recall(home, QUESTION, "priya")
+
+        assert found(answer)[0] == "grandma"
+        assert answer.trace.embedder is None
+        assert stages(answer) == {"embed", "embed_static"}
+        assert answer.trace.counts["vectors_pending"] == len(list(stories()))
+        valid(answer)
+    with open_home(path, encoder=None, static=TINY_STATIC) as home:
+        assert home.flush() == len(list(stories()))
+        assert recall(home, QUESTION, "priya").trace.counts["vectors_pending"] == 0
+
+
+def test_a_new_memory_is_found_by_meaning_at_once(path: Path) -> None:
+    """With embed="later" the transformer's vector is pending; the static one is there."""
+    with open_home(path, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember(Memory("The plumber is called Otto", HOME, doc_id="otto"), embed="later")
+        short = recall(home, "plumbers", "priya", time_budget_ms=2.5)
+        patient = recall(home, "plumbers", "priya")
+
+    assert short.trace.counts["vectors_pending"] == 0
+    assert short.trace.runs["vector"] == ("otto",)
+    assert patient.trace.counts["vectors_pending"] == 1
+
+
+def test_another_static_embedder_is_never_compared_with_the_old(path: Path) -> None:
+    """Under a new model_id every memory is pending until flush() has made its vector anew."""
+    with open_home(path, encoder=None, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+    with open_home(path, encoder=None, static=TinyStatic("tiny-static/2", dim=24)) as home:
+        n = len(list(stories()))
+        waiting = recall(home, "grandmama?", "priya")
+        assert waiting.trace.runs["vector"] == ()
+        assert waiting.trace.counts["vectors_pending"] == n
+        assert home.flush() == n
+        assert found(recall(home, "grandmama?", "priya"))[0] == "grandma"
+
+
+def test_until_the_transformer_is_loaded_the_static_embedder_answers(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first question need not wait: vectors take part while ONNX Runtime is still coming up."""
+    loaded = threading.Event()
+
+    def load(_: Path | None) -> TinyEncoder:
+        loaded.wait(60)
+        return TinyEncoder()
+
+    monkeypatch.setattr(BiEncoder, "load", load)
+    monkeypatch.setattr(StaticEncoder, "load", lambda _: TINY_STATIC)
+    with FamilyRecall.open(path, models=tmp_path / "none") as home:
+        move_in(home)
+        home.remember_many(stories(), embed="later")
+        first = home.recall("grandmama?", RecallContext("priya", time_budget_ms=500))
+        loaded.set()
+        home.flush()
+        later = recall(home, "grandmama?", "priya")
+
+    assert found(first)[0] == "grandma"
+    assert first.trace.embedder == "tiny-static/1"
+    assert "still loading" in " ".join(first.degraded)
+    assert later.trace.embedder == "tiny/1"
+
+
 def test_a_failing_write_of_vectors_loses_no_memory(path: Path) -> None:
     """What an encoder cannot encode is stored all the same, and found by its words."""
     with open_home(path, encoder=BrokenEncoder("encode_memories")) as home:
@@ -245,7 +404,7 @@ def test_a_tiny_budget_skips_with_reasons(
 ) -> None:
     """Whatever the budget and however slow the device, the order is valid, the skips explained."""
     with open_home(Path(shared.stats()["path"]), scorer=TinyScorer(), encoder=TinyEncoder(),
-                   clock=Ticking(step_ms)) as home:  # fmt: skip
+                   static=TINY_STATIC, clock=Ticking(step_ms)) as home:  # fmt: skip
         answer = recall(home, QUESTION, "priya", time_budget_ms=budget_ms, profile=profile)
 
     valid(answer)
@@ -289,6 +448,27 @@ def test_a_larger_budget_never_removes_a_stage(path: Path) -> None:
             assert before <= ran, budget_ms
             before = ran
     assert {"embed", "vector", "graph", "late_interaction", "rerank", "diversify"} <= before
+
+
+def test_a_larger_budget_goes_from_words_to_the_static_embedder_to_the_transformer(
+    path: Path,
+) -> None:
+    """The stage that encodes changes hands once, for the better; every other stage stays."""
+    with open_home(path, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+    before: set[str] = set()
+    embedders = []
+    for budget_ms in (0.1, 0.6, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 40.0, 200.0):
+        with open_home(path, scorer=TinyScorer(), static=TINY_STATIC, clock=Ticking(0.01)) as home:
+            answer = recall(home, QUESTION, "priya", time_budget_ms=budget_ms, mmr_lambda=0.5)
+            ran = {span.stage.replace("embed_static", "embed") for span in answer.trace.spans}
+
+            assert before <= ran, budget_ms
+            before = ran
+            embedders.append(answer.trace.embedder)
+
+    assert list(dict.fromkeys(embedders)) == [None, "tiny-static/1", "tiny/1"]
 
 
 def test_no_candidate_at_all_is_no_match(path: Path) -> None:

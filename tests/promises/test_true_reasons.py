@@ -18,6 +18,7 @@ from tests.conftest import (
     HOME,
     NOW,
     PLENTY_MS,
+    TINY_STATIC,
     TinyScorer,
     found,
     move_in,
@@ -69,7 +70,7 @@ def test_contributions_add_up_to_the_score(told: FamilyRecall, question: str, pr
     for result in answer.results:
         total = sum(part.weight * part.value for part in result.contributions)
         assert total == pytest.approx(result.score, abs=1e-6)
-        assert {part.feature for part in result.contributions} <= {*weights, "pending"}
+        assert {part.feature for part in result.contributions} <= {*weights, "pending", "static"}
         for part in result.contributions:
             assert part.weight == pytest.approx(weight_of(part.feature, weights))
             assert part.value == result.features[part.feature]
@@ -193,10 +194,28 @@ def test_a_path_of_the_graph_names_its_evidence(path: Path) -> None:
         assert {"Asha"} <= set(oven.rationale.entities)
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_the_static_embedder_says_is_a_reason_of_its_own(path: Path, profile: str) -> None:
+    """Its cosine is called static, never cosine, and the contributions add up with it."""
+    with open_home(path, encoder=None, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+        answer = ask(home, "when does grandma land on friday?", profile)
+
+    assert answer.results
+    for result in answer.results:
+        total = sum(part.weight * part.value for part in result.contributions)
+        assert total == pytest.approx(result.score, abs=1e-6)
+        assert result.features.get("cosine", 0.0) == 0.0
+        assert result.features.get("pending", 0.0) == 0.0
+    weighs = weight_of("static", profiles()[profile].weights)
+    assert (answer.results[0].features.get("static", 0.0) > 0.0) == (weighs > 0.0)
+
+
 def test_calibrated_profiles_never_turn_the_order_round() -> None:
-    """Every profile has a calibration with and without vectors, none of falling slope."""
+    """Every profile has a calibration with either embedder and without, none of falling slope."""
     for profile in PROFILES:
-        for kind in ("full", "words"):
+        for kind in ("full", "static", "words"):
             fitted = calibrations()[profile, kind]
             assert fitted.platt.slope >= 0.0
             assert 0.0 <= fitted.no_match_below <= fitted.weak_below <= 1.0

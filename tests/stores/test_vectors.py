@@ -30,7 +30,17 @@ from family_recall.stores.vectors import (
     unpack_tokens,
 )
 from family_recall.types import BoolArray, FloatArray, IdArray
-from tests.conftest import HOME, found, move_in, open_home, recall, remember, stories, written
+from tests.conftest import (
+    HOME,
+    TINY_STATIC,
+    found,
+    move_in,
+    open_home,
+    recall,
+    remember,
+    stories,
+    written,
+)
 
 DIM, TOKEN_DIM, SHELF = 64, 16, 2
 FIRST = 1 << 40
@@ -208,13 +218,77 @@ def test_what_has_no_direction_is_refused(row: FloatArray) -> None:
         quantise(row.astype(np.float32), DIM)
 
 
-def test_one_name_has_one_pair_of_dimensions(path: Path) -> None:
-    """A model registered again with other dimensions is refused, with the way out."""
+def test_one_name_has_one_pair_of_dimensions_and_one_role(path: Path) -> None:
+    """A model registered again with other dimensions or as static is refused, with the way out."""
     with (
         vec0_file(path, clustered(3, 1)) as connection,
         pytest.raises(InvalidMemoryError, match="give it a new model_id"),
     ):
         register(connection, "oracle", DIM + 8, TOKEN_DIM, vec0=True)
+    with (
+        vec0_file(path, clustered(3, 1)) as connection,
+        pytest.raises(InvalidMemoryError, match="give it a new model_id"),
+    ):
+        register(connection, "oracle", DIM, TOKEN_DIM, vec0=True, role="static")
+
+
+def test_static_vectors_are_searched_in_a_plain_table(path: Path) -> None:
+    """They need no extension, and the nearest are those of brute force, added to or not."""
+    vectors = clustered(300, 13)
+    with open_home(path):
+        pass
+    connection = apsw.Connection(str(path))
+    model = register(connection, "table", DIM, 0, vec0=True, role="static")
+    none = np.zeros((0, 0), np.float32)
+    rows = [(SHELF, NewVector(FIRST + n, row, none)) for n, row in enumerate(vectors)]
+    held = Blocks()
+    for start in (0, 200):
+        with connection:
+            add(connection, model, rows[start : start + 200])
+        block, fresh = held.get(connection, model, SHELF, 0), Blocks()
+        for question in clustered(5, 14):
+            expected = nearest(vectors[: start + 200], question, 20)
+            again = fresh.get(connection, model, SHELF, 0)
+            assert closest(block, question, 20).ids.tolist() == expected
+            assert closest(again, question, 20).ids.tolist() == expected
+    connection.close()
+
+    assert model.storage == "plain"
+
+
+def test_a_file_of_before_static_vectors_goes_on(path: Path) -> None:
+    """A file of schema 1 keeps its vectors, answers as before, and learns static ones by flush."""
+    with open_home(path) as home:
+        move_in(home)
+        home.remember_many(stories())
+        before = written(recall(home, "when does grandma land?", "mia"))
+    connection = apsw.Connection(str(path))
+    connection.execute("ALTER TABLE embedding_model DROP COLUMN role; PRAGMA user_version = 1")
+    connection.close()
+    with open_home(path, static=TINY_STATIC) as home:
+        assert written(recall(home, "when does grandma land?", "mia")) == before
+        assert home.flush() == len(list(stories()))
+        assert home.stats()["vectors"] == {"tiny/1": 7, "tiny-static/1": 7}
+    with open_home(path, encoder=None, static=TINY_STATIC) as home:
+        assert found(recall(home, "grandmama?", "mia"))[0] == "grandma"
+
+
+def test_without_sqlite_vec_static_vectors_are_written_and_moved(
+    path: Path, without_vec0: Callable[[], None]
+) -> None:
+    """A file begun with sqlite-vec takes static vectors where it has no wheel, and moves them."""
+    with open_home(path, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+    without_vec0()
+    with open_home(path, encoder=None, static=TINY_STATIC) as home:
+        for text in ("The plumber is Otto", "The cobbler is Otto"):
+            remember(home, text, HOME, doc_id="trade")
+        answer = recall(home, "cobblery", "mia", top_k=50)
+
+        assert found(answer)[0] == "trade"
+        assert answer.trace.counts["vectors_pending"] == 0
+        assert answer.results[0].text == "The cobbler is Otto"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from family_recall.encoders import find_models
 from family_recall.ranking import calibration
 from family_recall.ranking.profiles import profiles
 from family_recall.stage import Profile
 from family_recall.types import Contribution, Result
+from tests.encoders.conftest import write_manifest
+from tests.encoders.test_static import drawn_table, static_folder
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "fit_calibration.py"
 TEXTS = {
@@ -47,11 +51,24 @@ QUESTIONS = {
 }
 
 
-def fit(*arguments: str) -> subprocess.CompletedProcess[str]:
+def fit(*arguments: str, models: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run the tool."""
-    return subprocess.run(
-        [sys.executable, str(TOOL), *arguments], capture_output=True, check=False, text=True
-    )
+    env = {**os.environ, **({"FAMILY_RECALL_MODELS": str(models)} if models else {})}
+    command = [sys.executable, str(TOOL), *arguments]
+    return subprocess.run(command, capture_output=True, check=False, text=True, env=env)
+
+
+def both_embedders(folder: Path) -> Path:
+    """Put a drawn static embedder beside the shipped models."""
+    static_folder(folder, drawn_table(16))
+    shipped = json.loads((find_models() / "manifest.json").read_text("utf-8"))["models"]
+    others = [entry for entry in shipped if entry["role"] != "static_embedder"]
+    drawn = json.loads((folder / "manifest.json").read_text("utf-8"))["models"]
+    write_manifest(folder, [*others, *drawn])
+    for file in find_models().iterdir():
+        if not (folder / file.name).exists():
+            (folder / file.name).symlink_to(file.resolve())
+    return folder
 
 
 def write_lines(path: Path, records: list[dict[str, Any]]) -> None:
@@ -112,9 +129,10 @@ def test_what_is_fitted_can_be_read_and_keeps_the_order_of_scores(
     done = fit(
         str(data), "--sets", "kitchen,garage", "--licence", "kitchen=MIT", "--licence",
         "garage=CC0-1.0", "--output", str(tmp_path / "calibration.json"),
+        models=both_embedders(tmp_path / "models"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    expected = {(name, kind) for name in profiles() for kind in ("full", "words")}
+    expected = {(name, kind) for name in profiles() for kind in ("full", "static", "words")}
     monkeypatch.setattr("family_recall.ranking.calibration.resources.files", lambda _: tmp_path)
 
     fitted = calibration.calibrations.__wrapped__()

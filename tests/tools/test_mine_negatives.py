@@ -23,6 +23,7 @@ def data(folder: Path, name: str) -> Path:
         {"id": str(i), "text": text, "speaker": "Leo", "occurred_at": None, "session": None}
         for i, text in enumerate(TEXTS)
     ]
+    query: dict[str, object]
     query = {"id": "q", "text": "Who baked the lemon cake?", "category": "c", "gold": ["0"]}
     query |= {"as_of": None, "asker": None, "session": None}
     for file, rows in (("memories", memories), ("queries", [query])):

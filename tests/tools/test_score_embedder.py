@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from score_embedder import Embedded, late_interaction, main
 
@@ -16,10 +17,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def floats(values: npt.ArrayLike) -> npt.NDArray[np.float32]:
+    """An array of the type that models give."""
+    return np.array(values, dtype=np.float32)
+
+
 def test_late_interaction_by_hand() -> None:
     """Weights 3 and 1, best cosines 0.6 and 1.0."""
-    asked = Embedded(np.zeros(2), np.eye(2, dtype=np.float32), np.array([3.0, 1.0]))
-    stored = Embedded(np.zeros(2), np.array([[0.6, 0.8], [0.0, 1.0]]), np.ones(2))
+    asked = Embedded(floats([0, 0]), floats([[1, 0], [0, 1]]), floats([3, 1]))
+    stored = Embedded(floats([0, 0]), floats([[0.6, 0.8], [0.0, 1.0]]), floats([1, 1]))
 
     assert late_interaction(asked, stored) == pytest.approx((3 * 0.6 + 1 * 1.0) / 4)
 

@@ -1,0 +1,163 @@
+"""A text in, its vector out, by a table: the weighted mean of its tokens' rows. No graph is run.
+
+What answers where the deadline leaves no time for the transformer, while that is still loading,
+and where ONNX Runtime has no wheel. A text costs some tens of microseconds, most of them for
+cutting it into tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.encoders.base import Encoding, Floats, Ints
+from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
+from family_recall.encoders.tokenizer import SubwordTokenizer
+from family_recall.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+ROLE = "static_embedder"
+_STEPS = 127.0  # of int8, on either side of zero
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StaticTable:
+    """What the file holds: a row for each vocabulary id, and how much the token says.
+
+    Attributes:
+        rows: Shape (n_ids, dim), int8.
+        scales: Shape (n_ids,), float32: a row times its scale is the token's vector.
+        weights: Shape (n_ids,), float16, 0 or more.
+    """
+
+    rows: npt.NDArray[np.int8]
+    scales: Floats
+    weights: npt.NDArray[np.float16]
+
+    @classmethod
+    def of(cls, vectors: Floats, weights: Floats) -> Self:
+        """Round token vectors (n_ids, dim), each by its own largest part."""
+        scales = np.maximum(np.abs(vectors).max(axis=1), 1e-9) / _STEPS
+        rows = np.rint(vectors / scales[:, None]).astype(np.int8)
+        return cls(rows, scales.astype(np.float32), weights.astype(np.float16))
+
+
+class StaticEncoder:
+    """The static embedder of a manifest entry; an `Encoder` without token vectors.
+
+    Safe to share between threads. A text's vector depends on nothing but itself: its tokens are
+    added in their order, whatever else is encoded beside it.
+    """
+
+    token_dim = 0
+
+    def __init__(self, entry: ModelEntry) -> None:
+        """Verify and load the entry's files: some 50 ms, most of them for the tokeniser.
+
+        Raises:
+            ModelError: If a file is missing, altered, or not what the entry says.
+        """
+        if entry.role != ROLE:
+            raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
+        self._entry = entry
+        self._tokenizer = SubwordTokenizer(verify(entry.tokenizer))
+        table = read_table(verify(entry.model))
+        if table.rows.shape[1] != entry.dimensions:
+            raise ModelError(
+                f"{entry.model.path}: rows of {table.rows.shape[1]}, expected {entry.dimensions}"
+            )
+        self._rows = table.rows
+        self._factors = table.scales * table.weights.astype(np.float32)
+
+    @classmethod
+    def load(cls, folder: Path | None = None) -> StaticEncoder:
+        """Load the static embedder of a models folder, by default the one shipped.
+
+        Raises:
+            ModelError: If there is no such folder, entry or file, or a file is altered.
+        """
+        manifest = read_manifest(folder)
+        entry = manifest.find_entry(ROLE)
+        if entry is None:
+            raise ModelError(f"{manifest.folder}: the manifest has no {ROLE}")
+        return cls(entry)
+
+    @property
+    def model_id(self) -> str:
+        """Changes whenever the vectors do; stored with each of them."""
+        return self._entry.model_id
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector, as the file has it."""
+        return self._entry.dimensions
+
+    def encode_question(self, text: str) -> Encoding:
+        """Encode a question, cut to the entry's `max_question_tokens`. Any string will do."""
+        return self._encode(self._entry.query_prefix + text, self._entry.max_question_tokens)
+
+    def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
+        """Encode memories, each cut to the entry's `max_memory_tokens`, in the order given."""
+        prefix, most = self._entry.memory_prefix, self._entry.max_memory_tokens
+        return [self._encode(prefix + text, most) for text in texts]
+
+    def token_ids(self, text: str) -> Ints:  # noqa: ARG002  the protocol's
+        """Give nothing: there are no token vectors to weigh."""
+        return _NO_IDS
+
+    def token_weights(self, token_ids: Ints) -> Floats:
+        """Weigh nothing."""
+        return np.zeros(len(token_ids), np.float32)
+
+    def _encode(self, text: str, max_tokens: int) -> Encoding:
+        ids = self._tokenizer.ids(text, max_tokens)
+        # einsum adds in one order on one thread; a matrix product may not.
+        summed = np.einsum("td,t->d", self._rows[ids].astype(np.float32), self._factors[ids])
+        length = np.sqrt(np.einsum("d,d->", summed, summed))
+        if length > 0.0:
+            pooled = summed / length
+        else:
+            # A text of no token has to lie somewhere, and always in the same place.
+            pooled = np.zeros(self.dim, np.float32)
+            pooled[0] = 1.0
+        return Encoding(pooled=pooled, tokens=_NO_TOKENS, token_ids=_NO_IDS)
+
+
+_NO_IDS: Ints = np.zeros(0, np.int64)
+_NO_TOKENS: Floats = np.zeros((0, 0), np.float32)
+
+
+def write_table(path: Path, table: StaticTable) -> None:
+    """Write a table as an uncompressed ``.npz``; the same table gives the same bytes."""
+    np.savez(path, rows=table.rows, scales=table.scales, weights=table.weights)
+
+
+def read_table(path: Path) -> StaticTable:
+    """Read and check a table.
+
+    Raises:
+        ModelError: If it cannot be read, or its parts do not belong together.
+    """
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            rows, scales, weights = (file[name] for name in ("rows", "scales", "weights"))
+    # A file that is no archive, is cut short, or is one bare array.
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile, TypeError) as error:
+        raise ModelError(f"{path}: {error}") from error
+    n = len(rows) if rows.ndim == 2 else -1
+    kinds = (rows.dtype, scales.dtype, weights.dtype)
+    if kinds != (np.int8, np.float32, np.float16) or (scales.shape, weights.shape) != ((n,), (n,)):
+        raise ModelError(
+            f"{path}: has {kinds[0]} {rows.shape}, {kinds[1]} {scales.shape} and {kinds[2]} "
+            f"{weights.shape}, expected int8 (n, dim), float32 (n,) and float16 (n,)"
+        )
+    if not (np.isfinite(scales) & np.isfinite(weights) & (weights >= 0)).all():
+        raise ModelError(f"{path}: scales must be finite, weights finite and 0 or more")
+    return StaticTable(rows, scales, weights)
