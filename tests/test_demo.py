@@ -129,10 +129,10 @@ def test_the_demo_is_plain_text_that_repeats() -> None:
 
 
 def steady(text: str) -> str:
-    """Give a transcript without what may vary: milliseconds, and what two of them can buy."""
+    """Give a transcript without what may vary: milliseconds, what two buy, where lines break."""
     kept = [part for part in text.split("\n── ") if "Two milliseconds" not in part]
     assert len(kept) == len(SCENES)
-    return re.sub(r"[\d.,]+ ms", "… ms", "\n── ".join(kept))
+    return " ".join(re.sub(r"[\d.,]+\s+ms", "… ms", "\n── ".join(kept)).split())
 
 
 def words(text: str) -> set[str]:

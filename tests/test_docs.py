@@ -14,7 +14,7 @@ from family_recall import demo
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MILLISECONDS = re.compile(r"\d[\d,]*\.\d ms")
+MILLISECONDS = re.compile(r"\d[\d,]*\.\d\s+ms")
 
 
 def blocks(language: str) -> list[str]:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float32]
 
-NAME = "static-minilm-fr"
+NAME = "family-static-embedder"
 DIM = 256
 MAX_TOKENS = {"question": 128, "memory": 256}
 MAX_QUESTION, MAX_MEMORY = 64, 144

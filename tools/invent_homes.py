@@ -7,6 +7,8 @@ own pipeline can be asked and its mistakes become hard negatives.
 Examples:
   python tools/invent_homes.py --out ~/invented --homes 60
   python tools/mine_negatives.py ~ --sets invented --out ~/mined
+  python tools/invent_homes.py --cards tools/training/cards_held_out --homes 5 --seed 23 \
+    --without hint --out ~/held_out_homes
 """
 
 from __future__ import annotations
@@ -45,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     ):
         for home in range(args.homes):
             for is_query, record in invent(f"home-{home:03d}", cards, rng):
+                if record.get("category") in args.without:
+                    continue
                 out = queries if is_query else memories
                 out.write(json.dumps(record, ensure_ascii=False) + "\n")
     return 0
@@ -98,6 +102,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, required=True, help="folder to write dev/ into")
     made.add_argument("--homes", type=int, default=60, help="how many (default: 60)")
     made.add_argument("--cards", type=Path, default=CARDS, help="folder of conversation cards")
+    made.add_argument(
+        "--without", nargs="*", default=[], metavar="CATEGORY", help="leave out: question, hint"
+    )
     made.add_argument("--seed", type=int, default=17, help="of every draw (default: 17)")
     return made
 

@@ -11,6 +11,14 @@ from family_recall.encoders.base import PairScorer
 from family_recall.ranking.features import INDEX
 from family_recall.stage import QueryContext, Ranking, by_score
 
+TEMPERATURE = 2.0
+"""What logits are divided by: one step of a sure model should not outweigh all other reasons."""
+
+
+def probability(logit: float) -> float:
+    """The logistic function of the tempered logit, in (0, 1) but for rounding."""
+    return float(1.0 / (1.0 + np.exp(-np.clip(logit / TEMPERATURE, -40.0, 40.0))))
+
 
 def rerank(
     ranking: Ranking,
@@ -48,7 +56,7 @@ def rerank(
         before_ms = context.deadline.elapsed_ms()
         text = f"{memory.author}: {memory.text}" if memory.author else memory.text
         logit = scorer.score(context.request.query_text, text)
-        features[row, INDEX["cross_encoder"]] = 1.0 / (1.0 + np.exp(-np.clip(logit, -40, 40)))
+        features[row, INDEX["cross_encoder"]] = probability(logit)
         dearest_ms = max(dearest_ms, context.deadline.elapsed_ms() - before_ms)
         done += 1
     score = features @ ranking.weights

@@ -55,6 +55,13 @@ def done(*args: str | Path) -> str:
     return result.stdout
 
 
+SHIPPED = {
+    "embedder": "family-embedder",
+    "cross_encoder": "family-cross-encoder",
+    "static_embedder": "family-static-embedder",
+}
+
+
 def fetch(tmp_path: Path, hub: Hub, *more: str | Path) -> Result:
     """Fetch the tiny model from the hub."""
     catalogue = ("--catalogue", tmp_path / "catalogue.json", "--base-url", hub.url)
@@ -62,19 +69,18 @@ def fetch(tmp_path: Path, hub: Hub, *more: str | Path) -> Result:
 
 
 def test_list_shows_what_there_is_and_what_there_could_be() -> None:
-    """The shipped embedder is in use; the catalogue has names, sizes and licences."""
+    """The shipped models are in use; the catalogue has names, sizes and licences."""
     listed = json.loads(done("list", "--json"))
 
-    (shipped,) = listed["models"]
-    assert shipped["model_id"] == "minilm-l6-fr-int8/1"
-    assert shipped["in_use"] is True
+    assert {one["role"]: one["name"] for one in listed["models"]} == SHIPPED
+    assert all(one["in_use"] for one in listed["models"])
     assert {one["name"] for one in listed["catalogue"]} >= {
         "multilingual-e5-small",
         "bge-small-en-v1.5",
         "ms-marco-minilm-l6-v2",
     }
     shown = done("list")
-    for words in ("minilm-l6-fr-int8", "24.1 MB", "multilingual-e5-small", "about 100 languages"):
+    for words in ("family-embedder", "24.1 MB", "multilingual-e5-small", "about 100 languages"):
         assert words in shown
 
 
@@ -85,8 +91,10 @@ def test_an_imported_model_is_the_one_in_use(tmp_path: Path, own: Path) -> None:
     assert str(own) in shown
     assert '"query : "' in shown
     used = {one["name"]: one["in_use"] for one in json.loads(done("list", "--json"))["models"]}
-    assert used == {"tiny": True, "minilm-l6-fr-int8": False}
-    assert done("verify").count(": ok\n") == 3 + 4
+    assert used == {name: name != SHIPPED["embedder"] for name in ("tiny", *SHIPPED.values())}
+    verified = done("verify").splitlines()
+    assert all(line.endswith(": ok") for line in verified)
+    assert {line.partition(":")[0] for line in verified} == set(used)
 
 
 def test_import_passes_every_option_on(tmp_path: Path) -> None:

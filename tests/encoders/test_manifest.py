@@ -149,15 +149,15 @@ def test_a_file_cannot_lie_outside_the_folder(models: Path, name: str) -> None:
 def test_models_of_ones_own_come_before_the_shipped(
     models: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cross-encoder of one's own joins the shipped embedder; a folder by name stands alone."""
+    """A cross-encoder of one's own joins the shipped embedders; a folder by name stands alone."""
     own = user_models()
     own.parent.mkdir(parents=True)
     models.rename(own)
 
-    roles = [entry.role for entry in read_manifest().entries]
+    found = [read_manifest().find_entry(role) for role in ("embedder", "cross_encoder")]
 
-    assert roles == ["cross_encoder", "embedder"]
-    assert BiEncoder.load().model_id == "minilm-l6-fr-int8/1"
+    assert [entry and entry.model.path.is_relative_to(own) for entry in found] == [False, True]
+    assert BiEncoder.load().model_id == "family-embedder-int8/2"
     assert CrossEncoder.load() is not None
     empty = tmp_path_factory.mktemp("empty")
     (empty / "manifest.json").write_text('{"format": 1, "models": []}')

@@ -29,7 +29,7 @@ def home(models: Path, tmp_path: Path) -> FamilyRecall:
 def test_the_cross_encoder_adds_its_probability_to_the_score(
     home: FamilyRecall, models: Path
 ) -> None:
-    """Each candidate gains weight × sigmoid(logit), with the logit of the pair by itself."""
+    """Each candidate gains weight × sigmoid(logit / 2), with the logit of the pair by itself."""
     with home:
         answer = home.recall(QUESTION, RecallContext(time_budget_ms=60_000))
         plain = home.recall(
@@ -45,7 +45,7 @@ def test_the_cross_encoder_adds_its_probability_to_the_score(
         logit = scorer.score(QUESTION, result.text)
         assert logit > 10 * ID_WEIGHT
         gained = result.score - before[result.doc_id]
-        assert gained == pytest.approx(0.5 / (1 + 2.718281828 ** -min(logit, 40)), abs=1e-5)
+        assert gained == pytest.approx(0.2 / (1 + 2.718281828 ** -min(logit / 2, 40)), abs=1e-5)
 
 
 def test_a_request_may_forbid_the_cross_encoder(home: FamilyRecall) -> None:

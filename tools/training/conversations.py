@@ -1,4 +1,4 @@
-"""Invented talks: hand-written cards in, conversations with questions about them out.
+"""Invented talks: cards in, conversations with questions about them out.
 
 A card is one thread of talk. `facts` are different things `{me}` tells in it: `says` are ways of
 saying one fact, `asks` questions it answers, `hints` later remarks it explains. `near` are lines

@@ -1,4 +1,4 @@
-"""tools/training/conversations.py: hand-written cards in, talks and questions about them out."""
+"""tools/training/conversations.py: cards in, talks and questions about them out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def written(folder: Path, *cards: dict[str, Any]) -> Path:
 
 
 def test_no_topic_is_told_twice_and_no_sentence_dominates() -> None:
-    """Lines are written by hand, and nearly all of them for one card alone."""
+    """Nearly every line was written for one card alone."""
     lines = [
         text
         for one in CARDS
