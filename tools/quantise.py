@@ -9,6 +9,7 @@ Examples:
   python tools/quantise.py cross_encoder --trained ~/cross_encoder --texts ~/pairs
   python tools/quantise.py embedder --trained ~/embedder --float ~/embedder/embedder.onnx
   python tools/quantise.py embedder --fp16 ~/embedder.fp16.onnx
+  python tools/quantise.py embedder --restore ~/embedder
 """
 
 from __future__ import annotations
@@ -28,24 +29,17 @@ import numpy.typing as npt
 import onnx
 from base_weights import open_tokenizer
 from exporting.fidelity import cross_encoder_fidelity, embedder_fidelity
-from exporting.graph import (
-    EmbedderHead,
-    ScoreHead,
-    build,
-    read_bert,
-    read_built,
-    read_head,
-)
+from exporting.graph import build, read_built
 from exporting.manifest import file_facts, put_entry
 from exporting.sessions import encode, encode_pair, run_each
 from exporting.static_int8 import Recipe, quantise
 from exporting.texts import mixed_pairs, mixed_texts, public_texts
+from exporting.weights import Bert, EmbedderHead, ScoreHead, read_bert, read_head, write_weights
 from training.conversations import CARDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from exporting.graph import Bert
     from exporting.sessions import Inputs
     from tokenizers import Tokenizer
 
@@ -68,8 +62,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         onnx.save(build(bert, head, half=True), args.fp16)
         say(f"{args.fp16}: {args.fp16.stat().st_size / 1e6:.1f} MB, from {args.role}.int8.onnx")
         return 0
+    if args.restore:
+        restore(args.out, args.role, args.restore)
+        return 0
     if not args.trained:
-        made.error("--trained FOLDER is needed, as the trainers write it (or --fp16 FILE)")
+        made.error("--trained FOLDER is needed, as the trainers write it (or --fp16, --restore)")
     weights = args.trained / "model.safetensors"
     bert, head = read_bert(weights), read_head(weights)
     if args.float:
@@ -126,6 +123,15 @@ def write(
             "token_idf": file_facts(args.out / "token_idf.npy"),
         }
     put_entry(args.out, entry)
+
+
+def restore(models: Path, role: str, folder: Path) -> None:
+    """Float weights of a shipped int8 file, every scale multiplied back, to train on from."""
+    bert, head = read_built(models / f"{role}.int8.onnx")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_weights(folder / "model.safetensors", bert, head)
+    shutil.copyfile(models / "tokenizer.json", folder / "tokenizer.json")
+    say(f"{folder}: float weights of {role}.int8.onnx")
 
 
 def calibration_inputs(args: argparse.Namespace, tokenizer: Tokenizer) -> list[Inputs]:
@@ -194,6 +200,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--out", type=Path, default=MODELS, help="folder to write (default: models/)")
     made.add_argument("--float", type=Path, help="write the unrounded graph here instead")
     made.add_argument("--fp16", type=Path, help="write fp16, made from the int8 file, here instead")
+    made.add_argument(
+        "--restore", type=Path, help="write the int8 file's weights into this folder instead"
+    )
     made.add_argument("--alpha", type=float, default=0.85, help="SmoothQuant α (default: 0.85)")
     made.add_argument("--seed", type=int, default=17, help="of every draw (default: 17)")
     made.add_argument(

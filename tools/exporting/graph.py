@@ -15,58 +15,25 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from safetensors.numpy import load_file
+
+from exporting.weights import (
+    Bert,
+    EmbedderHead,
+    Floats,
+    Layer,
+    Linear,
+    Norm,
+    ScoreHead,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-Floats = npt.NDArray[np.float32]
-
 OPSET = 18
 IR_VERSION = 9
 MASKED = -1e4
 LAYER_NORM_EPSILON = 1e-12
-
-
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """``x @ weight + bias``; weight (n_in, n_out), bias (n_out,)."""
-
-    weight: Floats
-    bias: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Norm:
-    """Layer normalisation over the last axis; both (n,)."""
-
-    weight: Floats
-    bias: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One transformer layer; query, key and value packed in `qkv`, 1/√d folded into query."""
-
-    qkv: Linear
-    context: Linear
-    context_norm: Norm
-    intermediate: Linear
-    output: Linear
-    output_norm: Norm
-
-
-@dataclass(frozen=True, slots=True)
-class Bert:
-    """A BERT encoder with the pooler left out."""
-
-    words: Floats
-    positions: Floats
-    types: Floats
-    norm: Norm
-    layers: tuple[Layer, ...]
-    n_heads: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,84 +51,10 @@ class QuantisedLinear:
     bias: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class EmbedderHead:
-    """Outputs `embedding` (mean of tokens, unit length) and `tokens` (projected, unit length).
-
-    ``projection`` is (hidden, token_dim).
-    """
-
-    projection: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreHead:
-    """Output `logit` [B, 1]: mean of tokens, then one linear unit; the input has two types."""
-
-    linear: Linear
-
-
 def site_names(n_layers: int) -> list[str]:
     """Names of the matrices that may be quantised, in the order the graph runs them."""
     parts = ("qkv", "context", "intermediate", "output")
     return [f"layer{i}.{part}" for i in range(n_layers) for part in parts]
-
-
-def read_bert(path: Path, n_heads: int = 12) -> Bert:
-    """Read a Hugging Face BERT from a safetensors file; names may start with `bert.`."""
-    tensors = {name.removeprefix("bert."): value for name, value in load_file(path).items()}
-
-    def norm(name: str) -> Norm:
-        return Norm(_f32(tensors[f"{name}.weight"]), _f32(tensors[f"{name}.bias"]))
-
-    def linear(name: str) -> Linear:
-        return Linear(_f32(tensors[f"{name}.weight"].T), _f32(tensors[f"{name}.bias"]))
-
-    words = _f32(tensors["embeddings.word_embeddings.weight"])
-    root_d = np.sqrt(np.float32(words.shape[1] / n_heads))
-
-    def layer(name: str) -> Layer:
-        query, key, value = (
-            linear(f"{name}.attention.self.{p}") for p in ("query", "key", "value")
-        )
-        return Layer(
-            qkv=Linear(
-                np.concatenate([query.weight / root_d, key.weight, value.weight], axis=1),
-                np.concatenate([query.bias / root_d, key.bias, value.bias]),
-            ),
-            context=linear(f"{name}.attention.output.dense"),
-            context_norm=norm(f"{name}.attention.output.LayerNorm"),
-            intermediate=linear(f"{name}.intermediate.dense"),
-            output=linear(f"{name}.output.dense"),
-            output_norm=norm(f"{name}.output.LayerNorm"),
-        )
-
-    n_layers = 1 + max(
-        int(key.split(".")[2]) for key in tensors if key.startswith("encoder.layer.")
-    )
-    return Bert(
-        words=words,
-        positions=_f32(tensors["embeddings.position_embeddings.weight"]),
-        types=_f32(tensors["embeddings.token_type_embeddings.weight"]),
-        norm=norm("embeddings.LayerNorm"),
-        layers=tuple(layer(f"encoder.layer.{i}") for i in range(n_layers)),
-        n_heads=n_heads,
-    )
-
-
-def read_head(path: Path) -> EmbedderHead | ScoreHead:
-    """The head trained with the encoder: `token_projection.weight`, or `classifier.*`.
-
-    Raises:
-        ValueError: If the file has neither.
-    """
-    tensors = load_file(path)
-    if "token_projection.weight" in tensors:
-        return EmbedderHead(_f32(tensors["token_projection.weight"].T))
-    if "classifier.weight" in tensors:
-        weight, bias = tensors["classifier.weight"], tensors["classifier.bias"]
-        return ScoreHead(Linear(_f32(weight.T), _f32(bias)))
-    raise ValueError(f"{path}: neither token_projection.weight nor classifier.weight is here")
 
 
 def linear_at(bert: Bert, site: str) -> Linear:
@@ -391,10 +284,6 @@ class _Writer:
     def score_head(self, hidden: str, head: ScoreHead) -> None:
         product = self.node("MatMul", [self.pooled(hidden), self.constant(head.linear.weight)])
         self.node("Add", [product, self.constant(head.linear.bias)], output="logit")
-
-
-def _f32(array: npt.NDArray[np.generic]) -> Floats:
-    return np.ascontiguousarray(array, dtype=np.float32)
 
 
 def read_built(path: Path, n_heads: int = 12) -> tuple[Bert, EmbedderHead | ScoreHead]:

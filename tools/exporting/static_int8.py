@@ -20,18 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from exporting.graph import (
-    Bert,
-    EmbedderHead,
-    Floats,
-    Linear,
-    QuantisedLinear,
-    ScoreHead,
-    build,
-    linear_at,
-    site_names,
-    with_linear,
-)
+from exporting.graph import QuantisedLinear, build, linear_at, site_names, with_linear
+from exporting.weights import Bert, EmbedderHead, Floats, Linear, ScoreHead
 
 Inputs = dict[str, npt.NDArray[np.int64]]
 Run = Callable[[onnx.ModelProto, Sequence[Inputs]], list[dict[str, Floats]]]

@@ -2,7 +2,7 @@
 
 No padding reaches the matrices: a batch is one long row of tokens, padded for attention alone.
 The parameter names are those of the safetensors file it starts from, so that what is saved here
-is what `exporting.graph.read_bert` reads.
+is what `exporting.weights.read_bert` reads.
 """
 
 from __future__ import annotations

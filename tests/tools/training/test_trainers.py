@@ -16,8 +16,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from base_weights import open_tokenizer  # noqa: E402
-from exporting.graph import EmbedderHead, build, read_bert, read_head  # noqa: E402
+from exporting.graph import build  # noqa: E402
 from exporting.sessions import encode, run_each  # noqa: E402
+from exporting.weights import EmbedderHead, read_bert, read_head  # noqa: E402
 from train_embedder import answering, late_interaction  # noqa: E402
 from training.bert import Encoder, pack, write_encoder  # noqa: E402
 from training.groups import Group  # noqa: E402
@@ -156,6 +157,23 @@ def test_a_smoke_run_ends_in_models_that_the_library_reads(trained: Path) -> Non
     assert np.linalg.norm(encoding.pooled) == pytest.approx(1.0, abs=1e-3)
     assert encoding.tokens.shape[1] == 64
     assert np.isfinite(CrossEncoder(scorer).score("Where is the key?", "Ana: under the pot."))
+
+
+@pytest.mark.parametrize("role", ["embedder", "cross_encoder"])
+def test_a_shipped_model_is_restored_to_train_on_from(
+    trained: Path, tmp_path: Path, role: str
+) -> None:
+    """Its weights are the trained ones but for rounding, and a trainer starts from them."""
+    tool("quantise", role, "--out", trained / "models", "--restore", tmp_path / "restored")
+    restored, before = (
+        read_bert(folder / "model.safetensors")
+        for folder in (tmp_path / "restored", trained / role)
+    )
+    for ours, theirs in zip(restored.layers, before.layers, strict=True):
+        assert np.corrcoef(ours.output.weight.ravel(), theirs.output.weight.ravel())[0, 1] > 0.99
+
+    tool(f"train_{role}", "--smoke", "--start", tmp_path / "restored", "--out", tmp_path / "again")
+    assert (tmp_path / "again" / "model.safetensors").is_file()
 
 
 @pytest.mark.parametrize("role", ["embedder", "cross_encoder"])
