@@ -129,7 +129,10 @@ class Steps:
                 lambda: snapshot.cosines(question.pooled, model_id, ids, context.scope),
                 None,
             )
-        if question is not None and model_id is not None and weights is not None:
+        if question is not None and question.tokens.shape[1] == 0:
+            why = f"{model_id} has no token vectors"
+            self.trace.skip("late_interaction", n=len(rows), why=why)
+        elif question is not None and model_id is not None and weights is not None:
 
             def late(_: Measured) -> FloatArray:
                 tokens = snapshot.token_vectors(model_id, ids, context.scope)
