@@ -14,6 +14,7 @@ from base_weights import find_weights, open_tokenizer
 from training.bert import Encoder, read_encoder
 from training.conversations import CARDS
 from training.loop import Plan
+from training.memory import keep_heap
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -60,6 +61,7 @@ def settle(args: argparse.Namespace) -> argparse.Namespace:
     """Seed torch, make the output folder, and add the `plan`."""
     if args.smoke:
         args.steps, args.batch = SMOKE_STEPS, SMOKE_BATCH
+    keep_heap()
     torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     args.out.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from training.memory import give_back
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -21,6 +23,7 @@ WARM_UP = 0.06
 FLOOR = 0.05
 LARGEST_GRADIENT = 1.0
 SECONDS_BETWEEN_LINES = 20.0
+SECONDS_BETWEEN_TIDYING = 60.0
 AVERAGE = 0.98
 
 
@@ -61,7 +64,7 @@ def train(
     optimiser = torch.optim.AdamW(learnt, lr=plan.learning_rate, weight_decay=WEIGHT_DECAY)
     first = _resume(model, optimiser, plan)
     averages: dict[str, float] = {}
-    started = shown = saved = time.monotonic()
+    started = shown = saved = tidied = time.monotonic()
     for step in range(first, plan.steps):
         parts = losses(random.Random(plan.seed * 1_000_003 + step))
         total = torch.stack(list(parts.values())).sum()
@@ -82,6 +85,9 @@ def train(
             left = (now - started) / (step + 1 - first) * (plan.steps - step - 1)
             texts = "  ".join(f"{name} {value:.3f}" for name, value in averages.items())
             _say(f"step {step + 1}/{plan.steps}  {texts}  {left / 60:.1f} min left")
+        if now - tidied > SECONDS_BETWEEN_TIDYING:
+            tidied = now
+            give_back()
         if now - saved > plan.save_every_s:
             saved = now
             _save(model, optimiser, step + 1, plan)
