@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from family_recall.errors import (
 )
 from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
+BUSY_STEP_MS = 10
 BUSY_TIMEOUT_MS = 30_000
 CACHE_KIB = 8 * 1024
 
@@ -206,7 +208,7 @@ class Connections:
         connection = apsw.Connection(str(self.path))
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         for pragma in PRAGMAS:
-            pragma(connection)
+            _patiently(pragma, connection)
         self.vec0 = self.vec0 and _load_vec0(connection)
         return connection
 
@@ -239,6 +241,7 @@ class Connections:
             )
             return _Identity(application, version, cookie)
         connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         try:
             return _Identity(
                 connection.pragma("application_id"),
@@ -276,3 +279,21 @@ def _load_vec0(connection: apsw.Connection) -> bool:
     except (apsw.Error, AttributeError):
         return False
     return True
+
+
+def _patiently(step: Callable[[apsw.Connection], object], connection: apsw.Connection) -> None:
+    """Take a step again while another process is in the way, as long as the busy timeout.
+
+    Two processes that turn a new file to WAL together get SQLITE_BUSY at once: SQLite does not ask
+    the busy handler there, since waiting could be for each other (sqlite.org/wal.html).
+    """
+    until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            step(connection)
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(BUSY_STEP_MS / 1000)
+        else:
+            return
