@@ -49,18 +49,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         n = 0
         with gzip.open(folder / "pairs.jsonl.gz", "wt", encoding="utf-8") as out:
-            for pair in mine(dataset, args.models):
+            for pair in mine(dataset, args.models, rerank=args.rerank):
                 out.write(json.dumps(pair, ensure_ascii=False) + "\n")
                 n += 1
         print(f"{name}: {len(dataset.queries)} questions, {n} pairs", file=sys.stderr, flush=True)
     return 0
 
 
-def mine(dataset: Dataset, models: Path | None) -> Iterator[dict[str, object]]:
+def mine(
+    dataset: Dataset, models: Path | None, *, rerank: bool = True
+) -> Iterator[dict[str, object]]:
     """One pair for each memory that answers a question, with the question's hard negatives."""
     text = {m.id: f"{m.speaker}: {m.text}" if m.speaker else m.text for m in dataset.memories}
     last = last_moments(dataset)
-    context = RecallContext(person_id=EVALUATOR, time_budget_ms=BUDGET_MS, top_k=DEPTH)
+    context = RecallContext(
+        person_id=EVALUATOR,
+        time_budget_ms=BUDGET_MS,
+        top_k=DEPTH,
+        allow_cross_encoder=rerank,
+    )
     with (
         tempfile.TemporaryDirectory(prefix="family_recall_mine_") as scratch,
         FamilyRecall.open(Path(scratch) / "set.db", timezone="UTC", models=models) as home,
@@ -103,6 +110,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--sets", required=True, help="names of sets, with commas between")
     made.add_argument("--out", type=Path, required=True, help="folder to write <set>/ into")
     made.add_argument("--models", type=Path, help="folder of models (default: the shipped ones)")
+    made.add_argument(
+        "--no-rerank",
+        dest="rerank",
+        action="store_false",
+        help="leave the cross-encoder out: six times as fast",
+    )
     return made
 
 
