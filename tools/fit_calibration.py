@@ -1,7 +1,8 @@
 """Fit what each profile's scores mean as probabilities, and where `weak` and `no_match` begin.
 
-Asks the questions of each set's `dev` folder under every profile, with all models (kind `full`),
-with the static embedder alone (`static`) and without a model (`words`), and fits slope and offset
+Asks the questions of each set's `dev` folder under every profile, with both embedders (kind
+`full`), with the static one alone (`static`) and with none (`words`), each with the cross-encoder
+(`full_reranked`) where the profile weighs it and without, and fits slope and offset
 (Platt) on how often results of a score were right. The sets weigh the same: a smaller set's
 questions are repeated. A share of the questions is asked once more as if what answers them had
 never been stored: their best other result is what a household would get that was never told.
@@ -31,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.api import FamilyRecall
-from family_recall.encoders import StaticEncoder
+from family_recall.encoders import CrossEncoder, StaticEncoder
 from family_recall.errors import DatasetError
 from family_recall.evaluation import Dataset, load_dataset
 from family_recall.evaluation.experiment import (
@@ -42,7 +43,7 @@ from family_recall.evaluation.experiment import (
     spread,
 )
 from family_recall.evaluation.measures import auroc, ece
-from family_recall.ranking.calibration import Platt, fit_platt
+from family_recall.ranking.calibration import RERANKED, Platt, fit_platt
 from family_recall.ranking.features import FEATURES, base_relevance
 from family_recall.ranking.profiles import profiles
 from family_recall.stage import Profile
@@ -88,7 +89,7 @@ RULE = (
 MEASURES = {
     "ece": "expected calibration error of the first result, ten bins, on a set left out of the "
     "fit, with the same share of missing answers; the mean over sets in `profiles`, the default "
-    "profile with vectors in `leave_one_set_out`",
+    "profile with every model in `leave_one_set_out`",
     "auroc": "chance that a question scores higher with its answer in store than a question of "
     "the same set with its answer taken out",
 }
@@ -179,25 +180,33 @@ def ask(dataset: Dataset) -> Iterator[tuple[tuple[str, str], Group]]:
                 if kind == "full":
                     furnish(home, dataset)
                     stats = home.stats()
-                    if stats["model"] is None or stats["static_model"] is None:
-                        raise SystemExit("an embedder is missing: not every kind can be fitted")
+                    if None in (stats["model"], stats["static_model"], CrossEncoder.load()):
+                        raise SystemExit("a model is missing: not every kind can be fitted")
                     say(f"  stored, {stats['model']} and {stats['static_model']}")
                 for profile in profiles().values():
-                    yield (profile.name, kind), _ask(home, dataset, profile)
+                    yield (profile.name, kind), _ask(home, dataset, profile, rerank=False)
+                    if profile.weights.get("cross_encoder"):
+                        group = _ask(home, dataset, profile, rerank=True)
+                        yield (profile.name, kind + RERANKED), group
             say(f"  asked, {kind}")
 
 
 def open_home(path: Path, kind: str) -> FamilyRecall:
-    """Open a file with the models that a kind has."""
-    if kind == "static":
-        return FamilyRecall.open(path, timezone="UTC", static=StaticEncoder.load())
-    models = None if kind == "full" else path.parent / "no models"
-    return FamilyRecall.open(path, timezone="UTC", models=models)
+    """Open a file with the embedders that a kind has, and the cross-encoder."""
+    if kind == "full":
+        return FamilyRecall.open(path, timezone="UTC")
+    static = StaticEncoder.load() if kind == "static" else None
+    scorer = CrossEncoder.load()
+    return FamilyRecall.open(path, timezone="UTC", static=static, scorer=scorer)
 
 
-def _ask(home: FamilyRecall, dataset: Dataset, profile: Profile) -> Group:
+def _ask(home: FamilyRecall, dataset: Dataset, profile: Profile, *, rerank: bool) -> Group:
     context = RecallContext(
-        person_id=EVALUATOR, time_budget_ms=BUDGET_MS, top_k=TOP_K, profile=profile.name
+        person_id=EVALUATOR,
+        time_budget_ms=BUDGET_MS,
+        top_k=TOP_K,
+        profile=profile.name,
+        allow_cross_encoder=rerank,
     )
     last = last_moments(dataset)
     group = []
@@ -278,7 +287,7 @@ def fit(asked: Mapping[tuple[str, str], Mapping[str, Group]], *, seed: int) -> d
         "measures": {**MEASURES, "ece_by_basis": errors},
         "leave_one_set_out": {
             name: {measure: round(value, 4) for measure, value in one.items()}
-            for name, one in measured[basis]["default", "full"].items()
+            for name, one in measured[basis]["default", "full" + RERANKED].items()
         },
         "profiles": fitted,
     }
@@ -382,7 +391,8 @@ def show(record: Mapping[str, Any]) -> None:
             print("".join(f"{entry[name]:>16.4f}" for name in columns))
     print(f"by basis, mean ECE on sets left out: {record['measures']['ece_by_basis']}")
     for name, one in record["leave_one_set_out"].items():
-        print(f"default, full, {name} left out: ece {one['ece']:.3f}, auroc {one['auroc']:.3f}")
+        error, chance = one["ece"], one["auroc"]
+        print(f"default{RERANKED}, {name} left out: ece {error:.3f}, auroc {chance:.3f}")
 
 
 def say(message: str) -> None:

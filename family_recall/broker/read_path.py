@@ -19,6 +19,7 @@ from family_recall.qos_gate import Costs
 from family_recall.ranking import calibration
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.profiles import find_profile
+from family_recall.ranking.reranker import first_was_read
 from family_recall.stage import Pool, QueryContext
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.store import Store
@@ -100,7 +101,9 @@ class Broker:
         if context.plan.strategy == "timeline":
             fitted = calibration.certain(context.plan.timespan_certainty)
         else:
-            fitted = calibration.find_calibration(context.profile.name, context.kind)
+            fitted = calibration.find_calibration(
+                context.profile.name, context.kind, reranked=first_was_read(ranking)
+            )
         return Ranked(context, pool, graph, ranking, fitted)
 
     def _admit(

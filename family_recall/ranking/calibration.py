@@ -7,12 +7,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from family_recall.stage import Kind
 from family_recall.types import FloatArray, Status
+
+RERANKED = "_reranked"
+"""Ends the name of a kind whose first results the cross-encoder has read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +96,34 @@ def fit_platt(
 
 
 @functools.cache
-def calibrations() -> Mapping[tuple[str, Kind], Calibration]:
-    """Give the fitted constants by profile name and kind, as ``calibration.json`` has them."""
+def calibrations() -> Mapping[tuple[str, Kind, bool], Calibration]:
+    """Give the fitted constants of ``calibration.json``.
+
+    By profile name, kind, and whether the cross-encoder read: under ``full`` and
+    ``full_reranked`` in the file. Profiles that do not weigh it have only the former.
+    """
     text = resources.files("family_recall.ranking").joinpath("calibration.json").read_text()
     record = json.loads(text)
+    kinds: tuple[Kind, ...] = get_args(Kind)
     return {
-        (profile, kind): Calibration(
+        (profile, kind, reranked): Calibration(
             Platt(entry["slope"], entry["offset"]), entry["weak_below"], entry["no_match_below"]
         )
-        for profile, kinds in record["profiles"].items()
-        for kind, entry in kinds.items()
+        for profile, entries in record["profiles"].items()
+        for kind in kinds
+        for reranked in (False, True)
+        if (entry := entries.get(kind + RERANKED * reranked)) is not None
     }
 
 
-def find_calibration(profile: str, kind: Kind) -> Calibration:
-    """Find a profile's constants for a ranking with some, or without, vectors."""
-    return calibrations()[profile, kind]
+def find_calibration(profile: str, kind: Kind, *, reranked: bool = False) -> Calibration:
+    """Find a profile's constants for a ranking with some, or without, vectors.
+
+    ``reranked`` says whether the cross-encoder read the first result; a profile that does not
+    weigh what it says has the same constants either way.
+    """
+    fitted = calibrations()
+    return fitted.get((profile, kind, reranked)) or fitted[profile, kind, False]
 
 
 def certain(probability: float) -> Calibration:

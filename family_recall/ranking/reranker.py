@@ -62,3 +62,8 @@ def rerank(
     score = features @ ranking.weights
     order = by_score(score, ranking.rows.doc_ids)
     return dataclasses.replace(ranking, features=features, score=score, order=order), done
+
+
+def first_was_read(ranking: Ranking) -> bool:
+    """Whether the cross-encoder has read the candidate that now comes first."""
+    return bool(ranking.features[ranking.order[:1], INDEX["cross_encoder"]].any())

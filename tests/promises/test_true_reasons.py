@@ -6,14 +6,16 @@ import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+import numpy as np
 import pytest
 
 from family_recall import Answer, FamilyRecall, RecallContext, Relation
 from family_recall.ranking.calibration import calibrations
 from family_recall.ranking.features import FEATURES, weight_of
 from family_recall.ranking.profiles import profiles
+from family_recall.stage import Kind
 from tests.conftest import (
     HOME,
     NOW,
@@ -214,8 +216,25 @@ def test_what_the_static_embedder_says_is_a_reason_of_its_own(path: Path, profil
 
 def test_calibrated_profiles_never_turn_the_order_round() -> None:
     """Every profile has a calibration with either embedder and without, none of falling slope."""
-    for profile in PROFILES:
-        for kind in ("full", "static", "words"):
-            fitted = calibrations()[profile, kind]
-            assert fitted.platt.slope >= 0.0
-            assert 0.0 <= fitted.no_match_below <= fitted.weak_below <= 1.0
+    for profile, kind, reranked in itertools.product(PROFILES, get_args(Kind), (False, True)):
+        weighed = "cross_encoder" in profiles()[profile].weights
+        assert ((profile, kind, reranked) in calibrations()) == (weighed or not reranked)
+    for fitted in calibrations().values():
+        assert fitted.platt.slope >= 0.0
+        assert 0.0 <= fitted.no_match_below <= fitted.weak_below <= 1.0
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_confidence_knows_whether_the_cross_encoder_read(path: Path, reads: bool) -> None:
+    """A score it had no part in is not read as one that it lowered."""
+    with open_home(path, scorer=TinyScorer()) as home:
+        move_in(home)
+        home.remember_many(stories())
+        context = RecallContext(
+            person_id="rajesh", time_budget_ms=PLENTY_MS, now=NOW, allow_cross_encoder=reads
+        )
+        first = home.recall("when does grandma land on friday?", context).results[0]
+
+    fitted = calibrations()["default", "full", reads].platt
+    assert (first.features["cross_encoder"] > 0.0) == reads
+    assert first.confidence == pytest.approx(float(fitted(np.array([first.score]))[0]), abs=1e-6)

@@ -132,7 +132,12 @@ def test_what_is_fitted_can_be_read_and_keeps_the_order_of_scores(
         models=both_embedders(tmp_path / "models"),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    expected = {(name, kind) for name in profiles() for kind in ("full", "static", "words")}
+    expected = {
+        (name, kind, reranked)
+        for name, profile in profiles().items()
+        for kind in ("full", "static", "words")
+        for reranked in {False, "cross_encoder" in profile.weights}
+    }
     monkeypatch.setattr("family_recall.ranking.calibration.resources.files", lambda _: tmp_path)
 
     fitted = calibration.calibrations.__wrapped__()
