@@ -13,14 +13,16 @@ from family_recall.types import (
     Person,
     RecallContext,
     RecallRequest,
+    Region,
     Relation,
     Remembered,
     Result,
     Space,
+    Understanding,
 )
 
 if TYPE_CHECKING:
-    from family_recall.api import FamilyRecall
+    from family_recall.api import FamilyRecall, understand
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,17 +35,20 @@ __all__ = [
     "Person",
     "RecallContext",
     "RecallRequest",
+    "Region",
     "Relation",
     "Remembered",
     "Result",
     "Space",
+    "Understanding",
+    "understand",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # Loaded when first asked for: importing the package loads no native library.
-    if name == "FamilyRecall":
-        from family_recall.api import FamilyRecall  # noqa: PLC0415
+    if name in {"FamilyRecall", "understand"}:
+        from family_recall import api  # noqa: PLC0415
 
-        return FamilyRecall
+        return getattr(api, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import datetime as dt
 import functools
 import os
@@ -14,16 +15,19 @@ from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
 from family_recall import policy
-from family_recall.broker import Broker
+from family_recall.broker import Broker, routing_encoder
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
+from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import InvalidRequestError, ModelError
 from family_recall.explain import Explanation
 from family_recall.indexer import Indexer, Progress
 from family_recall.qos_gate import Costs
+from family_recall.query import planner, router
 from family_recall.sources import graph
+from family_recall.stores import fts
 from family_recall.stores.base import epoch_s
 from family_recall.stores.store import Store
 from family_recall.types import (
@@ -33,14 +37,48 @@ from family_recall.types import (
     Person,
     RecallContext,
     RecallRequest,
+    Region,
     Relation,
     Remembered,
     Space,
+    Understanding,
 )
 
 Embed = Literal["now", "later"]
 _T = TypeVar("_T")
+OPENING_RESULTS = 10  # as the hybrid retrieval design loads before a conversation
 _WORKERS = 4  # threads of our own: a host's thread pool is not starved by recalls
+
+
+def understand(
+    query_text: str,
+    *,
+    now: dt.datetime | None = None,
+    region: Region | None = None,
+    models: Path | None = None,
+) -> Understanding:
+    """Say what a question is understood to ask where there is no household to look in.
+
+    Args:
+        query_text: Any text.
+        now: When it is asked, in the zone it is asked in; the clock's, in UTC, when left out.
+        region: Where it is asked; the US, in the north, when left out.
+        models: Folder of models; the shipped ones, when left out.
+
+    Raises:
+        ModelError: If the folder's static embedder cannot be used.
+    """
+    question = RecallRequest(query_text).query_text
+    moment = now or dt.datetime.now(dt.UTC)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+    plan = planner.read(
+        question,
+        fts.splitter(),
+        now=moment,
+        region=region or Region(),
+        encode=routing_encoder(StaticEncoder.load(models)),
+    )
+    return planner.understanding(question, plan, moment.tzinfo or dt.UTC)
 
 
 class FamilyRecall:
@@ -98,6 +136,8 @@ class FamilyRecall:
         *,
         create: bool = True,
         timezone: str | None = None,
+        country: str | None = None,
+        hemisphere: str | None = None,
         models: Path | None = None,
         encoder: Encoder | None = None,
         scorer: PairScorer | None = None,
@@ -110,6 +150,8 @@ class FamilyRecall:
             path: The file.
             create: Whether a missing file is made.
             timezone: IANA name of the household's zone, kept in the file; UTC at first.
+            country: ISO 3166 code, kept in the file, for holidays; US at first.
+            hemisphere: ``north`` or ``south``, kept in the file, for seasons; north at first.
             models: Folder of models; the shipped ones, when left out.
             encoder: An embedder to use instead of the folder's.
             scorer: A cross-encoder to use instead of the folder's.
@@ -119,9 +161,11 @@ class FamilyRecall:
         Raises:
             StoreError: If the file cannot be opened; ``NotAStoreError`` and ``NewerStoreError``
                 leave it as it is.
-            InvalidRequestError: If the time zone has no such name.
+            InvalidRequestError: If time zone, country or hemisphere has no such name.
         """
-        store = Store(Path(path), create=create, timezone=timezone)
+        store = Store(
+            Path(path), create=create, timezone=timezone, country=country, hemisphere=hemisphere
+        )
         loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
         return cls(store, loaded, config=config)
 
@@ -142,6 +186,7 @@ class FamilyRecall:
         """Finish what runs and close the file. Closing twice does nothing."""
         self._asking.shutdown()
         self._executor.shutdown()
+        self._models.close()
         self._store.close()
 
     # Household
@@ -166,6 +211,11 @@ class FamilyRecall:
         policy.check_role(grant.role)
         with self._store.writing() as writing:
             writing.put_grant(grant, epoch_s(grant.expires_at, self._store.zone))
+
+    @property
+    def region(self) -> Region:
+        """Where the household lives, as far as words for time depend on it."""
+        return self._store.region
 
     def people(self) -> list[Person]:
         """List the people, by id."""
@@ -271,6 +321,35 @@ class FamilyRecall:
         request = RecallRequest(query_text, ctx or RecallContext())
         return self._broker.explain(request, doc_id, self._now(request), self._wall_clock())
 
+    def understand(
+        self,
+        query_text: str,
+        ctx: RecallContext | None = None,
+        *,
+        region: Region | None = None,
+    ) -> Understanding:
+        """Say what a question is understood to ask, without searching for it.
+
+        ``region`` stands in for the household's own.
+
+        Raises:
+            As :meth:`recall`.
+        """
+        request = RecallRequest(query_text, ctx or RecallContext())
+        return self._broker.understand(request, self._now(request), self._wall_clock(), region)
+
+    def opening(self, ctx: RecallContext | None = None) -> Answer:
+        """Give what a conversation begins with, before anything is asked.
+
+        Recent talk first, then facts and milestones; ``answer.briefing()`` writes the block for
+        a language model. Source: hybrid retrieval, "recent conversations and key facts".
+
+        Raises:
+            As :meth:`recall`.
+        """
+        request = RecallRequest("", ctx or RecallContext(top_k=OPENING_RESULTS))
+        return self._broker.opening(request, self._now(request), self._wall_clock())
+
     async def arecall(self, query_text: str, ctx: RecallContext | None = None) -> Answer:
         """Do what :meth:`recall` does, on a thread of our own."""
         return await self._awaited(functools.partial(self.recall, query_text, ctx))
@@ -283,6 +362,8 @@ class FamilyRecall:
         """Load models and libraries now, so that the first question need not wait for them."""
         graph.warm_up()
         self._models.wait()
+        with contextlib.suppress(ModelError):  # a question will meet it, and say so
+            router.warm_up(routing_encoder(self._models.static()))
 
     def stats(self) -> dict[str, Any]:
         """Count what is stored, for the household's owner."""

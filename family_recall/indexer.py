@@ -21,8 +21,16 @@ from typing import Any
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.errors import InvalidMemoryError, ModelError, UnknownMemoryError
+from family_recall.query.identifiers import RULES_VERSION, identifiers_in
 from family_recall.query.text import names_in, normalise
-from family_recall.stores.base import NewMemory, NewVector, ToEmbed, epoch_s
+from family_recall.stores.base import (
+    Identifier,
+    NewMemory,
+    NewVector,
+    Texts,
+    ToEmbed,
+    epoch_s,
+)
 from family_recall.stores.schema import partition_of
 from family_recall.stores.store import Store
 from family_recall.stores.vectors import Role
@@ -31,6 +39,7 @@ from family_recall.types import Memory, Relation, Remembered
 
 log = logging.getLogger("family_recall")
 Progress = Callable[[int], None]
+_IDENTIFIERS = "identifiers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,16 @@ class Indexer:
 
     store: Store
     config: RecallConfig
+
+    def __post_init__(self) -> None:
+        """Find the identifiers of a file that has none yet, or those of other rules."""
+        if self.store.info(_IDENTIFIERS) == RULES_VERSION:
+            return
+        with self.store.writing() as writing:
+            # Another process may have done it while this one waited for the lock.
+            if writing.info(_IDENTIFIERS) != RULES_VERSION:
+                writing.clear_identifiers()
+                _identify_all(writing)
 
     def remember(
         self,
@@ -122,9 +141,10 @@ class Indexer:
             writing.names.put_relation(ends[0], relation, ends[1], moments, evidence)
 
     def rebuild(self) -> None:
-        """Make words, counts, mentions and edges anew from the texts; vectors become pending."""
+        """Make all that is derived anew from the texts; vectors become pending."""
         with self.store.writing() as writing:
             writing.clear_derived()
+            _identify_all(writing)
             cast = _Cast(writing, self.config)
             for stored in writing.every_memory():
                 place = writing.reindex(stored, self._new(stored.memory, stored.recorded_s))
@@ -145,6 +165,8 @@ class Indexer:
                 return Remembered(new.doc_id, "unchanged")
             writing.supersede(old, now_s, self.config.next_weight)
         memory_id, place = writing.insert(partition, new, now_s)
+        if quoted := _identifiers_of(memory):
+            writing.identify(memory_id, quoted)
         self._connect(writing, cast, memory_id, memory, place)
         return Remembered(new.doc_id, "created" if old is None else "updated")
 
@@ -259,6 +281,24 @@ def header_of(memory: Memory, zone: dt.tzinfo) -> str:
     fact = memory.fact_key and memory.fact_key.replace("_", " ")
     parts += [memory.section, memory.event_type, fact, memory.fact_value, *memory.labels]
     return " ".join(part for part in parts if part)
+
+
+def _identify_all(writing: Writing) -> None:
+    """Find the identifiers of every memory of a file that has none."""
+    for memory_id, views in writing.texts():
+        if quoted := _identifiers_of(views):
+            writing.identify(memory_id, quoted)
+    writing.put_info(_IDENTIFIERS, RULES_VERSION)
+
+
+def _identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
+    """Find the identifiers of a memory's views, of its link, and of the fact it states.
+
+    A fact is read as *invoice number 4711*, so that its key says what its value is.
+    """
+    fact = views.fact_value and f"{(views.fact_key or '').replace('_', ' ')} {views.fact_value}"
+    parts = (views.title, views.text, views.summary, fact)
+    return identifiers_in([part for part in parts if part], url=views.url)
 
 
 def _encoded(encoder: Encoder, rows: Sequence[ToEmbed]) -> list[NewVector]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -11,8 +11,8 @@ import numpy as np
 from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
-from family_recall.stores.base import Entity, Rows, Snapshot, WordStatistics
-from family_recall.types import FloatArray, IdArray, RecallRequest, Scope
+from family_recall.stores.base import Entity, Identifier, Rows, Snapshot, WordStatistics
+from family_recall.types import FloatArray, IdArray, Mode, RecallRequest, Scope, Strategy
 
 Kind = Literal["full", "static", "words"]
 """Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
@@ -25,21 +25,34 @@ class QueryPlan:
     """A question, understood.
 
     ``terms`` are (word, stem) pairs to search for; ``entities`` what it names in scope,
-    ``names`` how it names them; ``statistics`` what the scope counts of the terms' stems;
+    ``names`` how it names them, ``relations`` what holds between them;
+    ``statistics`` what the scope counts of the terms' stems;
+    ``identifiers`` what it quotes that stands for one thing;
     ``timespan_s`` the half-open interval it speaks of, in epoch seconds, open ends infinite,
-    and ``timespan_certainty`` in [0, 1] how surely it was read;
+    ``timespan_certainty`` in [0, 1] how surely it was read, ``timespan_words`` where, and
+    ``about_time_alone`` whether it asks for nothing beside that time;
     ``past_reference`` whether it reaches back on purpose, which switches recency off;
+    ``asks_when`` whether it asks for a time;
+    ``strategy`` the road it takes, how sure that is, and what it expects of each tier;
     ``focus_id`` the memory being talked about.
     """
 
     terms: tuple[tuple[str, str], ...] = ()
     entities: tuple[Entity, ...] = ()
     names: tuple[str, ...] = ()
+    relations: tuple[tuple[str, str, str], ...] = ()
+    identifiers: tuple[Identifier, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
     timespan_s: tuple[float, float] | None = None
     timespan_certainty: float = 0.0
+    timespan_words: tuple[tuple[int, int], ...] = ()
+    about_time_alone: bool = False
     past_reference: bool = False
-    strategy: str = "hybrid"
+    asks_when: bool = False
+    strategy: Strategy = "HYBRID"
+    strategy_confidence: float = 0.0
+    mode: Mode = "hybrid"
+    tier_weights: Mapping[str, float] = field(default_factory=dict)
     focus_id: int | None = None
 
 
@@ -49,7 +62,8 @@ class Profile:
 
     ``weights`` by feature name; a feature not named weighs nothing. ``mmr_lambda`` in [0, 1].
     ``half_life_days`` overrides the table by category; ``evergreen_floor`` is the least a
-    recency can be for categories in ``evergreen``.
+    recency can be for categories in ``evergreen``. ``calibrated_as`` names the profile whose
+    constants its scores read by, where it has none of its own.
     """
 
     name: str
@@ -60,6 +74,8 @@ class Profile:
     evergreen: frozenset[str] = frozenset()
     evergreen_floor: float = 0.0
     source: str = ""
+    walks_graph: bool = True
+    calibrated_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +140,28 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class GraphRun:
-    """A run of the graph, with the subgraph and the ranks (n,) it came from."""
+    """A run of the graph, with the subgraph and the ranks (n,) it came from.
+
+    ``bias`` in [0, 1] by node: how surely a memory is linked to what the question names.
+    """
 
     run: Run
     subgraph: Subgraph | None = None
     rank: FloatArray | None = None
+    bias: Mapping[int, float] = field(default_factory=dict)
+
+
+NO_GRAPH = GraphRun(Run("graph", np.zeros(0, np.int64), np.zeros(0, np.float32)))
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Fused runs: ``ids`` (n,) best first, ``rrf`` (n,), and each source's run."""
+    """Fused runs: ``ids`` (n,) best first, ``rrf`` (n,), each source's run, the graph's bias."""
 
     ids: IdArray
     rrf: FloatArray
     runs: Mapping[str, Run]
+    graph_bias: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

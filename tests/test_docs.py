@@ -6,11 +6,14 @@ import contextlib
 import io
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from family_recall import demo
+from family_recall.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,6 +46,16 @@ def test_the_readme_shows_the_demo_as_it_is() -> None:
         return " ".join(MILLISECONDS.sub("· ms", text).split())
 
     assert timeless(blocks("text")[1]) in timeless(out.getvalue())
+
+
+def test_the_readme_shows_what_is_understood() -> None:
+    """The command shown, run, prints the lines below it."""
+    (block,) = [block for block in blocks("console") if "understand" in block]
+    command, _, shown = block.partition("\n")
+
+    done = CliRunner().invoke(main, shlex.split(command)[2:])
+
+    assert done.stdout == shown
 
 
 def test_the_readmes_commands_are_the_ones_that_are_tested() -> None:

@@ -57,6 +57,7 @@ SECTIONS = {
     "  memories": "how many",
     "  ingest": "texts, and vectors given, per second",
     "  recall": "stages, total, other_than_embedding: p50, p95, p99; visible; skips",
+    "  identifiers": "questions that quote an order: total times, and how many came first",
     "  planted": "how many of the planted memories were found in the first ten",
     "  file_bytes_per_memory": "the file, after closing",
     "  start": "a fresh process: open, first answer, resident memory",
@@ -108,6 +109,7 @@ def measure(n: int, n_questions: int, *, scope: str, model: bool) -> dict[str, A
             asked = bench_data.questions(n_questions, n)
             space_id = bench_data.LARGE if scope == "large" else None
             recall, planted = measure_recall(home, asked, space_id, encoder)
+            quoted = measure_identifiers(home, bench_data.order_questions(n_questions, n))
         n_bytes = sum(each.stat().st_size for each in Path(scratch).iterdir())
         command = [sys.executable, __file__, "--start", str(path)]
         runs = [json.loads(_output(command + ["--model"] * model)) for _ in range(N_STARTS)]
@@ -116,6 +118,7 @@ def measure(n: int, n_questions: int, *, scope: str, model: bool) -> dict[str, A
         "ingest": ingest,
         "recall": recall,
         "planted": planted,
+        "identifiers": quoted,
         "file_bytes_per_memory": round(n_bytes / n),
         "start": {name: round(statistics.median(run[name] for run in runs), 2) for name in runs[0]},
     }
@@ -179,6 +182,15 @@ def measure_recall(
     }
     lost = [name for name, rank in ranks.items() if rank is None]
     return recall, {"n": len(ranks), "found": len(ranks) - len(lost), "lost": lost, "ranks": ranks}
+
+
+def measure_identifiers(home: FamilyRecall, asked: Sequence[bench_data.Question]) -> dict[str, Any]:
+    """Ask for what quotes an order, in every space: total times, and how many came first."""
+    ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=BUDGET_MS)
+    timed = [_timed(functools.partial(home.recall, each.text, ctx)) for each in asked]
+    first = [answer.results[0].doc_id if answer.results else None for _, answer in timed]
+    found = sum(doc_id == each.planted for doc_id, each in zip(first, asked, strict=True))
+    return {"n": len(asked), "found": found, **_both([times for times, _ in timed])}
 
 
 def measure_start(path: Path, *, model: bool) -> dict[str, float]:
@@ -316,6 +328,10 @@ def _size_table(sizes: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> T
         "first answer, ms": lambda e: f"{e['start']['first_answer_ms']:.1f}",
         "resident, MiB (before opening)": lambda e: (
             f"{e['start']['resident_mib']:.0f} ({e['start']['resident_before_mib']:.0f})"
+        ),
+        "identifier recall, ms, p50 / p95 / p99": lambda e: _three(e["identifiers"]["ms"]),
+        "identifiers found first": lambda e: (
+            f"{e['identifiers']['found']} of {e['identifiers']['n']}"
         ),
         "planted found": lambda e: f"{e['planted']['found']} of {e['planted']['n']}",
     }

@@ -71,6 +71,7 @@ PLANTED = (
 """Memories put into the large space, with the question that must find each among the first ten."""
 
 N_TURNS = 20  # memories a talk
+ORDER_EVERY = 100  # one memory in so many quotes an order
 MODEL_ID = "bench-fake/1"
 _DIM, _TOKEN_DIM = 384, 64
 _N_CLUSTERS = 200
@@ -138,6 +139,8 @@ def memories(n: int, *, seed: int = 0) -> Iterator[Memory]:
         if rng.random() < _NAME_CHANCE:
             said[int(rng.integers(length))] = FRIENDS[int(rng.choice(len(FRIENDS), p=known))]
         text = " ".join(said)
+        if at % ORDER_EVERY == 1:
+            text += f" ({order(at)})"
         yield Memory(
             text=PLANTED[planted[at]][0] if at in planted else text[0].upper() + text[1:],
             space_id=LARGE if at in planted else space,
@@ -151,6 +154,18 @@ def memories(n: int, *, seed: int = 0) -> Iterator[Memory]:
 def planted_at(n: int) -> dict[int, int]:
     """Say at which positions of n memories which planted one stands."""
     return {(2 * i + 1) * n // (2 * len(PLANTED)): i for i in range(min(len(PLANTED), n))}
+
+
+def order(at: int) -> str:
+    """Name the order that the memory at a position quotes."""
+    return f"order #{700_000 + at}"
+
+
+def order_questions(n: int, n_memories: int) -> list[Question]:
+    """Make n questions that quote an order, evenly over the household, as far as it goes."""
+    quoted = [at for at in range(1, n_memories, ORDER_EVERY) if at not in planted_at(n_memories)]
+    chosen = quoted[:: max(len(quoted) // n, 1)][:n]
+    return [Question(f"What came of {order(at)}?", f"m{at}") for at in chosen]
 
 
 def questions(n: int, n_memories: int, *, seed: int = 0) -> list[Question]:

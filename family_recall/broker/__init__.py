@@ -1,5 +1,6 @@
 """The broker: it decides which stages of recall run, and what an answer says of it."""
 
 from family_recall.broker.read_path import Broker
+from family_recall.broker.steps import routing_encoder
 
-__all__ = ["Broker"]
+__all__ = ["Broker", "routing_encoder"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +14,10 @@ from family_recall.broker.steps import Ranked
 from family_recall.explain import Explanation
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
-from family_recall.sources.graph import carriers
-from family_recall.stage import Link, Pool, Ranking
+from family_recall.sources.graph import carriers, path_to
+from family_recall.stage import Link, Pool, QueryContext, Ranking
 from family_recall.stores.base import StoredMemory
+from family_recall.timeline import Period, periods
 from family_recall.trace import TraceBuilder
 from family_recall.types import Answer, IdArray, Rationale, Result
 
@@ -35,6 +37,8 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
     context, ranking = ranked.context, ranked.ranking
     with trace.span("answer", len(ranking)) as span:
         chosen = ranking.order[: context.request.ctx.top_k]
+        if context.plan.strategy == "TIMELINE":
+            chosen = chosen[np.argsort(ranking.rows.occurred_s[chosen], kind="stable")]
         confidence = ranked.calibration.platt(ranking.score[chosen])
         stored = context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
         by_id = {memory.id: memory for memory in stored}
@@ -52,7 +56,7 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
     trace.counts["visible"] = sum(
         partition.n_current for partition in context.snapshot.partitions(context.scope)
     )
-    best = results[0].confidence if results else 0.0
+    best = max((result.confidence for result in results), default=0.0)
     ctx = context.request.ctx
     return Answer(
         query_text=context.request.query_text,
@@ -60,15 +64,47 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
         status=ranked.calibration.status(best) if results else "no_match",
         confidence=best,
         strategy=context.plan.strategy,
-        mode=ctx.mode,
-        profile=context.profile.name,
+        mode=context.plan.mode if ctx.mode == "hybrid" else ctx.mode,
+        profile=ctx.profile,
         now=now,
         as_of=dt.datetime.fromtimestamp(context.scope.as_of_s, now.tzinfo),
         known_at=ctx.known_at,
         used_time_ms=round(trace.deadline.elapsed_ms(), 3),
         degraded=tuple(trace.degraded),
         trace=trace.build(results),
+        facts=_facts(results) if context.plan.strategy == "FACTUAL" else {},
+        timeline=_timeline(context, results, now) if context.plan.strategy == "TIMELINE" else (),
+        relations=context.plan.relations,
     )
+
+
+def _facts(results: Sequence[Result]) -> dict[str, str]:
+    """What the results state, key by key; of two that state the same key the better one."""
+    stated = [(result.fact_key, result.fact_value) for result in reversed(results)]
+    return {key: value for key, value in stated if key and value}
+
+
+def _timeline(
+    context: QueryContext, results: Sequence[Result], now: dt.datetime
+) -> tuple[Period, ...]:
+    """Tell the days, weeks or months of the time asked about, up to now."""
+    occurred = context.snapshot.occurred(context.scope).moments_s
+    if context.plan.timespan_s is None or not len(occurred):
+        return ()
+    start, end = context.plan.timespan_s
+    start = max(start, float(occurred.min())) if math.isinf(start) else start
+    last = max(min(end, now.timestamp()), float(occurred.max()) + 1.0)
+    last = last if math.isinf(end) else min(last, end)
+
+    def day(moment_s: float) -> dt.date:
+        return dt.datetime.fromtimestamp(moment_s, now.tzinfo).date()
+
+    told = [
+        (day(dt.datetime.fromisoformat(result.occurred_at).timestamp()), result.doc_id)
+        for result in results
+        if result.occurred_at
+    ]
+    return periods(day(start), day(last - 1.0), map(day, occurred.tolist()), told)
 
 
 def explanation(
@@ -126,6 +162,8 @@ def _result(
         url=memory.url,
         section=memory.section,
         occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
+        fact_key=memory.fact_key,
+        fact_value=memory.fact_value,
         superseded=stored.superseded_s is not None,
         source=told.sources[stored.id],
         contributions=parts,
@@ -137,17 +175,15 @@ def _result(
 def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
     """Tell, for each chosen memory the graph brought nearer, the path its rank came by."""
     context, ranking = ranked.context, ranked.ranking
-    ppr = INDEX["ppr"]
-    if ranking.weights[ppr] == 0.0:
+    graph = [INDEX["ppr"], INDEX["graph_bias"]]
+    if not ranking.weights[graph].any():
         return {}
     into = carriers(ranked.graph)
     paths: dict[int, list[Link]] = {}
     for row in chosen.tolist():
         memory = int(ranking.rows.ids[row])
-        path = [Link(memory, "")]
-        while (link := into.get(path[0].node)) is not None:
-            path.insert(0, link)
-        if len(path) > 1 and ranking.features[row, ppr] > 0.0:
+        said = (ranking.features[row, graph] * ranking.weights[graph]).any()
+        if said and (path := path_to(ranked.graph, into, memory)):
             paths[memory] = path
     if not paths:
         return {}

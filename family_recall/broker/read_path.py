@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import datetime as dt
 from dataclasses import dataclass
 
@@ -16,15 +17,20 @@ from family_recall.deadline import Clock, Deadline
 from family_recall.encoders.loader import Models
 from family_recall.explain import Explanation
 from family_recall.qos_gate import Costs
+from family_recall.query import planner
 from family_recall.ranking import calibration
 from family_recall.ranking.fusion import reciprocal_rank_fusion
-from family_recall.ranking.profiles import find_profile
+from family_recall.ranking.profiles import OPENING, QUOTED, find_profile
 from family_recall.ranking.reranker import first_was_read
-from family_recall.stage import Pool, QueryContext
+from family_recall.sources.opening import opening_runs
+from family_recall.stage import NO_GRAPH, QueryContext, QueryPlan, Run
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.store import Store
 from family_recall.trace import TraceBuilder
-from family_recall.types import Answer, RecallRequest
+from family_recall.types import Answer, RecallRequest, Region, Understanding
+
+QUOTED_CERTAINTY = 0.95
+"""Confidence that a memory with exactly the identifier a question quotes is what it wants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,22 @@ class Broker:
             ranked = self._rank(request, now, wall_s, snapshot, steps)
             return answer(ranked, now, steps.trace)
 
+    def opening(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
+        """Give what a conversation begins with: recent talk, and what lasts.
+
+        Raises:
+            As :meth:`recall`.
+        """
+        steps = self._steps(request)
+        with self.store.snapshot() as snapshot:
+            context = self._admit(request, now, wall_s, snapshot, steps)
+            context = dataclasses.replace(context, profile=OPENING, plan=QueryPlan())
+            pool = reciprocal_rank_fusion(opening_runs(context), rrf_k=OPENING.rrf_k)
+            ranking = steps.diversify(steps.score(context, pool), context)
+            # Nothing was asked, so nothing can be the wrong answer.
+            given = Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(1.0))
+            return answer(given, now, steps.trace)
+
     def explain(
         self, request: RecallRequest, doc_id: str, now: dt.datetime, wall_s: float
     ) -> Explanation:
@@ -70,9 +92,28 @@ class Broker:
             ranking = ranked.ranking
             if memory.id not in ranking.rows.ids:
                 pool = ranked.pool
-                probe = Pool(np.append(pool.ids, memory.id), np.append(pool.rrf, 0.0), pool.runs)
+                probe = dataclasses.replace(
+                    pool, ids=np.append(pool.ids, memory.id), rrf=np.append(pool.rrf, 0.0)
+                )
                 ranking = steps.score(ranked.context, probe)
             return explanation(memory, ranking, ranked, given)
+
+    def understand(
+        self,
+        request: RecallRequest,
+        now: dt.datetime,
+        wall_s: float,
+        region: Region | None = None,
+    ) -> Understanding:
+        """Say what a question is understood to ask, searching for nothing.
+
+        Raises:
+            As :meth:`recall`.
+        """
+        steps = self._steps(request)
+        with self.store.snapshot() as snapshot:
+            plan = self._admit(request, now, wall_s, snapshot, steps, region).plan
+        return planner.understanding(request.query_text, plan, self.store.zone)
 
     def _rank(
         self,
@@ -83,6 +124,9 @@ class Broker:
         steps: Steps,
     ) -> Ranked:
         context = self._admit(request, now, wall_s, snapshot, steps)
+        quoted = steps.identifiers(context)
+        if len(quoted) and quoted.scores[0] == 1.0:
+            return self._fast_path(context, quoted, steps)
         lexical, context = steps.words_while_encoding(context)
         vector = steps.vector(context)
         rrf_k = context.profile.rrf_k
@@ -90,21 +134,38 @@ class Broker:
         graph = steps.graph(context, found)
         with steps.trace.span("fusion", len(found.ids) + len(graph.run)) as span:
             pool = reciprocal_rank_fusion(
-                [lexical, vector, graph.run],
+                [lexical, vector, graph.run, quoted, *self._occurred(context, steps)],
                 rrf_k=rrf_k,
                 limit=context.room(self.config.candidate_pool),
             )
+            pool = dataclasses.replace(pool, graph_bias=graph.bias)
             span.n_out = len(pool.ids)
         ranking = steps.score(context, pool)
         ranking = steps.rerank(ranking, context)
         ranking = steps.diversify(ranking, context)
-        if context.plan.strategy == "timeline":
+        if context.plan.about_time_alone:
             fitted = calibration.certain(context.plan.timespan_certainty)
         else:
             fitted = calibration.find_calibration(
-                context.profile.name, context.kind, reranked=first_was_read(ranking)
+                context.profile.calibrated_as or context.profile.name,
+                context.kind,
+                reranked=first_was_read(ranking),
             )
         return Ranked(context, pool, graph, ranking, fitted)
+
+    def _fast_path(self, context: QueryContext, quoted: Run, steps: Steps) -> Ranked:
+        """Rank what holds the identifiers a question quotes: no vectors, no second reading."""
+        for stage in ("embed", "vector", "graph", "rerank"):
+            steps.trace.skip(stage, why="the question quotes an identifier that was found")
+        context = dataclasses.replace(context, profile=QUOTED)
+        whole = quoted.scores == 1.0
+        quoted = Run(quoted.source, quoted.ids[whole], quoted.scores[whole])
+        pool = reciprocal_rank_fusion([quoted], rrf_k=context.profile.rrf_k)
+        sure = calibration.certain(QUOTED_CERTAINTY)
+        return Ranked(context, pool, NO_GRAPH, steps.score(context, pool), sure)
+
+    def _occurred(self, context: QueryContext, steps: Steps) -> list[Run]:
+        return [steps.timeline(context)] if context.plan.about_time_alone else []
 
     def _admit(
         self,
@@ -113,8 +174,9 @@ class Broker:
         wall_s: float,
         snapshot: SqliteSnapshot,
         steps: Steps,
+        region: Region | None = None,
     ) -> QueryContext:
-        profile = find_profile(request.ctx.profile)
+        profile = find_profile(request.ctx.profile, request.ctx.mode)
         scope = policy.scope_of(
             request.ctx,
             snapshot.access(request.ctx.person_id),
@@ -123,8 +185,8 @@ class Broker:
             wall_s=wall_s,
             zone=self.store.zone,
         )
-        plan = steps.plan(request, scope, snapshot, now)
-        if plan.strategy == "timeline" and plan.timespan_s is not None:
+        plan = steps.plan(request, scope, snapshot, now, region or self.store.region)
+        if plan.about_time_alone and plan.timespan_s is not None:
             scope = policy.within(scope, plan.timespan_s, self.store.zone)
         return QueryContext(
             request=request,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import concurrent.futures
 import dataclasses
 import datetime as dt
+import functools
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,12 +35,23 @@ from family_recall.ranking.ranker import rank
 from family_recall.ranking.reranker import rerank
 from family_recall.sources import graph
 from family_recall.sources.graph import GraphSource
+from family_recall.sources.identifier import IdentifierSource
 from family_recall.sources.lexical import LexicalSource
+from family_recall.sources.timeline import TimelineSource
 from family_recall.sources.vector import VectorSource
-from family_recall.stage import GraphRun, Kind, Pool, QueryContext, QueryPlan, Ranking, Run
+from family_recall.stage import (
+    NO_GRAPH,
+    GraphRun,
+    Kind,
+    Pool,
+    QueryContext,
+    QueryPlan,
+    Ranking,
+    Run,
+)
 from family_recall.stores.base import Rows, Snapshot
 from family_recall.trace import Measured, TraceBuilder
-from family_recall.types import FloatArray, RecallRequest, Scope
+from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
 log = logging.getLogger("family_recall")
 _Result = TypeVar("_Result")
@@ -67,11 +79,38 @@ class Steps:
     trace: TraceBuilder
 
     def plan(
-        self, request: RecallRequest, scope: Scope, snapshot: Snapshot, now: dt.datetime
+        self,
+        request: RecallRequest,
+        scope: Scope,
+        snapshot: Snapshot,
+        now: dt.datetime,
+        region: Region,
     ) -> QueryPlan:
         """Understand the question; what cannot be looked up is left out of the plan."""
+        static = self.models.static(self._wait_ms())
         with self.trace.span("plan"):
-            return planner.plan(request, scope, snapshot, now=now, guarded=self._guarded)
+            return planner.plan(
+                request,
+                scope,
+                snapshot,
+                now=now,
+                region=region,
+                encode=routing_encoder(static),
+                guarded=self._guarded,
+            )
+
+    def identifiers(self, context: QueryContext) -> Run:
+        """Look up what the question quotes, if it quotes anything."""
+        nothing = _no_run("identifier")
+        if not context.plan.identifiers:
+            return nothing
+        return self._attempt("identifier", 0, lambda _: IdentifierSource()(context), nothing)
+
+    def timeline(self, context: QueryContext) -> Run:
+        """Give what occurred in the time the question asks about."""
+        return self._attempt(
+            "timeline", 0, lambda _: TimelineSource()(context), _no_run("timeline")
+        )
 
     def words_while_encoding(self, context: QueryContext) -> tuple[Run, QueryContext]:
         """Search words on another thread while this one encodes the question.
@@ -98,7 +137,10 @@ class Steps:
 
     def graph(self, context: QueryContext, found: Pool) -> GraphRun:
         """Spread from what was found, and hand over what else that makes likely."""
-        nothing = GraphRun(_no_run("graph"))
+        nothing = NO_GRAPH
+        if not context.profile.walks_graph:
+            self.trace.skip("graph", n=len(found.ids), why="the profile does without it")
+            return nothing
         if self._refused(context, "graph"):
             return nothing
         if not graph.is_warm() and context.deadline.remaining_ms() < self.config.graph_load_ms:
@@ -237,9 +279,7 @@ class Steps:
 
         Whichever it was is in the trace, and why it was not the other.
         """
-        # Half of what is left is for what comes after.
-        wait_ms = min(context.deadline.remaining_ms() / 2.0, self.config.load_wait_ms)
-        static = self.models.static(wait_ms)
+        static = self.models.static(self._wait_ms())
         encoder = self._encoder(context, static)
         if encoder is not None:
             asked = self._asked(context, encoder, "embed", "full")
@@ -276,6 +316,10 @@ class Steps:
             self.trace.degrade(stage, (self.models.why or "no model") + instead)
         return encoder
 
+    def _wait_ms(self) -> float:
+        """How long to wait for the static embedder: half of what is left is for what follows."""
+        return min(self.trace.deadline.remaining_ms() / 2.0, self.config.load_wait_ms)
+
     def _refused(self, context: QueryContext, stage: str, n: int = 0) -> bool:
         why = refusal(self.costs, context.deadline, stage, n)
         if why is not None:
@@ -295,6 +339,17 @@ class Steps:
             return result
 
         return self._guarded(stage, timed, otherwise)
+
+
+def routing_encoder(static: Encoder | None) -> Callable[[str], FloatArray] | None:
+    """Give what encodes short texts for the router: the same object for the same model."""
+    # Encoders are hashed by identity; a protocol cannot say so.
+    return None if static is None else _pooled_by(static)  # type: ignore[arg-type]
+
+
+@functools.lru_cache(maxsize=4)
+def _pooled_by(encoder: Encoder) -> Callable[[str], FloatArray]:
+    return lambda text: encoder.encode_question(text).pooled
 
 
 def token_weights(encoder: Encoder, context: QueryContext) -> FloatArray | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from family_recall import __version__
-from family_recall.cli.asking import explain, recall
+from family_recall.cli.asking import explain, recall, understand
 from family_recall.cli.base import ErrorsInOneLine
 from family_recall.cli.evaluating import demo, evaluate
 from family_recall.cli.importing import import_
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 for _command in (
-    *(init, person, space, grant, add, import_, recall, explain, stats),
+    *(init, person, space, grant, add, import_, recall, explain, understand, stats),
     *(models, evaluate, demo),
 ):
     main.add_command(_command)

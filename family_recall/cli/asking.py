@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,12 +22,11 @@ from family_recall.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
-    from family_recall.types import Answer, Result
+    from family_recall.types import Answer, Result, Understanding
 
 TOP_K = 12
 BUDGET_MS = 60.0
@@ -119,8 +120,13 @@ def recall(db: Path, question: str, explained: bool, as_json: bool, **about: Any
         f"{answer.status}, confidence {answer.confidence:.2f}, {answer.used_time_ms:.1f} ms",
         style={"ok": "bold green", "weak": "bold yellow"}.get(answer.status, "bold red"),
     )
+    for key, value in answer.facts.items():
+        out.print(f"{one_line(key)}: {one_line(value)}", style="bold", soft_wrap=True)
     for result in answer.results:
         _print_result(out, result, explained=explained)
+    for period in answer.timeline:
+        if not period.n_stored:
+            out.print(period.heading, style="yellow")
     if explained:
         _print_trace(out, answer)
     for name in answer.degraded:
@@ -149,6 +155,72 @@ def explain(db: Path, question: str, doc_id: str, as_json: bool, **about: Any) -
         return
     for line in explanation.lines():
         click.echo(plain(line))
+
+
+@click.command(
+    cls=WithExamples,
+    examples=(
+        'family-recall understand "what did we do last Christmas?"',
+        'family-recall understand "who is my wife?" --db family.db --person alice --json',
+    ),
+)
+@click.argument("question")
+@click.option("--now", type=moment, metavar="WHEN", help="when it is asked (default: now)")
+@click.option(
+    "--db",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="DB",
+    help="a household, for its people, its moments and its time zone (default: none)",
+)
+@click.option("--person", "person_id", metavar="ID", help="who asks (default: a stranger)")
+@click.option("--country", metavar="CC", help="for holidays (default: the household's, or US)")
+@click.option(
+    "--hemisphere",
+    type=click.Choice(["north", "south"]),
+    help="for seasons (default: the household's, or north)",
+)
+@json_option
+def understand(
+    question: str, db: Path | None, person_id: str | None, as_json: bool, **asked_in: Any
+) -> None:
+    """Show what a question is understood to ask, before anything is searched."""
+    now = asked_in.pop("now")
+    given = {name: value for name, value in asked_in.items() if value is not None}
+    if db is None:
+        if person_id is not None:
+            raise click.UsageError("--person needs the household it belongs to: add --db DB")
+        understood = fr.understand(question, now=now, region=fr.Region(**given))
+    else:
+        with existing(db) as home:
+            home.warmup()
+            region = dataclasses.replace(home.region, **given)
+            ctx = fr.RecallContext(person_id=person_id, now=now)
+            understood = home.understand(question, ctx, region=region)
+    if as_json:
+        print_json(understood.to_json())
+        return
+    out = console()
+    for name, told in _told(understood):
+        out.print(f"{name:<12}{one_line(told)}", soft_wrap=True)
+
+
+def _told(understood: Understanding) -> Iterator[tuple[str, str]]:
+    sure = f"{understood.strategy_confidence:.2f}"
+    yield "strategy", f"{understood.strategy}, {sure} sure; mode {understood.mode}"
+    yield "tiers", ", ".join(f"{name} {w:.2f}" for name, w in understood.tier_weights.items())
+    if (span := understood.timespan) is not None:
+        start, end = (
+            f"{edge:%Y-%m-%d %H:%M}" if edge else "open" for edge in (span.start, span.end)
+        )
+        words = ", ".join(span.matched)
+        yield "time", f"{start} to {end} (end excluded), {span.certainty:.2f} sure, from: {words}"
+    if understood.past_reference:
+        yield "past", "asked for on purpose: old memories are no worse than new ones"
+    if understood.identifiers:
+        yield "identifiers", ", ".join(f"{kind} {value}" for kind, value in understood.identifiers)
+    if understood.entities:
+        yield "names", ", ".join(understood.entities)
+    yield "words", ", ".join(understood.terms) or "none"
 
 
 def _context(*, no_rerank: bool, no_shared: bool, **about: Any) -> fr.RecallContext:

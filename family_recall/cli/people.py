@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -46,16 +46,20 @@ ROLES = ("owner", "adult", "child", "guest", "device")
     help=f"a shared space that all of them see; repeat (default: {DEFAULT_SPACE})",
 )
 @click.option("--timezone", metavar="ZONE", help="for moments without one (default: UTC)")
+@click.option("--country", metavar="CC", help="for holidays (default: US)")
+@click.option(
+    "--hemisphere", type=click.Choice(["north", "south"]), help="for seasons (default: north)"
+)
 @json_option
 def init(
-    db: Path, people: tuple[str, ...], spaces: tuple[str, ...], timezone: str | None, as_json: bool
+    db: Path, people: tuple[str, ...], spaces: tuple[str, ...], as_json: bool, **where: Any
 ) -> None:
     """Make a household: one file, its people, and the spaces they share.
 
     Everybody gets a private space of their own, private:ID, and an adult's way into the shared
     ones. In a household that is there already, adds what is new.
     """
-    with fr.FamilyRecall.open(db, timezone=timezone) as home:
+    with fr.FamilyRecall.open(db, **where) as home:
         shared = spaces or (DEFAULT_SPACE,)
         for space_id in shared:
             home.add_space(fr.Space(space_id, "shared"))

@@ -46,6 +46,7 @@ class Models:
         self._ready = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._closed = False
         if encoder is not None or scorer is not None or static is not None:
             self._static_ready.set()
             self._ready.set()
@@ -95,6 +96,12 @@ class Models:
             return None
         return self._why if self._ready.is_set() else LOADING
 
+    def close(self) -> None:
+        """Load nothing more, and wait for what is loading: a library cannot be left half way."""
+        self._closed = True
+        if self._thread is not None:
+            self._thread.join()
+
     def _id_of(self, loaded: Encoder | None, role: str) -> str | None:
         if loaded is not None:
             return loaded.model_id
@@ -119,10 +126,14 @@ class Models:
             with contextlib.suppress(*_UNUSABLE):
                 self._static = StaticEncoder.load(self._folder)
             self._static_ready.set()
+            if self._closed:
+                return
             try:
                 self._encoder = BiEncoder.load(self._folder)
             except _UNUSABLE as error:
                 self._why = str(error)
+            if self._closed:
+                return
             try:
                 self._scorer = CrossEncoder.load(self._folder)
             except _UNUSABLE as error:

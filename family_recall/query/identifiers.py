@@ -7,29 +7,19 @@ one like it. What could as well be a time, a date, a sum or a count is left alon
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-IdentifierKind: TypeAlias = Literal[
-    "url", "email", "isbn", "issue", "ticket", "path", "phone", "reference", "licence_plate"
-]
+from family_recall.stores.base import Identifier, IdentifierKind
+
+__all__ = ["RULES_VERSION", "Identifier", "find_identifiers", "identifiers_in"]
+
+RULES_VERSION = "1"
+"""Changed whenever other identifiers are found, or in other forms: files then find theirs anew."""
+
 MAX_SCANNED_CHARS = 4000
-
-
-@dataclass(frozen=True, slots=True)
-class Identifier:
-    """One identifier as written, and in the form that two spellings of it share.
-
-    ``normalised`` is lower case for URLs, e-mail addresses and tickets; digits, with a leading
-    ``+`` where one was written, for phone numbers; 13 digits for ISBNs; capitals and digits for
-    licence plates and reference numbers. ``span`` are character offsets into the question.
-    """
-
-    kind: IdentifierKind
-    text: str
-    normalised: str
-    span: tuple[int, int]
+OVERLAP_CHARS = 200
+"""Characters of a long text that are read twice, so that little is cut in two."""
 
 
 def find_identifiers(question: str) -> tuple[Identifier, ...]:
@@ -39,17 +29,74 @@ def find_identifiers(question: str) -> tuple[Identifier, ...]:
     earlier in the table below wins: the tail of a URL is no ticket.
     """
     question = question[:MAX_SCANNED_CHARS]
+    # One character for one: offsets into the plain text are offsets into the question.
+    plain = question if question.isascii() else question.translate(_PLAIN)
+    n_digits = sum(map(plain.count, _DIGITS))
     found: list[Identifier] = []
-    for kind, pattern, normalise in _RULES:
-        for match in pattern.finditer(question):
+    taken = bytearray(len(plain))
+    for rule in _RULES:
+        if n_digits < rule.n_digits or rule.mark not in plain:
+            continue
+        for match in rule.pattern.finditer(plain):
             group = "id" if match.groupdict().get("id") else 0
             start, end = match.span(group)
             text = match[group].rstrip(".,;:!?)'\"")
-            normalised = normalise(text)
-            free = all(end <= one.span[0] or start >= one.span[1] for one in found)
-            if normalised and free:
-                found.append(Identifier(kind, text, normalised, (start, start + len(text))))
+            normalised = rule.normalise(text)
+            if normalised and taken.find(1, start, end) < 0:
+                end = start + len(text)
+                taken[start:end] = bytes([1]) * (end - start)
+                found.append(Identifier(rule.kind, question[start:end], normalised, (start, end)))
     return tuple(sorted(found, key=lambda one: one.span))
+
+
+def identifiers_in(views: Iterable[str], *, url: str | None = None) -> tuple[Identifier, ...]:
+    """Find each identifier of a memory once: of texts of any length, and of its link.
+
+    Long texts are read in overlapping pieces, so an identifier may be found by a part as well.
+    """
+    found: dict[tuple[str, str], Identifier] = {}
+    for view in views:
+        for piece in _pieces(view):
+            for one in find_identifiers(piece):
+                found.setdefault((one.kind, one.normalised), one)
+    if url:
+        link = Identifier("url", url, url.strip().lower(), (0, len(url)))
+        found.setdefault((link.kind, link.normalised), link)
+    return tuple(found.values())
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text into pieces that end and begin between words, where there are words."""
+    start = 0
+    while len(text) - start > MAX_SCANNED_CHARS:
+        end = start + MAX_SCANNED_CHARS
+        yield text[start:end]
+        after = _GAP.search(text, end - OVERLAP_CHARS, end)
+        start = after.end() if after else end
+    yield text[start:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """How one kind of identifier looks, and how it is brought to the form spellings share.
+
+    A text without ``mark``, or with fewer than ``n_digits`` digits, has none of the kind: of
+    everyday texts most rules need not read a word.
+    """
+
+    kind: IdentifierKind
+    pattern: re.Pattern[str]
+    normalise: Callable[[str], str | None]
+    mark: str = ""
+    n_digits: int = 0
+
+
+def _site(text: str) -> str | None:
+    """Give a bare *example.org/cake* in lower case; None for two sentences without a space."""
+    host, *tail = re.split(r"[/:?#]", text.lower(), maxsplit=1)
+    ending = host.rsplit(".", 1)[1]
+    sure = ending in _TOP_DOMAINS or (ending in _WORDY_DOMAINS and (tail or host.count(".") > 1))
+    return text.lower() if sure else None
 
 
 def _lower(text: str) -> str | None:
@@ -113,60 +160,165 @@ def _reference(text: str) -> str | None:
     return compact if len(compact) >= 4 and any(ch.isdigit() for ch in compact) else None
 
 
-_NO_TICKETS = frozenset(("COVID", "SARS", "UTF", "ISO", "MP", "WW", "GCSE", "KEY", "YEAR", "PS"))
+def _issue(text: str) -> str | None:
+    return "#" + text.lstrip("#")
+
+
+def _code(text: str) -> str | None:
+    """Give a code that stands by itself: X7KQ2P or 114-3941689-8772232, not MP3 or 2019-2021."""
+    compact = _compact(text) or ""
+    if not compact.isdigit():
+        turns = re.findall(r"[0-9]+|[A-Z]+", compact)
+        return compact if len(turns) > 2 else None
+    return compact if len(compact) >= (12 if "-" in text else 8) and not _DAY.match(text) else None
+
+
+_NO_TICKETS = frozenset(
+    """
+    AGE AIRBUS APOLLO APPROX AROUND BEFORE BOEING CATCH CHANNEL CHAPTER CIRCA CLASS COVID DAY EARLY
+    ERA EXIT FORMULA GATE GCSE GRADE GROUP ISO KEY LATE LEVEL LINE MID MP NON NUMBER OVER PAGE PART
+    PHASE PLAYSTATION POST PRE PS ROOM ROUTE SARS SECTION SINCE SIZE STAGE STEP SUB TOP TWENTY TYPE
+    UNDER UNIT UNTIL US UTF VERSION VITAMIN VOLUME WEEK WINDOWS WW YEAR
+    JAN FEB MAR APR MAY JUN JUL AUG SEP SEPT OCT NOV DEC JANUARY FEBRUARY MARCH APRIL JUNE JULY
+    AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER MON TUE WED THU FRI SAT SUN
+    """.split()
+)
+_TOP_DOMAINS = frozenset(
+    """
+    au biz ca ch com cz de dk edu es eu fi fr gov hk ie info io jp kr lk ltd net nl nz org pk pl pt
+    ro ru se sg tv ua uk xyz za
+    """.split()
+)
+_WORDY_DOMAINS = frozenset(
+    """
+    ai am app at be br by cc club co dev family fm home in is it lan local me mx my name no online
+    shop site so store tech to us wiki
+    """.split()
+)
+"""Endings that are also words, taken only with more around them."""
+
 _DATE = re.compile(
     r"(?<![0-9])(?:[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}"
     r"|[0-9]{1,2}([-/. ])[0-9]{1,2}\2(?:19|20)[0-9]{2})(?![0-9])"
 )
-_RULES: tuple[tuple[IdentifierKind, re.Pattern[str], Callable[[str], str | None]], ...] = (
-    ("url", re.compile(r"\b(?:https?://|www\.)[^\s<>\"'”’]{1,2000}", re.IGNORECASE), _lower),
-    (
+_DAY = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:$|[0-9]{4,6}$)")
+_GAP = re.compile(r"\s")
+_DIGITS = "0123456789"
+_PLAIN = {
+    **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2212, 0xFF0D), "-"),
+    **dict.fromkeys((0x00A0, 0x2007, 0x2009, 0x202F, 0x3000), " "),
+    0xFF0B: "+",
+    # Arabic, Persian, Devanagari, Bengali and full-width digits.
+    **{zero + n: str(n) for zero in (0x660, 0x6F0, 0x966, 0x9E6, 0xFF10) for n in range(10)},
+}
+_RULES = (
+    _Rule("url", re.compile(r"\bhttps?://[^\s<>\"'”’]{1,2000}", re.IGNORECASE), _lower, mark="://"),
+    _Rule("url", re.compile(r"\bwww\.[^\s<>\"'”’]{1,2000}"), _lower, mark="www."),
+    _Rule(
         "email",
         re.compile(
             r"(?<![\w.+-])[A-Za-z0-9](?:[\w.+-]{0,62}[\w+-])?@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b"
         ),
         _lower,
+        mark="@",
     ),
-    ("isbn", re.compile(r"(?<![0-9-])(?:97[89][- ]?)?(?:[0-9][- ]?){9}[0-9Xx](?![0-9-])"), _isbn),
-    (
+    _Rule(
+        "isbn",
+        re.compile(
+            r"(?<![0-9+)-])(?<![0-9)] )(?:97[89][- ]?)?(?:[0-9][- ]?){9}[0-9Xx](?![0-9-]| [0-9])"
+        ),
+        _isbn,
+        n_digits=9,
+    ),
+    _Rule(
         "reference",
         re.compile(
             r"\b(?:order|booking|reservation|confirmation|reference|tracking|invoice|policy|ticket"
-            r"|account|membership|customer)\s*(?:number|code|no\.?|nr\.?|id|#)?\s*:?\s*#?"
+            r"|account|membership|customer|receipt|claim|parcel|shipment|case|pnr|serial|passport)"
+            r"\s*(?:number|code|no\.?|nr\.?|id|ref(?:erence)?|#)?"
+            # "The order was 2000": a short number after *was* is as likely a sum or a year.
+            r"(?:\s+(?:is|was)\b(?!\s+[0-9]{1,4}\b))?\s*:?\s*#?"
             r"(?P<id>(?=[A-Za-z-]*[0-9])[A-Za-z0-9][A-Za-z0-9-]{3,40})\b(?![/.:][0-9])",
             re.IGNORECASE,
         ),
         _reference,
+        n_digits=1,
     ),
-    ("issue", re.compile(r"(?<![\w#&/])#[0-9]{1,9}\b(?!-)"), _as_written),
-    (
+    _Rule("issue", re.compile(r"(?<![\w#&/])#[0-9]{1,9}\b(?!-)"), _as_written, mark="#"),
+    _Rule(
+        "issue",
+        re.compile(
+            r"\b(?:issue|bug|invoice|pull request|PR)\s+(?:number\s+|no\.?\s+)?"
+            r"(?P<id>[0-9]{1,9})\b(?![-/.:][0-9]|%)",
+            re.IGNORECASE,
+        ),
+        _issue,
+        n_digits=1,
+    ),
+    _Rule(
         "ticket",
-        re.compile(r"(?<![\w-])[A-Z][A-Z0-9]{1,15}(?:-[A-Z]{2,10})?-[0-9]{1,7}(?![\w-])"),
+        re.compile(
+            r"(?<![\w-])[A-Z][A-Z0-9]{1,15}(?:-[A-Z]{2,10})?-[0-9]{1,7}(?![\w-])", re.IGNORECASE
+        ),
         _ticket,
+        mark="-",
+        n_digits=1,
     ),
-    (
+    _Rule(
         "path",
         re.compile(
             r"(?<![\w/:.])[A-Za-z_][\w.-]{0,80}:(?=[\w./-]*[./])[A-Za-z_.][\w.-]{0,80}(?:/[\w.-]{1,80}){0,20}"
         ),
         _as_written,
+        mark=":",
     ),
-    (
+    _Rule(
+        "url",
+        re.compile(
+            r"(?<![\w@./-])(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,10}"
+            r"(?![\w@-]|\.\w)(?::[0-9]{1,5})?(?:[/?#][^\s<>\"'”’]{0,2000})?"
+        ),
+        _site,
+        mark=".",
+    ),
+    _Rule(
         "phone",
         re.compile(
-            r"(?<![\w.,/:€$£#-])(?<!(?i:isbn)[ :])(?:\+|\(\+?|00)?[0-9](?:[ ./()-]{0,2}[0-9]){6,17}"
-            r"(?![\w:%€$£-]|[.,/][0-9])"
+            # After a colon only where a word stands before it: "7:30 2020" is a time and a year.
+            r"(?:(?<=[A-Za-z]:)|(?<![\w.,/:€$£#-]))(?<!(?i:isbn)[ :])"
+            r"(?:\+|\(\+?|00)?[0-9](?:[ ./()-]{0,2}[0-9]){6,17}(?![\w:%€$£-]|[.,/][0-9])"
         ),
         _phone,
+        n_digits=7,
     ),
-    (
+    _Rule(
         "licence_plate",
         re.compile(
-            # A British plate, or any after the word.
-            r"(?<![\w-])(?:[A-Z]{2}[0-9]{2} ?[A-Z]{3})(?![\w-])"
-            r"|(?:(?:licen[cs]e|number)\s+plate|\bplate)\s+(?:is\s+|number\s+)?"
+            # A British or an Indian plate.
+            r"(?<![\w-])(?=[A-Za-z]{2}[ -]?[0-9])"
+            r"(?:[A-Z]{2}[0-9]{2} ?[A-Z]{3}|[a-z]{2}[0-9]{2} ?[a-z]{3}"
+            r"|[A-Z]{2}[ -]?[0-9]{1,2}[ -]?[A-Z]{1,3}[ -]?[0-9]{4}"
+            r"|[a-z]{2}[ -]?[0-9]{1,2}[ -]?[a-z]{1,3}[ -]?[0-9]{4})(?![\w-])"
+        ),
+        _compact,
+        n_digits=2,
+    ),
+    _Rule(
+        "licence_plate",
+        re.compile(
+            r"\b(?i:plate)\s+(?:(?:is|number)\s+)?"
             r"(?P<id>(?=[A-Z -]*[0-9])[A-Z0-9]{1,4}(?:[ -]?[A-Z0-9]{1,4}){1,3})(?![\w-])"
         ),
         _compact,
+        n_digits=1,
+    ),
+    _Rule(
+        "reference",
+        re.compile(
+            r"(?<![\w@#/.,:€$£+-])(?:(?=[0-9]*[A-Z])(?=[A-Z]*[0-9])[A-Z0-9]{5,30}"
+            r"|[0-9]{8,30}|[0-9]{2,10}(?:-[0-9]{2,10}){1,4})(?![\w%€$£-]|[.,/:][0-9])"
+        ),
+        _code,
+        n_digits=1,
     ),
 )

@@ -37,6 +37,15 @@ _EVERYDAY = STOP_WORDS | frozenset(
     """.split()
 )
 
+_WHEN = re.compile(
+    r"(?:^|[.?!,;:]|\band|\bso|\bor|\bknow|\bremember|\btell\s+me)\s*"
+    r"(?:(?:since|until|till|by|around)\s+)?"
+    r"(?:when(?:\s+(?:exactly|again))?(?:['’]s|\s+(?:did|do|does|was|were|is|are|will|has|have"
+    r"|had|would|should|can|could))\b"
+    r"|(?:on\s+|in\s+)?(?:what|which)\s+(?:day|date|month|year|season|week|weekday|time)\b"
+    r"|how\s+long\s+(?:ago|since)\b|what\s+(?:is|was)\s+the\s+date\b)",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
@@ -52,6 +61,15 @@ def search_terms(stems: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...
     for word, stem in content or pairs:
         chosen.setdefault(stem, word)
     return tuple((word, stem) for stem, word in chosen.items())
+
+
+def asks_when(question: str) -> bool:
+    """Whether a question asks for a time, so that what answers it tells one.
+
+    >>> asks_when("When did we move?"), asks_when("What did she say when we moved?")
+    (True, False)
+    """
+    return _WHEN.search(question, 0, MAX_QUESTION_CHARS) is not None
 
 
 def normalise(name: str) -> str:

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from family_recall.config import HALF_LIFE_DAYS
 from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
-from family_recall.stage import Pool, QueryContext
-from family_recall.stores.base import Rows
+from family_recall.stage import Pool, QueryContext, QueryPlan
+from family_recall.stores.base import Rows, time_words
 from family_recall.types import FloatArray, IdArray
 
 DAY_S = 86_400.0
@@ -39,14 +39,18 @@ FEATURES = (
     Feature("maxsim", 0, 1, 0, "how close each question token's closest token comes"),
     Feature("static", 0, 1, 0, "cosine by the static embedder, where it answered instead"),
     Feature("pending", 0, 1, 0, "bm25 again, for a memory whose vectors are still to be made"),
+    Feature("identifier", 0, 1, 0, "how exactly it holds what the question quotes"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its talk"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
     Feature("ppr", 0, 1, 0, "PageRank from the best candidates and what the question names"),
+    Feature("graph_bias", 0, 1, 0, "confidence of its link to what the question names"),
     Feature("rrf", 0, 1, 0, "fused reciprocal rank, of what being first everywhere gives"),
     Feature("rrf_raw", 0, 0.1, 0, "fused reciprocal rank as it is"),
     Feature("rrf_decayed", 0, 0.1, 0, "fused reciprocal rank times the profile's recency"),
     Feature("recency", 0, 1, 1, "half-life decay of age by category"),
-    Feature("temporal_match", 0, 1, 0, "1 inside the time the question speaks of, fading around"),
+    Feature("temporal_match", 0, 1, 0, "how surely it is in the time asked about, fading around"),
+    Feature("tells_when", 0, 1, 0, "1 when the question asks for a time and it tells one"),
+    Feature("tier", 0, 1, 0, "relevance, where its tier is expected to answer and episodes not"),
     Feature("importance", 0, 1, 0.5, "importance as stored"),
     Feature("personalization", 0, 1, 0, "1 when the asker wrote it"),
     Feature("emotion", 0, 1, 0, "strength of feeling as stored"),
@@ -57,6 +61,20 @@ FEATURES = (
 )  # fmt: skip
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
+
+TIERS = {
+    "fact": "facts",
+    "profile": "facts",
+    "milestone": "milestones",
+    "episode": "episodes",
+    "observation": "episodes",
+    "summary": "episodes",
+    "chunk": "episodes",
+}
+"""The tier each kind of memory belongs to (three-tier memory design)."""
+
+LASTING = [kind for kind, tier in TIERS.items() if tier != "episodes"]
+"""Kinds that do not fade, whatever their category: facts and milestones (the same design)."""
 
 _SOURCES = ("lexical", "vector", "graph")
 _SHORT_WORDS, _LONG_WORDS = 4, 250
@@ -104,8 +122,10 @@ def compute(
     put("maxsim", max_sim)
     if cosines is not None:
         put("pending", np.where(np.isnan(cosines), values[:, INDEX["bm25"]], 0.0))
-    if "session" in weights:
-        put("session", best_of_session(rows, base_relevance(values, weights)))
+    if "session" in weights or "tier" in weights:
+        relevance = base_relevance(values, weights)
+        put("session", best_of_session(rows, relevance))
+        put("tier", relevance * above_episodes(rows, context.plan))
     for name, column in candidates.columns().items():
         if name in weights:
             put(name, column())
@@ -127,11 +147,14 @@ class _Candidates:
         return {
             "entities": self.entities,
             "ppr": self.ppr,
+            "graph_bias": self.graph_bias,
             "rrf": lambda: self.rrf() * (self.context.profile.rrf_k + 1) / len(_SOURCES),
             "rrf_raw": self.rrf,
             "rrf_decayed": lambda: self.rrf() * recency_of(rows, self.context),
             "recency": lambda: recency_of(rows, self.context),
-            "temporal_match": lambda: temporal_match(rows, self.context.plan.timespan_s),
+            "temporal_match": lambda: temporal_match(rows, self.context.plan),
+            "tells_when": self.tells_when,
+            "identifier": self.identifier,
             "importance": lambda: rows.importance,
             "personalization": self.personalization,
             "emotion": lambda: np.abs(rows.valence) * (0.5 + 0.5 * rows.arousal),
@@ -152,6 +175,23 @@ class _Candidates:
     def ppr(self) -> FloatArray:
         graph = self.pool.runs["graph"]
         return _aligned(graph.ids, graph.scores, self.rows)
+
+    def tells_when(self) -> FloatArray:
+        """Whether a memory's own words tell a time, where the question asks for one."""
+        rows = self.rows
+        told = np.zeros(len(rows), np.float32)
+        if self.context.plan.asks_when:
+            telling = np.isin(rows.words["stem"], time_words()) & (rows.words["body"] > 0)
+            told[rows.word_rows[telling]] = 1.0
+        return told
+
+    def identifier(self) -> FloatArray:
+        quoted = self.pool.runs["identifier"]
+        return _aligned(quoted.ids, quoted.scores, self.rows)
+
+    def graph_bias(self) -> FloatArray:
+        bias = self.pool.graph_bias
+        return np.array([bias.get(memory, 0.0) for memory in self.rows.ids.tolist()], np.float32)
 
     def source_prior(self) -> FloatArray:
         found = np.zeros(len(self.rows), np.float32)
@@ -211,6 +251,16 @@ def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArr
     return relevance
 
 
+def above_episodes(rows: Rows, plan: QueryPlan) -> FloatArray:
+    """What the question's strategy gives a memory's tier beyond what it gives episodes, (n,)."""
+    shares = plan.tier_weights
+    above = {
+        tier: plan.strategy_confidence * max(share - shares["episodes"], 0.0)
+        for tier, share in shares.items()
+    }
+    return np.array([above.get(TIERS[kind], 0.0) for kind in rows.kinds], np.float32)
+
+
 def best_of_session(rows: Rows, relevance: FloatArray) -> FloatArray:
     """Relevance of the most relevant candidate of the same talk; its own where there is none."""
     best = np.zeros(int(rows.sessions.max(initial=-1)) + 1, np.float32)
@@ -226,6 +276,7 @@ def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
     if profile.half_life_days is None:
         table = {name: np.inf if days is None else days for name, days in HALF_LIFE_DAYS.items()}
         half_life = np.array([table[category] for category in rows.categories])
+        half_life[np.isin(rows.kinds, LASTING)] = np.inf
     else:
         half_life = np.full(len(rows), profile.half_life_days)
     floor = np.where(
@@ -238,14 +289,14 @@ def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
     return half_life_decay(age_days, half_life, floor)
 
 
-def temporal_match(rows: Rows, timespan_s: tuple[float, float] | None) -> FloatArray:
-    """1 inside an interval, halved for each of its lengths (a day at least) away from it."""
-    if timespan_s is None:
+def temporal_match(rows: Rows, plan: QueryPlan) -> FloatArray:
+    """How surely the time was read, halved for each of its lengths (a day at least) away."""
+    if plan.timespan_s is None:
         return np.zeros(len(rows), np.float32)
-    start, end = timespan_s
+    start, end = plan.timespan_s
     length = max(end - start, DAY_S) if np.isfinite(end - start) else 30 * DAY_S
     away = np.maximum(np.maximum(start - rows.occurred_s, rows.occurred_s - end), 0.0)
-    return np.exp2(-away / length).astype(np.float32)
+    return (plan.timespan_certainty * np.exp2(-away / length)).astype(np.float32)
 
 
 def _aligned(ids: IdArray, values: FloatArray, rows: Rows) -> FloatArray:

@@ -54,10 +54,43 @@ _STATED = (
     Profile(
         name="neural",
         source="neural design: vector, lexical, graph, recency and importance",
-        weights={"cosine": 0.40, "bm25": 0.25, "ppr": 0.15, "recency": 0.10, "importance": 0.10},
+        weights={
+            "cosine": 0.40, "bm25": 0.25, "graph_bias": 0.15, "recency": 0.10, "importance": 0.10,
+        },
         mmr_lambda=1.0,
     ),
 )  # fmt: skip
+
+
+_CHUNKS = Profile(
+    name="ppr",
+    source="unified PPR, code search variant: fused ranks alone, no graph",
+    weights={"rrf_raw": 1.0},
+    mmr_lambda=1.0,
+    walks_graph=False,
+    calibrated_as="annie",
+)
+"""What ``ppr`` is where only chunks are asked for: they have no graph."""
+
+QUOTED = Profile(
+    name="identifier",
+    source="questions that quote an identifier: how exactly a memory holds it, then its words",
+    weights={"identifier": 1.0, "bm25": 0.1, "recency": 0.01},
+    mmr_lambda=1.0,
+)
+"""Not to be chosen: what the fast path ranks with."""
+
+
+OPENING = Profile(
+    name="opening",
+    source="hybrid retrieval, start of a conversation: recent conversations and key facts",
+    weights={"recency": 0.5, "importance": 0.3, "identity": 0.2},
+    mmr_lambda=0.7,
+    half_life_days=7.0,
+    evergreen=frozenset({"identity", "family", "health", "milestone"}),
+    evergreen_floor=0.3,
+)
+"""Not to be chosen: what is ranked with where nothing has been asked."""
 
 
 @functools.cache
@@ -82,8 +115,8 @@ def profiles() -> Mapping[str, Profile]:
     return MappingProxyType(found)
 
 
-def find_profile(name: str) -> Profile:
-    """Find a profile by its name.
+def find_profile(name: str, mode: str = "hybrid") -> Profile:
+    """Find a profile by its name; for ``knowledge`` some have a variant for chunks.
 
     Raises:
         InvalidRequestError: If there is none of that name.
@@ -92,4 +125,4 @@ def find_profile(name: str) -> Profile:
         raise InvalidRequestError(
             f"profile must be one of {', '.join(sorted(profiles()))}, got {name!r}"
         )
-    return profiles()[name]
+    return _CHUNKS if (name, mode) == ("ppr", "knowledge") else profiles()[name]

@@ -9,9 +9,11 @@ memories no other source found; the link that carried most of their rank is kept
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 
 import numpy as np
 
+from family_recall.sources.bias import graph_bias, intent_of
 from family_recall.stage import GraphRun, Link, QueryContext, Run, Subgraph
 from family_recall.types import FloatArray, IdArray
 
@@ -54,7 +56,9 @@ class GraphSource:
         order = memories[np.lexsort((graph.nodes[memories], -rank[memories]))]
         scores = rank[order] / max(float(rank.max(initial=0.0)), 1e-12)
         run = Run(self.name, graph.nodes[order], scores.astype(np.float32))
-        return GraphRun(run, graph, rank)
+        named = [entity.id for entity in context.plan.entities]
+        bias = graph_bias(graph, named, intent_of(context.request.query_text)) if named else {}
+        return GraphRun(run, graph, rank, bias)
 
 
 def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
@@ -78,6 +82,7 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
     hops = [0] * len(number)
     ends: dict[tuple[int, int, str], float] = {}
     frontier = seeds
+    walked: set[int] = set()
     for hop in range(config.graph_hops):
         edges = context.snapshot.edges(frontier, context.scope, config.graph_cap)
         related: list[int] = []
@@ -90,15 +95,16 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
                     continue
                 at = number[dst] = len(number)
                 hops.append(hop + 1)
-                if src < 0 and dst < 0:
-                    related.append(dst)
+            if src < 0 and dst < 0 and at >= len(seeds):
+                related.append(dst)
             # Two seeds read the edge between them twice, once from either end.
             if (at, number[src], kind) not in ends:
                 key = (number[src], at, kind)
                 ends[key] = max(weight, ends.get(key, 0.0))
-        if not related:
+        walked.update(frontier.tolist())
+        frontier = np.array(sorted(set(related) - walked), np.int64)
+        if not len(frontier):
             break
-        frontier = np.array(related, np.int64)
     return Subgraph(
         nodes=np.array(list(number), np.int64),
         hops=np.array(hops, np.int64),
@@ -152,6 +158,38 @@ def carriers(graph: GraphRun) -> dict[int, Link]:
         nodes[subgraph.ends[at][1]]: Link(nodes[subgraph.ends[at][0]], subgraph.kinds[at])
         for at in strongest_last
     }
+
+
+def path_to(graph: GraphRun, into: Mapping[int, Link], memory: int) -> list[Link]:
+    """Tell how the graph leads to a memory, the memory last; empty where it does not.
+
+    Args:
+        graph: What was walked.
+        into: Its :func:`carriers`.
+        memory: A node. One that is a seed itself is led to from what the question names alone.
+    """
+    is_seed = memory not in into
+    for link in _from_entities(graph, memory) if is_seed else [into[memory]]:
+        path = [link, Link(memory, "")]
+        while (before := into.get(path[0].node)) is not None:
+            path.insert(0, before)
+        if path[0].node < 0 or not is_seed:
+            return path
+    return []
+
+
+def _from_entities(graph: GraphRun, memory: int) -> list[Link]:
+    """List the links of a memory to entities, the one that carries most rank first."""
+    subgraph, rank = graph.subgraph, graph.rank
+    if subgraph is None or rank is None:
+        return []
+    nodes = subgraph.nodes.tolist()
+    links = []
+    for ends, weight, kind in zip(subgraph.ends, subgraph.weights, subgraph.kinds, strict=True):
+        for here, there in (ends, ends[::-1]):
+            if nodes[here] == memory and nodes[there] < 0:
+                links.append((float(rank[there]) * weight, Link(nodes[there], kind)))
+    return [link for _, link in sorted(links, key=lambda one: -one[0])]
 
 
 def warm_up() -> None:

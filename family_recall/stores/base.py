@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Sequence
+import functools
+import zlib
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,26 @@ WORD_ENTRY = np.dtype(
 """One stemmed word of one memory: its crc32, and how often it stands in each column (≤ 255)."""
 
 WordEntries = npt.NDArray[np.void]
+
+IdentifierKind: TypeAlias = Literal[
+    "url", "email", "isbn", "issue", "ticket", "path", "phone", "reference", "licence_plate"
+]
+
+_TIME_STEMS = (
+    "yesterdai todai tonight tomorrow ago last next week weekend month year morn recent"
+    " januari februari march april june juli august septemb octob novemb decemb"
+    " mondai tuesdai wednesdai thursdai fridai saturdai sundai summer winter autumn christma easter"
+).split()
+
+
+@functools.cache
+def time_words() -> npt.NDArray[np.uint32]:
+    """Number the stems that tell a time as the index numbers them: a day, a month, a year, ago.
+
+    Those that as often mean something else (*may*, *fall*, *even* of *evening*) are left out.
+    """
+    years = (str(year) for year in range(1900, 2100))
+    return np.array([zlib.crc32(stem.encode()) for stem in (*_TIME_STEMS, *years)], np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +116,15 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class Occurred:
+    """What occurred in a scope's interval: arrays of one length, moments in epoch seconds."""
+
+    ids: IdArray
+    moments_s: npt.NDArray[np.float64]
+    importance: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
 class TokenVectors:
     """Token vectors of several memories, one after the other.
 
@@ -126,6 +157,43 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
+class Identifier:
+    """One identifier as written, and in the form that two spellings of it share.
+
+    ``normalised`` is lower case for URLs, e-mail addresses and tickets; digits, with a leading
+    ``+`` where one was written, for phone numbers; 13 digits for ISBNs; capitals and digits for
+    licence plates and reference numbers. ``span`` are character offsets into the text.
+    """
+
+    kind: IdentifierKind
+    text: str
+    normalised: str
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What of a memory is read for identifiers."""
+
+    title: str | None
+    text: str
+    summary: str | None
+    url: str | None
+    fact_key: str | None
+    fact_value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelation:
+    """A relation as it lies in the file: two entities of one partition."""
+
+    subject: Entity
+    relation: str
+    object: Entity
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class StoredMemory:
     """A memory as it lies in the file."""
 
@@ -133,6 +201,18 @@ class StoredMemory:
     memory: Memory
     recorded_s: float
     superseded_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A milestone or a dated fact, as far as it names a time."""
+
+    text: str
+    author: str | None
+    event_type: str | None
+    fact_key: str | None
+    fact_value: str | None
+    occurred_at: dt.datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +279,10 @@ class Snapshot(Protocol):
         """
         ...
 
+    def identified(self, sought: Sequence[Identifier], scope: Scope, k: int) -> Hits:
+        """Find up to k memories that hold any of the identifiers: whole ones first, then newest."""
+        ...
+
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose vectors have the highest cosine."""
         ...
@@ -231,6 +315,14 @@ class Snapshot(Protocol):
         """Find what the given normalised names stand for."""
         ...
 
+    def aliases_like(self, word: str, edits: int, scope: Scope) -> list[str]:
+        """List the names of one word that begin like a word and are nearly as long."""
+        ...
+
+    def relations(self, entities: Sequence[int], scope: Scope) -> list[StoredRelation]:
+        """Give the relations some entities stand in, valid and known at the scope's moments."""
+        ...
+
     def mentions(
         self, ids: IdArray, entities: Sequence[int], scope: Scope
     ) -> list[tuple[int, int]]:
@@ -241,8 +333,22 @@ class Snapshot(Protocol):
         """Names of nodes: doc_ids of memories, names of entities."""
         ...
 
+    def newest(self, scope: Scope, k: int, *, lasting: bool = False) -> Hits:
+        """Give each partition's k newest memories, or facts, profiles and milestones alone."""
+        ...
+
+    def occurred(self, scope: Scope) -> Occurred:
+        """Give everything that occurred in the scope's interval."""
+        ...
+
     def rows(self, ids: IdArray, scope: Scope) -> Rows:
         """Load what ranking reads; ids the scope does not cover are left out."""
+        ...
+
+    def milestones(
+        self, scope: Scope, wanted: Callable[[str | None, str | None], bool], limit: int
+    ) -> list[Milestone]:
+        """Load up to ``limit`` milestones and dated facts of wanted (event_type, fact_key)."""
         ...
 
     def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:

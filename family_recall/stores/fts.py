@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import zlib
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,11 @@ def split(connection: apsw.Connection, text: str) -> list[tuple[str, str]]:
     """Split a text exactly as the index does: (word as written, stem) pairs."""
     raw, tokens = _tokens(connection, text)
     return [(raw[start:end].decode(), stem) for start, end, stem in tokens]
+
+
+def splitter() -> Callable[[str], list[tuple[str, str]]]:
+    """Give what splits texts as the index does, where there is no file."""
+    return functools.partial(split, apsw.Connection(":memory:"))
 
 
 def find_stems(

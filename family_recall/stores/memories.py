@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import apsw
 import numpy as np
 
 from family_recall.stores import fts, sql
-from family_recall.stores.base import WORD_ENTRY, NewMemory, Rows, StoredMemory, ToEmbed
-from family_recall.stores.schema import partition_of
-from family_recall.types import IdArray, Memory, Scope, parse_moment
+from family_recall.stores.base import (
+    WORD_ENTRY,
+    Hits,
+    Milestone,
+    NewMemory,
+    Occurred,
+    Rows,
+    StoredMemory,
+    ToEmbed,
+)
+from family_recall.stores.schema import PARTITION_SHIFT, id_range, partition_of
+from family_recall.types import Filters, IdArray, Memory, Scope, parse_moment
 
 _COLUMNS = (
     "doc_id", "text", "title", "summary", "kind", "category", "author", "session_id", "source",
@@ -134,6 +144,95 @@ def rows(connection: apsw.Connection, ids: IdArray, scope: Scope) -> Rows:
         words=np.frombuffer(b"".join(blobs), WORD_ENTRY),
         word_rows=np.repeat(np.arange(len(found)), counts),
     )
+
+
+def newest(connection: apsw.Connection, scope: Scope, k: int, *, lasting: bool) -> Hits:
+    """Give each partition's k newest memories in scope, the newest recorded of all first."""
+    condition, values = fts.visible(scope)
+    # The words of the partial index `memory_lasting`.
+    kinds = "m.kind IN ('fact', 'profile', 'milestone')" if lasting else "TRUE"
+    found = [
+        row
+        for partition in scope.partitions
+        for row in sql.rows(
+            connection,
+            f"SELECT m.recorded_s, m.id FROM memory m WHERE m.id BETWEEN ? AND ? AND {kinds}"
+            f" AND {condition} ORDER BY m.id DESC LIMIT ?",
+            (*id_range(partition), *values, k),
+        )
+    ]
+    found.sort(reverse=True)
+    return Hits(
+        np.array([memory for _, memory in found], np.int64),
+        np.array([moment for moment, _ in found], np.float32),
+    )
+
+
+def occurred(connection: apsw.Connection, scope: Scope) -> Occurred:
+    """Give everything in scope that has a moment and lies in the scope's interval."""
+    condition, values = fts.visible(scope)
+    found = sql.rows(
+        connection,
+        "SELECT m.id, m.occurred_s, m.importance FROM memory m"
+        f" WHERE m.occurred_s IS NOT NULL AND {condition}"
+        f" AND m.id >> {PARTITION_SHIFT} IN (SELECT value FROM carray(?))",
+        (*values, sql.id_array(np.array(scope.partitions, np.int64))),
+    )
+    columns = list(zip(*found, strict=True)) if found else [()] * 3
+    return Occurred(
+        ids=np.array(columns[0], np.int64),
+        moments_s=np.array(columns[1], np.float64),
+        importance=np.array(columns[2], np.float32),
+    )
+
+
+# The words of the partial index `memory_milestone`, to the letter: else it is not used.
+_DATED = (
+    "(m.kind = 'milestone' OR m.fact_key GLOB '*birth*' OR m.fact_key GLOB '*anniversary*'"
+    " OR m.fact_key GLOB '*date*' OR m.fact_key GLOB '*wedding*')"
+)
+
+
+def milestones(
+    connection: apsw.Connection,
+    scope: Scope,
+    wanted: Callable[[str | None, str | None], bool],
+    limit: int,
+) -> list[Milestone]:
+    """Load milestones and dated facts of wanted (event_type, fact_key), in the order of ids.
+
+    The names are read from the index alone, and of what is wanted the first 300 characters.
+    """
+    names = sql.rows(
+        connection,
+        f"SELECT m.event_type, m.fact_key, group_concat(m.id) FROM memory m WHERE {_DATED}"
+        f" AND m.id >> {PARTITION_SHIFT} IN (SELECT value FROM carray(?))"
+        f" GROUP BY m.id >> {PARTITION_SHIFT}, m.event_type, m.fact_key",
+        (sql.id_array(np.array(scope.partitions, np.int64)),),
+    )
+    chosen = [row[2] for row in names if wanted(*row[:2])]
+    ids = [int(memory) for together in chosen for memory in together.split(",")]
+    if not ids:
+        return []
+    condition, values = fts.visible(replace(scope, filters=Filters()))
+    found = sql.rows(
+        connection,
+        "SELECT substr(m.text, 1, 300), m.author, m.event_type, m.fact_key, m.fact_value,"
+        " m.occurred_at FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value"
+        f" WHERE {condition} LIMIT ?",
+        (sql.id_array(np.sort(np.array(ids, np.int64))), *values, limit),
+    )
+    return [
+        Milestone(
+            text=text,
+            author=author,
+            event_type=event_type,
+            fact_key=fact_key,
+            fact_value=fact_value,
+            occurred_at=dt.datetime.fromisoformat(moment) if moment else None,
+        )
+        for text, author, event_type, fact_key, fact_value, moment in found
+    ]
 
 
 def to_embed(

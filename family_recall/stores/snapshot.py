@@ -9,15 +9,28 @@ import apsw
 import numpy as np
 
 from family_recall.errors import UnknownMemoryError
-from family_recall.stores import blocks, edges, fts, household, memories, sql, vectors
+from family_recall.stores import (
+    blocks,
+    edges,
+    fts,
+    household,
+    identifiers,
+    memories,
+    sql,
+    vectors,
+)
 from family_recall.stores.base import (
     Access,
     EdgeList,
     Entity,
     Hits,
+    Identifier,
+    Milestone,
+    Occurred,
     Partition,
     Rows,
     StoredMemory,
+    StoredRelation,
     TokenVectors,
     WordStatistics,
 )
@@ -89,6 +102,15 @@ class SqliteSnapshot:
             condition = fts.visible(scope) if self._narrowed(shelf, scope) else None
             found.append(fts.match(self._connection, shelf, expression, k, weights, condition))
         return _merged(found)
+
+    def identified(self, sought: Sequence[Identifier], scope: Scope, k: int) -> Hits:
+        """Find up to k memories that hold any of some identifiers.
+
+        Scores are 1 where one is held whole, 0.5 where what is held continues it, or is a phone
+        number's end; within a score the newest come first. Of each the k told last are looked at.
+        """
+        mine = [no for no in scope.partitions if no in self._all]
+        return identifiers.find(self._connection, sought, mine, fts.visible(scope), k)
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose vectors have the highest cosine with a unit vector."""
@@ -180,6 +202,22 @@ class SqliteSnapshot:
             )
         ]
 
+    def aliases_like(self, word: str, edits: int, scope: Scope) -> list[str]:
+        """List the names of one word that so many edits to a word could give, and others.
+
+        They begin with its first letter, or with its first two swapped, and are at most
+        ``edits`` letters shorter or longer. None come back when they would be thousands.
+        """
+        return edges.aliases_like(self._connection, scope.partitions, word, edits)
+
+    def relations(self, entities: Sequence[int], scope: Scope) -> list[StoredRelation]:
+        """Give the relations some entities of the scope stand in, as told, oldest first.
+
+        Only those valid at the scope's moment and, where it asks for that, recorded by then.
+        """
+        mine = self._mine(np.array(entities, np.int64), scope)
+        return edges.relations(self._connection, mine, scope.as_of_s, scope.known_at_s)
+
     def mentions(
         self, ids: IdArray, entities: Sequence[int], scope: Scope
     ) -> list[tuple[int, int]]:
@@ -202,9 +240,29 @@ class SqliteSnapshot:
         )
         return dict(found)
 
+    def newest(self, scope: Scope, k: int, *, lasting: bool = False) -> Hits:
+        """Give each partition's k newest memories, or facts, profiles and milestones alone.
+
+        By the moment they were recorded, the newest of all first.
+        """
+        return memories.newest(self._connection, scope, k, lasting=lasting)
+
+    def occurred(self, scope: Scope) -> Occurred:
+        """Give everything that occurred in the scope's interval."""
+        return memories.occurred(self._connection, scope)
+
     def rows(self, ids: IdArray, scope: Scope) -> Rows:
         """Load what ranking reads, ascending by id; ids out of scope are left out."""
         return memories.rows(self._connection, self._mine(ids, scope), scope)
+
+    def milestones(
+        self, scope: Scope, wanted: Callable[[str | None, str | None], bool], limit: int
+    ) -> list[Milestone]:
+        """Load up to ``limit`` milestones and dated facts of wanted (event_type, fact_key).
+
+        The scope's filters do not count here; its partitions and moments do.
+        """
+        return memories.milestones(self._connection, scope, wanted, limit)
 
     def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
         """Load whole memories in the order of ``ids``; those out of scope are left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import zoneinfo
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +16,41 @@ from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.sqlite import Connections
 from family_recall.stores.writing import Writing
-from family_recall.types import Grant, Person, Space
+from family_recall.types import Grant, Person, Region, Space
 
 
 class Store:
     """One household's file. Safe to share between threads; see ``Connections``."""
 
-    def __init__(self, path: Path, *, create: bool, timezone: str | None = None) -> None:
-        """Open or make the file; ``timezone`` (IANA) is kept from the first time it is given.
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool,
+        timezone: str | None = None,
+        country: str | None = None,
+        hemisphere: str | None = None,
+    ) -> None:
+        """Open or make the file; zone (IANA), country and hemisphere are kept once given.
 
         Raises:
-            InvalidRequestError: If the time zone has no such name.
+            InvalidRequestError: If one of them has no such name.
             StoreError: As ``Connections`` says.
         """
-        zone = None if timezone is None else _zone(timezone)
+        named = {"timezone": timezone, "country": country, "hemisphere": hemisphere}
+        given = {key: value for key, value in named.items() if value is not None}
+        _settled(given)
         self._connections = Connections(path, create=create)
         self._blocks = blocks.Blocks()
         self.path = path
         with self._connections.reading() as connection:
-            row = sql.row(connection, "SELECT value FROM info WHERE key = 'timezone'")
-        if zone is not None and (row is None or row[0] != timezone):
+            kept = dict(sql.rows(connection, "SELECT key, value FROM info"))
+        self.zone, self.region = _settled({**kept, **given})
+        changed = {key: value for key, value in given.items() if kept.get(key) != value}
+        if changed:
             with self._connections.writing() as connection:
-                Writing(connection, zone, vec0=False).put_info("timezone", str(timezone))
-        self.zone: dt.tzinfo = zone or _zone(row[0] if row else "UTC")
+                for key, value in changed.items():
+                    Writing(connection, self.zone, vec0=False).put_info(key, value)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
@@ -63,6 +75,12 @@ class Store:
         """Give what a model is to read of some memories."""
         with self._connections.reading() as connection:
             return memories.readings(connection, ids)
+
+    def info(self, key: str) -> str | None:
+        """Give one of the file's own facts."""
+        with self._connections.reading() as connection:
+            row = sql.row(connection, "SELECT value FROM info WHERE key = ?", (key,))
+        return str(row[0]) if row else None
 
     def people(self) -> list[Person]:
         """List the household's people."""
@@ -108,6 +126,8 @@ class Store:
                 ),
                 "schema": SCHEMA_VERSION,
                 "timezone": str(self.zone),
+                "country": self.region.country,
+                "hemisphere": self.region.hemisphere,
                 "memories": sum(partition.n_current for partition in partitions),
                 "superseded": sum(partition.n_past for partition in partitions),
                 "vectors": embedded,
@@ -122,6 +142,11 @@ class Store:
         """Close every connection; closing twice does nothing."""
         self._connections.close()
         self._blocks.clear()
+
+
+def _settled(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:
+    region = {name: info[name] for name in ("country", "hemisphere") if name in info}
+    return _zone(info.get("timezone", "UTC")), Region(**region)
 
 
 def _zone(name: str) -> dt.tzinfo:

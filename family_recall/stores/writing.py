@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import apsw
 
-from family_recall.stores import edges, fts, household, memories, sql, vectors
-from family_recall.stores.base import NewMemory, NewVector, StoredMemory, ToEmbed
+from family_recall.stores import edges, fts, household, identifiers, memories, sql, vectors
+from family_recall.stores.base import (
+    Identifier,
+    NewMemory,
+    NewVector,
+    StoredMemory,
+    Texts,
+    ToEmbed,
+)
 from family_recall.stores.names import Names
 from family_recall.stores.schema import (
     PARTITION_SHIFT,
@@ -79,6 +86,11 @@ class Writing:
         self.connection.execute(
             "INSERT OR REPLACE INTO info(key, value) VALUES(?, ?)", (key, value)
         )
+
+    def info(self, key: str) -> str | None:
+        """Give one of the file's own facts."""
+        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (key,))
+        return str(row[0]) if row else None
 
     def partition(self, space_id: str, band: str) -> int:
         """Find or make the partition of a space and band."""
@@ -180,6 +192,18 @@ class Writing:
             (f'body : "{phrase}"',),
         )
 
+    def identify(self, memory: int, found: Iterable[Identifier]) -> None:
+        """Keep the identifiers that a memory holds, in place of those it had."""
+        identifiers.put(self.connection, memory, found)
+
+    def clear_identifiers(self) -> None:
+        """Drop every memory's identifiers."""
+        identifiers.clear(self.connection)
+
+    def texts(self) -> Iterator[tuple[int, Texts]]:
+        """Go through what may hold identifiers, each memory's with its id, superseded ones too."""
+        return identifiers.texts(self.connection)
+
     def put_neighbours(self, memory: int, place: Place, weight: float) -> None:
         """Tie a memory to its neighbours and untie those from each other."""
         if place.previous is not None and place.following is not None:
@@ -230,10 +254,10 @@ class Writing:
         vectors.add(self.connection, model, shelved)
 
     def clear_derived(self) -> None:
-        """Drop everything made from text: words, counts, vectors, mentions, their edges."""
+        """Drop everything made from text: words, counts, vectors, identifiers, mentions, edges."""
         for model in vectors.models(self.connection):
             vectors.drop(self.connection, model, vec0=self.vec0)
-        for table in ("embedding_model", "embedding", "mention", "edge"):
+        for table in ("embedding_model", "embedding", "mention", "edge", "identifier"):
             self.connection.execute(f"DELETE FROM {table}")
         for partition in household.partitions(self.connection):
             for past in (False, True):

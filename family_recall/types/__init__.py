@@ -25,6 +25,7 @@ from family_recall.types.memory import (
 )
 from family_recall.types.request import Filters, RecallContext, RecallRequest
 from family_recall.types.scope import Scope
+from family_recall.types.understanding import Mode, Region, SpokenTime, Strategy, Understanding
 
 __all__ = [
     "BANDS",
@@ -38,10 +39,12 @@ __all__ = [
     "Grant",
     "IdArray",
     "Memory",
+    "Mode",
     "Person",
     "Rationale",
     "RecallContext",
     "RecallRequest",
+    "Region",
     "Relation",
     "Remembered",
     "Result",
@@ -49,7 +52,10 @@ __all__ = [
     "Skip",
     "Space",
     "Span",
+    "SpokenTime",
     "Status",
+    "Strategy",
     "Trace",
+    "Understanding",
     "parse_moment",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from family_recall.briefing import BriefedMemory, briefing
+from family_recall.timeline import Period
 
 Status = Literal["ok", "weak", "no_match"]
 
@@ -82,6 +83,8 @@ class Result:
     contributions: tuple[Contribution, ...]
     highlights: tuple[tuple[int, int], ...] = ()
     rationale: Rationale | None = None
+    fact_key: str | None = None
+    fact_value: str | None = None
 
     @property
     def features(self) -> dict[str, float]:
@@ -186,6 +189,10 @@ class Answer:
     ``confidence`` is the calibrated probability that the first result answers the question;
     ``status`` reads it out: ``ok``, ``weak``, or ``no_match`` when nothing stored seems to.
     ``degraded`` names what could not take part, such as ``"vector: no model"``.
+    ``facts`` of a FACTUAL answer are what its results state, key by key. A TIMELINE answer's
+    results are in the order they occurred, and ``timeline`` tells its days, weeks or months,
+    the empty ones too. ``relations`` are (subject, relation, object) between those the question
+    names, the asker among them.
     """
 
     query_text: str
@@ -201,6 +208,9 @@ class Answer:
     used_time_ms: float
     degraded: tuple[str, ...]
     trace: Trace
+    facts: Mapping[str, str] = field(default_factory=dict)
+    timeline: tuple[Period, ...] = ()
+    relations: tuple[tuple[str, str, str], ...] = ()
 
     def briefing(
         self,
@@ -211,12 +221,16 @@ class Answer:
         max_tokens: int | None = None,
         numbered: bool = False,
     ) -> str:
-        """Write the results as a ``<memory>`` block for a language model.
+        """Write the results, and after them the relations, as a ``<memory>`` block.
 
         See :func:`family_recall.briefing.briefing`; empty when nothing was found or fits.
         """
+        related = [
+            BriefedMemory(relation.replace("_", " "), relation=(subject, object_))
+            for subject, relation, object_ in self.relations
+        ]
         return briefing(
-            [BriefedMemory(result.text, result.author) for result in self.results],
+            [*(BriefedMemory(result.text, result.author) for result in self.results), *related],
             max_chars=max_chars,
             max_chars_per_memory=max_chars_per_memory,
             count_tokens=count_tokens,
@@ -231,6 +245,9 @@ class Answer:
             "status": self.status,
             "confidence": self.confidence,
             "results": [result.to_json() for result in self.results],
+            "facts": dict(self.facts),
+            "timeline": [period.to_json() for period in self.timeline],
+            "relations": [list(triple) for triple in self.relations],
             "strategy": self.strategy,
             "mode": self.mode,
             "profile": self.profile,
@@ -253,4 +270,7 @@ class Answer:
         found["known_at"] = known_at and dt.datetime.fromisoformat(known_at)
         found["degraded"] = tuple(record["degraded"])
         found["trace"] = Trace.from_json(record["trace"])
+        found["facts"] = dict(record.get("facts", {}))
+        found["relations"] = tuple(tuple(triple) for triple in record.get("relations", ()))
+        found["timeline"] = tuple(Period.from_json(one) for one in record.get("timeline", ()))
         return cls(**found)

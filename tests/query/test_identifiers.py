@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.query.identifiers import find_identifiers
+from family_recall.query.identifiers import find_identifiers, identifiers_in
 
 
 def found(question: str) -> list[tuple[str, str]]:
@@ -35,6 +35,21 @@ def found(question: str) -> list[tuple[str, str]]:
         ("Whose car is AB12 CDE?", ("licence_plate", "AB12CDE")),
         ("Whose is the licence plate 7ABC123?", ("licence_plate", "7ABC123")),
         ("What was on https://Example.org/a-1?", ("url", "https://example.org/a-1")),
+        ("What was on Example.org/a-1?", ("url", "example.org/a-1")),
+        ("What did we see on amazon.co.in?", ("url", "amazon.co.in")),
+        ("What is proj-7 about?", ("ticket", "proj-7")),
+        ("Was invoice #4711 paid?", ("reference", "4711")),
+        ("Was invoice 4711 paid?", ("reference", "4711")),
+        ("Was invoice 47 paid?", ("issue", "#47")),
+        ("Who fixed issue 12?", ("issue", "#12")),
+        ("The booking reference is X7KQ2P", ("reference", "X7KQ2P")),
+        ("What is X7KQ2P?", ("reference", "X7KQ2P")),
+        ("Where is 114-3941689-8772232?", ("reference", "11439416898772232")),
+        ("Call tel:+919845012345", ("phone", "+919845012345")),
+        ("Whose is +91 98450\N{NON-BREAKING HYPHEN}12345?", ("phone", "+919845012345")),
+        ("Whose is ०९८४५० १२३४५?", ("phone", "09845012345")),
+        ("Whose car is ab12 cde?", ("licence_plate", "AB12CDE")),
+        ("Whose car is KA 05 MX 1234?", ("licence_plate", "KA05MX1234")),
     ],
 )
 def test_an_identifier_is_found_in_the_form_its_spellings_share(
@@ -67,12 +82,43 @@ def test_an_identifier_is_found_in_the_form_its_spellings_share(
         "Is the plate in the oven?",
         "How far is it, 12.5 km or 13?",
         "Which number plate did we order?",
+        "It was Great.It was fun.",
+        "Does the PS5 or the H2O bottle or MP3 player matter?",
+        "Was it on 20240301, or that the order was 2000?",
+        "Who made the top-10 in march-5 or mid-2020?",
+        "Is it node.js or readme.md?",
         "",
     ],
 )
 def test_an_ordinary_question_holds_none(question: str) -> None:
     """Times, dates, counts, sums and wrong check digits are no identifiers."""
     assert found(question) == []
+
+
+def test_a_telephone_number_with_its_country_is_no_book() -> None:
+    """The last ten digits of +91 98450-12345 pass the check of an ISBN-10, and are not read so.
+
+    9·10 + 8·9 + 4·8 + 5·7 + 0·6 + 1·5 + 2·4 + 3·3 + 4·2 + 5·1 = 264 = 24 · 11.
+    """
+    assert found("Call +91 98450-12345") == [("phone", "+919845012345")]
+
+
+def test_a_memory_of_any_length_is_read_to_its_end() -> None:
+    """What stands behind many thousand characters, or over the edge of a piece, is found once."""
+    filler = "and then we went on and on " * 147  # 27 · 147 = 3969, so the address spans 4000
+    text = f"{filler}and wrote to somebody@example.com {filler} about #4711 and #4711 {filler}"
+    kinds = [(one.kind, one.normalised) for one in identifiers_in([text])]
+
+    assert len(filler) < 4000 < len(filler) + 34
+    assert kinds.count(("issue", "#4711")) == 1
+    assert ("email", "somebody@example.com") in kinds
+
+
+def test_a_link_of_a_memory_is_taken_as_it_is() -> None:
+    """A memory's own link counts as one even where a text would not make one of it."""
+    (link,) = identifiers_in(["Nothing to see"], url="nas/Photos/1")
+
+    assert (link.kind, link.normalised) == ("url", "nas/photos/1")
 
 
 def test_the_parts_of_a_url_are_not_found_again() -> None:

@@ -265,8 +265,9 @@ def test_a_file_of_before_static_vectors_goes_on(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("ALTER TABLE embedding_model DROP COLUMN role; PRAGMA user_version = 1")
     connection.close()
-    with open_home(path, static=TINY_STATIC) as home:
+    with open_home(path) as home:
         assert written(recall(home, "when does grandma land?", "mia")) == before
+    with open_home(path, static=TINY_STATIC) as home:
         assert home.flush() == len(list(stories()))
         assert home.stats()["vectors"] == {"tiny/1": 7, "tiny-static/1": 7}
     with open_home(path, encoder=None, static=TINY_STATIC) as home:

@@ -35,9 +35,15 @@ def test_the_json_has_what_help_says(report: dict[str, Any]) -> None:
     """Machine, imports, embedding and one entry a size; each time has wall and processor."""
     assert {"machine", "import_ms", "embedding", "sizes"} <= set(report)
     (size,) = report["sizes"]
-    assert {"memories", "ingest", "recall", "planted", "file_bytes_per_memory", "start"} == set(
-        size
-    )
+    assert {
+        "memories",
+        "ingest",
+        "recall",
+        "identifiers",
+        "planted",
+        "file_bytes_per_memory",
+        "start",
+    } == set(size)
     for name in ("total", "other_than_embedding"):
         for unit in ("ms", "cpu_ms"):
             times = size["recall"][name][unit]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from family_recall.query.timespan.intervals import DAY, Interval, midnight
-from family_recall.query.timespan.words import Token
+from family_recall.query.timespan.words import CHOICES, COUNTS, FOLLOWERS, Token
 
 _EMPTY_WORDS = frozenset(
     "a an the we i you he she it they our my your his her its their us me him them was were is "
@@ -19,6 +19,8 @@ _EMPTY_WORDS = frozenset(
 _STOPS = frozenset("?!.;:,")
 _LONGEST = 10
 _WORD = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"['’]s\b", re.IGNORECASE)
+_AFTER_A_NAME = FOLLOWERS | _EMPTY_WORDS | CHOICES.keys() | COUNTS.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +67,11 @@ def anchor_at(
         if token.word in _STOPS:
             break
         if token.word not in _EMPTY_WORDS:
-            clause.setdefault(_stem(token.word), at)
+            clause.setdefault(stem_of(token.word), at)
     best: list[Anchor] = []
     best_words: frozenset[str] = frozenset()
     for anchor in anchors:
-        words = _content(anchor.words)
+        words = content_of(anchor.words)
         if not words or len(words) < len(best_words) or not words <= clause.keys():
             continue
         if len(words) > len(best_words):
@@ -80,7 +82,7 @@ def anchor_at(
     if not best:
         return None
     begin, end = min(clause[w] for w in best_words), max(clause[w] for w in best_words) + 1
-    if begin - first > reach:
+    if begin - first > reach or _goes_on(best[0].words, tokens[end : end + 1]):
         return None
     others = [w for w, at in clause.items() if at < end and w not in best_words]
     if any(word[:1].isdigit() for word in others):
@@ -89,14 +91,24 @@ def anchor_at(
     return AnchorMatch(occurrences, end, certainty=0.6 if others else 0.9)
 
 
-@lru_cache(maxsize=4096)
-def _content(words: str) -> frozenset[str]:
-    found = (match.group() for match in _WORD.finditer(re.sub(r"['’]s\b", "", words.lower())))
-    return frozenset(_stem(word) for word in found if word not in _EMPTY_WORDS)
+def _goes_on(words: str, follows: Sequence[Token]) -> bool:
+    """Whether *the wedding* is only the beginning of *the wedding rehearsal*."""
+    named = words.lower().startswith("the ") or _POSSESSIVE.search(words) is not None
+    return named and any(
+        t.word.isalpha() and t.raw.islower() and t.word not in _AFTER_A_NAME for t in follows
+    )
 
 
 @lru_cache(maxsize=4096)
-def _stem(word: str) -> str:
+def content_of(words: str) -> frozenset[str]:
+    """Give the stems of the words that say something."""
+    found = (match.group() for match in _WORD.finditer(_POSSESSIVE.sub("", words.lower())))
+    return frozenset(stem_of(word) for word in found if word not in _EMPTY_WORDS)
+
+
+@lru_cache(maxsize=4096)
+def stem_of(word: str) -> str:
+    """Drop the ending of *moved*, *moves* and *moving*."""
     for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from family_recall.query.timespan import intervals as iv
+from family_recall.query.timespan.doubts import (
+    hangs_on_an_event,
+    is_compared,
+    is_doing,
+    is_joined,
+    is_led,
+)
 from family_recall.query.timespan.intervals import DAY, Interval, OpenInterval
-from family_recall.query.timespan.meaning import AROUND, OPENING, SIMPLE, is_time
+from family_recall.query.timespan.meaning import AROUND, OPENING, SIMPLE, is_plain, is_time
 from family_recall.query.timespan.reading import (
     Phrase,
     Sentence,
@@ -45,29 +52,47 @@ _ASKING = frozenset("know knows knew remember tell ask say find out idea me sure
 _QUOTES = frozenset("\"“”'‘’«»")
 _PLANNING = frozenset(
     "plan plans planned planning book booked schedule scheduled arrange arranged decide decided "
-    "need needs buy order ordered".split()
+    "need needs buy order ordered forecast".split()
 )
-_DAY_GRAINS = frozenset(("day", "weekday", "month", "year", "part", "nth", "holiday", "season"))
+_DAY_GRAINS = frozenset(
+    "day weekday month year part nth holiday season quarter weekend week".split()
+)
+_DUE = _PLANNING | {"must", "should", "due", "ought"}
+_CALLING = frozenset("came come coming comes stop stopped drop dropped swing swung went".split())
+"""*Came by the day after* and *dropped by Monday* are visits, not deadlines."""
+
+_WHOLE = frozenset("all any most many".split())
+_VAGUELY = frozenset("about around roughly approximately".split())
+
 _PADDING_DAYS = {
     "day": 3, "part": 1, "weekday": 1, "nth": 2, "weekend": 2, "week": 7, "holiday": 7,
-    "anchor": 7, "month": 15, "days": 3, "season": 30, "year": 365, "decade": 1096,
+    "anchor": 7, "month": 15, "days": 3, "season": 30, "quarter": 30, "decade": 1096,
+    "year": 365,
 }  # fmt: skip
 
 
 def clauses_of(s: Sentence) -> list[Clause]:
-    """Find every time named, first one first; none overlap."""
+    """Find every time named, first one first; none overlap, and one that is unclear undoes all."""
     found: list[Clause] = []
     i, n = 0, len(s.tokens)
     while i < n:
         if s.word(i) in _HABIT:
             habit = phrase_at(s, i + 1)
+            if s.word(i) in _WHOLE and habit and habit.fixed:
+                i += 1
+                continue
             i = habit.last if habit else i + 1
             continue
         clause = _continued(s, i, found[-1]) if found else None
-        clause = clause or _clause_at(s, i)
+        clause = clause or _clause_at(s, i, found[-1].last if found else 0)
         if clause is None:
             i += 1
             continue
+        unclear = clause.phrase.grain == "doubt" or is_compared(s, clause.first, clause.last)
+        if unclear or hangs_on_an_event(s, found[-1].last if found else 0, clause.first):
+            return []
+        if is_joined(s, clause.last) and _continued(s, clause.last, clause) is None:
+            return []
         quoted = s.word(clause.first - 1) in _QUOTES and s.word(clause.last) in _QUOTES
         if not quoted and clause.phrase.grain != "nothing":
             found.append(clause)
@@ -86,7 +111,7 @@ def _continued(s: Sentence, i: int, before: Clause) -> Clause | None:
     return None if clause is None or clause.phrase.grain == "nothing" else clause
 
 
-def _clause_at(s: Sentence, i: int) -> Clause | None:
+def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
     word = s.word(i)
     if word == "between":
         return _between(s, i)
@@ -95,16 +120,21 @@ def _clause_at(s: Sentence, i: int) -> Clause | None:
     if word == "prior" and s.word(i + 1) == "to":
         return _open(s, i, i + 2, "before")
     if word == "up" and s.word(i + 1) == "to":
-        return _open(s, i, i + 2, "until")
+        return None if is_doing(s, i) else _open(s, i, i + 2, "until")
+    if word == "by" and s.word(i - 1) in _CALLING:
+        return None
     if word in OPENING:
-        return _open(s, i, i + 1, word)
+        clause = _open(s, i, i + 1, word)
+        if clause and word in {"before", "after"} and is_led(s, i, read_to, clause.phrase.grain):
+            return clause._replace(phrase=clause.phrase._replace(grain="doubt"))
+        return clause
     if word in AROUND:
         return _around(s, i)
     if word == "in":
         later = _in_future(s, i)
         if later:
             return later
-    if word in SIMPLE:
+    if word in SIMPLE and not (word == "to" and s.word(i - 1) == "up"):
         phrase = argument_at(s, i + 1)
         if phrase is None:
             return None
@@ -125,25 +155,34 @@ def _simple(s: Sentence, i: int, phrase: Phrase, preposition: str) -> Clause | N
     if preposition == "on" and phrase.main_day is not None:
         phrase = main_day_of(s, phrase) if phrase.fixed else phrase._replace(repeat=phrase.main_day)
     certainty = phrase.certainty
+    if is_plain(s, i):
+        return _closed(phrase.first, preposition, phrase)
     if preposition in {"for", "about", "of", "to"}:
         certainty = min(certainty, 0.6)
-    if preposition == "for" and phrase.grain in {"weekday", "weekend"} and not phrase.fixed:
-        planned = any(t.word in _PLANNING for t in s.tokens[max(0, i - 8) : i])
-        if planned:
+    if preposition == "for" and not phrase.fixed:
+        tense = s.tense(phrase.first, phrase.last)
+        planned = tense == "none" or any(t.word in _PLANNING for t in s.tokens[max(0, i - 8) : i])
+        soon = phrase.grain in {"weekday", "weekend"}
+        if planned and (soon or tense not in {"past", "none"}):
             phrase = choose(s, phrase, tense="future")
     return _closed(i, preposition, phrase._replace(certainty=certainty))
 
 
 def _open(s: Sentence, i: int, j: int, side: str) -> Clause | None:
-    phrase = argument_at(s, j)
-    if phrase is None or phrase.grain == "nothing":
+    vague = s.word(j) in _VAGUELY
+    phrase = argument_at(s, j + vague)
+    if phrase is None or phrase.grain in {"nothing", "doubt"}:
         return _closed(i, side, phrase) if phrase else None
-    either = s.word(i - 1) == "or" and s.word(i - 2) in OPENING
+    either = s.word(i - 1) in {"or", "and"} and s.word(i - 2) in OPENING
     if either or (phrase.bare and not is_time(s, i, phrase, side)) or _asks_how_long(s, i, side):
         return _closed(i, side, phrase._replace(grain="nothing"))
     tense = s.tense(phrase.first, phrase.last)
     if side in {"by", "until", "till", "til"} and tense not in {"past", "none"}:
         tense = "future"
+    if side == "before" and tense == "present" and any(t.word in _DUE for t in s.tokens[:i]):
+        tense = "future"
+    if side == "since":
+        tense = "past"
     if phrase.main_day is not None and side in {"since", "before", "after"}:
         phrase = main_day_of(s, phrase)
     phrase = choose(s, phrase, tense=tense)
@@ -156,6 +195,7 @@ def _open(s: Sentence, i: int, j: int, side: str) -> Clause | None:
         "after": OpenInterval(end, None),
     }.get(side, OpenInterval(None, end))
     certainty = phrase.certainty if side in {"since", "before", "after"} else 0.85
+    certainty = 0.6 if vague else certainty
     return Clause(i, phrase.last, side, phrase, interval, min(certainty, phrase.certainty))
 
 
@@ -184,8 +224,12 @@ def _around(s: Sentence, i: int) -> Clause | None:
     phrase = choose(s, phrase)
     if phrase.fixed is None or phrase.grain not in _PADDING_DAYS:
         return _closed(i, "around", phrase)
-    margin = _PADDING_DAYS[phrase.grain] * DAY
-    interval = OpenInterval(phrase.fixed.start - margin, phrase.fixed.end + margin)
+    start, end = phrase.fixed
+    if phrase.grain == "year":
+        interval = OpenInterval(iv.add_months(start, -12), iv.add_months(end, 12))
+    else:
+        margin = _PADDING_DAYS[phrase.grain] * DAY
+        interval = OpenInterval(start - margin, end + margin)
     return Clause(i, phrase.last, "around", phrase, interval, min(phrase.certainty, 0.7))
 
 
@@ -214,20 +258,23 @@ def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
     second = argument_at(s, first.last + 1, anchored=said_from)
     if second is None or not (said_from or second.grain == first.grain):
         return None
-    if not said_from and word not in DASHES and s.word(i) not in {"in", "on"}:
+    days = first.grain == "weekday" and s.word(i) not in SIMPLE
+    if not (said_from or days or word in DASHES or s.word(i) in {"in", "on"}):
         return None
     return _range(s, i, first, second)
 
 
 def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Clause | None:
     """Join two times; the one that comes round again is taken beside the other."""
-    if "nothing" in {first.grain, second.grain} or "time" in {first.grain, second.grain}:
+    if not {"nothing", "doubt", "time"}.isdisjoint({first.grain, second.grain}):
         return None
     for one in (first, second):
         article = one.article and one.grain in {"month", "holiday", "weekday"}
         if one.bare and (article or s.at(one.first).possessive):
             return None
     tense = s.tense(first.first, second.last)
+    if first.grain == "nth" and second.grain == "day":
+        second = choose(s, second, tense=tense)
     if first.fixed is None and second.fixed is not None and first.repeat:
         before = iv.latest_begun(first.repeat, second.fixed.start)
         first = first._replace(fixed=before)

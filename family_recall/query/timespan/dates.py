@@ -15,6 +15,7 @@ from family_recall.query.timespan.reading import (
     register_numbers,
 )
 from family_recall.query.timespan.words import (
+    COMPOUNDS,
     DECADES,
     MONTHS,
     OWNERS,
@@ -68,6 +69,8 @@ def _month(s: Sentence, i: int) -> Phrase | None:
     """Read *March*, *March 2024*, *March 5*, *March 5th, 2024* and *March 3-5*."""
     number = MONTHS[s.word(i)]
     j = i + 1 + (s.word(i + 1) == "." and s.at(i + 1).start == s.at(i).end)
+    if s.word(j) in COMPOUNDS:
+        return nothing(i, j + 1)
     year = year_at(s, j)
     if year:
         return Phrase(i, year[1], "month", iv.month(year[0], number))
@@ -151,7 +154,8 @@ def _numeric_date(i: int, found: re.Match[str]) -> Phrase | None:
 
 
 def _year(s: Sentence, i: int, year: int, j: int) -> Phrase:
-    owned = s.word(i - 1) in OWNERS | {"the"} and s.word(j) in _NUMBERED_TRIPS
+    numbered = s.word(j) in _NUMBERED_TRIPS and s.ends_at(j + 1)
+    owned = s.word(i - 1) in OWNERS | {"the"} and numbered
     return Phrase(i, j, "year", iv.years(year), None, 0.85 if owned else 0.95, bare=not owned)
 
 
@@ -176,6 +180,21 @@ def _decade(s: Sentence, i: int) -> Phrase | None:
     return Phrase(i, i + 1, "decade", iv.years(start, 10), bare=True)
 
 
+def _quarter(s: Sentence, i: int) -> Phrase | None:
+    """Read *Q3*, *Q3 2024* and *Q3 of last year*."""
+    number = s.word(i + 1)
+    if number not in {"1", "2", "3", "4"} or s.at(i + 1).start != s.at(i).end:
+        return None
+    first = 3 * int(number) - 2
+    dated = year_at(s, i + 2)
+    if dated:
+        start = iv.month(dated[0], first).start
+        return Phrase(i, dated[1], "quarter", iv.unit(start, "quarter", 0))
+    repeat = iv.yearly(lambda year: [iv.unit(iv.month(year, first).start, "quarter", 0)])
+    return Phrase(i, i + 2, "quarter", repeat=repeat, bare=True)
+
+
+register(_quarter, "q")
 register(_month, *MONTHS)
 register(_decade, *DECADES)
 register_numbers(_number, _decade)

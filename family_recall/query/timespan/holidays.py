@@ -8,7 +8,8 @@ ch. 8). The tables cover 2015 to 2035 and are silent outside it:
   2.6. Where the moon is sighted the day may be one later, so Eid al-Fitr is given three days
   and Eid al-Adha its four.
 * Hanukkah, Passover, Rosh Hashanah, Yom Kippur: the fixed Hebrew calendar, as in ``pyluach``
-  2.3, beginning with the civil day at whose dusk they begin.
+  2.3, beginning with the civil day at whose dusk they begin. Purim, Shavuot and Sukkot lie a
+  fixed number of days from these.
 * Lunar New Year: the Hong Kong Observatory's calendar, as in ``lunardate`` 0.3.
 * Diwali (Lakshmi Puja) and Holi (Rangwali): India's public holidays, as in ``holidays`` 0.109.
 
@@ -19,6 +20,7 @@ December and 1 January) is that period after *at*, *over* or *last*, and its mai
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -73,8 +75,8 @@ def holiday_at(
     """Find the longest holiday name that begins at a token.
 
     Returns:
-        The holiday, the token after its name, and the name; None if there is none there, or
-        none in that country. A plural such as *Christmases* is found as well.
+        The holiday, the token after its name, and the name; None if there is none there. One
+        that the country does not keep has no days.
     """
     longest = None
     for name in _NAMES_BY_FIRST_WORD.get(tokens[first].word, ()):
@@ -86,9 +88,8 @@ def holiday_at(
                 break
             last += 1
         else:
-            holiday = _holiday(name, country)
-            if holiday is not None and (longest is None or last > longest[1]):
-                longest = holiday, last, name
+            if longest is None or last > longest[1]:
+                longest = _holiday(name, country) or _NEVER, last, name
     return longest
 
 
@@ -132,12 +133,42 @@ def _from_easter(shift: int, n_days: int = 1) -> Holiday:
     return _rule(lambda year: [(easter(year) + shift * DAY, n_days)])
 
 
+def _last_monday_before(day: dt.date) -> dt.date:
+    return day - ((day.weekday() - 1) % 7 + 1) * DAY
+
+
 def _table(days: str, n_days: int = 1, certainty: float = 0.9) -> Holiday:
     listed: dict[int, Days] = {}
     for text in days.split():
         found = dt.date.fromisoformat(text)
         listed.setdefault(found.year, []).append((found, n_days))
     return _rule(lambda year: listed.get(year, []), certainty=certainty)
+
+
+def _moved(feast: Holiday, shift: int, n_days: int) -> Holiday:
+    def period(year: int) -> list[Interval]:
+        starts = (one.start + shift * DAY for one in feast.period(year))
+        return [Interval(start, start + n_days * DAY) for start in starts]
+
+    return Holiday(period, period, feast.certainty)
+
+
+def _until(first: Holiday, then: Holiday) -> Holiday:
+    """Cut each period of one where the other begins."""
+
+    def period(year: int) -> list[Interval]:
+        begins = [one.start for y in (year, year + 1) for one in then.period(y)]
+        return [
+            Interval(start, min((b for b in begins if start < b < end), default=end))
+            for start, end in first.period(year)
+        ]
+
+    return Holiday(period, period, first.certainty)
+
+
+def _mothers_day_fr(year: int) -> Days:
+    last = nth_weekday(year, 5, 6, -1)
+    return [(last + 7 * DAY if last == easter(year) + 49 * DAY else last, 1)]
 
 
 def _either(*holidays: Holiday) -> Holiday:
@@ -159,13 +190,14 @@ _EID_AL_ADHA = _table(
     "2031-04-02 2032-03-22 2033-03-11 2034-03-01 2035-02-18",
     n_days=4,
 )
-_RAMADAN = _table(
+_RAMADAN_30 = _table(
     "2015-06-18 2016-06-06 2017-05-27 2018-05-16 2019-05-06 2020-04-24 2021-04-13 2022-04-02 "
     "2023-03-23 2024-03-11 2025-03-01 2026-02-18 2027-02-08 2028-01-28 2029-01-16 2030-01-05 "
     "2030-12-26 2031-12-15 2032-12-04 2033-11-23 2034-11-12 2035-11-01",
     n_days=30,
     certainty=0.8,
 )
+_RAMADAN = _until(_RAMADAN_30, _EID_AL_FITR)
 _HANUKKAH = _table(
     "2015-12-06 2016-12-24 2017-12-12 2018-12-02 2019-12-22 2020-12-10 2021-11-28 2022-12-18 "
     "2023-12-07 2024-12-25 2025-12-14 2026-12-04 2027-12-24 2028-12-12 2029-12-01 2030-12-20 "
@@ -205,6 +237,7 @@ _HOLI = _table(
     "2023-03-08 2024-03-25 2025-03-14 2026-03-04 2027-03-22 2028-03-11 2029-03-01 2030-03-20 "
     "2031-03-09 2032-03-27 2033-03-16 2034-03-05 2035-03-24"
 )
+_NEVER = _rule(lambda _year: [])
 _CHRISTMAS = _fixed(12, 24, 3, main=25)
 _NEW_YEAR = _rule(
     lambda year: [(dt.date(year - 1, 12, 31), 2)],
@@ -215,6 +248,7 @@ _EASTER = _rule(
     lambda year: [(easter(year), 1)],
 )
 _US_THANKSGIVING = _weekday(11, 3, 4)
+_MLK_DAY = _weekday(1, 0, 3)
 _SECOND_SUNDAY_OF_MAY = _weekday(5, 6, 2)
 _THIRD_SUNDAY_OF_JUNE = _weekday(6, 6, 3)
 
@@ -231,9 +265,15 @@ _MOTHERS_DAY = _by_country(
     ("ES PT HU", _weekday(5, 6, 1)),
     ("SE", _weekday(5, 6, -1)),
     ("MX", _fixed(5, 10)),
+    ("FR", _rule(_mothers_day_fr)),
+    ("PL", _fixed(5, 26)),
+    ("NO", _weekday(2, 6, 2)),
+    ("AR", _weekday(10, 6, 3)),
 )
 _FATHERS_DAY = _by_country(
-    ("US CA GB IE IN FR NL ZA MX JP SG", _THIRD_SUNDAY_OF_JUNE),
+    ("US CA GB IE IN FR NL ZA MX JP SG AR", _THIRD_SUNDAY_OF_JUNE),
+    ("BR", _weekday(8, 6, 2)),
+    ("SE NO FI", _weekday(11, 6, 2)),
     ("AU NZ", _weekday(9, 6, 1)),
     ("ES IT PT", _fixed(3, 19)),
     ("DE", _from_easter(39)),
@@ -254,6 +294,32 @@ _RULES: dict[str, _Rule] = {
     "new year day": _fixed(1, 1),
     "new years day": _fixed(1, 1),
     "epiphany": _fixed(1, 6),
+    "three kings day": _fixed(1, 6),
+    "groundhog day": _fixed(2, 2),
+    "super bowl sunday": _rule(lambda year: [(nth_weekday(year, 2, 6, 1 + (year > 2021)), 1)]),
+    "leap day": _rule(lambda year: [(dt.date(year, 2, 29), 1)] if calendar.isleap(year) else []),
+    "women day": _fixed(3, 8),
+    "international women day": _fixed(3, 8),
+    "pi day": _fixed(3, 14),
+    "april fools": _fixed(4, 1),
+    "april fool": _fixed(4, 1),
+    "april fools day": _fixed(4, 1),
+    "april fool day": _fixed(4, 1),
+    "earth day": _fixed(4, 22),
+    "may day": _fixed(5, 1),
+    "cinco de mayo": _fixed(5, 5),
+    "flag day": _by_country(("US", _fixed(6, 14))),
+    "all saints day": _fixed(11, 1),
+    "all souls day": _fixed(11, 2),
+    "day of the dead": _fixed(11, 2),
+    "remembrance day": _fixed(11, 11),
+    "armistice day": _fixed(11, 11),
+    "burns night": _fixed(1, 25),
+    "st david day": _fixed(3, 1),
+    "st george day": _fixed(4, 23),
+    "st andrew day": _fixed(11, 30),
+    "st nicholas day": _fixed(12, 6),
+    "kwanzaa": _fixed(12, 26, 7),
     "valentine": _fixed(2, 14),
     "valentine day": _fixed(2, 14),
     "valentines day": _fixed(2, 14),
@@ -268,15 +334,32 @@ _RULES: dict[str, _Rule] = {
     "bastille day": _fixed(7, 14),
     "australia day": _fixed(1, 26),
     "anzac day": _fixed(4, 25),
-    "mlk day": _weekday(1, 0, 3),
+    "mlk day": _MLK_DAY,
+    "martin luther king day": _MLK_DAY,
+    "martin luther king jr day": _MLK_DAY,
+    "president day": _weekday(2, 0, 3),
     "presidents day": _weekday(2, 0, 3),
+    "victoria day": _by_country(
+        ("CA", _rule(lambda year: [(_last_monday_before(dt.date(year, 5, 25)), 1)]))
+    ),
     "memorial day": _weekday(5, 0, -1),
     "labor day": _weekday(9, 0, 1),
     "labour day": _by_country(("CA", _weekday(9, 0, 1)), ("GB IN DE FR ES IT", _fixed(5, 1))),
     "columbus day": _weekday(10, 0, 2),
+    "indigenous peoples day": _weekday(10, 0, 2),
+    "election day": _by_country(
+        ("US", _rule(lambda year: [(nth_weekday(year, 11, 0, 1) + DAY, 1)]))
+    ),
     "thanksgiving": _by_country(("CA", _weekday(10, 0, 2)), ("", _US_THANKSGIVING)),
     "thanksgiving day": _by_country(("CA", _weekday(10, 0, 2)), ("", _US_THANKSGIVING)),
     "black friday": _weekday(11, 3, 4, shift=1),
+    "cyber monday": _weekday(11, 3, 4, shift=4),
+    "giving tuesday": _weekday(11, 3, 4, shift=5),
+    "early may bank holiday": _by_country(("GB", _weekday(5, 0, 1))),
+    "may day bank holiday": _by_country(("GB", _weekday(5, 0, 1))),
+    "spring bank holiday": _by_country(("GB", _weekday(5, 0, -1))),
+    "summer bank holiday": _by_country(("GB", _weekday(8, 0, -1))),
+    "august bank holiday": _by_country(("GB", _weekday(8, 0, -1))),
     "independence day": _by_country(
         ("US", _fixed(7, 4)), ("IN", _fixed(8, 15)), ("PK", _fixed(8, 14)), ("MX", _fixed(9, 16))
     ),
@@ -291,7 +374,11 @@ _RULES: dict[str, _Rule] = {
     "mardi gras": _from_easter(-47),
     "ash wednesday": _from_easter(-46),
     "palm sunday": _from_easter(-7),
+    "holy week": _from_easter(-7, 7),
+    "maundy thursday": _from_easter(-3),
+    "holy thursday": _from_easter(-3),
     "good friday": _from_easter(-2),
+    "holy saturday": _from_easter(-1),
     "easter": _EASTER,
     "easter sunday": _from_easter(0),
     "easter monday": _from_easter(1),
@@ -313,6 +400,9 @@ _RULES: dict[str, _Rule] = {
     "chanukah": _HANUKKAH,
     "passover": _PASSOVER,
     "pesach": _PASSOVER,
+    "purim": _moved(_PASSOVER, -30, 2),
+    "shavuot": _moved(_PASSOVER, 50, 3),
+    "sukkot": _moved(_YOM_KIPPUR, 5, 8),
     "rosh hashanah": _ROSH_HASHANAH,
     "yom kippur": _YOM_KIPPUR,
     "lunar new year": _LUNAR_NEW_YEAR,

@@ -29,6 +29,9 @@ class OpenInterval(NamedTuple):
 Repeat: TypeAlias = Callable[[dt.datetime, dt.datetime], list[Interval]]
 
 DAY = dt.timedelta(days=1)
+MONTHS_OF = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+"""Months in the longer units."""
+
 _SEARCHED_DAYS = (40, 400, 3700)
 
 
@@ -78,7 +81,7 @@ def season(year: int, number: int, *, south: bool) -> Interval:
 
 
 def unit(now: dt.datetime, name: str, shift: int) -> Interval:
-    """Give the day, week, month, year or decade that lies ``shift`` of them from this one.
+    """Give the day, week, month, quarter, year or decade ``shift`` of them from this one.
 
     Weeks run from Monday to Sunday.
     """
@@ -94,6 +97,9 @@ def unit(now: dt.datetime, name: str, shift: int) -> Interval:
     if name == "month":
         start = add_months(today.replace(day=1), shift)
         return Interval(start, add_months(start, 1))
+    if name == "quarter":
+        start = add_months(today.replace(month=(today.month - 1) // 3 * 3 + 1, day=1), 3 * shift)
+        return Interval(start, add_months(start, 3))
     if name == "year":
         return years(now.year + shift)
     return years(now.year // 10 * 10 + 10 * shift, 10)
@@ -103,8 +109,8 @@ def rolling(now: dt.datetime, name: str, n: int) -> Interval:
     """Give the last n units up to and with today, or the next -n; hours end with the moment."""
     today = midnight(now)
     there = today - n * (7 * DAY if name == "week" else DAY)
-    if name in {"month", "year", "decade"}:
-        there = add_months(today, -n * {"month": 1, "year": 12, "decade": 120}[name])
+    if name in MONTHS_OF:
+        there = add_months(today, -n * MONTHS_OF[name])
     return Interval(min(today, there), max(today, there) + DAY)
 
 
@@ -227,13 +233,16 @@ def nearest(repeat: Repeat, now: dt.datetime) -> Interval | None:
 def third(one: Interval, grain: str, which: int) -> Interval:
     """Give the early (0), middle (1) or late (2) part.
 
-    A month is cut before the 11th and the 21st, a year every four months, a season every
-    month, and a decade into four, three and three years.
+    A month is cut before the 11th and the 21st, a year every four months, a season and a
+    quarter every month, and a decade into four, three and three years.
     """
     if grain == "month":
         cuts = [one.start, one.start + 10 * DAY, one.start + 20 * DAY, one.end]
     else:
-        months = {"season": (0, 1, 2, 3), "year": (0, 4, 8, 12)}.get(grain, (0, 48, 84, 120))
+        by_month = (0, 1, 2, 3)
+        months = {"season": by_month, "quarter": by_month, "year": (0, 4, 8, 12)}.get(
+            grain, (0, 48, 84, 120)
+        )
         cuts = [add_months(one.start, n) for n in months]
     return Interval(cuts[which], cuts[which + 1])
 

@@ -5,23 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from family_recall.query.timespan.reading import Phrase, Sentence
-from family_recall.query.timespan.words import FOLLOWERS, GIVEN_NAMES, OWNERS, UNITS
+from family_recall.query.timespan.words import (
+    CHOICES,
+    COMPOUNDS,
+    FOLLOWERS,
+    GIVEN_NAMES,
+    ORDINALS,
+    OWNERS,
+    UNITS,
+)
 
+TELLING = frozenset(
+    "talk talks talked talking tell tells told telling ask asks asked asking hear heard know knew "
+    "think thought chat chatted chatting discuss discussed remember remembered speak spoke story "
+    "stories summary summaries news recap overview".split()
+)
 OPENING = frozenset("since before after until till til by".split())
 SIMPLE = frozenset("in on at over during throughout for from of about within through to".split())
 AROUND = frozenset(("around", "circa", "roughly"))
 
 _MARKERS = OPENING | SIMPLE | AROUND | {"between"}
+_HELD = OPENING | frozenset(("", "at", "in", "from", "of", "about", "during", "for", "on"))
 _ON = OPENING | AROUND | {"on", "between"}
 _MONTH_MARKERS = _MARKERS - {"on", "at", "about", "within", "to"}
 _YEAR_MARKERS = (_MONTH_MARKERS | {"back"}) - AROUND | {"around"}
 _DECADE_MARKERS = OPENING | AROUND | frozenset("in during from of throughout".split())
 _MEDIA = frozenset("photo photos picture pictures pics video videos bill bills receipts".split())
-_COMPOUNDS = frozenset(
-    "camp camps coat coats jacket boots tyres tires school dress dresses house job jobs olympics "
-    "break cleaning roll rolls onion onions water party bike bag roast".split()
-)
+_WATCHED = frozenset("watched directed saw read starred made wrote liked loved in".split())
+_RELATIVE = frozenset("i we you he she they it my our his her their that when".split())
+_PICKING = frozenset((*CHOICES, *ORDINALS, *"that same other following some one another".split()))
+"""Words that pick one out of many, and were not read together with it."""
 _NAMING = OWNERS | frozenset("a an is for watch play named".split())
+
+
+def is_plain(s: Sentence, i: int) -> bool:
+    """Whether *about* or *of* at a token belongs to *talk about* or *summary of*."""
+    return (
+        s.word(i) in {"about", "of"}
+        and s.word(i - 1) != "about"
+        and any(t.word in TELLING for t in s.tokens[max(0, i - 3) : i])
+    )
 
 
 def is_time(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
@@ -41,7 +64,7 @@ def _month(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
             return s.word(i - 1) in _MEDIA and s.ends_at(phrase.last)
         named = follows.capitalised and follows.word not in FOLLOWERS
         return preposition not in {"for", "of"} and not named
-    if preposition == "of" and s.word(i - 1) not in {*UNITS, "rest"}:
+    if preposition == "of" and s.word(i - 1) not in UNITS and not is_plain(s, i):
         return False
     march = first.word == "march" and not first.raw[:1].isupper()
     return not (march and preposition in {"for", "of", "from", "through", "over"})
@@ -56,15 +79,23 @@ def _decade(_s: Sentence, _i: int, _phrase: Phrase, preposition: str) -> bool:
     return preposition in _DECADE_MARKERS
 
 
-def _season(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
+def _season(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     first, ends = s.at(phrase.first + phrase.article), s.ends_at(phrase.last)
-    if preposition not in _MARKERS or s.word(phrase.last) in _COMPOUNDS:
+    if preposition not in _MARKERS or s.word(phrase.last) in COMPOUNDS:
         return False
     if phrase.article:
-        return ends or preposition in {"in", "over", "during"}
+        if preposition in {"in", "over", "during"}:
+            return i == 0 or not _tells_which(s, phrase.last)
+        return ends
     if first.possessive or first.word == "fall":
         return False
     return ends and preposition in {"in", "during"}
+
+
+def _tells_which(s: Sentence, i: int) -> bool:
+    """Whether *the summer* is told by what follows: *the summer we moved*, *that Dad was ill*."""
+    follows = s.at(i)
+    return follows.word in _RELATIVE or (follows.capitalised and follows.word not in FOLLOWERS)
 
 
 def _weekday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
@@ -72,30 +103,51 @@ def _weekday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
         return False
     first, follows = s.at(phrase.first), s.at(phrase.last)
     ends = s.ends_at(phrase.last)
+    if first.possessive and follows.word.isalpha() and follows.raw.islower() and not ends:
+        # "Saturday's game", while Friday the dog has a collar and nothing that is past.
+        return preposition in _HELD and s.tense(phrase.first, phrase.last) in {"past", "future"}
     if preposition in _ON:
         return ends or preposition == "on" or follows.raw[:1].islower()
     if preposition in {"from", "for"}:
         return ends and not first.possessive
-    if preposition or not ends or i == 0 or first.word in {"sat", "wed"}:
+    if preposition or first.word in {"sat", "wed"}:
         return False
-    # An American "who called Monday?": only a clear past tense says that it is no name.
+    return _said_plainly(s, i, phrase)
+
+
+def _said_plainly(s: Sentence, i: int, phrase: Phrase) -> bool:
+    """Whether an American "who called Monday?" is a time: if clearly past, and no name."""
     before = s.at(i - 1)
-    named = before.word in _NAMING or (before.capitalised and before.word != "i")
+    if i == 0 or not s.ends_at(phrase.last) or before.word in _WATCHED:
+        return False
+    named = before.word in _NAMING | _PICKING or (before.capitalised and before.word != "i")
     return not named and s.tense(phrase.first, phrase.last) == "past"
 
 
-def _weekend(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
-    return phrase.article and preposition in _MARKERS and s.word(phrase.last) not in _COMPOUNDS
+def _weekend(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
+    told = i > 0 and _tells_which(s, phrase.last)
+    plain = preposition in _MARKERS and s.word(phrase.last) not in COMPOUNDS
+    return phrase.article and plain and not told
 
 
-def _holiday(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
-    if phrase.article or preposition not in _MARKERS - {"about", "of", "to"}:
+def _holiday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
+    last = s.word(phrase.last - 1)
+    if not preposition and not phrase.article and last in {"day", "eve"}:
+        return _said_plainly(s, i, phrase)
+    named = phrase.article and last not in {"holiday", "weekend"}
+    if named or preposition not in _MARKERS - {"about", "of", "to"}:
         return False
     return s.ends_at(phrase.last) or preposition not in {"in", "from"}
 
 
+def _quarter(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
+    return preposition in _MARKERS - {"to", "at", "about"} and s.ends_at(phrase.last)
+
+
 def _nth(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
-    return phrase.article and preposition in _ON | {"from"} and s.ends_at(phrase.last)
+    if preposition == "for" and s.tense(phrase.first, phrase.last) in {"past", "none"}:
+        return False
+    return phrase.article and preposition in _ON | {"from", "for"} and s.ends_at(phrase.last)
 
 
 _JUDGES: dict[str, Callable[[Sentence, int, Phrase, str], bool]] = {
@@ -107,4 +159,5 @@ _JUDGES: dict[str, Callable[[Sentence, int, Phrase, str], bool]] = {
     "weekend": _weekend,
     "holiday": _holiday,
     "nth": _nth,
+    "quarter": _quarter,
 }

@@ -6,8 +6,24 @@ from family_recall.query.timespan import intervals as iv
 from family_recall.query.timespan.dates import year_at
 from family_recall.query.timespan.holidays import FIRST_WORDS, PERIODS, holiday_at
 from family_recall.query.timespan.intervals import DAY, Interval, Repeat
-from family_recall.query.timespan.reading import Phrase, Sentence, nothing, phrase_at, register
-from family_recall.query.timespan.words import END, MONTHS, PARTS, SEASONS, WEEKDAYS, day_of
+from family_recall.query.timespan.reading import (
+    Phrase,
+    Sentence,
+    doubt,
+    nothing,
+    phrase_at,
+    register,
+)
+from family_recall.query.timespan.words import (
+    CHOICES,
+    COMPOUNDS,
+    END,
+    MONTHS,
+    PARTS,
+    SEASONS,
+    WEEKDAYS,
+    day_of,
+)
 
 _WEEKDAY_ABBREVIATIONS = frozenset("mon tue tues wed thu thur thurs fri sat sun".split())
 
@@ -21,6 +37,16 @@ def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
         marked = s.word(i - 1) in {"on", "last", "this", "next", "since", "until", "by"}
         if not marked or (word in {"sat", "sun", "wed"} and not s.at(i).raw[:1].isupper()):
             return None
+    if s.word(i + 1) == "last" and s.ends_at(i + 2):
+        there = iv.latest_over(iv.weekly(WEEKDAYS[word]), s.now)
+        return Phrase(i, i + 2, "weekday", there)
+    if s.word(i + 1) in {"week", "fortnight"} and s.ends_at(i + 2):
+        if s.word(i - 1) in CHOICES:
+            return doubt(i, i + 2)
+        coming = iv.first_after(iv.weekly(WEEKDAYS[word]), s.now)
+        later = (7 if s.word(i + 1) == "week" else 14) * DAY
+        fixed = Interval(coming.start + later, coming.end + later) if coming else None
+        return Phrase(i, i + 2, "weekday", fixed, None, 0.7)
     hours = PARTS.get(s.word(i + 1))
     if hours:
         if s.word(i + 2) in {"lights", "live", "fever"}:
@@ -31,8 +57,16 @@ def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
     j += s.word(j) == "the"
     if s.word(j) in MONTHS or day_of(s.word(j)):
         date = phrase_at(s, j)
-        if date and date.grain == "day":
-            return date._replace(first=i)
+        weekday = WEEKDAYS[word]
+        if date and date.grain == "day" and date.fixed:
+            agrees = date.fixed.start.weekday() == weekday
+            return date._replace(first=i) if agrees else doubt(i, date.last)
+        nth = date and date.grain == "nth" and s.word(j - 1) == "the"
+        if date and date.repeat and (nth or date.grain == "day"):
+            repeat = iv.mapped(
+                date.repeat, lambda one: one if one.start.weekday() == weekday else None
+            )
+            return date._replace(first=i, repeat=repeat, article=nth or date.article)
     return Phrase(i, i + 1, "weekday", repeat=iv.weekly(WEEKDAYS[word]), bare=True)
 
 
@@ -41,6 +75,8 @@ def season_phrase(s: Sentence, i: int) -> Phrase | None:
     word = s.word(i)
     if word not in SEASONS:
         return None
+    if s.word(i + 1) in COMPOUNDS:
+        return nothing(i, i + 2)
     spans_years = SEASONS[word] == (1 if s.south else 3)
     j = i + 1 + (s.word(i + 1) in {"of", "in"})
     pair = s.word(j)
@@ -66,6 +102,8 @@ def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
         return None
     holiday, j, name = found
     period, main_day = holiday.period, holiday.main_day
+    if s.word(j) in COMPOUNDS:
+        return nothing(i, j + 1)
     hours = PARTS.get(s.word(j))
     if hours:
         repeat = iv.mapped(iv.yearly(main_day), lambda one: iv.part_of_day(one.start, hours))

@@ -15,7 +15,7 @@ from family_recall.query.timespan import intervals as iv
 from family_recall.query.timespan.anchors import Anchor, anchor_at
 from family_recall.query.timespan.intervals import DAY, Interval, Repeat
 from family_recall.query.timespan.tense import Tense, tense_at
-from family_recall.query.timespan.words import END, FOLLOWERS, Token
+from family_recall.query.timespan.words import END, FOLLOWERS, OWNERS, Token
 
 _MAX_DEPTH = 4
 
@@ -174,6 +174,8 @@ def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = 
             certainty = min(certainty, 0.9)
     elif tense == "future":
         one, certainty = iv.first_not_over(repeat, now), min(certainty, 0.9)
+    elif soon and choice == "this" and tense != "past":
+        one, certainty = iv.first_not_over(repeat, now), min(certainty, 0.7)
     elif tense in {"past", "none"} or not soon:
         one = iv.latest_begun(repeat, now)
         certainty = min(certainty, {"past": 0.95, "none": 0.9}.get(tense, 0.8))
@@ -203,6 +205,12 @@ def argument_at(s: Sentence, i: int, *, anchored: bool = True) -> Phrase | None:
     other = phrase_at(s, j, anchored=False)
     if other is None or (phrase.article and phrase.grain == "holiday" and phrase.bare):
         return phrase
+    if other.grain == "daily" and other.repeat and phrase.repeat and not phrase.fixed:
+        if phrase.grain not in {"day", "weekday", "nth"}:
+            return phrase
+        daily = other.repeat
+        repeat = iv.mapped(phrase.repeat, lambda one: daily(one.start, one.start + DAY)[0])
+        return phrase._replace(last=other.last, repeat=repeat)
     for inner, frame in ((phrase, other), (other, phrase)):
         if inner.repeat and not inner.fixed and frame.fixed and frame.grain != "time":
             one = within(inner, frame.fixed)
@@ -231,9 +239,31 @@ def main_day_at(s: Sentence, i: int) -> Phrase | None:
     return main_day_of(s, phrase) if phrase else None
 
 
+def event_day_at(s: Sentence, i: int) -> Phrase | None:
+    """Read *the rehearsal last Friday*: some event by the one day named behind it."""
+    if not (s.word(i) in OWNERS | {"the", "a", "an"} or s.at(i).possessive):
+        return None
+    for j in range(i + 1, i + 6):
+        day = phrase_at(s, j)
+        if day:
+            day = choose(s, day) if day.grain == "weekday" else day
+            if day.grain not in {"day", "weekday"} or day.fixed is None:
+                return None
+            single = day.fixed.end - day.fixed.start == DAY and not day.article
+            return day._replace(certainty=min(day.certainty, 0.7)) if single and j > i + 1 else None
+        if not s.word(j).isalpha() or (s.word(j) in FOLLOWERS and s.word(j) != "on"):
+            return None
+    return None
+
+
 def nothing(i: int, last: int) -> Phrase:
     """Consume a date that no calendar has, so that no part of it is read."""
     return Phrase(i, last, "nothing")
+
+
+def doubt(i: int, last: int) -> Phrase:
+    """Consume words for a time that only the speaker knows: the whole question is then silent."""
+    return Phrase(i, last, "doubt")
 
 
 def anchor_phrase_at(s: Sentence, i: int, reach: int = 3) -> Phrase | None:

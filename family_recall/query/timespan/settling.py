@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from family_recall.query.timespan.clauses import Clause
-from family_recall.query.timespan.intervals import Interval, OpenInterval
+from family_recall.query.timespan.intervals import DAY, Interval, OpenInterval
 from family_recall.query.timespan.reading import Sentence, choose, within
 
 
@@ -30,7 +30,7 @@ def settle(s: Sentence, clauses: list[Clause]) -> Clause | None:
             else:
                 phrase = choose(s, clause.phrase)
                 if phrase.fixed is None:
-                    continue
+                    return None
                 certainty = min(clause.certainty, phrase.certainty)
                 one = clause._replace(
                     phrase=phrase, interval=OpenInterval(*phrase.fixed), certainty=certainty
@@ -66,7 +66,7 @@ def _joined(s: Sentence, one: Clause, other: Clause) -> Clause | None:
             return one._replace(last=other.last, interval=both, certainty=certainty)
         return None
     beside = other.first == one.last + 1 and s.word(one.last) in {"and", "or"}
-    if beside and len(starts) == len(ends) == 2:
+    if beside and len(starts) == len(ends) == 2 and max(starts) - min(ends) < DAY:
         hull = OpenInterval(min(starts), max(ends))
         return one._replace(last=other.last, interval=hull, certainty=min(certainty, 0.7))
     return None

@@ -15,13 +15,18 @@ _PAST = frozenset(
     "came took wrote spoke heard found lost felt thought knew began left sent paid drove flew ran "
     "won sang slept spent read swam brought taught".split()
 )
+_PARTICIPLES = frozenset("done given eaten written taken known seen due".split())
+_HAVING = frozenset("have has i've we've you've they've".split())
 _FUTURE = frozenset("will won't shall i'll we'll you'll they'll he'll she'll it'll gonna".split())
 _PRESENT = frozenset(
     "is isn't are aren't am do don't does doesn't has hasn't have haven't can could should must "
     "may might would i'm we're they're you're he's she's".split()
 )
 _BEING = frozenset("is are am i'm we're they're you're isn't aren't".split())
+_SETTLED = frozenset("planned scheduled booked arranged lined".split())
+_LISTS = frozenset("calendar agenda schedule plan plans".split())
 _HELPERS = _FUTURE | frozenset("did didn't to".split())
+_NOW = _BEING | frozenset("have has".split())
 _CONTRACTED_IS = frozenset("what who where when how there it he she that".split())
 _ED = re.compile(r"[a-z]{3,}ed")
 _NOT_ED = frozenset("need feed speed seed indeed hundred shed breed weed naked wicked".split())
@@ -60,6 +65,10 @@ def tense_at(tokens: Sequence[Token], first: int, last: int) -> Tense:
     for at in range(first - 1, max(-1, first - 1 - _REACH), -1):
         found = _tense_of(tokens, at)
         if found:
+            ahead = tokens[at].word in {"is", "are"} and tokens[first - 1].word != "from"
+            there = tokens[at + 1].word == "there" and all(t.word != "how" for t in tokens[:at])
+            if found == "present" and ahead and (at == 0 or there):
+                return "future"  # "is there school on 3 September"
             return found if found != "present" else _perfect(tokens, at, first)
     for at in range(last, min(len(tokens), last + _REACH)):
         found = _tense_of(tokens, at)
@@ -87,6 +96,19 @@ def is_past_reference(question: str) -> bool:
 def _tense_of(tokens: Sequence[Token], at: int) -> Tense | None:
     token = tokens[at]
     word = token.word
+    if word in _SETTLED or word in _LISTS:
+        around = tokens[max(0, at - 5) : at]
+        if any(t.word in _NOW or (t.possessive and t.word in _CONTRACTED_IS) for t in around):
+            return "future"
+        if word in _LISTS:
+            return None
+    if word == "got" and any(
+        t.word in _HAVING or (t.possessive and t.word in _CONTRACTED_IS)
+        for t in tokens[max(0, at - 4) : at]
+    ):
+        return None
+    if at and tokens[at - 1].word in _BEING | {"be"} and word in _PAST | _PARTICIPLES:
+        return None
     if word in _PAST or (_ED.fullmatch(word) and word not in _NOT_ED):
         if word not in _PAST and any(t.word in _BEING for t in tokens[max(0, at - 3) : at]):
             return "present"

@@ -36,7 +36,7 @@ PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night"
 
 UNITS = {
     f"{unit}{ending}": unit
-    for unit in ("minute", "hour", "day", "week", "month", "year", "decade")
+    for unit in ("minute", "hour", "day", "week", "month", "quarter", "year", "decade")
     for ending in ("", "s")
 }
 CHOICES = {
@@ -53,7 +53,13 @@ _ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
     "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
 ).split()
-COUNTS = {word: number for number, word in enumerate(_COUNTS, start=1)}
+_TENS = {
+    word: 10 * number
+    for number, word in enumerate(
+        "twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2
+    )
+}
+COUNTS = {word: number for number, word in enumerate(_COUNTS, start=1)} | _TENS
 ORDINALS = {word: number for number, word in enumerate(_ORDINALS, start=1)}
 ORDINALS["thirtieth"] = 30
 DECADES = {
@@ -75,6 +81,27 @@ FOLLOWERS = frozenset(
     "because if so before after since until during near over".split()
 )
 """Words that may follow a finished time phrase; anything else makes it part of a name."""
+
+COMPOUNDS = frozenset(
+    "camp camps coat coats jacket boots tyres tires school dress dresses house job jobs olympics "
+    "break cleaning roll rolls onion onions water party bike bag roast holiday holidays vacation "
+    "half term terms sale sales bank exams".split()
+)
+"""Words that make a thing, or a stretch nobody can know, of the season or feast before them."""
+
+_OFTEN_MISSPELT = (
+    "yesterday tomorrow tonight weekend january february september october november december "
+    "tuesday wednesday thursday saturday christmas thanksgiving halloween afternoon"
+).split()
+_MISSPELLINGS = {
+    "tommorow": "tomorrow", "tmrw": "tomorrow", "tonite": "tonight",
+    "lst": "last", "nxt": "next", "nite": "night", "wk": "week", "wks": "weeks", "mth": "month",
+    "mths": "months", "yr": "year", "yrs": "years", "hr": "hour", "hrs": "hours", "mins": "minutes",
+    "wendsday": "wednesday", "wensday": "wednesday", "wendesday": "wednesday",
+}  # fmt: skip
+_SHORTENED = {
+    word[:at] + word[at + 1 :]: word for word in _OFTEN_MISSPELT for at in range(len(word))
+}
 
 MAX_SCANNED_CHARS = 4000
 _TOKEN = re.compile(
@@ -116,7 +143,46 @@ def tokens_of(question: str) -> list[Token]:
         possessive = word.endswith("'s")
         if possessive:
             word = word[:-2]
+        word = _spelt(word) if len(word) > 4 else _MISSPELLINGS.get(word, word)
         found.append(Token(word, raw, match.start(), match.end(), possessive))
+    if not any(token.word in _TENS for token in found):
+        return found
+    return _with_whole_numbers(found)
+
+
+def _spelt(word: str) -> str:
+    """Right a long time word in which one letter is wrong, missing, doubled or swapped."""
+    if word in _MISSPELLINGS:
+        return _MISSPELLINGS[word]
+    plural = word.endswith("s") and not word.endswith("mas")
+    if not 6 <= len(word) <= 13 or plural or word in _OFTEN_MISSPELT:
+        return word
+    if word in _SHORTENED:
+        return _SHORTENED[word]
+    for at in range(len(word)):
+        shorter = word[:at] + word[at + 1 :]
+        if shorter in _SHORTENED or shorter in _OFTEN_MISSPELT:
+            return _SHORTENED.get(shorter, shorter)
+    return word
+
+
+def _with_whole_numbers(tokens: list[Token]) -> list[Token]:
+    """Join *twenty-five* to ``25`` and *twenty-fifth* to ``25th``."""
+    found: list[Token] = []
+    i = 0
+    while i < len(tokens):
+        token = tokens[i]
+        j = i + 1 + (i + 2 < len(tokens) and tokens[i + 1].word in DASHES)
+        tens, last = _TENS.get(token.word), tokens[j] if j < len(tokens) else END
+        ones = COUNTS.get(last.word, 0)
+        nth = 0 if last.word == "second" and j == i + 1 else ORDINALS.get(last.word, 0)
+        if tens and (0 < ones < 10 or 0 < nth < 10):
+            word = f"{tens + (ones or nth)}{'th' if nth else ''}"
+            found.append(Token(word, word, token.start, last.end, last.possessive))
+            i = j + 1
+        else:
+            found.append(token)
+            i += 1
     return found
 
 
