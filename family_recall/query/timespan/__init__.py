@@ -13,12 +13,15 @@ Conventions, all on the household's wall clock and half-open:
   and Sunday. Seasons are three whole months, half a year later in the south; a winter is named
   by the December (in the south the summer) it begins in.
 * A name that comes round again (*in March*, *on Friday*) is the most recent one that has begun;
-  the coming one if the verb looks ahead. Without a clear verb a weekday is the coming one, and
-  the certainty is low. *Last Friday* is the most recent one before today, *next Friday* the one
-  in the next calendar week when this week still has one. *This summer* is the nearest.
+  the coming one if the verb looks ahead. With a verb that looks neither way a weekday is the
+  coming one, without any the most recent, and the certainty is low. *Last Friday* is the most
+  recent one before today, *next Friday* the one in the next calendar week when this week still
+  has one. *This summer* is the nearest. The end of the year, told of in June, was last year's.
 * *Since* starts with the thing, *after* behind it, *before* ends in front of it; *until*, *by*,
   *between* and *from … to* include their end. *Around* adds a margin that grows with the thing.
 * *Early*, *mid* and *late* are thirds, and so are beginning, middle and end.
+* *The week before Easter* is seven days, *the two weeks before Easter* are fourteen, *two weeks
+  before Easter* is the calendar week of that day.
 * Quarters are those of the calendar: *Q3*, *last quarter*. *Two weeks from today* and *a week
   from Monday* are days. A long time word with one wrong letter is read (*saterday*).
 * Christmas is 24 to 26 December, Easter Friday to Monday, New Year 31 December and 1 January;
@@ -27,7 +30,10 @@ Conventions, all on the household's wall clock and half-open:
   *talk about last week* and *a summary of last week* are last week.
 * An event is known by the day named behind it (*the night before the party last Friday*). A
   time beside one that is not known (*two days before the school fair*), a blurred one (*shortly
-  after Easter*, *a week or so ago*) and one only compared with (*than last year*) are not read.
+  after Easter*, *a week or so ago*) and one only compared with (*than last year*) are not read;
+  nor is a part picked in words that are not (*the last bank holiday in April*), and no year by a
+  feast's name alone (*last year's Christmas market*).
+* A question that is nothing but a name (*Easter*, *the 90s*) is that time; *May* is somebody.
 * ``03/05/2024`` is not read: the month may be either. ``01.03.2024`` is the first of March.
 * Questions for a time ("when did we move?") hold none, and neither do habits ("every Monday").
 
@@ -43,7 +49,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from family_recall.errors import InvalidRequestError
-from family_recall.query.timespan import counted, dates, names, parts, relative
+from family_recall.query.timespan import counted, dates, names, neighbours, parts, relative
 from family_recall.query.timespan.anchors import Anchor
 from family_recall.query.timespan.clauses import clauses_of
 from family_recall.query.timespan.reading import Sentence, starters
@@ -54,7 +60,7 @@ from family_recall.query.timespan.words import tokens_of
 __all__ = ["Anchor", "Timespan", "find_timespan", "is_past_reference"]
 
 MAX_FUTURE_CERTAINTY = 0.85
-READERS = (counted, dates, names, parts, relative)
+READERS = (counted, dates, names, neighbours, parts, relative)
 """Importing them registers what they read."""
 
 _STARTERS = starters() - {"a", "an"}

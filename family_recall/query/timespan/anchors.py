@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from family_recall.query.timespan.intervals import DAY, Interval, midnight
-from family_recall.query.timespan.words import CHOICES, COUNTS, FOLLOWERS, Token
+from family_recall.query.timespan.words import CHOICES, COUNTS, FOLLOWERS, PARTS, UNITS, Token
 
 _EMPTY_WORDS = frozenset(
     "a an the we i you he she it they our my your his her its their us me him them was were is "
     "are been be had has have got get of to in on at for and did do does last next this that "
     "first when day".split()
 )
+_BESIDE = UNITS.keys() | PARTS.keys() | set("before after eve weekend fortnight".split())
+"""Words in front of an anchor that make another time of it: *the months after we moved*."""
 _STOPS = frozenset("?!.;:,")
 _LONGEST = 10
 _WORD = re.compile(r"[^\W_]+")
@@ -83,6 +85,8 @@ def anchor_at(
         return None
     begin, end = min(clause[w] for w in best_words), max(clause[w] for w in best_words) + 1
     if begin - first > reach or _goes_on(best[0].words, tokens[end : end + 1]):
+        return None
+    if any(t.word in _BESIDE for t in tokens[first:begin]):
         return None
     others = [w for w, at in clause.items() if at < end and w not in best_words]
     if any(word[:1].isdigit() for word in others):

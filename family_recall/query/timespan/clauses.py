@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from family_recall.query.timespan import intervals as iv
 from family_recall.query.timespan.doubts import (
     hangs_on_an_event,
     is_compared,
     is_doing,
+    is_held,
     is_joined,
     is_led,
+    is_picked,
+    is_some_time,
 )
 from family_recall.query.timespan.intervals import DAY, Interval, OpenInterval
-from family_recall.query.timespan.meaning import AROUND, OPENING, SIMPLE, is_plain, is_time
+from family_recall.query.timespan.meaning import AROUND, OPENING, SIMPLE
+from family_recall.query.timespan.prepositions import Clause, around, closed, opened, simple
 from family_recall.query.timespan.reading import (
     Phrase,
     Sentence,
     argument_at,
     choose,
-    main_day_of,
     phrase_at,
 )
 from family_recall.query.timespan.words import (
@@ -29,51 +30,25 @@ from family_recall.query.timespan.words import (
     count_of,
 )
 
-
-class Clause(NamedTuple):
-    """A time with its preposition, on the tokens ``[first, last)``.
-
-    ``phrase`` still comes round again when ``interval`` is None.
-    """
-
-    first: int
-    last: int
-    preposition: str
-    phrase: Phrase
-    interval: OpenInterval | None
-    certainty: float
-
-
 _HABIT = frozenset("every each per most many all any".split())
 _AUXILIARIES = frozenset(
     "did didn't was were is are do does don't will would has have had can could should am".split()
 )
 _ASKING = frozenset("know knows knew remember tell ask say find out idea me sure recall".split())
 _QUOTES = frozenset("\"“”'‘’«»")
-_PLANNING = frozenset(
-    "plan plans planned planning book booked schedule scheduled arrange arranged decide decided "
-    "need needs buy order ordered forecast".split()
-)
 _DAY_GRAINS = frozenset(
     "day weekday month year part nth holiday season quarter weekend week".split()
 )
-_DUE = _PLANNING | {"must", "should", "due", "ought"}
 _CALLING = frozenset("came come coming comes stop stopped drop dropped swing swung went".split())
 """*Came by the day after* and *dropped by Monday* are visits, not deadlines."""
 
 _WHOLE = frozenset("all any most many".split())
-_VAGUELY = frozenset("about around roughly approximately".split())
-
-_PADDING_DAYS = {
-    "day": 3, "part": 1, "weekday": 1, "nth": 2, "weekend": 2, "week": 7, "holiday": 7,
-    "anchor": 7, "month": 15, "days": 3, "season": 30, "quarter": 30, "decade": 1096,
-    "year": 365,
-}  # fmt: skip
 
 
 def clauses_of(s: Sentence) -> list[Clause]:
     """Find every time named, first one first; none overlap, and one that is unclear undoes all."""
     found: list[Clause] = []
+    held = False
     i, n = 0, len(s.tokens)
     while i < n:
         if s.word(i) in _HABIT:
@@ -84,11 +59,21 @@ def clauses_of(s: Sentence) -> list[Clause]:
             i = habit.last if habit else i + 1
             continue
         clause = _continued(s, i, found[-1]) if found else None
+        if clause and clause.interval and found[-1].interval is None:
+            earlier = _just_before(found[-1], clause)
+            if earlier is None:
+                return []
+            found[-1] = earlier
         clause = clause or _clause_at(s, i, found[-1].last if found else 0)
         if clause is None:
             i += 1
             continue
         unclear = clause.phrase.grain == "doubt" or is_compared(s, clause.first, clause.last)
+        unclear = unclear or is_picked(s, clause.first)
+        if clause.interval is None and clause.phrase.grain != "nothing":
+            unclear = unclear or is_some_time(s, clause.first)
+        if clause.phrase.grain == "nothing" and is_held(s, clause.phrase.first, clause.last):
+            held = True
         if unclear or hangs_on_an_event(s, found[-1].last if found else 0, clause.first):
             return []
         if is_joined(s, clause.last) and _continued(s, clause.last, clause) is None:
@@ -97,7 +82,7 @@ def clauses_of(s: Sentence) -> list[Clause]:
         if not quoted and clause.phrase.grain != "nothing":
             found.append(clause)
         i = max(clause.last, i + 1)
-    return found
+    return [] if held and all(one.phrase.grain == "year" for one in found) else found
 
 
 def _continued(s: Sentence, i: int, before: Clause) -> Clause | None:
@@ -107,8 +92,19 @@ def _continued(s: Sentence, i: int, before: Clause) -> Clause | None:
     phrase = argument_at(s, i + 1)
     if phrase is None or phrase.grain != before.phrase.grain:
         return None
-    clause = _simple(s, i + 1, phrase, before.preposition)
+    clause = simple(s, i + 1, phrase, before.preposition)
     return None if clause is None or clause.phrase.grain == "nothing" else clause
+
+
+def _just_before(one: Clause, other: Clause) -> Clause | None:
+    """Fix *March* in *March and April 2023*: the one that the other follows at once."""
+    if one.phrase.repeat is None or other.phrase.fixed is None:
+        return None
+    there = iv.latest_over(one.phrase.repeat, other.phrase.fixed.start)
+    if there is None or there.end != other.phrase.fixed.start:
+        return None
+    phrase = one.phrase._replace(fixed=there)
+    return one._replace(phrase=phrase, interval=OpenInterval(*there))
 
 
 def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
@@ -118,18 +114,20 @@ def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
     if word in {"when", "while"}:
         return _when(s, i)
     if word == "prior" and s.word(i + 1) == "to":
-        return _open(s, i, i + 2, "before")
+        return opened(s, i, i + 2, "before")
     if word == "up" and s.word(i + 1) == "to":
-        return None if is_doing(s, i) else _open(s, i, i + 2, "until")
+        if [s.word(i + 2), s.word(i + 3)] == ["and", "including"]:
+            return opened(s, i, i + 4, "until")
+        return None if is_doing(s, i) else opened(s, i, i + 2, "until")
     if word == "by" and s.word(i - 1) in _CALLING:
         return None
     if word in OPENING:
-        clause = _open(s, i, i + 1, word)
+        clause = opened(s, i, i + 1, word)
         if clause and word in {"before", "after"} and is_led(s, i, read_to, clause.phrase.grain):
             return clause._replace(phrase=clause.phrase._replace(grain="doubt"))
         return clause
     if word in AROUND:
-        return _around(s, i)
+        return around(s, i)
     if word == "in":
         later = _in_future(s, i)
         if later:
@@ -138,99 +136,9 @@ def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
         phrase = argument_at(s, i + 1)
         if phrase is None:
             return None
-        return _from_to(s, i, phrase) or _simple(s, i, phrase, word)
+        return _from_to(s, i, phrase) or simple(s, i, phrase, word)
     phrase = argument_at(s, i, anchored=False)
-    return (_from_to(s, i, phrase) or _simple(s, i, phrase, "")) if phrase else None
-
-
-def _closed(i: int, preposition: str, phrase: Phrase) -> Clause:
-    fixed = OpenInterval(*phrase.fixed) if phrase.fixed else None
-    return Clause(i, phrase.last, preposition, phrase, fixed, phrase.certainty)
-
-
-def _simple(s: Sentence, i: int, phrase: Phrase, preposition: str) -> Clause | None:
-    if phrase.bare and not is_time(s, i, phrase, preposition):
-        # What is read and not meant is stepped over: no part of it is read again.
-        return _closed(i, preposition, phrase._replace(grain="nothing"))
-    if preposition == "on" and phrase.main_day is not None:
-        phrase = main_day_of(s, phrase) if phrase.fixed else phrase._replace(repeat=phrase.main_day)
-    certainty = phrase.certainty
-    if is_plain(s, i):
-        return _closed(phrase.first, preposition, phrase)
-    if preposition in {"for", "about", "of", "to"}:
-        certainty = min(certainty, 0.6)
-    if preposition == "for" and not phrase.fixed:
-        tense = s.tense(phrase.first, phrase.last)
-        planned = tense == "none" or any(t.word in _PLANNING for t in s.tokens[max(0, i - 8) : i])
-        soon = phrase.grain in {"weekday", "weekend"}
-        if planned and (soon or tense not in {"past", "none"}):
-            phrase = choose(s, phrase, tense="future")
-    return _closed(i, preposition, phrase._replace(certainty=certainty))
-
-
-def _open(s: Sentence, i: int, j: int, side: str) -> Clause | None:
-    vague = s.word(j) in _VAGUELY
-    phrase = argument_at(s, j + vague)
-    if phrase is None or phrase.grain in {"nothing", "doubt"}:
-        return _closed(i, side, phrase) if phrase else None
-    either = s.word(i - 1) in {"or", "and"} and s.word(i - 2) in OPENING
-    if either or (phrase.bare and not is_time(s, i, phrase, side)) or _asks_how_long(s, i, side):
-        return _closed(i, side, phrase._replace(grain="nothing"))
-    tense = s.tense(phrase.first, phrase.last)
-    if side in {"by", "until", "till", "til"} and tense not in {"past", "none"}:
-        tense = "future"
-    if side == "before" and tense == "present" and any(t.word in _DUE for t in s.tokens[:i]):
-        tense = "future"
-    if side == "since":
-        tense = "past"
-    if phrase.main_day is not None and side in {"since", "before", "after"}:
-        phrase = main_day_of(s, phrase)
-    phrase = choose(s, phrase, tense=tense)
-    if phrase.fixed is None:
-        return None
-    start, end = phrase.fixed
-    interval = {
-        "since": OpenInterval(start, None),
-        "before": OpenInterval(None, start),
-        "after": OpenInterval(end, None),
-    }.get(side, OpenInterval(None, end))
-    certainty = phrase.certainty if side in {"since", "before", "after"} else 0.85
-    certainty = 0.6 if vague else certainty
-    return Clause(i, phrase.last, side, phrase, interval, min(certainty, phrase.certainty))
-
-
-def _asks_how_long(s: Sentence, i: int, side: str) -> bool:
-    """*How many days until Christmas* asks for a length, and names no time."""
-    asked = [t.word for t in s.tokens[max(0, i - 8) : i]]
-    if "how" not in asked:
-        return False
-    rest = asked[asked.index("how") + 1 :]
-    if rest[:1] == ["long"]:
-        return side != "after" and "did" not in rest
-    return (
-        rest[:1] == ["many"]
-        and len(rest) > 1
-        and rest[1] in {*UNITS, "sleeps", "nights"}
-        and (side in {"until", "till", "til", "before"})
-    )
-
-
-def _around(s: Sentence, i: int) -> Clause | None:
-    phrase = argument_at(s, i + 1)
-    if phrase is None:
-        return None
-    if phrase.bare and not is_time(s, i, phrase, "around"):
-        return _closed(i, "around", phrase._replace(grain="nothing"))
-    phrase = choose(s, phrase)
-    if phrase.fixed is None or phrase.grain not in _PADDING_DAYS:
-        return _closed(i, "around", phrase)
-    start, end = phrase.fixed
-    if phrase.grain == "year":
-        interval = OpenInterval(iv.add_months(start, -12), iv.add_months(end, 12))
-    else:
-        margin = _PADDING_DAYS[phrase.grain] * DAY
-        interval = OpenInterval(start - margin, end + margin)
-    return Clause(i, phrase.last, "around", phrase, interval, min(phrase.certainty, 0.7))
+    return (_from_to(s, i, phrase) or simple(s, i, phrase, "")) if phrase else None
 
 
 def _between(s: Sentence, i: int) -> Clause | None:
@@ -239,7 +147,7 @@ def _between(s: Sentence, i: int) -> Clause | None:
         return None
     if s.word(first.last) != "and":
         # "between 3 and 5 May" is one phrase already.
-        return _simple(s, i, first, "between")
+        return simple(s, i, first, "between")
     second = argument_at(s, first.last + 1)
     return _range(s, i, first, second) if second else None
 
@@ -251,14 +159,15 @@ def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
     if said_from and word in {"on", "onwards", "onward", "forward"}:
         if word == "on" and not s.ends_at(first.last + 1):
             return None
-        clause = _open(s, i, i + 1, "since")
+        clause = opened(s, i, i + 1, "since")
         return clause._replace(last=first.last + 1) if clause else None
     if word not in RANGES or first.grain not in _DAY_GRAINS | {"anchor"}:
         return None
     second = argument_at(s, first.last + 1, anchored=said_from)
     if second is None or not (said_from or second.grain == first.grain):
         return None
-    days = first.grain == "weekday" and s.word(i) not in SIMPLE
+    dated = first.grain == "month" and second.fixed is not None
+    days = (first.grain in {"weekday", "day"} or dated) and s.word(i) not in SIMPLE
     if not (said_from or days or word in DASHES or s.word(i) in {"in", "on"}):
         return None
     return _range(s, i, first, second)
@@ -306,12 +215,13 @@ def _in_future(s: Sentence, i: int) -> Clause | None:
     if count is None or name in {None, "minute", "hour", "decade"} or name is None:
         return None
     last = i + 3 + (s.word(i + 3) == "time")
-    if last == i + 3 and s.tense(i, last) != "future":
+    alone = i == 0 and not s.word(last)
+    if last == i + 3 and s.tense(i, last) != "future" and not alone:
         return None
     if not s.ends_at(last):
         return None
     phrase = Phrase(i, last, name, iv.unit(s.now, name, count), certainty=0.8)
-    return _closed(i, "in", phrase)
+    return closed(i, "in", phrase)
 
 
 def _when(s: Sentence, i: int) -> Clause | None:
@@ -326,4 +236,4 @@ def _when(s: Sentence, i: int) -> Clause | None:
     phrase = phrase_at(s, i + 1, anchored=True)
     if phrase is None or phrase.grain != "anchor":
         return None
-    return _closed(i, s.word(i), choose(s, phrase))
+    return closed(i, s.word(i), choose(s, phrase))

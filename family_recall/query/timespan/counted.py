@@ -62,6 +62,8 @@ def _counted(s: Sentence, i: int) -> Phrase | None:
         return _ago(s, i, counted)
     if word in _FORTNIGHTS:
         least, most, word = 2 * least, 2 * most, "weeks"
+    if after in {"before", "after"} and singular_of(word) in PARTS:
+        return _parts_beside(s, i, counted)
     if word not in UNITS or UNITS[word] in {"minute", "hour"}:
         return None
     if after == "from" and s.word(j + 2) == "now":
@@ -78,6 +80,9 @@ def _counted(s: Sentence, i: int) -> Phrase | None:
         anchor = event_day_at(s, j + 2) or main_day_at(s, j + 2)
         if anchor is None or anchor.fixed is None:
             return doubt(i, j + 2)
+        if s.word(i - 1) == "the":
+            stretch = iv.beside(anchor.fixed, UNITS[word], -least if after == "before" else least)
+            return Phrase(i, anchor.last, "days", stretch, None, min(0.9, anchor.certainty))
         shift = -least if after == "before" else least
         edge = anchor.fixed.start if after == "before" else anchor.fixed.end - DAY
         fixed = iv.unit(edge, UNITS[word], shift)
@@ -139,6 +144,20 @@ def _weeks_beside(s: Sentence, i: int, j: int, n: int) -> Phrase | None:
     return Phrase(i, day.last, "day", iv.day(start), None, min(day.certainty, 0.7))
 
 
+def _parts_beside(s: Sentence, i: int, counted: tuple[int, int, int]) -> Phrase | None:
+    """Read *two nights before Christmas*: that part of one day."""
+    least, most, j = counted
+    day = main_day_at(s, j + 2)
+    if least != most or s.word(i - 1) == "the" or day is None or day.fixed is None:
+        return doubt(i, j + 2)
+    edge = day.fixed.start - least * DAY
+    if s.word(j + 1) == "after":
+        edge = day.fixed.end + (least - 1) * DAY
+    hours = PARTS[singular_of(s.word(j))]
+    fixed = iv.part_of_day(edge, hours)
+    return Phrase(i, day.last, "part", fixed, None, min(0.9, day.certainty))
+
+
 def _units(now: dt.datetime, name: str, nearest: int, farthest: int) -> Interval:
     one, other = iv.unit(now, name, nearest), iv.unit(now, name, farthest)
     return Interval(min(one.start, other.start), max(one.end, other.end))
@@ -158,9 +177,10 @@ def _ago(s: Sentence, i: int, counted: tuple[int, int, int]) -> Phrase | None:
         name = UNITS[word]
         if name in {"minute", "hour"}:
             return Phrase(i, last, "time", _moments_ago(s, name, most), None, min(certainty, 0.8))
-        if s.word(last) == "today" and least == most:
+        to_the_day = [s.word(last + k) for k in range(3)] == ["to", "the", "day"]
+        if (s.word(last) == "today" or to_the_day) and least == most:
             there = iv.rolling(s.now, name, least).start
-            return Phrase(i, last + 1, "day", iv.day(there))
+            return Phrase(i, last + (3 if to_the_day else 1), "day", iv.day(there))
         if name == "decade":
             certainty = 0.5
         week_of = phrase_at(s, last)

@@ -10,12 +10,15 @@ from family_recall.query.timespan.intervals import Interval
 from family_recall.query.timespan.reading import (
     Phrase,
     Sentence,
+    doubt,
+    is_somebody,
     nothing,
     register,
     register_numbers,
 )
 from family_recall.query.timespan.words import (
     COMPOUNDS,
+    DASHES,
     DECADES,
     MONTHS,
     OWNERS,
@@ -71,20 +74,25 @@ def _month(s: Sentence, i: int) -> Phrase | None:
     j = i + 1 + (s.word(i + 1) == "." and s.at(i + 1).start == s.at(i).end)
     if s.word(j) in COMPOUNDS:
         return nothing(i, j + 1)
+    if is_somebody(s, i):
+        return month_alone(s, i)
     year = year_at(s, j)
     if year:
         return Phrase(i, year[1], "month", iv.month(year[0], number))
     if s.word(j) == "the":
         j += 1
     first = day_of(s.word(j))
-    if first is None or s.word(j) == "second":
+    between_days = day_of(s.word(i - 1)) and not is_ordinal(s.word(i - 1))
+    if first is None or s.word(j) == "second" or between_days:
         return month_alone(s, i)
     last, k = first, j + 1
     until = day_of(s.word(j + 2))
     if s.word(j + 1) in RANGES | {"and"} and until and until > first:
         last, k = until, j + 3
     dated = year_at(s, k)
-    if not (dated or is_ordinal(s.word(j)) or s.ends_at(k) or s.at(k).word in WEEKDAYS):
+    if not (
+        dated or is_ordinal(s.word(j)) or s.ends_at(k) or s.word(k) in RANGES | WEEKDAYS.keys()
+    ):
         return month_alone(s, i)
     if s.word(i) in {"may", "march"} and i == 0 and not (dated or s.ends_at(k)):
         return None
@@ -124,12 +132,18 @@ def _number(s: Sentence, i: int) -> Phrase | None:
         return None
     j, last = i + 1, first
     until = day_of(s.word(i + 2))
-    if s.word(j) in RANGES | {"and"} and until and until > first:
+    joined = s.word(j) in RANGES | {"and"} or (s.word(j) == "or" and until == first + 1)
+    if joined and until and until > first:
         last, j = until, i + 3
-    k = j + (s.word(j) == "of")
+    dotted = s.word(j) == "." and s.at(j).start == s.at(j - 1).end
+    k = j + (s.word(j) == "of" or (dotted and s.word(j + 1) in MONTHS))
+    if s.word(j) in DASHES and s.word(j + 2) in DASHES:
+        k = j + 1  # 14-Oct-2024
     month = MONTHS.get(s.word(k))
     if month:
-        dated = year_at(s, k + 1)
+        dated = year_at(s, k + 1 + (k == j + 1 and s.word(k + 1) in DASHES))
+        if len(s.word(k + 1)) == 2 and s.word(k + 1).isdigit() and s.ends_at(k + 2):
+            return doubt(i, k + 2)  # "14 Oct 24" may be a year
         sure = dated or is_ordinal(word) or k > j or last > first
         if not sure and s.word(k) in {"may", "march", "mar", "jan"}:
             sure = s.word(i - 1) in _DATE_MARKERS or (s.ends_at(k + 1) and s.word(i - 1) != "at")

@@ -114,6 +114,20 @@ def rolling(now: dt.datetime, name: str, n: int) -> Interval:
     return Interval(min(today, there), max(today, there) + DAY)
 
 
+def back(moment: dt.datetime, name: str, n: int = 1) -> dt.datetime:
+    """Give the moment n units earlier, or -n later."""
+    if name in MONTHS_OF:
+        return add_months(moment, -n * MONTHS_OF[name])
+    return moment - n * (7 if name == "week" else 1) * DAY
+
+
+def beside(one: Interval, name: str, n: int) -> Interval:
+    """Give the n units that begin where an interval ends, or the -n that end where it begins."""
+    if n < 0:
+        return Interval(back(one.start, name, -n), one.start)
+    return Interval(one.end, back(one.end, name, -n))
+
+
 def yearly(in_year: Callable[[int], list[Interval]]) -> Repeat:
     """Repeat what happens a known number of times a year."""
 

@@ -35,6 +35,7 @@ _WATCHED = frozenset("watched directed saw read starred made wrote liked loved i
 _RELATIVE = frozenset("i we you he she they it my our his her their that when".split())
 _PICKING = frozenset((*CHOICES, *ORDINALS, *"that same other following some one another".split()))
 """Words that pick one out of many, and were not read together with it."""
+_ALONE = frozenset("month year decade season holiday nth quarter".split())
 _NAMING = OWNERS | frozenset("a an is for watch play named".split())
 
 
@@ -49,8 +50,20 @@ def is_plain(s: Sentence, i: int) -> bool:
 
 def is_time(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     """Whether a bare phrase stands for a time, given its preposition at token ``i``."""
+    if not preposition and is_all(s, phrase):
+        return True
     judge = _JUDGES.get(phrase.grain)
     return judge is not None and judge(s, i, phrase, preposition)
+
+
+def is_all(s: Sentence, phrase: Phrase) -> bool:
+    """Whether the question is the time and nothing else: *Easter*, *the 90s*, *March*."""
+    first = s.at(phrase.first + phrase.article)
+    if phrase.first or any(s.word(i)[:1].isalnum() for i in range(phrase.last, len(s.tokens))):
+        return False
+    if phrase.grain not in _ALONE or first.word in GIVEN_NAMES:
+        return False
+    return first.raw[:1].isupper() or not first.word.isalpha() or phrase.article
 
 
 def _month(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:

@@ -40,6 +40,9 @@ def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
     if s.word(i + 1) == "last" and s.ends_at(i + 2):
         there = iv.latest_over(iv.weekly(WEEKDAYS[word]), s.now)
         return Phrase(i, i + 2, "weekday", there)
+    if [s.word(i + 1), s.word(i + 2)] == ["just", "gone"]:
+        there = iv.latest_over(iv.weekly(WEEKDAYS[word]), s.now)
+        return Phrase(i, i + 3, "weekday", there)
     if s.word(i + 1) in {"week", "fortnight"} and s.ends_at(i + 2):
         if s.word(i - 1) in CHOICES:
             return doubt(i, i + 2)

@@ -1,25 +1,19 @@
-"""Parts and neighbours: *early March*, *the first Monday in May*, *the week before Easter*."""
+"""Parts: *early March*, *the first Monday in May*, *the second Sunday before Easter*."""
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable
 
 from family_recall.query.timespan import intervals as iv
 from family_recall.query.timespan.dates import days_of_month, year_at
-from family_recall.query.timespan.holidays import FIRST_WORDS
 from family_recall.query.timespan.intervals import DAY, Interval
-from family_recall.query.timespan.names import named_repeat
+from family_recall.query.timespan.neighbours import place_beside
 from family_recall.query.timespan.reading import (
     Phrase,
     Sentence,
-    anchor_phrase_at,
     argument_at,
     doubt,
-    event_day_at,
     main_day_at,
-    nothing,
-    phrase_at,
     register,
     register_numbers,
 )
@@ -30,7 +24,6 @@ from family_recall.query.timespan.words import (
     ORDINALS,
     OWNERS,
     PARTS,
-    SEASONS,
     UNITS,
     WEEKDAYS,
     count_of,
@@ -38,114 +31,17 @@ from family_recall.query.timespan.words import (
     is_ordinal,
 )
 
-_UNREAD = frozenset("last next other second few couple same following previous".split())
 _PARTS_OF_PERIODS = frozenset("day week weekend month".split())
-
-
-def _unit_beside(s: Sentence, i: int) -> Phrase | None:
-    """Read *the day before yesterday*, *the week before last*, *the night of 5 May*."""
-    word, after = s.word(i), s.word(i + 1)
-    if s.word(i - 1) == "the" and word in UNITS:
-        year = year_at(s, i + 1) if word == "year" else None
-        if year:
-            return Phrase(i, year[1], "year", iv.years(year[0]))
-        anchor = anchor_phrase_at(s, i + 1, reach=1) if s.anchors else None
-        if anchor and anchor.fixed:
-            return anchor._replace(first=i, fixed=iv.unit(anchor.fixed.start, word, 0))
-    if after in {"before", "after"}:
-        named = phrase_at(s, i + 2)
-        if s.word(i + 2) == ("last" if after == "before" else "next") and named is None:
-            return _before_last(s, i, 1 if after == "after" else -1)
-        if s.word(i + 2) == word:
-            return nothing(i, i + 3)  # "night after night"
-        anchor = event_day_at(s, i + 2) or main_day_at(s, i + 2)
-        told = s.word(i - 1) == "the" and s.word(i - 2) != "in"
-        if anchor is None or anchor.fixed is None:
-            return doubt(i, i + 2) if told or word in UNITS or word == "weekend" else None
-        if is_ordinal(s.word(i - 1)) or s.word(i - 1) in _UNREAD:
-            return doubt(i, anchor.last)
-        start, end = anchor.fixed
-        if start != iv.midnight(start) and word == "day":
-            shift = -DAY if after == "before" else DAY
-            return Phrase(
-                i, anchor.last, "part", Interval(start + shift, end + shift), None, anchor.certainty
-            )
-        fixed = _beside(s, word, after, start, end)
-        return Phrase(i, anchor.last, "day", fixed, None, anchor.certainty) if fixed else None
-    if word == "week" and after in {"commencing", "beginning", "starting"}:
-        day = main_day_at(s, i + 2)
-        if day is None or day.fixed is None or day.fixed.end - day.fixed.start != DAY:
-            return None
-        fixed = Interval(day.fixed.start, day.fixed.start + 7 * DAY)
-        return Phrase(i, day.last, "week", fixed, None, day.certainty)
-    if after == "of" and (word in PARTS or word in {"week", "weekend"}):
-        anchor = main_day_at(s, i + 2)
-        if (
-            anchor is None
-            or anchor.fixed is None
-            or anchor.fixed.end - anchor.fixed.start > 4 * DAY
-        ):
-            return None
-        start = anchor.fixed.start
-        fixed = iv.part_of_day(start, PARTS[word]) if word in PARTS else iv.unit(start, word, 0)
-        return Phrase(i, anchor.last, "day", fixed, None, anchor.certainty)
-    if word in PARTS:
-        return Phrase(i, i + 1, "daily", repeat=iv.daily(PARTS[word]), bare=True)
-    if word == "weekend":
-        return Phrase(i, i + 1, "weekend", repeat=iv.weekly(5, 2), bare=True)
-    return None
-
-
-def _beside(
-    s: Sentence, word: str, side: str, start: dt.datetime, end: dt.datetime
-) -> Interval | None:
-    if word in PARTS:
-        return iv.part_of_day(start - DAY if side == "before" else end, PARTS[word])
-    if word == "weekend":
-        if side == "before":
-            return iv.latest_over(iv.weekly(5, 2), iv.midnight(start))
-        return iv.first_after(iv.weekly(5, 2), end - DAY)
-    if word not in UNITS:
-        repeat, _ = named_repeat(s, word)
-        if word in MONTHS:
-            repeat = iv.yearly(lambda year: [iv.month(year, MONTHS[word])])
-        if repeat is None:
-            return None
-        if side == "before":
-            return iv.latest_over(repeat, iv.midnight(start))
-        return iv.first_after(repeat, end - dt.timedelta(microseconds=1))
-    if side == "before":
-        return Interval(_back(start, word), start)
-    return Interval(end, _back(end, word, -1))
-
-
-def _back(moment: dt.datetime, name: str, n: int = 1) -> dt.datetime:
-    if name in iv.MONTHS_OF:
-        return iv.add_months(moment, -n * iv.MONTHS_OF[name])
-    return moment - n * (7 if name == "week" else 1) * DAY
-
-
-def _before_last(s: Sentence, i: int, side: int) -> Phrase | None:
-    word = s.word(i)
-    if word in PARTS:
-        return Phrase(i, i + 3, "part", iv.part_of_day(s.now + 2 * side * DAY, PARTS[word]))
-    if word in UNITS:
-        return Phrase(i, i + 3, word, iv.unit(s.now, word, 2 * side))
-    repeat, grain = named_repeat(s, word)
-    if word in MONTHS:
-        number = MONTHS[word]
-        repeat, grain = iv.yearly(lambda year: [iv.month(year, number)]), "month"
-    if repeat is None or side > 0:
-        return None
-    return Phrase(i, i + 3, grain, iv.latest_over(repeat, s.now, 2), certainty=0.9)
+_PERIODS = frozenset("week month quarter year decade".split())
 
 
 def _period_at(s: Sentence, i: int) -> Phrase | None:
     """Read what has a beginning and an end: *March*, *last year*, *the month*."""
-    if s.word(i) == "the" and s.word(i + 1) in {"week", "month", "quarter", "year", "decade"}:
+    named = argument_at(s, i, anchored=False)
+    if named is None and s.word(i) == "the" and s.word(i + 1) in _PERIODS:
         word = s.word(i + 1)
         return Phrase(i, i + 2, word, iv.unit(s.now, word, 0), certainty=0.9)
-    return argument_at(s, i, anchored=False)
+    return named
 
 
 def _edge(s: Sentence, i: int) -> Phrase | None:
@@ -162,22 +58,27 @@ def _edge(s: Sentence, i: int) -> Phrase | None:
     if period is None or period.grain == "nothing":
         return period
     which, grain = EDGES[word], period.grain
-    if grain in {"week", "weekend"}:
+    if grain in {"week", "weekend", "daily"}:
         return doubt(i, period.last)
     if grain in {"day", "part", "weekday"}:
         return period._replace(first=i, certainty=min(period.certainty, 0.8))
     if grain == "holiday":
-        return _part_of_period(period, i, lambda one: _third_of_feast(one, which))
+        return _part_of_period(s, period, i, lambda one: _third_of_feast(one, which))
     if grain not in {"month", "season", "quarter", "year", "decade"}:
         return None
-    return _part_of_period(period, i, lambda one: iv.third(one, grain, which))
+    return _part_of_period(s, period, i, lambda one: iv.third(one, grain, which))
 
 
 def _part_of_period(
-    period: Phrase, i: int, change: Callable[[Interval], Interval | None]
+    s: Sentence, period: Phrase, i: int, change: Callable[[Interval], Interval | None]
 ) -> Phrase | None:
     if period.fixed is not None:
         fixed = change(period.fixed)
+        ahead = fixed is not None and fixed.start > s.now
+        plain = [s.word(period.last - 2), s.word(period.last - 1)] == ["the", period.grain]
+        if ahead and plain and s.tense(i, period.last) == "past":
+            # In June "the end of the year" that is told of was last December.
+            fixed = change(iv.unit(s.now, period.grain, -1))
         grain = {"year": "season", "decade": "year"}.get(period.grain, "days")
         return period._replace(first=i, grain=grain, fixed=fixed, bare=False) if fixed else None
     if period.repeat is None:
@@ -191,18 +92,32 @@ def _ordinal(s: Sentence, i: int) -> Phrase | None:
     word = s.word(i)
     if word == "last" and (s.word(i - 1) in ORDINALS or s.word(i - 1) == "to"):
         return None
-    nth = -1 if word == "last" else ORDINALS.get(word) or (day_of(word) if is_ordinal(word) else 0)
+    nth = ORDINALS.get(word) or (day_of(word) if is_ordinal(word) else 0)
+    if word in {"last", "final"}:
+        nth = -1
     if not nth:
         return None
     if word in ORDINALS and s.word(i + 1) == "of" and s.word(i + 2) in MONTHS:
         dated = year_at(s, i + 3)
         return days_of_month(i, i + 3, MONTHS[s.word(i + 2)], (nth, nth), dated)
     name = s.word(i + 1)
+    if word in ORDINALS and name == "of":
+        period = _period_at(s, i + 2)
+        if period is not None and period.grain == "month":
+            return _part_of_period(s, period, i, lambda one: _nth(one, "day", nth))
+    if word in ORDINALS and name in {"and", "or"} and s.word(i + 3) == "of":
+        following, of_month = day_of(s.word(i + 2)), MONTHS.get(s.word(i + 4))
+        if following == nth + 1 and of_month:
+            return days_of_month(i, i + 5, of_month, (nth, following), year_at(s, i + 5))
+    if name in UNITS and name.endswith("s") and s.word(i + 2) in {"of", "in"}:
+        return doubt(i, i + 3)
+    if name in {"bank", "public"} and s.word(i + 2) == "holiday":
+        return _bank_holiday(s, i, nth)
     n = count_of(name) if nth in {1, -1} else None
     if n and s.word(i + 2) in UNITS and s.word(i + 3) in {"of", "in"}:
         return _first_few(s, i, UNITS[s.word(i + 2)], n * nth)
-    if s.word(i + 2) in {"before", "after"} and nth > 0:
-        return _nth_beside(s, i, name, nth)
+    if s.word(i + 2) in {"before", "after"} and (nth > 0 or s.word(i + 2) == "before"):
+        return _nth_beside(s, i, name, max(nth, 1))
     if s.word(i + 2) not in {"of", "in"} or nth > 5:
         return None
     there = _nth_in_period(s, i, name, nth)
@@ -214,26 +129,42 @@ def _ordinal(s: Sentence, i: int) -> Phrase | None:
     return there
 
 
+def _bank_holiday(s: Sentence, i: int, nth: int) -> Phrase | None:
+    """Read *the first* and *the last bank holiday in May*, which are Mondays in Britain."""
+    months = {"GB": {"may": {1, 2, -1}, "august": {1, -1}}}.get(s.country.upper(), {})
+    if s.word(i + 3) not in {"in", "of"} or nth not in months.get(s.word(i + 4), ()):
+        return doubt(i, i + 3)
+    period = argument_at(s, i + 4, anchored=False)
+    if period is None or period.grain != "month":
+        return doubt(i, i + 3)
+    which = 1 if s.word(i + 4) == "may" and nth == 1 else -1
+    return _part_of_period(s, period, i, lambda one: _nth(one, "monday", which))
+
+
 def _nth_in_period(s: Sentence, i: int, name: str, nth: int) -> Phrase | None:
-    if not (name in WEEKDAYS or name in {"day", "night", "week", "weekend", "half", "quarter"}):
+    if not (name in WEEKDAYS or name in _PARTS_OF_PERIODS | {"night", "half", "quarter"}):
         return None
     period = _period_at(s, i + 3)
     if period is None:
         return None
     grain = period.grain
+    if grain == "holiday" and name == "day" and period.main_day is not None:
+        return doubt(i, period.last)  # the second day of Christmas is the 26th
     if grain == "holiday" and name in {"day", "night"}:
-        return _part_of_period(period, i, lambda one: _nth_of_feast(one, name, nth))
+        return _part_of_period(s, period, i, lambda one: _nth_of_feast(one, name, nth))
     if grain not in {"month", "year", "decade"} or name == "night":
+        return None
+    if name == "month" and grain != "year":
         return None
     if name == "quarter":
         if grain != "year" or nth > 4:
             return None
-        return _part_of_period(period, i, lambda one: _nth_quarter(one, nth))
+        return _part_of_period(s, period, i, lambda one: _nth_quarter(one, nth))
     if name == "half":
-        if nth not in {1, 2} or (grain == "decade"):
+        if nth not in {1, 2}:
             return None
-        return _part_of_period(period, i, lambda one: iv.half(one, grain, nth))
-    return _part_of_period(period, i, lambda one: _nth(one, name, nth))
+        return _part_of_period(s, period, i, lambda one: iv.half(one, grain, nth))
+    return _part_of_period(s, period, i, lambda one: _nth(one, name, nth))
 
 
 def _nth_beside(s: Sentence, i: int, name: str, nth: int) -> Phrase | None:
@@ -244,7 +175,7 @@ def _nth_beside(s: Sentence, i: int, name: str, nth: int) -> Phrase | None:
         return doubt(i, i + 3) if known else None
     place, back = anchor.fixed, s.word(i + 2) == "before"
     for _ in range(min(nth, 60)):
-        there = _beside(s, name, s.word(i + 2), *place)
+        there = place_beside(s, name, s.word(i + 2), *place)
         if there is None:
             return None
         place = there
@@ -259,11 +190,11 @@ def _first_few(s: Sentence, i: int, name: str, n: int) -> Phrase | None:
 
     def change(one: Interval) -> Interval | None:
         edge = one.start if n > 0 else one.end
-        there = _back(edge, name, -n)
+        there = iv.back(edge, name, -n)
         few = Interval(min(edge, there), max(edge, there))
         return few if few.end - few.start <= one.end - one.start else None
 
-    return _part_of_period(period, i, change)
+    return _part_of_period(s, period, i, change)
 
 
 def _third_of_feast(one: Interval, which: int) -> Interval | None:
@@ -282,6 +213,8 @@ def _nth_quarter(one: Interval, nth: int) -> Interval:
 
 
 def _nth(one: Interval, name: str, nth: int) -> Interval | None:
+    if name == "month":
+        return iv.unit(one.start, "month", nth - 1 if nth > 0 else 11)
     if name in {"day", "week"}:
         length = DAY if name == "day" else 7 * DAY
         start = one.start + (nth - 1) * length if nth > 0 else one.end - length
@@ -292,10 +225,6 @@ def _nth(one: Interval, name: str, nth: int) -> Interval | None:
     return found[at] if at < len(found) else None
 
 
-register(_ordinal, "last", *ORDINALS)
-register(
-    _unit_beside, "day", "week", "weekend", "month", "quarter", "year", *PARTS, *SEASONS, *WEEKDAYS
-)
-register(_unit_beside, *FIRST_WORDS, *MONTHS)
+register(_ordinal, "last", "final", *ORDINALS)
 register(_edge, *EDGES)
 register_numbers(_ordinal)

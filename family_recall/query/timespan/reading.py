@@ -15,9 +15,13 @@ from family_recall.query.timespan import intervals as iv
 from family_recall.query.timespan.anchors import Anchor, anchor_at
 from family_recall.query.timespan.intervals import DAY, Interval, Repeat
 from family_recall.query.timespan.tense import Tense, tense_at
-from family_recall.query.timespan.words import END, FOLLOWERS, OWNERS, Token
+from family_recall.query.timespan.words import END, FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS, Token
 
 _MAX_DEPTH = 4
+_TO_WHOM = frozenset(
+    "to with than did does is was will has had can could should would tell told ask asked give "
+    "gave call called visit visited see saw meet met invite invited help helped".split()
+)
 
 
 class Phrase(NamedTuple):
@@ -154,6 +158,9 @@ def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = 
     one: Interval | None
     if choice == "last":
         one = iv.latest_over(repeat, now)
+        if phrase.grain == "weekday":
+            # On a Wednesday night "last Wednesday afternoon" is a week old.
+            one = iv.latest_begun(repeat, iv.midnight(now) - dt.timedelta(microseconds=1))
         # Said on a Saturday, "last Friday" may be yesterday or not; so "last May" in June.
         near = {"weekday": 2, "month": 170, "season": 60}.get(phrase.grain, 0)
         if one and now - one.end < near * DAY:
@@ -178,7 +185,7 @@ def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = 
         one, certainty = iv.first_not_over(repeat, now), min(certainty, 0.7)
     elif tense in {"past", "none"} or not soon:
         one = iv.latest_begun(repeat, now)
-        certainty = min(certainty, {"past": 0.95, "none": 0.9}.get(tense, 0.8))
+        certainty = min(certainty, {"past": 0.95, "none": 0.8 if soon else 0.9}.get(tense, 0.8))
     else:
         one, certainty = iv.first_not_over(repeat, now), min(certainty, 0.7)
     return phrase._replace(fixed=one, certainty=certainty)
@@ -198,6 +205,8 @@ def argument_at(s: Sentence, i: int, *, anchored: bool = True) -> Phrase | None:
     if phrase is None:
         return None
     j = phrase.last
+    if phrase.bare and is_somebody(s, phrase.first):
+        return phrase
     if s.word(j) == ",":
         j += 1
     if s.word(j) in {"of", "in", "on", "at", "during"}:
@@ -219,7 +228,17 @@ def argument_at(s: Sentence, i: int, *, anchored: bool = True) -> Phrase | None:
                 return inner._replace(
                     first=phrase.first, last=other.last, fixed=one, bare=False, certainty=certainty
                 )
+            if inner is phrase and phrase.grain == "holiday" and frame.grain == "year":
+                return doubt(phrase.first, other.last)  # there were two of it, or none
     return phrase
+
+
+def is_somebody(s: Sentence, i: int) -> bool:
+    """Whether *May* is a person in *to May last year*."""
+    named, before = s.at(i), s.word(i - 2)
+    if named.word not in GIVEN_NAMES or not named.capitalised or before in MONTHS or before == "up":
+        return False
+    return s.word(i - 1) in _TO_WHOM and not before[:1].isdigit()
 
 
 def main_day_of(s: Sentence, phrase: Phrase) -> Phrase:

@@ -62,6 +62,8 @@ def _determined(s: Sentence, i: int) -> Phrase | None:
     if word == "fortnight" and choice != "this":
         fixed = iv.rolling(s.now, "week", 2 if choice == "last" else -2)
         return Phrase(i, j + 1, "days", fixed)
+    if word == "half" and choice == "last":
+        return _half_hour(s, i, j)
     counted = count_at(s, j)
     coming = s.word(j - 1) == "coming"
     if counted and coming and s.word(i - 1) != "the" and i == j - 1:
@@ -96,6 +98,15 @@ def _determined(s: Sentence, i: int) -> Phrase | None:
             soon = coming and inner.grain == "weekday"
             return _coming(s, inner) if soon else choose(s, inner, choice)
     return None
+
+
+def _half_hour(s: Sentence, i: int, j: int) -> Phrase | None:
+    """Read *the last half hour* and *the past half an hour*."""
+    at = j + 1 + (s.word(j + 1) == "an")
+    if s.word(at) != "hour":
+        return doubt(i, at + 1) if s.word(at) in UNITS else None
+    half = Interval(s.ago(dt.timedelta(minutes=30)), s.ago(dt.timedelta()))
+    return Phrase(i, at + 1, "time", half)
 
 
 def _unless_named(s: Sentence, i: int) -> Phrase | None:

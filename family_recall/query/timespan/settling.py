@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from family_recall.query.timespan.clauses import Clause
 from family_recall.query.timespan.intervals import DAY, Interval, OpenInterval
+from family_recall.query.timespan.prepositions import Clause
 from family_recall.query.timespan.reading import Sentence, choose, within
 
 

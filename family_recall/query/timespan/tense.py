@@ -107,12 +107,18 @@ def _tense_of(tokens: Sequence[Token], at: int) -> Tense | None:
         for t in tokens[max(0, at - 4) : at]
     ):
         return None
+    if word == "due":
+        around = tokens[max(0, at - 3) : at]
+        is_due = (t.word in _BEING or (t.possessive and t.word in _CONTRACTED_IS) for t in around)
+        return "future" if any(is_due) else None
     if at and tokens[at - 1].word in _BEING | {"be"} and word in _PAST | _PARTICIPLES:
         return None
     if word in _PAST or (_ED.fullmatch(word) and word not in _NOT_ED):
         if word not in _PAST and any(t.word in _BEING for t in tokens[max(0, at - 3) : at]):
             return "present"
         return "past"
+    if word == "may" and at and token.capitalised:
+        return None  # somebody, or the month
     if word in _FUTURE or word == "upcoming":
         return "future"
     if word == "going" and at + 1 < len(tokens) and tokens[at + 1].word == "to":

@@ -85,9 +85,15 @@ FOLLOWERS = frozenset(
 COMPOUNDS = frozenset(
     "camp camps coat coats jacket boots tyres tires school dress dresses house job jobs olympics "
     "break cleaning roll rolls onion onions water party bike bag roast holiday holidays vacation "
-    "half term terms sale sales bank exams".split()
+    "half term terms sale sales bank exams market markets season shopping fair concert play".split()
 )
 """Words that make a thing, or a stretch nobody can know, of the season or feast before them."""
+
+GATHERINGS = frozenset(
+    "party market markets season shopping fair concert play parade service lunch dinner breakfast "
+    "brunch meal".split()
+)
+"""What is held for a feast, on its day or some other one."""
 
 _OFTEN_MISSPELT = (
     "yesterday tomorrow tonight weekend january february september october november december "
