@@ -14,12 +14,14 @@ import hashlib
 import itertools
 import logging
 from collections import ChainMap
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from family_recall.config import RecallConfig
-from family_recall.encoders.base import Encoder
+from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError, ModelError, UnknownMemoryError
 from family_recall.query.identifiers import RULES_VERSION, identifiers_in
 from family_recall.query.text import names_in, normalise
@@ -29,6 +31,7 @@ from family_recall.stores.base import (
     NewVector,
     Texts,
     ToEmbed,
+    View,
     epoch_s,
 )
 from family_recall.stores.schema import partition_of
@@ -40,6 +43,9 @@ from family_recall.types import Memory, Relation, Remembered
 log = logging.getLogger("family_recall")
 Progress = Callable[[int], None]
 _IDENTIFIERS = "identifiers"
+_VIEWS = "views"
+_VIEWS_VERSION = "1"
+"""Of what is read of a memory for its vectors: its body alone, and each view by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +56,18 @@ class Indexer:
     config: RecallConfig
 
     def __post_init__(self) -> None:
-        """Find the identifiers of a file that has none yet, or those of other rules."""
-        if self.store.info(_IDENTIFIERS) == RULES_VERSION:
+        """Bring what was made by other rules up to date: identifiers now, vectors by ``flush``."""
+        kept = {_IDENTIFIERS: RULES_VERSION, _VIEWS: _VIEWS_VERSION}
+        if all(self.store.info(key) == version for key, version in kept.items()):
             return
         with self.store.writing() as writing:
             # Another process may have done it while this one waited for the lock.
             if writing.info(_IDENTIFIERS) != RULES_VERSION:
                 writing.clear_identifiers()
                 _identify_all(writing)
+            if writing.info(_VIEWS) != _VIEWS_VERSION:
+                writing.clear_views()
+                writing.put_info(_VIEWS, _VIEWS_VERSION)
 
     def remember(
         self,
@@ -302,11 +312,18 @@ def _identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
 
 
 def _encoded(encoder: Encoder, rows: Sequence[ToEmbed]) -> list[NewVector]:
-    encodings = encoder.encode_memories([embedded_text(row) for row in rows])
+    texts = [text for row in rows for text in (embedded_text(row), *row.views.values())]
+    encodings = iter(encoder.encode_memories(texts))
     return [
-        NewVector(row.id, encoding.pooled, encoding.tokens)
-        for row, encoding in zip(rows, encodings, strict=True)
+        _vectors_of(row.id, next(encodings), {view: next(encodings) for view in row.views})
+        for row in rows
     ]
+
+
+def _vectors_of(memory: int, body: Encoding, views: Mapping[View, Encoding]) -> NewVector:
+    tokens = np.concatenate([body.tokens, *(encoding.tokens for encoding in views.values())])
+    pooled = {view: encoding.pooled for view, encoding in views.items()}
+    return NewVector(memory, body.pooled, tokens, pooled)
 
 
 def _embed_at_once(writing: Writing, static: Encoder) -> None:
@@ -320,9 +337,10 @@ def _embed_at_once(writing: Writing, static: Encoder) -> None:
 
 
 def embedded_text(row: ToEmbed) -> str:
-    """Give the text a model reads: who speaks, then what is said.
+    """Give the text a model reads as a memory's body: who speaks, then what is said.
 
-    Not what was said before: pooled into one vector, it lost more than it brought.
+    Not what was said before: pooled into one vector, it lost more than it brought. Its title and
+    its summary are read apart, and a question is held against whichever is closest.
     """
     return f"{row.author}: {row.text}" if row.author else row.text
 

@@ -38,6 +38,8 @@ tellings = st.fixed_dictionaries(
     {
         "doc_id": st.sampled_from(["a", "b", "c", "d", "e"]),
         "text": st.lists(st.sampled_from(WORDS), min_size=1, max_size=5).map(" ".join),
+        "title": st.sampled_from([None, None, "Fence", "Mia painted"]),
+        "summary": st.sampled_from([None, None, "Priya told of the gate"]),
         "space_id": st.sampled_from([HOME, HOME, "private:priya"]),
         "band": st.sampled_from(["green", "green", "green", "amber"]),
         "session_id": st.sampled_from(["s", "s", "t", None]),

@@ -1,4 +1,7 @@
-"""Vector source: the encoded question in, the memories of nearest meaning out, by cosine."""
+"""Vector source: the encoded question in, the memories of nearest meaning out, by cosine.
+
+A memory's body, title and summary each have a vector, and the nearest of them counts.
+"""
 
 from __future__ import annotations
 

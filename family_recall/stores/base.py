@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import zlib
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -24,6 +24,9 @@ WordEntries = npt.NDArray[np.void]
 IdentifierKind: TypeAlias = Literal[
     "url", "email", "isbn", "issue", "ticket", "path", "phone", "reference", "licence_plate"
 ]
+
+View: TypeAlias = Literal["title", "summary"]
+"""What of a memory has a vector of its own, beside its body."""
 
 _TIME_STEMS = (
     "yesterdai todai tonight tomorrow ago last next week weekend month year morn recent"
@@ -230,20 +233,26 @@ class NewMemory:
 
 @dataclass(frozen=True, slots=True)
 class ToEmbed:
-    """A memory that has no vector yet, with what the model is to read."""
+    """A memory that has no vector yet, with what the model is to read: its body, its views."""
 
     id: int
     author: str | None
     text: str
+    views: Mapping[View, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class NewVector:
-    """One memory's vectors: ``pooled`` (d,) and ``tokens`` (t, token_dim), finite, not zero."""
+    """One memory's vectors, finite and not zero.
+
+    ``pooled`` (d,) of its body, ``views`` (d,) of each view it has, ``tokens`` (t, token_dim) of
+    all of them together.
+    """
 
     memory: int
     pooled: FloatArray
     tokens: FloatArray
+    views: Mapping[View, FloatArray] = field(default_factory=dict)
 
 
 class Snapshot(Protocol):
@@ -284,15 +293,15 @@ class Snapshot(Protocol):
         ...
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
-        """Find the k memories whose vectors have the highest cosine."""
+        """Find the k memories whose best views have the highest cosine."""
         ...
 
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
-        """Cosine of the given memories, NaN where one has no vector."""
+        """Cosine of the given memories' best views, NaN where one has no vector."""
         ...
 
     def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
-        """Cosines (n, n) between memories; None unless every one has a vector."""
+        """Cosines (n, n) between memories' bodies; None unless every one has a vector."""
         ...
 
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:

@@ -21,6 +21,7 @@ from family_recall.stores.base import (
     Rows,
     StoredMemory,
     ToEmbed,
+    View,
 )
 from family_recall.stores.schema import PARTITION_SHIFT, id_range, partition_of
 from family_recall.types import Filters, IdArray, Memory, Scope, parse_moment
@@ -265,9 +266,18 @@ def _readings(
         values,
     )
     return [
-        ToEmbed(memory, author, "\n".join(part for part in views if part))
-        for memory, author, *views in rows
+        ToEmbed(memory, author, text, _views(title, summary))
+        for memory, author, title, text, summary in rows
     ]
+
+
+def _views(title: str | None, summary: str | None) -> dict[View, str]:
+    views: dict[View, str] = {}
+    if title:
+        views["title"] = title
+    if summary:
+        views["summary"] = summary
+    return views
 
 
 def _numbered(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:

@@ -45,7 +45,7 @@ class SqliteSnapshot:
         self._connection = connection
         self._blocks = held
         self._zone = zone
-        self._models: dict[str, vectors.Model | None] = {}
+        self._models: dict[str, list[vectors.Model]] = {}
         self._seen: dict[tuple[int, int], blocks.Block] = {}
         self._all = {partition.no: partition for partition in household.partitions(connection)}
 
@@ -113,23 +113,27 @@ class SqliteSnapshot:
         return identifiers.find(self._connection, sought, mine, fts.visible(scope), k)
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
-        """Find the k memories whose vectors have the highest cosine with a unit vector."""
+        """Find the k memories whose best views have the highest cosine with a unit vector."""
         scoped = [
             (block, self._allowed(scope) if self._narrowed(shelf, scope) else None)
-            for shelf, block in self._scoped_blocks(model_id, scope)
+            for shelf, block in self._scoped_blocks(model_id, scope, views=True)
         ]
-        return blocks.search(scoped, vector, k)
+        n_views = len(self._models_of(model_id))
+        if n_views < 2:
+            return blocks.search(scoped, vector, k)
+        # However many views a memory has, k of them are among so many vectors.
+        return _by_best(blocks.search(scoped, vector, k * n_views), k)
 
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
-        """Cosine of the given memories with a unit vector, NaN where one has no vector."""
+        """Cosine of the given memories' best views with a unit vector, NaN without a vector."""
         cosines = np.full(len(ids), np.nan, np.float32)
-        for _, block in self._scoped_blocks(model_id, scope):
+        for _, block in self._scoped_blocks(model_id, scope, views=True):
             at, here = block.find(ids)
-            cosines[here] = block.cosines(vector, at[here])
+            cosines[here] = np.fmax(cosines[here], block.cosines(vector, at[here]))
         return cosines
 
     def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
-        """Cosines (n, n) between memories; None unless every one has a vector."""
+        """Cosines (n, n) between memories' bodies; None unless every one has a vector."""
         units: FloatArray | None = None
         missing = np.ones(len(ids), np.bool_)
         for _, block in self._scoped_blocks(model_id, scope):
@@ -144,11 +148,12 @@ class SqliteSnapshot:
         return units @ units.T
 
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
-        """Token vectors of the given memories."""
-        model = self._model(model_id)
+        """Token vectors of the given memories, of all their views."""
+        models = self._models_of(model_id)
         mine = set(scope.partitions)
-        if model is None:
+        if not models:
             return _NO_TOKENS
+        model = models[0]
         found = sql.rows(
             self._connection,
             "SELECT e.memory, e.tokens FROM carray(?) ids CROSS JOIN embedding e"
@@ -170,9 +175,8 @@ class SqliteSnapshot:
     def n_pending(self, model_id: str | None, scope: Scope) -> int:
         """Count the scope's current memories without a vector of a model, or of the newest."""
         if model_id is None:
-            known = vectors.models(self._connection)
-            known = [model for model in known if model.role == "embedder"] or known
-            model_id = known[-1].model_id if known else ""
+            newest = {model.role: model.model_id for model in vectors.models(self._connection)}
+            model_id = newest.get("embedder", newest.get("static", ""))
         current = sum(partition.n_current for partition in self.partitions(scope))
         done = sum(
             len(block.ids)
@@ -298,22 +302,25 @@ class SqliteSnapshot:
             shelf_of(no, past=side) for no in scope.partitions if no in self._all for side in past
         ]
 
-    def _scoped_blocks(self, model_id: str, scope: Scope) -> list[tuple[int, blocks.Block]]:
-        model = self._model(model_id)
-        if model is None:
-            return []
+    def _scoped_blocks(
+        self, model_id: str, scope: Scope, *, views: bool = False
+    ) -> list[tuple[int, blocks.Block]]:
+        """Give the blocks of bodies or, if wanted, those of bodies and of views, by shelf."""
+        models = self._models_of(model_id)
         found = []
-        for shelf in self._shelves(scope):
-            key = (model.no, shelf)
-            if key not in self._seen:
-                rewrites = self._all[shelf // 2].rewrites
-                self._seen[key] = self._blocks.get(self._connection, model, shelf, rewrites)
-            found.append((shelf, self._seen[key]))
+        for model in models if views else models[:1]:
+            for shelf in self._shelves(scope):
+                key = (model.no, shelf)
+                if key not in self._seen:
+                    rewrites = self._all[shelf // 2].rewrites
+                    self._seen[key] = self._blocks.get(self._connection, model, shelf, rewrites)
+                found.append((shelf, self._seen[key]))
         return found
 
-    def _model(self, model_id: str) -> vectors.Model | None:
+    def _models_of(self, model_id: str) -> list[vectors.Model]:
+        """Give a model and then its views; nothing if the file does not know it."""
         if model_id not in self._models:
-            self._models[model_id] = vectors.find_model(self._connection, model_id)
+            self._models[model_id] = vectors.find_views(self._connection, model_id)
         return self._models[model_id]
 
     def _narrowed(self, shelf: int, scope: Scope) -> bool:
@@ -331,6 +338,13 @@ class SqliteSnapshot:
 _NO_TOKENS = TokenVectors(
     np.zeros((0, 1), np.float32), np.zeros(0, np.int64), np.zeros(0, np.int64)
 )
+
+
+def _by_best(hits: Hits, k: int) -> Hits:
+    """Keep each memory where it first stands, up to k of them."""
+    _, first = np.unique(hits.ids, return_index=True)
+    kept = np.sort(first)[:k]
+    return Hits(hits.ids[kept], hits.scores[kept])
 
 
 def _merged(found: list[Hits]) -> Hits:

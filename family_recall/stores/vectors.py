@@ -4,13 +4,18 @@ Vectors of two models live in two tables and never meet. Where ``vec0`` has no w
 table does the same; :mod:`family_recall.stores.blocks` searches either. A static embedder's are
 always in a plain one: it is for the places that have no wheels, and they are written while
 somebody waits.
+
+A view of memories, their titles or their summaries, is a model of its own, ``<model_id>#title``,
+in a plain table that is made with the first of them: so what holds for a model's vectors holds for
+a view's, and memories without one cost nothing. A memory's views are written with its body, and
+``embedding`` says of the body whether they have been.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import apsw
 import numpy as np
@@ -18,10 +23,11 @@ import numpy.typing as npt
 
 from family_recall.errors import InvalidMemoryError
 from family_recall.stores import sql
-from family_recall.stores.base import NewVector
+from family_recall.stores.base import NewVector, View
 from family_recall.types import FloatArray
 
 Role = Literal["embedder", "static"]
+VIEWS: tuple[View, ...] = get_args(View)
 
 _COLUMNS = "no, model_id, dim, token_dim, storage, role"
 _CHUNK = 128  # rows per vec0 chunk: a shelf holds whole chunks, and most shelves are small
@@ -74,7 +80,7 @@ def unpack_tokens(blob: bytes, token_dim: int) -> FloatArray:
 class Model:
     """One embedding model's place in the file.
 
-    ``storage`` is ``vec0`` or ``plain``, ``role`` ``embedder`` or ``static``.
+    ``storage`` is ``vec0`` or ``plain``, ``role`` a :data:`Role`, or the view it stands for.
     """
 
     no: int
@@ -97,7 +103,7 @@ def register(
     token_dim: int,
     *,
     vec0: bool,
-    role: Role = "embedder",
+    role: Role | View = "embedder",
 ) -> Model:
     """Find or make a model's tables.
 
@@ -149,8 +155,20 @@ def find_model(connection: apsw.Connection, model_id: str) -> Model | None:
     return Model(*row) if row else None
 
 
+def find_views(connection: apsw.Connection, model_id: str) -> list[Model]:
+    """Find a model and then its views, those that any memory of the file has."""
+    rows = sql.rows(
+        connection,
+        f"SELECT {_COLUMNS} FROM embedding_model"
+        " WHERE model_id IN (?1, ?1 || '#' || role) ORDER BY no",
+        (model_id,),
+    )
+    found = [Model(*row) for row in rows]
+    return [model for model in found if model.model_id == model_id or model.role in VIEWS]
+
+
 def models(connection: apsw.Connection) -> list[Model]:
-    """List the models that have vectors in this file."""
+    """List the models that have vectors in this file, and their views."""
     return [
         Model(*row)
         for row in sql.rows(connection, f"SELECT {_COLUMNS} FROM embedding_model ORDER BY no")
@@ -163,7 +181,7 @@ def writable(model: Model, *, vec0: bool) -> bool:
 
 
 def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, NewVector]]) -> None:
-    """Write vectors, each with its shelf; a memory that has some already keeps them."""
+    """Write vectors and views, each with its shelf; a memory that has some already keeps them."""
     for shelf, row in rows:
         vector = quantise(row.pooled, model.dim)
         connection.execute(
@@ -172,6 +190,31 @@ def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, New
         )
         if connection.changes():
             _put(connection, model, row.memory, shelf, vector.tobytes())
+    for view in VIEWS:
+        seen = [
+            (shelf, NewVector(row.memory, row.views[view], _NO_TOKENS))
+            for shelf, row in rows
+            if view in row.views
+        ]
+        if seen:
+            name = f"{model.model_id}#{view}"
+            add(connection, register(connection, name, model.dim, 0, vec0=False, role=view), seen)
+
+
+def remove(connection: apsw.Connection, memories: Sequence[int], *, vec0: bool) -> None:
+    """Take away the vectors of memories, every model's and view's: they are pending again.
+
+    Those in vec0 stay where the extension is not here, to be written over.
+    """
+    ids = sql.id_array(np.array(memories, np.int64))
+    for model in models(connection):
+        if writable(model, vec0=vec0):
+            connection.execute(
+                f"DELETE FROM {model.table} WHERE id IN (SELECT value FROM carray(?))", (ids,)
+            )
+    connection.execute(
+        "DELETE FROM embedding WHERE memory IN (SELECT value FROM carray(?))", (ids,)
+    )
 
 
 def move(connection: apsw.Connection, memory: int, shelf: int, *, vec0: bool) -> None:
@@ -198,6 +241,9 @@ def drop(connection: apsw.Connection, model: Model, *, vec0: bool) -> None:
     connection.execute("PRAGMA writable_schema = RESET")
     for part in ("_chunks", "_info", "_rowids", "_vector_chunks00"):
         connection.execute(f"DROP TABLE IF EXISTS {model.table}{part}")
+
+
+_NO_TOKENS: FloatArray = np.zeros((0, 0), np.float32)
 
 
 def _put(connection: apsw.Connection, model: Model, memory: int, shelf: int, vector: bytes) -> None:

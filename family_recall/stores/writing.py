@@ -226,7 +226,7 @@ class Writing:
         *,
         role: vectors.Role = "embedder",
     ) -> None:
-        """Write vectors of memories that are still there.
+        """Write vectors, with those of their views, of memories that are still there.
 
         Where the file's vectors need an extension that is not here, they stay pending.
 
@@ -252,6 +252,19 @@ class Writing:
             if row.memory in found
         ]
         vectors.add(self.connection, model, shelved)
+
+    def clear_vectors(self, ids: Sequence[int]) -> None:
+        """Take away the vectors of some memories, those of their views among them."""
+        vectors.remove(self.connection, ids, vec0=self.vec0)
+        for partition in {partition_of(memory) for memory in ids}:
+            self._change(partition).rewrites += 1
+
+    def clear_views(self) -> None:
+        """Make the vectors of every memory that has a title or a summary pending."""
+        found = sql.rows(
+            self.connection, "SELECT id FROM memory WHERE title IS NOT NULL OR summary IS NOT NULL"
+        )
+        self.clear_vectors([memory for (memory,) in found])
 
     def clear_derived(self) -> None:
         """Drop everything made from text: words, counts, vectors, identifiers, mentions, edges."""
