@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from family_recall.errors import InvalidRequestError
+
 HALF_LIFE_DAYS: Mapping[str, float | None] = MappingProxyType(
     {
         "identity": None,
@@ -18,6 +20,11 @@ HALF_LIFE_DAYS: Mapping[str, float | None] = MappingProxyType(
     }
 )
 """Days until a category's recency is halved; None never fades (three-tier memory design)."""
+
+STAGES = (
+    "lexical", "vector", "graph", "late_interaction", "rerank", "diversify", "time", "routing",
+)  # fmt: skip
+"""What a recall can do without: five ways of finding and scoring, and two of understanding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +87,16 @@ class RecallConfig:
     # Time left without which a recall does not wait for the transformer where the static embedder
     # can answer: it takes 0.3 s to load, more where the disk is slow.
     embedder_load_ms: float = 1_000.0
+
+    # To measure what each part is worth: `family-recall eval --ablate`.
+    leave_out: frozenset[str] = frozenset()  # of STAGES
+    weights: Mapping[str, float] = field(  # by feature, in place of the profile's own
+        default_factory=lambda: MappingProxyType({})
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse to leave out what is no stage."""
+        if unknown := sorted(self.leave_out - set(STAGES)):
+            raise InvalidRequestError(
+                f"leave_out must be among {', '.join(STAGES)}, got {unknown[0]!r}"
+            )

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from family_recall.api import FamilyRecall
-from family_recall.evaluation.datasets import Dataset, Query, load_dataset, to_memory
-from family_recall.evaluation.report import DEEPEST_K, Outcome, Report, summarise
-from family_recall.types import Filters, Grant, Person, RecallContext, Space
+from family_recall.config import RecallConfig
+from family_recall.evaluation import absence, faithfulness
+from family_recall.evaluation.ablation import ablate as ablated
+from family_recall.evaluation.ablation import variations
+from family_recall.evaluation.bench import (
+    EVALUATOR,
+    Bench,
+    Progress,
+    furnish,
+    in_context,
+    last_moments,
+)
+from family_recall.evaluation.datasets import Dataset, load_dataset
+from family_recall.evaluation.outcomes import DEEPEST_K
+from family_recall.evaluation.report import Report, summarise
+from family_recall.types import RecallContext
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
-    from family_recall.config import RecallConfig
-
-EVALUATOR = "evaluator"
-Progress = Callable[[str, int, int], None]
-"""Called with a step (``import`` or ``ask``), how many are done, and how many there are."""
+__all__ = [
+    "EVALUATOR",
+    "Progress",
+    "evaluate",
+    "furnish",
+    "in_context",
+    "last_moments",
+    "spread",
+]
 
 
 def evaluate(
@@ -34,6 +49,9 @@ def evaluate(
     models: Path | None = None,
     config: RecallConfig | None = None,
     seed: int = 0,
+    ablate: Sequence[str] = (),
+    remove_gold: bool = False,
+    n_rationales: int = 0,
     progress: Progress | None = None,
 ) -> Report:
     """Ask every question of a dataset in a fresh household, and measure the answers.
@@ -53,17 +71,26 @@ def evaluate(
         rerank: Whether the cross-encoder may run.
         models: Folder with the models; the shipped ones, when left out.
         config: Settings of the library; its defaults, when left out.
-        seed: Seed of the bootstrap.
+        seed: Seed of the bootstrap and of every draw.
+        ablate: Parts to ask everything once more without, see
+            :func:`family_recall.evaluation.ablation.variations`.
+        remove_gold: Whether to ask each question once more where its gold was never stored,
+            see :func:`family_recall.evaluation.absence.ask_without_gold`.
+        n_rationales: Results whose rationale is put to the test, see
+            :func:`family_recall.evaluation.faithfulness.measure`.
         progress: See :data:`Progress`.
 
     Raises:
         DatasetError: If the folder cannot be read.
+        InvalidRequestError: If there is no such profile, stage or feature.
         ValueError: If ``top_k`` or ``limit`` is too small to measure anything.
     """
     if top_k < DEEPEST_K:
         raise ValueError(f"top_k must be at least {DEEPEST_K} to measure recall@10, got {top_k}")
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")
+    config = config or RecallConfig()
+    variations(ablate, profile, config)
     dataset = spread(load_dataset(Path(folder)), limit)
     context = RecallContext(
         person_id=EVALUATOR,
@@ -72,31 +99,51 @@ def evaluate(
         allow_cross_encoder=rerank,
         profile=profile,
     )
-    with (
-        tempfile.TemporaryDirectory(prefix="family_recall_eval_") as scratch,
-        FamilyRecall.open(
-            Path(scratch) / "evaluation.db", timezone="UTC", models=models, config=config
-        ) as home,
-    ):
-        furnish(home, dataset, progress)
-        home.warmup()
-        outcomes = _ask(home, dataset, context, progress)
-        stats = home.stats()
-    return Report(
-        **summarise(outcomes, seed=seed),
-        n_memories=len(dataset.memories),
-        config={
-            "dataset": dataset.name,
-            "profile": profile,
-            "budget_ms": budget_ms,
-            "top_k": top_k,
-            "limit": limit,
-            "rerank": rerank,
-            "seed": seed,
-            "model": stats["model"],
-        },
-        outcomes=tuple(outcomes),
-    )
+    with tempfile.TemporaryDirectory(prefix="family_recall_eval_") as scratch:
+        bench = Bench.load(
+            dataset,
+            context,
+            config,
+            Path(scratch),
+            models=models,
+            refills=remove_gold or n_rationales > 0,
+        )
+        with bench.open() as home:
+            bench.fill(home, progress)
+            home.warmup()
+            n = len(dataset.queries)
+            outcomes = bench.ask(
+                home, (lambda done: progress("ask", done, n)) if progress else None
+            )
+            stats = home.stats()
+        return Report(
+            **summarise(outcomes, seed=seed),
+            n_memories=len(dataset.memories),
+            config={
+                "dataset": dataset.name,
+                "profile": profile,
+                "budget_ms": budget_ms,
+                "top_k": top_k,
+                "limit": limit,
+                "rerank": rerank,
+                "seed": seed,
+                "model": stats["model"],
+            },
+            ablation=(
+                ablated(bench, outcomes, ablate, seed=seed, progress=progress) if ablate else None
+            ),
+            without_gold=(
+                absence.told_apart(outcomes, absence.ask_without_gold(bench, progress))
+                if remove_gold
+                else None
+            ),
+            faithfulness=(
+                faithfulness.measure(bench, outcomes, n_rationales, seed=seed, progress=progress)
+                if n_rationales
+                else None
+            ),
+            outcomes=tuple(outcomes),
+        )
 
 
 def spread(dataset: Dataset, limit: int | None) -> Dataset:
@@ -108,71 +155,3 @@ def spread(dataset: Dataset, limit: int | None) -> Dataset:
     spaces = {query.space for query in queries}
     memories = tuple(memory for memory in dataset.memories if memory.space in spaces)
     return Dataset(dataset.name, memories, queries)
-
-
-def furnish(home: FamilyRecall, dataset: Dataset, progress: Progress | None = None) -> None:
-    """Make a dataset's spaces, let the evaluator into all of them, and store its memories."""
-    home.add_person(Person(EVALUATOR, "Evaluator"))
-    for space in dict.fromkeys(memory.space for memory in dataset.memories):
-        home.add_space(Space(space, "shared"))
-        home.grant(Grant(EVALUATOR, space, role="adult"))
-    n = len(dataset.memories)
-    home.remember_many(
-        [to_memory(memory) for memory in dataset.memories],
-        progress=(lambda done: progress("import", done, n)) if progress else None,
-    )
-
-
-def _ask(
-    home: FamilyRecall,
-    dataset: Dataset,
-    context: RecallContext,
-    progress: Progress | None,
-) -> list[Outcome]:
-    last = last_moments(dataset)
-    outcomes = []
-    for done, query in enumerate(dataset.queries, 1):
-        moment = query.as_of or last.get(query.space)
-        answer = home.recall(query.text, in_context(context, query, moment))
-        outcomes.append(
-            Outcome(
-                query_id=query.id,
-                category=query.category,
-                gold=query.gold,
-                ranking=tuple(result.doc_id for result in answer.results),
-                status=answer.status,
-                confidence=answer.confidence,
-                used_time_ms=answer.used_time_ms,
-            )
-        )
-        if progress:
-            progress("ask", done, len(dataset.queries))
-    return outcomes
-
-
-def in_context(context: RecallContext, query: Query, moment: dt.datetime | None) -> RecallContext:
-    """Give the context a question is asked in: its space, its day's end, its session's past."""
-    return RecallContext(
-        person_id=context.person_id,
-        space_id=query.space,
-        time_budget_ms=context.time_budget_ms,
-        top_k=context.top_k,
-        allow_cross_encoder=context.allow_cross_encoder,
-        profile=context.profile,
-        filters=Filters(before_session=query.session) if query.session else Filters(),
-        now=moment and moment.replace(hour=23, minute=59, second=59, microsecond=0),
-    )
-
-
-def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
-    """Give the moment of each space's last memory; a space without moments is left out."""
-    last: dict[str, dt.datetime] = {}
-    for memory in dataset.memories:
-        moment = memory.occurred_at
-        if moment is not None and _utc(moment) >= _utc(last.get(memory.space, moment)):
-            last[memory.space] = moment
-    return last
-
-
-def _utc(moment: dt.datetime) -> dt.datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)

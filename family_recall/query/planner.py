@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
 
 from family_recall.query import entities, household_anchors, text, timespan
 from family_recall.query.identifiers import find_identifiers
-from family_recall.query.router import TIER_WEIGHTS, Encode, Route, route
+from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
 from family_recall.stage import QueryPlan
 from family_recall.stores.base import Entity, Snapshot, WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
@@ -48,10 +48,12 @@ def plan(
     region: Region,
     encode: Encode | None,
     guarded: Guarded,
+    leave_out: Collection[str] = (),
 ) -> QueryPlan:
     """Understand a question. Any string is one; an empty one asks for nothing.
 
-    ``guarded`` runs each look-up and gives the fallback it is handed should that fail.
+    ``guarded`` runs each look-up and gives the fallback it is handed should that fail;
+    ``leave_out`` is as in :func:`read`.
 
     Raises:
         UnknownMemoryError: If the focus is no memory the request may see.
@@ -66,7 +68,15 @@ def plan(
     )
 
     def understand(by: Encode | None) -> QueryPlan:
-        return read(question, snapshot.stems, now=now, region=region, anchors=anchors, encode=by)
+        return read(
+            question,
+            snapshot.stems,
+            now=now,
+            region=region,
+            anchors=anchors,
+            encode=by,
+            leave_out=leave_out,
+        )
 
     understood = guarded("route", lambda: understand(encode), None) or understand(None)
     nobody: tuple[tuple[Entity, ...], tuple[str, ...]] = ((), ())
@@ -98,6 +108,7 @@ def read(
     region: Region,
     anchors: Sequence[timespan.Anchor] = (),
     encode: Encode | None = None,
+    leave_out: Collection[str] = (),
 ) -> QueryPlan:
     """Understand a question by itself, without looking anything up.
 
@@ -108,15 +119,19 @@ def read(
         region: Where the household lives.
         anchors: Times the household has words for.
         encode: Gives a short text's unit vector, for the router.
+        leave_out: ``time`` reads no time, ``routing`` takes every question broadly.
     """
-    span = timespan.find_timespan(
-        question,
-        now=now,
-        country=region.country,
-        hemisphere="south" if region.hemisphere == "south" else "north",
-        anchors=anchors,
-    )
-    past = timespan.is_past_reference(question)
+    reads_time = "time" not in leave_out
+    span = None
+    if reads_time:
+        span = timespan.find_timespan(
+            question,
+            now=now,
+            country=region.country,
+            hemisphere="south" if region.hemisphere == "south" else "north",
+            anchors=anchors,
+        )
+    past = reads_time and timespan.is_past_reference(question)
     identifiers = find_identifiers(question)
     way = route(
         question, timespan=span, past_reference=past, identifiers=identifiers, encode=encode
@@ -135,6 +150,8 @@ def read(
     elif way.strategy == "TIMELINE":
         # Without a time that was surely read, or with a topic beside it, scores must decide.
         way = _turned(way, "EPISODIC")
+    if "routing" in leave_out:
+        way = UNROUTED
     return QueryPlan(
         terms=terms,
         identifiers=identifiers,
@@ -143,7 +160,7 @@ def read(
         timespan_words=() if span is None else span.matched,
         about_time_alone=alone,
         past_reference=past,
-        asks_when=text.asks_when(question),
+        asks_when=reads_time and text.asks_when(question),
         strategy=way.strategy,
         strategy_confidence=way.confidence,
         mode=way.mode,

@@ -89,6 +89,10 @@ class Route:
     disable_recency: bool
 
 
+UNROUTED = Route("HYBRID", 0.0, "hybrid", TIER_WEIGHTS["HYBRID"], disable_recency=False)
+"""Where a question goes that nothing was read from."""
+
+
 def route(
     question: str,
     *,

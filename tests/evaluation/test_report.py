@@ -7,7 +7,8 @@ import json
 import pytest
 
 from family_recall.evaluation.intervals import Interval
-from family_recall.evaluation.report import Outcome, Report, summarise
+from family_recall.evaluation.outcomes import Outcome
+from family_recall.evaluation.report import Report, summarise
 
 
 def outcome(
@@ -15,7 +16,10 @@ def outcome(
 ) -> Outcome:
     """Give an outcome whose memories are called by single letters."""
     status = "ok" if confidence >= 0.5 else "no_match"
-    return Outcome("q", category, tuple(gold), tuple(ranking), status, confidence, ms)
+    sources = tuple("lexical" for _ in ranking)
+    return Outcome(
+        "q", category, tuple(gold), tuple(ranking), status, confidence, ms, sources=sources
+    )
 
 
 OUTCOMES = [
@@ -74,6 +78,35 @@ def test_abstention_needs_questions_of_both_kinds() -> None:
     assert nowhere["by_category"] == {}
 
 
+def test_confidence_is_compared_with_the_first_result_being_right() -> None:
+    """Of four only the surest, at 0.9, is right first: bins of one are off by 0.1, 0.8, 0.2, 0.1.
+
+    ECE (0.1 + 0.8 + 0.2 + 0.1) / 4 = 0.3, and each filled bin says what it holds.
+    """
+    calibration = summarise(OUTCOMES, seed=0)["calibration"]
+
+    assert calibration["ece"] == pytest.approx(0.3)
+    filled = [row for row in calibration["bins"] if row["n"]]
+    assert [(row["n"], row["confidence"], row["right"]) for row in filled] == [
+        (1, 0.1, 0.0),
+        (1, 0.2, 0.0),
+        (1, 0.8, 0.0),
+        (1, 0.9, 1.0),
+    ]
+
+
+def test_questions_are_measured_by_what_kind_they_are() -> None:
+    """Two of three are found by words; all are short, and of one mode and strategy."""
+    segments = summarise(OUTCOMES, seed=0)["segments"]
+
+    assert {name: {k: row["n"] for k, row in rows.items()} for name, rows in segments.items()} == {
+        "mode": {"hybrid": 3},
+        "strategy": {"HYBRID": 3},
+        "source": {"lexical": 2, "none": 1},
+        "length": {"1-5 words": 3},
+    }
+
+
 def test_latency_is_given_at_three_percentiles() -> None:
     """Of 1, 2, 3 and 4 ms the middle is 2.5 ms."""
     latency = summarise(OUTCOMES, seed=0)["latency_ms"]
@@ -82,7 +115,7 @@ def test_latency_is_given_at_three_percentiles() -> None:
     assert latency["p50"] <= latency["p95"] <= latency["p99"] <= 4.0
 
 
-def test_a_report_is_plain_json_without_single_outcomes() -> None:
+def test_a_report_is_plain_json_and_holds_single_outcomes_when_asked() -> None:
     """The keys are fixed, and what is written reads back the same."""
     report = Report(
         **summarise(OUTCOMES, seed=0), n_memories=6, config={"seed": 0}, outcomes=tuple(OUTCOMES)
@@ -93,11 +126,19 @@ def test_a_report_is_plain_json_without_single_outcomes() -> None:
     assert list(written) == [
         "overall",
         "by_category",
+        "segments",
+        "shares",
+        "calibration",
         "abstention",
         "latency_ms",
         "n_queries",
+        "n_hurried",
         "n_memories",
         "config",
+        "ablation",
+        "without_gold",
+        "faithfulness",
     ]
     assert json.loads(json.dumps(written)) == written
     assert written["overall"]["hit@10"].keys() == {"value", "low", "high"}
+    assert [one["gold"] for one in report.to_json(outcomes=True)["outcomes"]] == [["a"]] * 3 + [[]]

@@ -1,0 +1,175 @@
+"""``family-recall eval`` and ``compare``: what they print, write, and say when they cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import ir_measures
+import pytest
+from click.testing import CliRunner, Result
+
+from family_recall.cli import main
+from family_recall.config import STAGES
+from tests.evaluation.small import QUERIES, memories
+
+
+def call(*args: str | Path) -> Result:
+    """Call the command line in this process."""
+    return CliRunner().invoke(main, [str(arg) for arg in args], prog_name="family-recall")
+
+
+def done(*args: str | Path) -> str:
+    """Call the command line, expect success, and give what it printed."""
+    result = call(*args)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the small dataset as files; one id has a blank."""
+    folder = tmp_path_factory.mktemp("small")
+    stored = [
+        {
+            "id": memory.id,
+            "text": memory.text,
+            "space": memory.space,
+            "speaker": memory.speaker,
+            "session": memory.session,
+        }
+        for memory in memories()
+    ]
+    asked = [
+        {
+            "id": query.id.replace("q", "q "),
+            "text": query.text,
+            "space": query.space,
+            "category": query.category,
+            "gold": list(query.gold),
+        }
+        for query in QUERIES
+    ]
+    for name, records in (("memories", stored), ("queries", asked)):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def saved(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a folder with what ``eval`` wrote: a report, a run and qrels, and what it printed."""
+    out = tmp_path_factory.mktemp("saved")
+    printed = done(
+        *("eval", folder, "--no-rerank", "--budget-ms", "60000", "--ablate", "lexical,bm25"),
+        *("--remove-gold", "--rationales", "2"),
+        *("--run", out / "full.run", "--qrels", out / "gold.qrels", "--save", out / "full.json"),
+    )
+    (out / "printed.txt").write_text(printed, encoding="utf-8")
+    done("eval", folder, "--no-rerank", "--profile", "annie", "--save", out / "annie.json")
+    return out
+
+
+def test_the_report_says_what_each_part_is_worth(saved: Path) -> None:
+    """The full configuration, a row for each part, then promise against truth, and rationales."""
+    printed = (saved / "printed.txt").read_text(encoding="utf-8")
+    rows = {line.split()[0]: line for line in printed.splitlines() if line.strip()}
+
+    assert rows["nothing"].split()[1].startswith(("0.", "1."))
+    for part in ("lexical", "bm25"):
+        assert rows[part].count("[") == 3
+    assert "confidence" in rows
+    assert "first result right: ECE 0." in printed
+    assert "gold removed: 3 questions asked a second time, less sure in" in printed
+    assert "told apart: AUROC " in printed
+    assert "rationales" in printed
+
+
+def test_the_two_files_give_ir_measures_our_figures(saved: Path) -> None:
+    """What the saved report says of nDCG, recall and reciprocal rank, the reference tool says."""
+    record = json.loads((saved / "full.json").read_text(encoding="utf-8"))
+    wanted = {
+        "ndcg@10": ir_measures.parse_measure("nDCG@10"),
+        "recall@10": ir_measures.parse_measure("R@10"),
+        "mrr@10": ir_measures.parse_measure("RR@10"),
+    }
+
+    theirs = ir_measures.calc_aggregate(
+        list(wanted.values()),
+        list(ir_measures.read_trec_qrels(str(saved / "gold.qrels"))),
+        list(ir_measures.read_trec_run(str(saved / "full.run"))),
+    )
+
+    assert {name: record["overall"][name]["value"] for name in wanted} == pytest.approx(
+        {name: theirs[measure] for name, measure in wanted.items()}, abs=1e-12
+    )
+
+
+def test_the_saved_report_holds_everything(saved: Path) -> None:
+    """Every question, each part's difference by category, and the second asking."""
+    record = json.loads((saved / "full.json").read_text(encoding="utf-8"))
+
+    assert [one["id"] for one in record["outcomes"]] == ["q 0", "q 1", "q 2", "q 3"]
+    assert [row["without"] for row in record["ablation"]["rows"]] == ["lexical", "bm25"]
+    for row in record["ablation"]["rows"]:
+        assert set(row["against_full"]["by_category"]) == {"plain", "when"}
+    assert record["without_gold"]["n"] == 3
+    assert set(record["segments"]) == {"mode", "strategy", "source", "length"}
+    assert sum(record["shares"].values()) == pytest.approx(1.0)
+
+
+def test_a_single_part_is_told_by_category(folder: Path) -> None:
+    """With one part left out, its worth stands by category below the table."""
+    printed = done("eval", folder, "--no-rerank", "--ablate", "graph")
+
+    assert "without graph, second, and with it, first:" in printed
+    assert "rankings differ" in printed
+
+
+def test_a_report_compared_with_its_own_run_is_the_same(saved: Path) -> None:
+    """A run written from a report is that report's ranking, whatever the profile reordered."""
+    printed = done("compare", saved / "full.json", saved / "full.run")
+
+    assert "0 of 3 rankings differ" in printed
+    assert printed.endswith(
+        "whether full.run is better than full.json cannot be told: "
+        "ndcg@10 +0.000, 95 % interval +0.000 to +0.000, 3 questions\n"
+    )
+
+
+def test_two_reports_are_compared_in_text_and_json(saved: Path) -> None:
+    """The JSON says the same by category, with a verdict for each measure."""
+    printed = done("compare", saved / "full.json", saved / "annie.json")
+    record = json.loads(done("compare", saved / "full.json", saved / "annie.json", "--json"))
+
+    assert "3 questions" in printed
+    assert set(record) == {"overall", "by_category", "n_changed", "n_left_out"}
+    assert set(record["by_category"]) == {"plain", "when"}
+    assert set(record["overall"]["verdict"].values()) <= {"better", "worse", "cannot be told"}
+
+
+def test_two_runs_are_compared_by_their_qrels(saved: Path) -> None:
+    """Without qrels the way out is said in one line."""
+    runs = (saved / "full.run", saved / "full.run")
+
+    assert "cannot be told" in done("compare", *runs, "--qrels", saved / "gold.qrels")
+    result = call("compare", *runs)
+    assert result.exit_code == 1
+    assert "name its qrels with --qrels" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_what_cannot_be_left_out_is_named_before_anything_is_stored(folder: Path) -> None:
+    """A misspelt part ends the command with what there is."""
+    result = call("eval", folder, "--ablate", "lexikal")
+
+    assert result.exit_code == 1
+    assert "cannot leave out 'lexikal': expected all, stages, features" in result.stderr
+
+
+def test_the_help_names_every_stage() -> None:
+    """What may be left out is in the help of --ablate."""
+    shown = " ".join(done("eval", "--help").split())
+
+    for stage in (*STAGES, "context"):
+        assert stage in shown

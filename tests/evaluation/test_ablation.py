@@ -1,0 +1,178 @@
+"""Ablation: what each stage and feature is worth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from family_recall.config import STAGES, RecallConfig
+from family_recall.errors import InvalidRequestError
+from family_recall.evaluation.ablation import ablate, variations
+from family_recall.ranking.profiles import profiles
+from tests.conftest import NO_MODELS
+from tests.evaluation.small import QUERIES, bench
+from tests.evaluation.test_bench import Counting
+
+RUNNING = ("lexical", "vector", "graph", "late_interaction", "rerank")
+
+
+def test_all_is_every_stage_and_every_feature_the_profile_weighs() -> None:
+    """Nine stages, the context column among them, and the features of nonzero weight."""
+    chosen = variations(["all"], "default", RecallConfig())
+
+    assert [part.name for part in chosen if part.kind == "stage"] == [*STAGES, "context"]
+    weighed = [name for name, weight in profiles()["default"].weights.items() if weight]
+    assert [part.name for part in chosen if part.kind == "feature"] == weighed
+    assert variations(["stages", "features"], "default", RecallConfig()) == chosen
+
+
+def test_each_variation_changes_one_thing() -> None:
+    """A stage is left out, a feature weighs 0, the context column counts 0; named once each."""
+    full = RecallConfig(weights={"bm25": 0.5})
+
+    graph, cosine, context = variations(["graph", "cosine", "context", "graph"], "default", full)
+
+    assert graph.config.leave_out == {"graph"}
+    assert dict(cosine.config.weights) == {"bm25": 0.5, "cosine": 0.0}
+    assert context.config.column_weights == (*full.column_weights[:2], 0.0)
+    assert graph.config.weights == context.config.weights == full.weights
+
+
+@pytest.mark.parametrize(
+    ("name", "profile"), [("bm26", "default"), ("bm25", "annie"), ("all", "nobody")]
+)
+def test_what_is_not_there_cannot_be_left_out(name: str, profile: str) -> None:
+    """A name that is no stage, a feature the profile does not weigh, a profile there is not."""
+    with pytest.raises(InvalidRequestError, match=name if profile != "nobody" else profile):
+        variations([name], profile, RecallConfig())
+
+
+def test_a_stage_left_out_does_not_run_and_says_so(tmp_path: Path) -> None:
+    """Each stage that runs in the full configuration is skipped in its own variation alone."""
+    whole = bench(tmp_path)
+    with whole.open() as home:
+        whole.fill(home)
+        home.warmup()
+        full = home.recall(QUERIES[0].text, whole.asked(QUERIES[0]))
+    assert {span.stage for span in full.trace.spans}.issuperset(RUNNING)
+
+    for name in RUNNING:
+        (part,) = variations([name], "default", RecallConfig())
+        with whole.open(part.config) as home:
+            home.warmup()
+            answer = home.recall(QUERIES[0].text, whole.asked(QUERIES[0]))
+        ran = {span.stage for span in answer.trace.spans}
+        assert {stage for stage in RUNNING if stage not in ran} == {name}
+        assert (name, "left out by the configuration") in {
+            (skip.stage, skip.why) for skip in answer.trace.skips
+        }
+        assert not answer.degraded
+
+
+def test_time_and_routing_can_be_left_out(tmp_path: Path) -> None:
+    """Without ``time`` no time is read; without ``routing`` every question is taken broadly."""
+    question = "What did we do last Christmas?"
+    whole = bench(tmp_path)
+    understood = {}
+    for name in ("graph", "time", "routing"):
+        with whole.open(RecallConfig(leave_out=frozenset({name}))) as home:
+            understood[name] = home.understand(question)
+
+    assert understood["graph"].timespan is not None
+    assert understood["graph"].strategy == "TIMELINE"
+    assert understood["time"].timespan is None
+    assert understood["time"].strategy != "TIMELINE"
+    assert understood["routing"].timespan == understood["graph"].timespan
+    assert (understood["routing"].strategy, understood["routing"].strategy_confidence) == (
+        "HYBRID",
+        0.0,
+    )
+
+
+def test_a_feature_of_weight_0_is_in_no_reason(tmp_path: Path) -> None:
+    """The other features keep their weights, and reasons still add up to the score."""
+    whole = bench(tmp_path)
+    (part,) = variations(["bm25"], "default", RecallConfig())
+    with whole.open(part.config) as home:
+        whole.fill(home)
+        result = home.recall(QUERIES[0].text, whole.asked(QUERIES[0])).results[0]
+
+    weights = {one.feature: one.weight for one in result.contributions}
+    assert "bm25" not in weights
+    assert weights["cosine"] == pytest.approx(profiles()["default"].weights["cosine"])
+    assert sum(one.amount for one in result.contributions) == pytest.approx(result.score)
+
+
+def test_weights_of_no_feature_are_refused(tmp_path: Path) -> None:
+    """A misspelt weight is an error, not a feature nobody hears of; so is a misspelt stage."""
+    whole = bench(tmp_path, config=RecallConfig(weights={"bm26": 1.0}))
+    with whole.open() as home:
+        whole.fill(home)
+        with pytest.raises(InvalidRequestError, match="got 'bm26'"):
+            home.recall("boiler?", whole.asked(QUERIES[0]))
+    with pytest.raises(InvalidRequestError, match="got 'words'"):
+        RecallConfig(leave_out=frozenset({"words"}))
+
+
+def test_where_words_answer_alone_they_are_worth_everything(tmp_path: Path) -> None:
+    """All three questions with gold are answered by words; without words by nothing: −1."""
+    words = bench(
+        tmp_path,
+        encoder=None,
+        scorer=None,
+        static=None,
+        models=NO_MODELS,
+        config=RecallConfig(leave_out=frozenset({"graph"})),
+    )
+    with words.open() as home:
+        words.fill(home)
+        full = words.ask(home)
+
+    ablation = ablate(words, full, ["lexical", "diversify"], seed=0)
+
+    lexical, diversify = ablation.rows
+    found = lexical.comparison.overall
+    assert (found.n, found.first["recall@10"], found.second["recall@10"]) == (3, 1.0, 0.0)
+    assert found.difference["recall@10"].to_json() == {"value": -1.0, "low": -1.0, "high": -1.0}
+    assert found.verdict("recall@10") == "worse"
+    # The default profile does not diversify.
+    assert diversify.comparison.n_changed == 0
+    assert diversify.comparison.overall.difference["ndcg@10"].to_json() == {
+        "value": 0.0,
+        "low": 0.0,
+        "high": 0.0,
+    }
+    assert json.loads(json.dumps(ablation.to_json())) == ablation.to_json()
+
+
+def test_the_store_is_filled_once(tmp_path: Path) -> None:
+    """No memory is read again for a variation, and progress counts questions of all of them."""
+    counting = Counting()
+    whole = bench(tmp_path, encoder=counting)
+    with whole.open() as home:
+        whole.fill(home)
+        full = whole.ask(home)
+    n_read = counting.n_read
+    steps: list[tuple[str, int, int]] = []
+
+    rows = ablate(
+        whole, full, ["graph", "bm25"], seed=0, progress=lambda *step: steps.append(step)
+    ).rows
+
+    assert counting.n_read == n_read
+    assert [row.name for row in rows] == ["graph", "bm25"]
+    assert steps == [("ablate", done, 8) for done in range(1, 9)]
+
+
+def test_the_same_seed_gives_the_same_table(tmp_path: Path) -> None:
+    """Asking and drawing again changes no number."""
+    whole = bench(tmp_path)
+    with whole.open() as home:
+        whole.fill(home)
+        full = whole.ask(home)
+
+    once, again = (ablate(whole, full, ["vector", "maxsim"], seed=5).to_json() for _ in range(2))
+
+    assert once == again
