@@ -35,12 +35,13 @@ class Explanation:
     """Why a memory is in an answer, or why not.
 
     ``verdict`` is ``returned``; ``outranked`` (it was a candidate, ``rank`` says how far down);
+    ``folded`` (a near copy of another one, at whose ``rank`` it is counted);
     or ``not_found`` (no source brought it up; ``rank`` is where it would have stood).
     ``last`` is the last result returned, whose score it had to pass.
     """
 
     doc_id: str
-    verdict: Literal["returned", "outranked", "not_found"]
+    verdict: Literal["returned", "outranked", "folded", "not_found"]
     rank: int
     top_k: int
     score: float
@@ -53,6 +54,7 @@ class Explanation:
         place = f"rank {self.rank} of the {self.top_k} asked for"
         first = {
             "returned": f"{self.doc_id} was returned: {place}.",
+            "folded": f"{self.doc_id} is a near copy of another result: {place}.",
             "outranked": f"{self.doc_id} was a candidate but came too late: {place}.",
             "not_found": f"{self.doc_id} was found by no source; it would have had {place}.",
         }[self.verdict]

@@ -16,7 +16,7 @@ from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
 from family_recall.sources.graph import carriers, path_to
 from family_recall.stage import Link, Pool, QueryContext, Ranking
-from family_recall.stores.base import StoredMemory
+from family_recall.stores.base import StoredMemory, epoch_s
 from family_recall.timeline import Period, periods
 from family_recall.trace import TraceBuilder
 from family_recall.types import Answer, IdArray, Rationale, Result
@@ -30,6 +30,7 @@ class _Told:
 
     paths: Mapping[int, Rationale]
     sources: Mapping[int, str]
+    outdated: Mapping[int, str]
 
 
 def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
@@ -42,7 +43,7 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
         confidence = ranked.calibration.platt(ranking.score[chosen])
         stored = context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
         by_id = {memory.id: memory for memory in stored}
-        told = _Told(_paths(ranked, chosen), _sources(ranked.pool))
+        told = _Told(_paths(ranked, chosen), _sources(ranked.pool), outdated(stored, now))
         results = tuple(
             _result(at + 1, by_id[int(ranking.rows.ids[row])], int(row), float(sure), ranked, told)
             for at, (row, sure) in enumerate(zip(chosen, confidence, strict=True))
@@ -79,9 +80,32 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
 
 
 def _facts(results: Sequence[Result]) -> dict[str, str]:
-    """What the results state, key by key; of two that state the same key the better one."""
-    stated = [(result.fact_key, result.fact_value) for result in reversed(results)]
+    """What the results state, key by key: what is not outdated, and of that the best."""
+    current = [result for result in reversed(results) if result.outdated_by is None]
+    stated = [(result.fact_key, result.fact_value) for result in current]
     return {key: value for key, value in stated if key and value}
+
+
+def outdated(stored: Sequence[StoredMemory], now: dt.datetime) -> dict[int, str]:
+    """Name, for each fact that a newer one contradicts, the newest: doc_id by row id.
+
+    Facts of one space, author and key that state different values contradict each other; what
+    holds from later on, or else happened or was recorded later, is newer.
+    """
+    facts: dict[tuple[str, str | None, str], list[tuple[float, StoredMemory]]] = {}
+    for one in stored:
+        memory = one.memory
+        if memory.fact_key and memory.fact_value:
+            moment = epoch_s(memory.valid_from or memory.occurred_at, now.tzinfo or dt.UTC)
+            age = (one.recorded_s if moment is None else moment, one)
+            facts.setdefault((memory.space_id, memory.author, memory.fact_key), []).append(age)
+    found: dict[int, str] = {}
+    for same in facts.values():
+        _, newest = max(same, key=lambda pair: (pair[0], pair[1].id))
+        for _, one in same:
+            if one.memory.fact_value != newest.memory.fact_value:
+                found[one.id] = str(newest.memory.doc_id)
+    return found
 
 
 def _timeline(
@@ -113,10 +137,13 @@ def explanation(
     """Say where a memory stands in a ranking that holds it, and why."""
     row = int(np.flatnonzero(ranking.rows.ids == memory.id)[0])
     known = memory.id in ranked.ranking.rows.ids
+    stands_for = {copy: own for own, copies in ranking.folded.items() for copy in copies}
     order = (ranked.ranking if known else ranking).order
-    rank = int(np.flatnonzero(order == row)[0]) + 1
+    rank = int(np.flatnonzero(order == stands_for.get(row, row))[0]) + 1
     if not known:
         verdict = "not_found"
+    elif row in stands_for:
+        verdict = "folded"
     elif rank <= ranked.context.request.ctx.top_k:
         verdict = "returned"
     else:
@@ -167,6 +194,8 @@ def _result(
         superseded=stored.superseded_s is not None,
         source=told.sources[stored.id],
         contributions=parts,
+        outdated_by=told.outdated.get(stored.id),
+        copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.folded.get(row, ())),
         highlights=context.snapshot.find_stems(memory.text, stems),
         rationale=told.paths.get(stored.id),
     )

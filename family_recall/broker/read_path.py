@@ -19,8 +19,10 @@ from family_recall.explain import Explanation
 from family_recall.qos_gate import Costs
 from family_recall.query import planner
 from family_recall.ranking import calibration
+from family_recall.ranking.folding import fold_copies
 from family_recall.ranking.fusion import reciprocal_rank_fusion
-from family_recall.ranking.profiles import OPENING, QUOTED, find_profile
+from family_recall.ranking.learned import bent, taught
+from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
 from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.opening import opening_runs
 from family_recall.stage import NO_GRAPH, QueryContext, QueryPlan, Run
@@ -142,6 +144,7 @@ class Broker:
             span.n_out = len(pool.ids)
         ranking = steps.score(context, pool)
         ranking = steps.rerank(ranking, context)
+        ranking = fold_copies(ranking, request.ctx.top_k)
         ranking = steps.diversify(ranking, context)
         if context.plan.about_time_alone:
             fitted = calibration.certain(context.plan.timespan_certainty)
@@ -151,6 +154,7 @@ class Broker:
                 context.kind,
                 reranked=first_was_read(ranking),
             )
+            fitted = bent(fitted, context.profile)
         return Ranked(context, pool, graph, ranking, fitted)
 
     def _fast_path(self, context: QueryContext, quoted: Run, steps: Steps) -> Ranked:
@@ -162,7 +166,8 @@ class Broker:
         quoted = Run(quoted.source, quoted.ids[whole], quoted.scores[whole])
         pool = reciprocal_rank_fusion([quoted], rrf_k=context.profile.rrf_k)
         sure = calibration.certain(QUOTED_CERTAINTY)
-        return Ranked(context, pool, NO_GRAPH, steps.score(context, pool), sure)
+        ranking = fold_copies(steps.score(context, pool), context.request.ctx.top_k)
+        return Ranked(context, pool, NO_GRAPH, ranking, sure)
 
     def _occurred(self, context: QueryContext, steps: Steps) -> list[Run]:
         return [steps.timeline(context)] if context.plan.about_time_alone else []
@@ -177,6 +182,9 @@ class Broker:
         region: Region | None = None,
     ) -> QueryContext:
         profile = find_profile(request.ctx.profile, request.ctx.mode)
+        if self.config.weights:
+            profile = reweighed(profile, self.config.weights)
+        profile = taught(profile, self.store.learned(request.ctx.person_id))
         scope = policy.scope_of(
             request.ctx,
             snapshot.access(request.ctx.person_id),

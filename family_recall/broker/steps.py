@@ -97,6 +97,7 @@ class Steps:
                 region=region,
                 encode=routing_encoder(static),
                 guarded=self._guarded,
+                leave_out=self.config.leave_out,
             )
 
     def identifiers(self, context: QueryContext) -> Run:
@@ -272,7 +273,10 @@ class Steps:
         self.trace.degrade(stage, f"failed ({type(error).__name__})")
 
     def _lexical(self, context: QueryContext) -> Run:
-        return self._attempt("lexical", 0, lambda _: LexicalSource()(context), _no_run("lexical"))
+        nothing = _no_run("lexical")
+        if self._left_out("lexical"):
+            return nothing
+        return self._attempt("lexical", 0, lambda _: LexicalSource()(context), nothing)
 
     def _encoded(self, context: QueryContext) -> QueryContext:
         """Encode the question: by the transformer if it is ready and affordable, else the static.
@@ -320,7 +324,15 @@ class Steps:
         """How long to wait for the static embedder: half of what is left is for what follows."""
         return min(self.trace.deadline.remaining_ms() / 2.0, self.config.load_wait_ms)
 
+    def _left_out(self, stage: str, n: int = 0) -> bool:
+        if stage not in self.config.leave_out:
+            return False
+        self.trace.skip(stage, n=n, why="left out by the configuration")
+        return True
+
     def _refused(self, context: QueryContext, stage: str, n: int = 0) -> bool:
+        if self._left_out(stage, n):
+            return True
         why = refusal(self.costs, context.deadline, stage, n)
         if why is not None:
             self.trace.skip(stage, n=n, why=why)

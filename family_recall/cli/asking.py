@@ -235,6 +235,10 @@ def _context(*, no_rerank: bool, no_shared: bool, **about: Any) -> fr.RecallCont
 def _print_result(out: Console, result: Result, *, explained: bool) -> None:
     said = ", ".join(part for part in (result.author, (result.occurred_at or "")[:10]) if part)
     replaced = " (replaced since)" if result.superseded else ""
+    if result.outdated_by:
+        replaced += f" (outdated by {result.outdated_by})"
+    if result.copies:
+        replaced += f" (and {len(result.copies)} like it)"
     out.print(f"{result.rank}. {one_line(result.text)}", style="bold", soft_wrap=True)
     about = (
         f"{said or 'somebody'}{replaced}, in {result.space_id}, "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from family_recall.stores.base import Rows
@@ -53,16 +55,16 @@ def maximal_marginal_relevance(
     return picks
 
 
-def word_jaccard(rows: Rows) -> FloatArray:
+def word_jaccard(rows: Rows, columns: Sequence[str] = ("body", "header")) -> FloatArray:
     """Share of words two memories have in common, of those either has: shape (n, n), [0, 1].
 
     Stands in for cosine where vectors are missing. Counts a memory's own words only.
     """
     n = len(rows)
-    own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
-    stems, columns = np.unique(rows.words["stem"][own], return_inverse=True)
+    own = np.logical_or.reduce([rows.words[column] > 0 for column in columns])
+    stems, numbers = np.unique(rows.words["stem"][own], return_inverse=True)
     present = np.zeros((n, max(len(stems), 1)), np.float32)
-    present[rows.word_rows[own], columns] = 1.0
+    present[rows.word_rows[own], numbers] = 1.0
     both = present @ present.T
     sizes = present.sum(axis=1)
     either = sizes[:, None] + sizes[None, :] - both

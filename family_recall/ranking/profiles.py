@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import math
@@ -126,3 +127,16 @@ def find_profile(name: str, mode: str = "hybrid") -> Profile:
             f"profile must be one of {', '.join(sorted(profiles()))}, got {name!r}"
         )
     return _CHUNKS if (name, mode) == ("ppr", "knowledge") else profiles()[name]
+
+
+def reweighed(profile: Profile, weights: Mapping[str, float]) -> Profile:
+    """Give a profile with other weights for some features; 0 takes one out.
+
+    Raises:
+        InvalidRequestError: If a name is no feature.
+    """
+    if unknown := sorted(set(weights) - set(INDEX)):
+        raise InvalidRequestError(
+            f"weights must name features ({', '.join(INDEX)}), got {unknown[0]!r}"
+        )
+    return dataclasses.replace(profile, weights={**profile.weights, **weights})

@@ -62,6 +62,8 @@ class Result:
     ``score`` orders this answer only; ``confidence`` in [0, 1] is calibrated and compares
     across answers. ``contributions`` add up to ``score``.
     ``source`` names the source that ranked it best: lexical, vector or graph.
+    ``outdated_by`` is the doc_id of a newer fact of the same key with another value;
+    ``copies`` are the doc_ids of near copies by the same author that it stands for.
     ``highlights`` are (start, end) character offsets into ``text``.
     """
 
@@ -85,6 +87,8 @@ class Result:
     rationale: Rationale | None = None
     fact_key: str | None = None
     fact_value: str | None = None
+    outdated_by: str | None = None
+    copies: tuple[str, ...] = ()
 
     @property
     def features(self) -> dict[str, float]:
@@ -117,6 +121,7 @@ class Result:
         found["contributions"] = tuple(Contribution(*c) for c in record["contributions"])
         found["highlights"] = tuple((start, end) for start, end in record["highlights"])
         rationale = record["rationale"]
+        found["copies"] = tuple(record.get("copies", ()))
         found["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})
         return cls(**found)
 

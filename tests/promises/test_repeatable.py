@@ -102,7 +102,8 @@ def test_equals_are_ordered_by_doc_id(path: Path, n: int) -> None:
     with open_home(path) as home:
         move_in(home)
         for name in names:
-            remember(home, "The spare key is under the blue pot", doc_id=name)
+            # Too short to be taken for copies of one another, and folded.
+            remember(home, "Blue pot key", doc_id=name)
         answer = recall(home, "where is the spare key?", "mia", profile="three_tier", top_k=50)
 
         assert len({result.score for result in answer.results}) == 1

@@ -165,8 +165,8 @@ def test_diversity_keeps_near_duplicates_apart(path: Path) -> None:
     """In an answer, too, the same thing said twice makes room for another thing."""
     with open_home(path) as home:
         move_in(home)
-        for at in range(3):
-            remember(home, f"The flight to Goa is at noon {'!' * at}", doc_id=f"flight-{at}")
+        for at, day in enumerate(("Monday", "Tuesday", "Friday")):
+            remember(home, f"The flight to Goa on {day} is at noon", doc_id=f"flight-{at}")
         remember(home, "Otto mends our kitchen tap", doc_id="tap")
 
         close = found(recall(home, "flight to Goa", "mia", mmr_lambda=1.0, top_k=2))
