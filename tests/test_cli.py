@@ -332,8 +332,9 @@ def test_eval_prints_a_table_and_json(tmp_path: Path) -> None:
     shown = done("eval", folder, "--no-rerank")
 
     assert list(report) == [
-        *("overall", "by_category", "abstention", "latency_ms"),
-        *("n_queries", "n_memories", "config"),
+        *("overall", "by_category", "segments", "shares", "calibration", "abstention"),
+        *("latency_ms", "n_queries", "n_hurried", "n_memories", "config"),
+        *("ablation", "without_gold", "faithfulness"),
     ]
     assert report["config"]["rerank"] is False
     for row in ("plain", "overall", "95 % from", "95 % to"):

@@ -7,9 +7,10 @@ import click
 from family_recall import __version__
 from family_recall.cli.asking import explain, recall, understand
 from family_recall.cli.base import ErrorsInOneLine
-from family_recall.cli.evaluating import demo, evaluate
+from family_recall.cli.evaluating import compare, demo, evaluate
 from family_recall.cli.importing import import_
 from family_recall.cli.keeping import add, stats
+from family_recall.cli.learning import feedback, learned, unlearn
 from family_recall.cli.models import models
 from family_recall.cli.people import grant, init, person, space
 
@@ -34,6 +35,7 @@ def main() -> None:
 
 for _command in (
     *(init, person, space, grant, add, import_, recall, explain, understand, stats),
-    *(models, evaluate, demo),
+    *(feedback, learned, unlearn),
+    *(models, evaluate, compare, demo),
 ):
     main.add_command(_command)

@@ -12,6 +12,7 @@ from typing import Any
 from family_recall.errors import InvalidRequestError
 from family_recall.stores import blocks, household, memories, sql, vectors
 from family_recall.stores.base import ToEmbed
+from family_recall.stores.feedback import FeedbackLog, Learned, newest
 from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.sqlite import Connections
@@ -42,6 +43,7 @@ class Store:
         _settled(given)
         self._connections = Connections(path, create=create)
         self._blocks = blocks.Blocks()
+        self._learned: dict[int, Learned] = {}
         self.path = path
         with self._connections.reading() as connection:
             kept = dict(sql.rows(connection, "SELECT key, value FROM info"))
@@ -65,6 +67,28 @@ class Store:
             writing = Writing(connection, self.zone, vec0=self._connections.vec0)
             yield writing
             writing.finish()
+
+    @contextlib.contextmanager
+    def judging(self) -> Iterator[FeedbackLog]:
+        """Write judgements and what is learned from them: all of the block is kept, or nothing."""
+        with self._connections.writing() as connection:
+            yield FeedbackLog(connection)
+
+    @contextlib.contextmanager
+    def judged(self) -> Iterator[FeedbackLog]:
+        """Read judgements and what was learned from them, in one view."""
+        with self._connections.reading() as connection:
+            yield FeedbackLog(connection)
+
+    def learned(self, person_id: str | None) -> Learned | None:
+        """Give what one person's judgements have taught; None where that is nothing.
+
+        One probe of an index; what the row says is read once, since no number is used twice.
+        """
+        if person_id is None:
+            return None
+        with self._connections.reading() as connection:
+            return newest(connection, person_id, self._learned)
 
     def to_embed(self, model_id: str, *, after: int, limit: int) -> list[ToEmbed]:
         """List memories past an id that have no vector of a model yet, in the order of ids."""
@@ -142,6 +166,7 @@ class Store:
         """Close every connection; closing twice does nothing."""
         self._connections.close()
         self._blocks.clear()
+        self._learned.clear()
 
 
 def _settled(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:

@@ -1,0 +1,112 @@
+"""Guard: a step and the log it came from in; whether the log is ranked no worse with it, out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from family_recall.learning.fitting import (
+    fit_bend,
+    fit_ratios,
+    pairwise_accuracy,
+    pairwise_loss,
+    surprise,
+)
+from family_recall.learning.samples import Doubles, Ints, Pairs
+
+FOLDS = 5
+"""Every fifth question is held out of a fit and judged by it, in turn."""
+
+MIN_QUESTIONS = 10
+"""Questions judged before a first step: two a fold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What replaying the log said of a step.
+
+    ``held_out_*`` are over questions that the fit had not seen, by the shipped weights and by
+    those fitted without them; ``replay_*`` over the whole log, by the weights so far and by those
+    of the step. Accuracy is the share of preferences in the right order, loss the mean logistic
+    one.
+    """
+
+    questions: int
+    pairs: int
+    held_out_accuracy_shipped: float
+    held_out_accuracy: float
+    held_out_loss_shipped: float
+    held_out_loss: float
+    replay_accuracy_before: float
+    replay_accuracy: float
+    replay_loss_before: float
+    replay_loss: float
+
+    @property
+    def kept(self) -> bool:
+        """Whether nothing measured got worse, and something better."""
+        return (
+            self.questions >= MIN_QUESTIONS
+            and self.held_out_accuracy >= self.held_out_accuracy_shipped
+            and self.held_out_loss < self.held_out_loss_shipped
+            and self.replay_accuracy >= self.replay_accuracy_before
+            and self.replay_loss < self.replay_loss_before
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the verdict and every figure."""
+        return {"kept": self.kept, **asdict(self)}
+
+
+def weigh_step(pairs: Pairs, before: Doubles, step: Doubles) -> Guard:
+    """Replay the log: a step is kept only if nothing measured gets worse.
+
+    Held out, the fit must beat the shipped weights in loss and at least equal their accuracy; on
+    the whole log the step must do so against the weights before it.
+    """
+    shipped = np.ones_like(before)
+    folds = pairs.questions % FOLDS
+    parts = [
+        (pairs.of(folds == fold), fit_ratios(pairs.of(folds != fold))) for fold in range(FOLDS)
+    ]
+    total = float(pairs.weights.sum())
+
+    def held_out(measure: Callable[[Pairs, Doubles], float], *, fitted: bool) -> float:
+        return sum(
+            float(part.weights.sum()) / total * measure(part, ratios if fitted else shipped)
+            for part, ratios in parts
+            if len(part)
+        )
+
+    return Guard(
+        questions=len(np.unique(pairs.questions)),
+        pairs=len(pairs),
+        held_out_accuracy_shipped=held_out(pairwise_accuracy, fitted=False),
+        held_out_accuracy=held_out(pairwise_accuracy, fitted=True),
+        held_out_loss_shipped=held_out(pairwise_loss, fitted=False),
+        held_out_loss=held_out(pairwise_loss, fitted=True),
+        replay_accuracy_before=pairwise_accuracy(pairs, before),
+        replay_accuracy=pairwise_accuracy(pairs, step),
+        replay_loss_before=pairwise_loss(pairs, before),
+        replay_loss=pairwise_loss(pairs, step),
+    )
+
+
+def bend_holds(logits: Doubles, right: Doubles, weights: Doubles, questions: Ints) -> bool:
+    """Whether bending the calibration predicts first results it has not seen surely better.
+
+    By more than one standard error of the mean difference in surprise.
+    """
+    gains = np.zeros_like(logits)
+    for fold in range(FOLDS):
+        out = questions % FOLDS == fold
+        if not out.any() or out.all():
+            continue
+        ratio, shift = fit_bend(logits[~out], right[~out], weights[~out])
+        shipped = surprise(logits[out], right[out])
+        gains[out] = weights[out] * (shipped - surprise(ratio * logits[out] + shift, right[out]))
+    return float(gains.mean()) > float(gains.std()) / math.sqrt(len(gains))

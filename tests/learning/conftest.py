@@ -1,0 +1,78 @@
+"""One helper per boundary: judgements made by hand, and a household that teaches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from family_recall import Answer, FamilyRecall, RecallContext
+from family_recall.learning import Feedback
+from family_recall.ranking.profiles import find_profile
+from family_recall.stores.feedback import Judgement, Shown
+from tests.conftest import NOW, PLENTY_MS, recall, remember
+
+SHIPPED = find_profile("default")
+NAMES = tuple(SHIPPED.weights)
+PARTITION = 1 << 40
+
+
+def judgement(
+    question: int,
+    rows: Sequence[Sequence[float]],
+    *,
+    judged: int = 0,
+    accepted: bool = True,
+    weight: float = 1.0,
+) -> Judgement:
+    """Judge one of some results, given by their features in the order of the default profile's."""
+    shown = tuple(
+        Shown(PARTITION + 100 * question + at, at + 1, np.array(row, np.float32))
+        for at, row in enumerate(rows)
+    )
+    return Judgement(
+        shown[judged].memory, 0.0, b"%d" % question, accepted, weight, "full", NAMES, shown
+    )  # fmt: skip
+
+
+def features(**values: float) -> list[float]:
+    """Give features in order, 0.3 where nothing is said."""
+    return [values.get(name, 0.3) for name in NAMES]
+
+
+def furnish_copies(home: FamilyRecall, n: int = 14) -> None:
+    """Store talks in which the words of a question stand in the wrong memory, and the right one.
+
+    Each question's words are all in a long wrong memory, and half of them in a short right one.
+    """
+    for at in range(n):
+        remember(home, f"zebra{at} violin{at} was mentioned with the lantern{at} in a long ramble "
+                 "about nothing much at all that went on and on", doc_id=f"wrong-{at}",
+                 session_id=f"w{at}")  # fmt: skip
+        remember(home, f"violin{at} lantern{at}", doc_id=f"right-{at}", session_id=f"r{at}")
+
+
+def question(at: int) -> str:
+    """Ask about the at-th pair."""
+    return f"zebra{at} violin{at} lantern{at}"
+
+
+def judge(
+    home: FamilyRecall,
+    answer: Answer | str,
+    doc_id: str,
+    accepted: bool = True,
+    person_id: str | None = "rajesh",
+    weight: float = 1.0,
+) -> Feedback:
+    """Judge, with time enough and at the tests' own moment."""
+    ctx = RecallContext(person_id=person_id, time_budget_ms=PLENTY_MS, now=NOW)
+    return home.feedback(answer, doc_id, accepted, ctx=ctx, weight=weight)
+
+
+def teach(home: FamilyRecall, person_id: str = "rajesh", n: int = 14) -> list[Feedback]:
+    """Let a person accept the short memory of each pair."""
+    return [
+        judge(home, recall(home, question(at), person_id), f"right-{at}", person_id=person_id)
+        for at in range(n)
+    ]

@@ -1,0 +1,346 @@
+"""Learning in a household: what is judged moves one person's ranking, and can be taken back."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import datetime as dt
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from family_recall import Answer, FamilyRecall, Grant, RecallContext, Space
+from family_recall.errors import InvalidRequestError, UnknownMemoryError, UnknownPersonError
+from tests.conftest import HOME, NOW, found, move_in, open_home, recall, remember, stories, written
+from tests.learning.conftest import SHIPPED, furnish_copies, judge, question, teach
+
+QUESTION = "What did I tell Priya about vacation in March?"
+TABLES = ("judgement", "shown", "learned")
+
+
+@pytest.fixture
+def taught(path: Path) -> Iterator[FamilyRecall]:
+    """Open a household in which words in short memories are what Rajesh wants."""
+    with open_home(path) as home:
+        move_in(home)
+        furnish_copies(home)
+        teach(home)
+        yield home
+
+
+def rows(path: Path, table: str) -> list[tuple[object, ...]]:
+    """Read a table as it lies in the file."""
+    connection = apsw.Connection(str(path))
+    try:
+        return list(connection.execute(f"SELECT * FROM {table}"))
+    finally:
+        connection.close()
+
+
+def path_of(home: FamilyRecall) -> Path:
+    """Name the household's file."""
+    return Path(home.stats()["path"])
+
+
+def test_judging_moves_the_ranking_of_who_judged(taught: FamilyRecall) -> None:
+    """Weights have moved, results say so, and a contribution is the learned weight × its value."""
+    (learning,) = taught.learned()
+    moved = {name for name, (shipped, now) in learning.weights.items() if now != shipped}
+    answer = recall(taught, question(3), "rajesh")
+
+    assert learning.person_id == "rajesh"
+    assert learning.samples == 14
+    assert learning.guard is not None
+    assert moved
+    for result in answer.results:
+        assert sum(part.amount for part in result.contributions) == pytest.approx(result.score)
+        for part in result.contributions:
+            if part.feature in moved:
+                assert part.weight == pytest.approx(learning.weights[part.feature][1], rel=1e-6)
+
+
+def test_what_one_person_teaches_changes_nobody_elses_answers(path: Path) -> None:
+    """Priya's and a stranger's answers are, to the bit, what they were before Rajesh judged."""
+    with open_home(path) as home:
+        move_in(home)
+        furnish_copies(home)
+        before = [written(recall(home, question(2), who)) for who in ("priya", None, "rajesh")]
+        teach(home)
+        after = [written(recall(home, question(2), who)) for who in ("priya", None, "rajesh")]
+
+    assert after[:2] == before[:2]
+    assert after[2] != before[2]
+
+
+def test_only_the_default_profile_learns(taught: FamilyRecall, tmp_path: Path) -> None:
+    """A profile of the designs answers as if nothing had been judged."""
+    with open_home(tmp_path / "other.db") as other:
+        move_in(other)
+        furnish_copies(other)
+        for profile in ("family_os", "annie", "neural"):
+            ctx = {"person_id": "rajesh", "profile": profile}
+            assert written(recall(taught, question(1), **ctx)) == written(
+                recall(other, question(1), **ctx)
+            )
+
+
+def test_taking_back_restores_to_the_bit(path: Path) -> None:
+    """Each judgement taken back gives the answer that was given before it."""
+    with open_home(path) as home:
+        move_in(home)
+        furnish_copies(home)
+        states = []
+        for at in range(14):
+            states.append((written(recall(home, question(2), "rajesh")), home.learned("rajesh")))
+            judge(home, recall(home, question(at), "rajesh"), f"right-{at}")
+        assert written(recall(home, question(2), "rajesh")) != states[0][0]
+        for at in reversed(range(14)):
+            assert home.unlearn() == 1
+            assert (written(recall(home, question(2), "rajesh")), home.learned("rajesh")) == (
+                states[at][0],
+                states[at][1],
+            )
+        assert home.unlearn() == 0
+
+
+def test_resetting_restores_the_shipped_ranking_to_the_bit(taught: FamilyRecall) -> None:
+    """After a reset the answer is that of a household that never judged, and the tables are empty.
+
+    Another person's judgements stay when one person's are reset.
+    """
+    teach(taught, "priya", 3)
+    taught.reset_learning("rajesh")
+    (left,) = taught.learned()
+
+    assert (left.person_id, left.samples) == ("priya", 3)
+    assert taught.learned("rajesh")[0].weights == {n: (w, w) for n, w in SHIPPED.weights.items()}
+    shipped = written(recall(taught, question(2), "mia"))
+    taught.reset_learning()
+    assert taught.learned() == []
+    assert written(recall(taught, question(2), "mia")) == shipped
+    for table in TABLES:
+        assert rows(path_of(taught), table) == []
+    with open_home(path_of(taught).with_name("fresh.db")) as fresh:
+        move_in(fresh)
+        furnish_copies(fresh)
+        fresh_answer = written(recall(fresh, question(2), "rajesh"))
+    assert written(recall(taught, question(2), "rajesh")) == fresh_answer
+
+
+def test_unlearning_is_one_persons_or_anybodys(taught: FamilyRecall) -> None:
+    """Somebody's last judgement is theirs; nobody's in particular is the last of all."""
+    teach(taught, "priya", 2)
+
+    assert taught.unlearn(person_id="rajesh") == 1
+    assert [one.samples for one in taught.learned()] == [2, 13]
+    assert taught.unlearn(3) == 3
+    assert [(one.person_id, one.samples) for one in taught.learned()] == [("rajesh", 12)]
+    with pytest.raises(InvalidRequestError, match="last must be 1 or more"):
+        taught.unlearn(0)
+    with pytest.raises(UnknownPersonError):
+        taught.unlearn(person_id="zoe")
+
+
+def test_the_tables_hold_no_text(taught: FamilyRecall) -> None:
+    """No word of a memory or of a question is in any row that judging made."""
+    judge(taught, "was the lantern5 mentioned with the violin5?", "wrong-5", accepted=False)
+    held = repr([rows(path_of(taught), table) for table in TABLES]).casefold()
+
+    for word in ("violin", "lantern", "zebra", "ramble", "mention", "right-", "wrong-"):
+        assert word not in held
+    assert "bm25" in held
+
+
+def test_superseding_and_deleting_take_judgements_along(taught: FamilyRecall) -> None:
+    """A judged memory that is replaced leaves no row; one shown beside others leaves theirs."""
+    before = rows(path_of(taught), "judgement")
+    shown = rows(path_of(taught), "shown")
+    remember(taught, "violin3 lantern3, both sold", doc_id="right-3", session_id="r3")
+    after = rows(path_of(taught), "judgement")
+
+    (gone,) = set(before) - set(after)
+    assert len(after) == len(before) - 1
+    left = rows(path_of(taught), "shown")
+    assert len(left) < len(shown)
+    assert gone[2] not in {row[2] for row in left}
+    assert gone[0] not in {row[0] for row in left}
+    connection = apsw.Connection(str(path_of(taught)))
+    connection.execute("DELETE FROM memory WHERE doc_id = 'right-4'")
+    connection.close()
+    assert len(rows(path_of(taught), "judgement")) == len(before) - 2
+
+
+def test_a_judgement_needs_somebody_and_what_they_may_see(home: FamilyRecall) -> None:
+    """Nobody in particular, a memory out of sight, and a weight out of range are refused."""
+    remember(home, "The telescope hides in the loft", "private:priya", doc_id="telescope")
+    seen = recall(home, "where is the telescope?", "priya")
+
+    with pytest.raises(InvalidRequestError, match="who judges"):
+        judge(home, QUESTION, "march", person_id=None)
+    with pytest.raises(UnknownMemoryError, match="no memory 'telescope' that this request may see"):
+        judge(home, seen, "telescope")
+    with pytest.raises(UnknownMemoryError, match="no memory 'never' that this request may see"):
+        judge(home, QUESTION, "never")
+    for weight in (0.0, 1.5, float("nan")):
+        with pytest.raises(InvalidRequestError, match="weight must be above 0"):
+            judge(home, QUESTION, "march", weight=weight)
+    assert home.learned() == []
+
+
+def test_what_another_person_sees_is_not_logged(home: FamilyRecall) -> None:
+    """Of Priya's answer, judged by Rajesh, only what Rajesh may see is kept."""
+    remember(home, "Vacation in March: a surprise for Rajesh", "private:priya", doc_id="secret")
+    answer = recall(home, QUESTION, "priya")
+    judge(home, answer, "march")
+
+    assert "secret" in found(answer)
+    connection = apsw.Connection(str(path_of(home)))
+    ((secret,),) = connection.execute("SELECT id FROM memory WHERE doc_id = 'secret'")
+    connection.close()
+    assert secret not in {row[2] for row in rows(path_of(home), "shown")}
+
+
+def test_who_is_shut_out_learns_from_it_no_more(path: Path) -> None:
+    """Judgements of a room count for nothing once the grant to it has ended."""
+    with open_home(path) as home:
+        move_in(home)
+        furnish_copies(home)
+        home.add_space(Space("private:mia", "private"))
+        home.grant(Grant("mia", "private:mia", "owner"))
+        remember(home, "The diary is under the mattress", "private:mia", doc_id="diary")
+        teach(home, "mia", 12)
+        learning = judge(home, "where is the diary?", "diary", person_id="mia")
+        home.grant(Grant("mia", HOME, "child", expires_at=NOW - dt.timedelta(days=1)))
+
+        assert "10 questions" not in learning.why
+        assert "10 questions" in judge(home, "the mattress", "diary", person_id="mia").why
+        with pytest.raises(UnknownMemoryError):
+            judge(home, question(3), "right-3", person_id="mia")
+
+
+def test_an_outranked_memory_can_be_accepted(home: FamilyRecall) -> None:
+    """What was not among the results is compared with those that were."""
+    answer = recall(home, QUESTION, "rajesh", top_k=1)
+    (outside,) = [one for one in ("march", "dates") if one not in found(answer)][:1]
+    done = judge(home, answer, outside)
+
+    assert done.kept
+    assert not done.learned
+    assert "no step before 10 questions" in done.why
+    assert len(rows(path_of(home), "shown")) == 2
+
+
+@pytest.mark.parametrize("kind", ["profile", "opening", "identifier"])
+def test_some_answers_teach_nothing(home: FamilyRecall, kind: str) -> None:
+    """Those that the default weights did not order are not kept, and the reason is told."""
+    remember(home, "Invoice #4711 is paid", doc_id="invoice")
+    answer: Answer = {
+        "profile": lambda: recall(home, QUESTION, "rajesh", profile="annie"),
+        "opening": lambda: home.opening(RecallContext(person_id="rajesh")),
+        "identifier": lambda: recall(home, "what about #4711?", "rajesh"),
+    }[kind]()
+    done = judge(home, answer, answer.results[0].doc_id)
+
+    assert not done.kept
+    assert done.why
+    assert rows(path_of(home), "judgement") == []
+
+
+def test_an_answer_that_went_through_json_teaches_the_same(tmp_path: Path) -> None:
+    """Written, read back and judged, it leaves the rows that the answer itself leaves."""
+    logged = []
+    for name in ("a.db", "b.db"):
+        with open_home(tmp_path / name) as home:
+            move_in(home)
+            home.remember_many(stories())
+            answer = recall(home, QUESTION, "rajesh")
+            if name == "b.db":
+                answer = Answer.from_json(json.loads(json.dumps(answer.to_json())))
+            judge(home, answer, "march")
+            logged.append([rows(path_of(home), table) for table in TABLES])
+
+    assert logged[0] == logged[1]
+
+
+def test_the_same_judgements_teach_the_same(tmp_path: Path) -> None:
+    """Two households told and judged alike have the same weights, opened again too."""
+    told = []
+    for name in ("a.db", "b.db"):
+        with open_home(tmp_path / name) as home:
+            move_in(home)
+            furnish_copies(home)
+            teach(home)
+            told.append(home.learned())
+            before = written(recall(home, question(1), "rajesh"))
+        with open_home(tmp_path / name) as home:
+            assert home.learned() == told[-1]
+            assert written(recall(home, question(1), "rajesh")) == before
+
+    assert told[0] == told[1]
+
+
+def test_threads_that_judge_at_once_lose_nothing(path: Path) -> None:
+    """Every judgement of four threads, through the file opened twice, is kept and seen by both."""
+    with open_home(path) as one, open_home(path) as two:
+        move_in(one)
+        furnish_copies(one, 12)
+        with concurrent.futures.ThreadPoolExecutor(4) as threads:
+            done = list(
+                threads.map(
+                    lambda at: judge((one, two)[at % 2], question(at % 12), f"right-{at % 12}"),
+                    range(24),
+                )
+            )
+        assert all(each.kept for each in done)
+        assert one.learned() == two.learned()
+        assert one.learned()[0].samples == 24
+        assert written(recall(one, question(1), "rajesh")) == written(
+            recall(two, question(1), "rajesh")
+        )
+
+
+def test_a_damaged_step_leaves_the_shipped_ranking(taught: FamilyRecall) -> None:
+    """What cannot be read, or lies out of bounds, is not used, and questions are answered."""
+    shipped = written(recall(taught, question(2), "mia"))
+    path = path_of(taught)
+    taught.close()
+    for record in ("{", '{"weights": 3}', '{"weights": {"bm25": "x"}, "shipped": {}}'):
+        connection = apsw.Connection(str(path))
+        connection.execute("UPDATE learned SET record = ?", (record,))
+        connection.close()
+        with open_home(path) as home:
+            assert found(recall(home, question(2), "rajesh")) == found(
+                recall(home, question(2), "mia")
+            )
+            assert written(recall(home, question(2), "mia")) == shipped
+            assert home.learned("rajesh")[0].samples == 14
+
+
+def test_the_command_line_judges_shows_and_takes_back(tmp_path: Path) -> None:
+    """Accept, look, take back: each command is the twin of one call."""
+    db = str(tmp_path / "family.db")
+
+    def run(*args: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "family_recall", *args],
+            capture_output=True, text=True, encoding="utf-8", check=True,
+        )  # fmt: skip
+        return done.stdout
+
+    run("init", db, "--person", "alice")
+    run("add", db, "Grandma lands on Sunday at 6:40", "--author", "alice", "--id", "landing")
+    said = run(
+        "feedback", db, "when does grandma land?", "landing", "--accept", "--person", "alice"
+    )
+    assert said.startswith("kept: no step before 10 questions")
+    (learning,) = json.loads(run("learned", db, "--json"))
+    assert (learning["person_id"], learning["samples"]) == ("alice", 1)
+    assert learning["weights"]["bm25"]["now"] == learning["weights"]["bm25"]["shipped"]
+    assert run("learned", db) == "alice: 1 judgements\n"
+    assert run("unlearn", db) == "1 taken back\n"
+    assert run("unlearn", db, "--all") == "nothing is learned any more\n"
+    assert run("learned", db, "--json") == "[]\n"

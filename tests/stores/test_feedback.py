@@ -1,0 +1,196 @@
+"""The tables of judgements: older files get them, forgetting empties them, they stay short."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from family_recall import FamilyRecall
+from family_recall.errors import UnknownPersonError
+from family_recall.stores import feedback
+from family_recall.stores.feedback import FeedbackLog, Judgement, Learned, Shown, forget_memory
+from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from family_recall.stores.store import Store
+from tests.conftest import found, move_in, open_home, recall, remember
+from tests.learning.conftest import furnish_copies, judge, question, teach
+
+LEARNED = Learned({"bm25": 0.1 + 0.2}, {"bm25": 0.34}, 1.25, -0.1, 7)
+
+
+@contextlib.contextmanager
+def opened(path: Path) -> Iterator[apsw.Connection]:
+    """Open the file behind the library's back."""
+    connection = apsw.Connection(str(path))
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def judgement(memory: int = 5, *others: int) -> Judgement:
+    """Accept one memory among others."""
+    shown = tuple(
+        Shown(one, rank, np.array([rank / 3, 0.1], np.float32))
+        for rank, one in enumerate((memory, *others), start=1)
+    )
+    return Judgement(memory, 12.5, b"12345678", True, 0.5, "full", ("bm25", "cosine"), shown)
+
+
+@pytest.fixture
+def log() -> Iterator[FeedbackLog]:
+    """Give the tables of an empty file with two people."""
+    connection = apsw.Connection(":memory:")
+    for step in MIGRATIONS:
+        connection.execute(step)
+    connection.execute("INSERT INTO person(person_id, name) VALUES('ana', 'Ana'), ('ben', 'Ben')")
+    yield FeedbackLog(connection)
+    connection.close()
+
+
+def test_what_is_put_is_read(log: FeedbackLog) -> None:
+    """A judgement and a step come back to the bit; another person has none."""
+    log.put("ana", judgement(5, 6))
+    log.learn("ana", 1, 13.0, LEARNED)
+    (read,) = log.judgements("ana", {0})
+
+    assert (read.memory, read.at_s, read.question, read.accepted) == (5, 12.5, b"12345678", True)
+    assert (read.weight, read.kind, read.features) == (0.5, "full", ("bm25", "cosine"))
+    assert [(one.memory, one.rank, one.values.tolist()) for one in read.shown] == [
+        (one.memory, one.rank, one.values.tolist()) for one in judgement(5, 6).shown
+    ]
+    assert log.learned("ana") == LEARNED
+    assert log.learned("ben") is None
+    assert log.judgements("ben", {0}) == []
+    assert log.judgements("ana", {1}) == []
+    with pytest.raises(UnknownPersonError):
+        log.put("zoe", judgement())
+
+
+def test_the_log_stays_short(log: FeedbackLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each person the newest judgements and steps are kept, with what belongs to them."""
+    monkeypatch.setattr(feedback, "LOG_LENGTH", 3)
+    log.put("ben", judgement(9))
+    for memory in range(1, 6):
+        log.learn("ana", log.put("ana", judgement(memory, 50)), 0.0, LEARNED)
+
+    assert [one.memory for one in log.judgements("ana", {0})] == [3, 4, 5]
+    assert log.count("ben") == 1
+    ((shown,),) = log.connection.execute("SELECT count(*) FROM shown")
+    ((steps,),) = log.connection.execute("SELECT count(*) FROM learned")
+    assert (shown, steps) == (7, 3)
+
+
+def test_a_number_is_never_used_twice(log: FeedbackLog) -> None:
+    """What was read under a number stays true: numbers of steps taken back are not given again."""
+    log.learn("ana", 1, 0.0, LEARNED)
+    ((first,),) = log.connection.execute("SELECT max(no) FROM learned")
+    log.reset(None)
+    log.learn("ana", 2, 0.0, LEARNED)
+    ((second,),) = log.connection.execute("SELECT max(no) FROM learned")
+
+    assert second > first
+
+
+def test_forgetting_takes_a_memorys_judgements_and_its_part_in_others(log: FeedbackLog) -> None:
+    """Its own judgement goes whole, with the row of what stood beside it; of others its row.
+
+    One judgement and its two rows, and one row of the other: four.
+    """
+    log.put("ana", judgement(5, 6))
+    log.put("ben", judgement(7, 5))
+
+    assert forget_memory(log.connection, [5]) == 4
+    assert log.count("ana") == 0
+    (left,) = log.judgements("ben", {0})
+    assert [one.memory for one in left.shown] == [7]
+    assert forget_memory(log.connection, [5]) == 0
+
+
+def test_a_judgement_that_went_with_its_memory_can_still_be_taken_back(log: FeedbackLog) -> None:
+    """The step that was made on it is undone, and counted."""
+    log.learn("ana", log.put("ana", judgement(5)), 0.0, LEARNED)
+    forget_memory(log.connection, [5])
+
+    assert log.learned("ana") == LEARNED
+    assert log.unlearn(1, "ana") == 1
+    assert log.learned("ana") is None
+
+
+def test_a_file_of_version_3_learns_once_it_is_open(path: Path) -> None:
+    """A file from before judgements were kept answers as before, and then learns."""
+    with open_home(path) as home:
+        move_in(home)
+        furnish_copies(home)
+        before = found(recall(home, question(2), "rajesh"))
+    with opened(path) as connection:
+        for trigger in ("memory_deleted", "memory_superseded"):
+            connection.execute(f"DROP TRIGGER {trigger}")
+        for table in ("judgement", "shown", "learned"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("PRAGMA user_version = 3")
+    with open_home(path) as home:
+        assert found(recall(home, question(2), "rajesh")) == before
+        assert home.learned() == []
+        assert teach(home)[-1].kept
+        assert home.stats()["schema"] == SCHEMA_VERSION
+
+
+def test_a_file_that_three_migrations_made_learns(path: Path) -> None:
+    """An empty file made by the first three migrations opens, remembers and is judged."""
+    with opened(path) as connection:
+        for step in MIGRATIONS[:3]:
+            connection.execute(step)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 3")
+    with open_home(path) as home:
+        move_in(home)
+        remember(home, "The spare key is under the blue pot", doc_id="key")
+
+        assert judge(home, "where is the key?", "key").kept
+
+
+def test_a_step_by_another_process_is_seen_at_once(path: Path) -> None:
+    """What one open file learns or takes back, the other ranks with, without being told."""
+    with open_home(path) as home, open_home(path) as other:
+        move_in(home)
+        furnish_copies(home)
+        shipped = _weights(other)
+        teach(home)
+        assert _weights(other) == _weights(home)
+        assert _weights(other) != shipped
+        other.reset_learning()
+        assert _weights(home) == shipped
+
+
+def test_looking_up_reads_each_step_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred requests read the step's row once; one for nobody in particular reads nothing."""
+    with open_home(path) as home:
+        move_in(home)
+        furnish_copies(home)
+        teach(home)
+    reads: list[object] = []
+    real = feedback._read
+
+    def read(record: dict[str, object]) -> Learned:
+        reads.append(record)
+        return real(record)
+
+    monkeypatch.setattr(feedback, "_read", read)
+    store = Store(path, create=False)
+    try:
+        assert len({id(store.learned("rajesh")) for _ in range(100)}) == 1
+        assert store.learned(None) is None
+        assert store.learned("nobody of this house") is None
+    finally:
+        store.close()
+
+    assert len(reads) == 1
+
+
+def _weights(home: FamilyRecall) -> dict[str, float]:
+    results = recall(home, question(1), "rajesh").results
+    return {part.feature: part.weight for part in results[0].contributions}
