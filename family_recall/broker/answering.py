@@ -12,6 +12,7 @@ import numpy as np
 from family_recall import explain
 from family_recall.broker.steps import Ranked
 from family_recall.explain import Explanation
+from family_recall.query.text import normalise
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
 from family_recall.sources.graph import carriers, path_to
@@ -21,6 +22,8 @@ from family_recall.timeline import Period, periods
 from family_recall.trace import TraceBuilder
 from family_recall.types import Answer, IdArray, Rationale, Result
 
+SAME_WORDS = 0.75
+"""Share of words, values apart, from which two facts with one key are about one thing."""
 _RUN_LENGTH = 20  # doc_ids of each run kept in a trace
 
 
@@ -89,8 +92,9 @@ def _facts(results: Sequence[Result]) -> dict[str, str]:
 def outdated(stored: Sequence[StoredMemory], now: dt.datetime) -> dict[int, str]:
     """Name, for each fact that a newer one contradicts, the newest: doc_id by row id.
 
-    Facts of one space, author and key that state different values contradict each other; what
-    holds from later on, or else happened or was recorded later, is newer.
+    Facts of one space, author and key contradict each other where they state different values
+    in the same words: two birthdays are two people's. What holds from later on, or else happened
+    or was recorded later, is newer.
     """
     facts: dict[tuple[str, str | None, str], list[tuple[float, StoredMemory]]] = {}
     for one in stored:
@@ -103,9 +107,19 @@ def outdated(stored: Sequence[StoredMemory], now: dt.datetime) -> dict[int, str]
     for same in facts.values():
         _, newest = max(same, key=lambda pair: (pair[0], pair[1].id))
         for _, one in same:
-            if one.memory.fact_value != newest.memory.fact_value:
+            if one.memory.fact_value != newest.memory.fact_value and _of_one_thing(one, newest):
                 found[one.id] = str(newest.memory.doc_id)
     return found
+
+
+def _of_one_thing(one: StoredMemory, other: StoredMemory) -> bool:
+    """Whether two facts say the same but for their values."""
+    left, right = (
+        set(normalise(fact.memory.text).split(" "))
+        - set(normalise(fact.memory.fact_value or "").split(" "))
+        for fact in (one, other)
+    )
+    return len(left & right) >= SAME_WORDS * len(left | right)
 
 
 def _timeline(

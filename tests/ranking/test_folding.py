@@ -75,3 +75,14 @@ def test_the_newer_of_two_facts_holds(home: FamilyRecall) -> None:
     assert by_id["oak-1"] == "oak-2"
     assert by_id["oak-2"] is None
     assert answer.facts["wifi_password"] == "fig"  # noqa: S105 - a story, no secret
+
+
+def test_two_birthdays_are_two_peoples(home: FamilyRecall) -> None:
+    """The same key with another value is no contradiction where it says it of somebody else."""
+    for name, value in (("Priya", "3 May"), ("Arjun", "9 June")):
+        remember(home, f"{name}'s birthday is on {value}", doc_id=name, kind="fact",
+                 fact_key="birthday", fact_value=value)  # fmt: skip
+
+    answer = recall(home, "When is the birthday?", "rajesh")
+
+    assert all(result.outdated_by is None for result in answer.results)
