@@ -351,3 +351,13 @@ def test_an_empty_home_opens_with_nothing(path: Path) -> None:
     assert found(answer) == []
     assert answer.status == "no_match"
     assert answer.briefing() == ""
+
+
+def test_a_time_that_has_begun_may_be_asked_about_in_the_present(home: FamilyRecall) -> None:
+    """What is new this week is answered from this week; what is on next week is not."""
+    new = recall(home, "What's new this week?", "rajesh")
+    ahead = recall(home, "What's on next week?", "rajesh")
+
+    assert (new.strategy, found(new)) == ("TIMELINE", ["grandma"])
+    assert ahead.strategy != "TIMELINE"
+    assert len(found(ahead)) > 1

@@ -32,10 +32,16 @@ class Guarded(Protocol):
 CERTAIN = 0.9
 """Certainty from which a time that was read may leave memories out."""
 
+LIKELY = 0.8
+"""The same where the question asks for whatever there is of a time that has begun."""
+
 _HAPPENING = frozenset(
-    "discuss discussed go going happen happened happening news summary talk talked talking went"
-    .split()
-)  # fmt: skip
+    """
+    discuss discussed event events everything go going happen happened happening highlights
+    important interesting latest new news overview recap special summarise summarize summary talk
+    talked talking timeline update updates went
+    """.split()
+)
 """Words that ask for whatever there is."""
 
 
@@ -140,7 +146,8 @@ def read(
     terms = text.search_terms(stems(question))
     alone = (
         span is not None
-        and span.certainty >= CERTAIN
+        and span.certainty >= (LIKELY if way.strategy == "TIMELINE" else CERTAIN)
+        and (span.start is None or span.start <= now)
         and not _asks_for_more(_without(question, span.matched), stems)
     )
     if alone:
