@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from arguments import parser_of
 from safetensors.numpy import load_file, save_file
 
 if TYPE_CHECKING:
@@ -43,12 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    about, examples = (__doc__ or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=about,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of(__doc__)
     made.add_argument("trained", type=Path, help="folder of the trained model")
     made.add_argument("start", type=Path, help="folder of the weights it started from")
     made.add_argument("--share", type=float, default=0.7, help="of the trained (default: 0.7)")

@@ -23,6 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from arguments import parser_of
+
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 import numpy as np
@@ -196,12 +198,7 @@ def _row(model: str, what: str, value: float | str, unit: str) -> dict[str, Any]
 
 
 def _parser() -> argparse.ArgumentParser:
-    about, examples = (__doc__ or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=about,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of(__doc__)
     made.add_argument("--models", type=Path, help="folder of models (default: the shipped ones)")
     made.add_argument("--json", type=Path, help="write the report here as well")
     return made

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import torch
+from arguments import parser_of
 from base_weights import open_tokenizer
 from exporting.fidelity import NEAREST, top_overlap
 from exporting.manifest import file_facts, put_entry
@@ -348,12 +349,7 @@ def measure(folder: Path, texts: Sequence[str], targets: Floats) -> dict[str, ob
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    about, examples = (__doc__ or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=about,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of(__doc__)
     made.add_argument(
         "--teacher",
         type=Path,

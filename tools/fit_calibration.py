@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arguments import parser_of
+
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 import numpy as np
@@ -118,21 +120,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, write the file, and say how well it holds on sets left out."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    licences = dict(LICENCES)
-    licences.update(options.licence)
-    names = list(dict.fromkeys(options.sets))
-    for name in names:
-        if problem := refusal(options.data / name, licences):
-            parser.error(problem)
-    if len(names) < 2:
-        parser.error("--sets needs two sets or more, so that each can be left out once")
     asked: dict[tuple[str, str], dict[str, Group]] = {}
-    for name in names:
-        try:
-            dataset = spread(load_dataset(options.data / name / "dev"), options.limit)
-        except DatasetError as error:
-            parser.error(str(error))
-        say(f"{name}: {len(dataset.memories):,} memories, {len(dataset.queries)} questions")
+    names = []
+    for name, dataset in chosen_sets(parser, options):
+        names.append(name)
         for (profile, kind), group in ask(dataset):
             asked.setdefault((profile, kind), {})[name] = group
     record = fit(asked, seed=options.seed)
@@ -141,12 +132,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         + ([] if options.limit is None else ["--limit", str(options.limit)])
         + ["--seed", str(options.seed)]
     )
+    licences = licences_of(options)
     record["data"] = {name: licences[name] for name in names}
     keys = ("source", "command", "data", "rule", "measures", "leave_one_set_out", "profiles")
     text = json.dumps({key: record[key] for key in keys}, indent=2)
     options.output.write_text(text + "\n", "utf-8")
     show(record)
     return 0
+
+
+def licences_of(options: argparse.Namespace) -> dict[str, str]:
+    """Give the terms of the sets that may be fitted on, those of the command line among them."""
+    return {**LICENCES, **dict(options.licence)}
+
+
+def chosen_sets(
+    parser: argparse.ArgumentParser, options: argparse.Namespace
+) -> Iterator[tuple[str, Dataset]]:
+    """Load each set that `add_sets` let one choose, when its turn comes; the first checks all.
+
+    Raises:
+        SystemExit: If one may not be fitted on or cannot be read, or there are fewer than two.
+    """
+    licences = licences_of(options)
+    names = list(dict.fromkeys(options.sets))
+    for name in names:
+        if problem := refusal(options.data / name, licences):
+            parser.error(problem)
+    if len(names) < 2:
+        parser.error("--sets needs two sets or more, so that each can be left out once")
+    for name in names:
+        try:
+            dataset = spread(load_dataset(options.data / name / "dev"), options.limit)
+        except DatasetError as error:
+            parser.error(str(error))
+        say(f"{name}: {len(dataset.memories):,} memories, {len(dataset.queries)} questions")
+        yield name, dataset
 
 
 def refusal(folder: Path, licences: Mapping[str, str]) -> str | None:
@@ -400,11 +421,12 @@ def say(message: str) -> None:
     print(f"[{time.process_time():6.1f} s] {message}", file=sys.stderr, flush=True)
 
 
-def _licence(text: str) -> tuple[str, str]:
-    name, equals, licence = text.partition("=")
-    if not equals or not name or not licence:
+def licence(text: str) -> tuple[str, str]:
+    """Read SET=NAME, the terms a set comes under."""
+    name, _, terms = text.partition("=")
+    if not name or not terms:
         raise argparse.ArgumentTypeError(f"expected SET=NAME, got {text!r}")
-    return name, licence
+    return name, terms
 
 
 def _positive(text: str) -> int:
@@ -413,13 +435,8 @@ def _positive(text: str) -> int:
     return number
 
 
-def _parser() -> argparse.ArgumentParser:
-    description, _, examples = (__doc__ or "").rpartition("\n\n")
-    parser = argparse.ArgumentParser(
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_sets(parser: argparse.ArgumentParser) -> None:
+    """Let one choose the sets to fit on; `chosen_sets` loads them."""
     parser.add_argument("data", type=Path, metavar="DATA_DIR", help="holds <set>/dev/*.jsonl")
     parser.add_argument(
         "--sets",
@@ -432,19 +449,24 @@ def _parser() -> argparse.ArgumentParser:
         "--limit", type=_positive, metavar="N", help="questions a set (default: all)"
     )
     parser.add_argument(
+        "--licence",
+        type=licence,
+        action="append",
+        default=[],
+        metavar="SET=NAME",
+        help="the licence of a set of your own that allows fitting, may be repeated",
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = parser_of(__doc__)
+    add_sets(parser)
+    parser.add_argument(
         "--output",
         type=Path,
         default=OUTPUT,
         metavar="FILE",
         help="what to write (default: the package's own constants)",
-    )
-    parser.add_argument(
-        "--licence",
-        type=_licence,
-        action="append",
-        default=[],
-        metavar="SET=NAME",
-        help="the licence of a set of your own that allows fitting, may be repeated",
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="of repeated questions (default: %(default)s)"

@@ -23,22 +23,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from arguments import parser_of
+
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 import numpy as np
 import numpy.typing as npt
-from fit_calibration import BUDGET_MS, DEFAULT_SETS, LICENCES, refusal, say
+from fit_calibration import BUDGET_MS, add_sets, chosen_sets
 
 from family_recall.api import FamilyRecall
 from family_recall.config import RecallConfig
-from family_recall.errors import DatasetError
-from family_recall.evaluation import Dataset, load_dataset
+from family_recall.evaluation import Dataset
 from family_recall.evaluation.experiment import (
     EVALUATOR,
     furnish,
     in_context,
     last_moments,
-    spread,
 )
 from family_recall.evaluation.intervals import bootstrap_means
 from family_recall.evaluation.measures import ndcg_at
@@ -73,21 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Fit, compare on sets left out, and write the profile if it is better there."""
     made = parser()
     options = made.parse_args(arguments)
-    licences = {**LICENCES, **dict(options.licence)}
-    names = list(dict.fromkeys(options.sets))
-    for name in names:
-        if problem := refusal(options.data / name, licences):
-            made.error(problem)
-    if len(names) < 2:
-        made.error("--sets needs two sets or more, so that each can be left out once")
-    sets = {}
-    for name in names:
-        try:
-            dataset = spread(load_dataset(options.data / name / "dev"), options.limit)
-        except DatasetError as error:
-            made.error(str(error))
-        sets[name] = collect(dataset)
-        say(f"{name}: {len(sets[name])} questions with an answer")
+    sets = {name: collect(dataset) for name, dataset in chosen_sets(made, options)}
     shipped = shipped_weights()
     gains = []
     for name, judged in sets.items():
@@ -105,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if np.mean(gains) <= 0.0:
         print("not written: on sets left out the shipped weights are no worse")
         return 0
-    write(options.output, fitted, names, options)
+    write(options.output, fitted, list(sets), options)
     print(f"written: {options.output}")
     return 0
 
@@ -205,33 +191,12 @@ def write(output: Path, fitted: Floats, names: Sequence[str], options: argparse.
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    about, examples = (__doc__ or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=about,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument("data", type=Path, metavar="DATA_DIR", help="holds <set>/dev/*.jsonl")
-    made.add_argument(
-        "--sets",
-        type=lambda text: text.split(","),
-        default=list(DEFAULT_SETS),
-        metavar="SET,…",
-        help=f"what to fit on (default: {','.join(DEFAULT_SETS)})",
-    )
-    made.add_argument("--limit", type=int, metavar="N", help="questions a set (default: all)")
+    made = parser_of(__doc__)
+    add_sets(made)
     made.add_argument(
         "--pull", type=float, default=1.0, help="towards the shipped weights (default: %(default)s)"
     )
     made.add_argument("--output", type=Path, default=OUTPUT, help="what to write")
-    made.add_argument(
-        "--licence",
-        type=lambda text: tuple(text.split("=", 1)),
-        action="append",
-        default=[],
-        metavar="SET=NAME",
-        help="the licence of a set of your own that allows fitting, may be repeated",
-    )
     made.add_argument("--seed", type=int, default=0, help="of the bootstrap (default: %(default)s)")
     return made
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from arguments import parser_of
 from training.conversations import CARDS, read_cards, told_card, two_names
 
 if TYPE_CHECKING:
@@ -93,12 +94,7 @@ def invent(space: str, cards: Sequence[Card], rng: Random) -> Iterator[tuple[boo
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    about, examples = (__doc__ or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=about,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of(__doc__)
     made.add_argument("--out", type=Path, required=True, help="folder to write dev/ into")
     made.add_argument("--homes", type=int, default=60, help="how many (default: 60)")
     made.add_argument("--cards", type=Path, default=CARDS, help="folder of conversation cards")

@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from arguments import parser_of
 from fit_calibration import LICENCES, refusal
 
 from family_recall.api import FamilyRecall
@@ -100,12 +101,7 @@ def near_copy(text: str, gold: str) -> bool:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    about, examples = (__doc__ or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=about,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of(__doc__)
     made.add_argument("data", type=Path, help="folder with <set>/dev/{memories,queries}.jsonl")
     made.add_argument("--sets", required=True, help="names of sets, with commas between")
     made.add_argument("--out", type=Path, required=True, help="folder to write <set>/ into")

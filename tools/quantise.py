@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 import onnx
+from arguments import parser_of
 from base_weights import open_tokenizer
 from exporting.fidelity import cross_encoder_fidelity, embedder_fidelity
 from exporting.graph import build, read_built
@@ -180,12 +181,7 @@ def punctuation_ids(tokenizer: Tokenizer) -> frozenset[int]:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    about, examples = (__doc__ or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=about,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of(__doc__)
     made.add_argument("role", choices=ROLES, help="which model")
     made.add_argument("--trained", type=Path, help="folder with model.safetensors, tokenizer.json")
     made.add_argument(

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from arguments import parser_of
 from base_weights import open_tokenizer
 from exporting.sessions import encode, session
 
@@ -138,12 +139,7 @@ def late_interaction(asked: Embedded, stored: Embedded) -> float:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    about, examples = (__doc__ or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=about,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of(__doc__)
     made.add_argument("data", type=Path, help="folder with <set>/dev/{memories,queries}.jsonl")
     made.add_argument("--sets", required=True, help="names of sets, with commas between")
     made.add_argument("--model", type=Path, default=MODELS / "embedder.int8.onnx")

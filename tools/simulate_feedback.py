@@ -29,7 +29,8 @@ from random import Random
 
 import numpy as np
 import numpy.typing as npt
-from fit_calibration import LICENCES, refusal
+from arguments import parser_of
+from fit_calibration import LICENCES, licence, refusal
 from invent_homes import main as invent_homes
 
 from family_recall.api import FamilyRecall
@@ -198,25 +199,13 @@ def _table(rows: Sequence[Sequence[float]]) -> npt.NDArray[np.float64]:
     return np.array(rows, np.float64)
 
 
-def _licence(text: str) -> tuple[str, str]:
-    name, _, terms = text.partition("=")
-    if not name or not terms:
-        raise argparse.ArgumentTypeError(f"expected NAME=LICENCE, got {text!r}")
-    return name, terms
-
-
 def _parser() -> argparse.ArgumentParser:
-    description, _, examples = (__doc__ or "").partition("\n\nExamples:")
-    parser = argparse.ArgumentParser(
-        description=description,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--data", type=Path, metavar="DIR", help="a set's folder, holds dev/ (default: invented)"
     )
     parser.add_argument(
-        "--licence", action="append", type=_licence, default=[], metavar="NAME=LICENCE",
+        "--licence", action="append", type=licence, default=[], metavar="NAME=LICENCE",
         help="terms of a set that is not known here (default: none)",
     )  # fmt: skip
     parser.add_argument(

@@ -184,7 +184,7 @@ class Broker:
         profile = find_profile(request.ctx.profile, request.ctx.mode)
         if self.config.weights:
             profile = reweighed(profile, self.config.weights)
-        profile = taught(profile, self.store.learned(request.ctx.person_id))
+        profile = taught(profile, snapshot.learned(request.ctx.person_id))
         scope = policy.scope_of(
             request.ctx,
             snapshot.access(request.ctx.person_id),

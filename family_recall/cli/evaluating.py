@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,15 +19,22 @@ from family_recall.cli.base import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
     from family_recall.evaluation import Ablation, Comparison, Faithfulness, Interval, Report
 
+_F = TypeVar("_F", bound="Callable[..., Any]")
 _BAR = 30
 """Columns of a reliability diagram's bar, from 0 to 1."""
+
+
+def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F], _F]:
+    """Give an option that names a file to write."""
+    path = click.Path(dir_okay=False, path_type=Path)
+    return click.option(flag, name, type=path, metavar=metavar, help=f"write {what} (default: not)")
 
 
 @click.command(
@@ -82,27 +89,9 @@ _BAR = 30
 @click.option(
     "--seed", type=int, default=0, metavar="N", help="of intervals and draws (default: 0)"
 )
-@click.option(
-    "--run",
-    "run_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="write the rankings as a TREC run (default: not)",
-)
-@click.option(
-    "--qrels",
-    "qrels_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="write the gold as TREC qrels (default: not)",
-)
-@click.option(
-    "--save",
-    "saved_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.json",
-    help="write the report with every question, to compare (default: not)",
-)
+@_written("--run", "run_file", "the rankings as a TREC run", metavar="FILE")
+@_written("--qrels", "qrels_file", "the gold as TREC qrels", metavar="FILE")
+@_written("--save", "saved_file", "the report with every question, to compare", metavar="FILE.json")
 @json_option
 def evaluate(
     folder: Path,

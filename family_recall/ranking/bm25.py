@@ -7,12 +7,11 @@ and nothing outside the scope moves a score.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 
 import numpy as np
 
-from family_recall.stores.base import Rows, WordStatistics
+from family_recall.stores.base import Rows, WordStatistics, stem_number
 from family_recall.types import FloatArray
 
 K1 = 1.2
@@ -50,7 +49,7 @@ def okapi(
     if not n or not stems:
         return np.zeros(n, np.float32)
     idf = inverse_document_frequency(statistics)
-    numbers = np.array([zlib.crc32(stem.encode()) for stem in stems], np.uint32)
+    numbers = np.array([stem_number(stem) for stem in stems], np.uint32)
     counts = np.zeros((n, len(stems)), np.float32)
     words = rows.words
     weighted = sum(

@@ -33,7 +33,7 @@ def fold_copies(ranking: Ranking, wanted: int) -> Ranking:
     )[head] >= FEWEST_WORDS  # fmt: skip
     if long.sum() < 2:
         return ranking
-    alike = word_jaccard(rows, columns=("body",))[np.ix_(head, head)] >= NEAR_COPY
+    alike = word_jaccard(rows, columns=("body",), among=head)[np.ix_(head, head)] >= NEAR_COPY
     folded: dict[int, tuple[int, ...]] = {}
     gone: set[int] = set()
     for at, row in enumerate(head.tolist()):

@@ -35,6 +35,11 @@ _TIME_STEMS = (
 ).split()
 
 
+def stem_number(stem: str) -> int:
+    """Number a stem as a :data:`WORD_ENTRY` does: its crc32."""
+    return zlib.crc32(stem.encode())
+
+
 @functools.cache
 def time_words() -> npt.NDArray[np.uint32]:
     """Number the stems that tell a time as the index numbers them: a day, a month, a year, ago.
@@ -42,7 +47,7 @@ def time_words() -> npt.NDArray[np.uint32]:
     Those that as often mean something else (*may*, *fall*, *even* of *evening*) are left out.
     """
     years = (str(year) for year in range(1900, 2100))
-    return np.array([zlib.crc32(stem.encode()) for stem in (*_TIME_STEMS, *years)], np.uint32)
+    return np.array([stem_number(stem) for stem in (*_TIME_STEMS, *years)], np.uint32)
 
 
 @dataclass(frozen=True, slots=True)

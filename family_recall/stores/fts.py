@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import apsw
 import numpy as np
 
 from family_recall.stores import sql
-from family_recall.stores.base import WORD_ENTRY, Hits
+from family_recall.stores.base import WORD_ENTRY, Hits, stem_number
 from family_recall.stores.schema import create_words_table, words_table
 from family_recall.types import Scope
 
@@ -31,11 +30,6 @@ class Words:
     context: str
     entries: bytes
     n_words: int
-
-
-def crc(stem: str) -> int:
-    """Number a stem: its crc32."""
-    return zlib.crc32(stem.encode())
 
 
 def split(connection: apsw.Connection, text: str) -> list[tuple[str, str]]:
@@ -74,7 +68,7 @@ def prepare(
         )  # fmt: skip
         n_words += len(stems)
         for stem, n in Counter(stems).items():
-            counts.setdefault(crc(stem), [0, 0, 0])[column] += n
+            counts.setdefault(stem_number(stem), [0, 0, 0])[column] += n
     entries = np.zeros(len(counts), WORD_ENTRY)
     if counts:
         order = sorted(counts)
@@ -121,7 +115,7 @@ def document_frequency(
     connection: apsw.Connection, shelves: Sequence[int], stems: Sequence[str]
 ) -> list[int]:
     """Count, over some shelves together, the memories that hold each stem."""
-    numbers = [crc(stem) for stem in stems]
+    numbers = [stem_number(stem) for stem in stems]
     found = sql.rows(
         connection,
         "SELECT w.stem, sum(w.n) FROM carray(?) s CROSS JOIN carray(?) t"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 
 import apsw
 import numpy as np
@@ -34,6 +34,7 @@ from family_recall.stores.base import (
     TokenVectors,
     WordStatistics,
 )
+from family_recall.stores.feedback import Learned, newest
 from family_recall.stores.schema import PARTITION_SHIFT, partition_of, shelf_of
 from family_recall.types import BoolArray, FloatArray, IdArray, Scope
 
@@ -41,17 +42,32 @@ from family_recall.types import BoolArray, FloatArray, IdArray, Scope
 class SqliteSnapshot:
     """What one read transaction sees. One thread at a time may use it."""
 
-    def __init__(self, connection: apsw.Connection, held: blocks.Blocks, zone: dt.tzinfo) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        held: blocks.Blocks,
+        zone: dt.tzinfo,
+        known: MutableMapping[int, Learned],
+    ) -> None:
         self._connection = connection
+        self._known = known
         self._blocks = held
         self._zone = zone
         self._models: dict[str, list[vectors.Model]] = {}
         self._seen: dict[tuple[int, int], blocks.Block] = {}
+        self._occurred: dict[Scope, Occurred] = {}
         self._all = {partition.no: partition for partition in household.partitions(connection)}
 
     def access(self, person_id: str | None) -> list[Access]:
         """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
         return household.access_of(self._connection, person_id)
+
+    def learned(self, person_id: str | None) -> Learned | None:
+        """Give what one person's judgements have taught; None where that is nothing.
+
+        One probe of an index; what the row says is read once, since no number is used twice.
+        """
+        return None if person_id is None else newest(self._connection, person_id, self._known)
 
     def every_partition(self) -> tuple[Partition, ...]:
         """List all partitions of the file: for deciding a scope, and for nothing else."""
@@ -252,8 +268,10 @@ class SqliteSnapshot:
         return memories.newest(self._connection, scope, k, lasting=lasting)
 
     def occurred(self, scope: Scope) -> Occurred:
-        """Give everything that occurred in the scope's interval."""
-        return memories.occurred(self._connection, scope)
+        """Give everything that occurred in the scope's interval; read once for each scope."""
+        if scope not in self._occurred:
+            self._occurred[scope] = memories.occurred(self._connection, scope)
+        return self._occurred[scope]
 
     def rows(self, ids: IdArray, scope: Scope) -> Rows:
         """Load what ranking reads, ascending by id; ids out of scope are left out."""

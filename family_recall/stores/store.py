@@ -12,7 +12,7 @@ from typing import Any
 from family_recall.errors import InvalidRequestError
 from family_recall.stores import blocks, household, memories, sql, vectors
 from family_recall.stores.base import ToEmbed
-from family_recall.stores.feedback import FeedbackLog, Learned, newest
+from family_recall.stores.feedback import FeedbackLog, Learned
 from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.sqlite import Connections
@@ -58,7 +58,7 @@ class Store:
     def snapshot(self) -> Iterator[SqliteSnapshot]:
         """Read: one consistent view, held until the block ends."""
         with self._connections.reading() as connection:
-            yield SqliteSnapshot(connection, self._blocks, self.zone)
+            yield SqliteSnapshot(connection, self._blocks, self.zone, self._learned)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Writing]:
@@ -79,16 +79,6 @@ class Store:
         """Read judgements and what was learned from them, in one view."""
         with self._connections.reading() as connection:
             yield FeedbackLog(connection)
-
-    def learned(self, person_id: str | None) -> Learned | None:
-        """Give what one person's judgements have taught; None where that is nothing.
-
-        One probe of an index; what the row says is read once, since no number is used twice.
-        """
-        if person_id is None:
-            return None
-        with self._connections.reading() as connection:
-            return newest(connection, person_id, self._learned)
 
     def to_embed(self, model_id: str, *, after: int, limit: int) -> list[ToEmbed]:
         """List memories past an id that have no vector of a model yet, in the order of ids."""

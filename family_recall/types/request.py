@@ -6,15 +6,16 @@ import datetime as dt
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
 from family_recall.types.memory import KINDS, parse_moment
+from family_recall.types.understanding import Mode
 
 MAX_TOP_K = 1000
 LONGEST_BUDGET_MS = 1e9
 """Eleven days; a longer budget is taken for this."""
-MODES = ("hybrid", "knowledge", "neural")
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,6 +166,12 @@ def test_a_step_by_another_process_is_seen_at_once(path: Path) -> None:
         assert _weights(home) == shipped
 
 
+def looked_up(store: Store, person_id: str | None) -> Learned | None:
+    """Look up a step as a request does, in a snapshot of its own."""
+    with store.snapshot() as snapshot:
+        return snapshot.learned(person_id)
+
+
 def test_looking_up_reads_each_step_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundred requests read the step's row once; one for nobody in particular reads nothing."""
     with open_home(path) as home:
@@ -182,9 +188,9 @@ def test_looking_up_reads_each_step_once(path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(feedback, "_read", read)
     store = Store(path, create=False)
     try:
-        assert len({id(store.learned("rajesh")) for _ in range(100)}) == 1
-        assert store.learned(None) is None
-        assert store.learned("nobody of this house") is None
+        assert len({id(looked_up(store, "rajesh")) for _ in range(100)}) == 1
+        assert looked_up(store, None) is None
+        assert looked_up(store, "nobody of this house") is None
     finally:
         store.close()
 

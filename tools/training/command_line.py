@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from arguments import parser_of
 from base_weights import find_weights, open_tokenizer
 
 from training.bert import Encoder, read_encoder
@@ -26,12 +27,7 @@ SMOKE_ENCODER = {"n_layers": 2, "width": 96, "inner": 192, "n_heads": 12, "n_pos
 
 def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentParser:
     """Options of a trainer; `about` is its docstring, examples at the end."""
-    text, examples = (about or "").split("\nExamples:")
-    made = argparse.ArgumentParser(
-        description=text,
-        epilog="examples:" + examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    made = parser_of(about)
     made.add_argument(
         "--data", type=Path, nargs="*", default=[], help="folders with <set>/pairs.jsonl.gz"
     )
