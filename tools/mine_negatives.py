@@ -2,7 +2,7 @@
 
 Every question of a set is asked in its own space with a deep result list; the best-ranked
 memories that are not its gold become its hard negatives, near copies of the gold left
-out. Writes `OUT/<set>/pairs.jsonl.gz`, as the trainers read it.
+out. Writes `OUT/<set>/pairs.jsonl.gz`, as the trainers read it, each text with the turn before it.
 
 Examples:
   python tools/mine_negatives.py ~/data --sets realmem,vehicle,ikat,madial --out ~/mined
@@ -16,6 +16,7 @@ import gzip
 import json
 import sys
 import tempfile
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ from family_recall.types import RecallContext
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from family_recall.evaluation.datasets import Dataset
+    from family_recall.evaluation.datasets import Dataset, DatasetMemory
 
 DEPTH = 40
 NEGATIVES = 12
@@ -62,6 +63,7 @@ def mine(
 ) -> Iterator[dict[str, object]]:
     """One pair for each memory that answers a question, with the question's hard negatives."""
     text = {m.id: f"{m.speaker}: {m.text}" if m.speaker else m.text for m in dataset.memories}
+    before = turns_before(dataset)
     last = last_moments(dataset)
     context = RecallContext(
         person_id=EVALUATOR,
@@ -79,18 +81,27 @@ def mine(
             moment = query.as_of or last.get(query.space)
             answer = home.recall(query.text, in_context(context, query, moment))
             golds = [text[memory] for memory in query.gold]
-            wrong = [
-                text[result.doc_id] for result in answer.results if result.doc_id not in query.gold
-            ]
-            negatives = [one for one in wrong if not any(near_copy(one, gold) for gold in golds)]
-            for gold in golds:
+            wrong = [r.doc_id for r in answer.results if r.doc_id not in query.gold]
+            negatives = [m for m in wrong if not any(near_copy(text[m], g) for g in golds)]
+            for gold in query.gold:
+                chosen = [gold, *negatives[:NEGATIVES]]
                 yield {
                     "query": query.text,
-                    "positive": gold,
-                    "hard_negative": negatives[:NEGATIVES],
+                    "positive": text[gold],
+                    "hard_negative": [text[memory] for memory in chosen[1:]],
+                    "before": [before.get(memory, "") for memory in chosen],
                     "kind": "question-memory",
                     "origin": query.id,
                 }
+
+
+def turns_before(dataset: Dataset) -> dict[str, str]:
+    """What was said just before each memory, in the same talk of the same space."""
+    talks: dict[tuple[str, str], list[DatasetMemory]] = {}
+    for memory in dataset.memories:
+        if memory.session is not None:
+            talks.setdefault((memory.space, memory.session), []).append(memory)
+    return {later.id: earlier.text for talk in talks.values() for earlier, later in pairwise(talk)}
 
 
 def near_copy(text: str, gold: str) -> bool:

@@ -1,6 +1,7 @@
 """Train the cross-encoder from all-MiniLM-L6-v2: a question and a memory in, one logit out.
 
-A batch is a few questions, each with one memory that answers it and several that look as if.
+A batch is a few questions, each with one memory that answers it and several that look as if,
+every memory with the end of the turn before it, where that is known.
 Loss: cross-entropy of the softmax over each question's memories (ListNet's top-one probability,
 Cao et al. 2007), plus binary cross-entropy of every pair on its own, which gives the logit a
 zero: the memories of a question that nothing answers all belong below it.
@@ -33,9 +34,10 @@ if TYPE_CHECKING:
     from training.groups import Group, Mixture
 
 N_NEGATIVES = 5
-BCE_WEIGHT = 0.3
-SHARE_UNANSWERED = 0.12
+BCE_WEIGHT = 0.6
+SHARE_UNANSWERED = 0.25
 MAX_TOKENS = 112
+MAX_BEFORE = 20
 MAX_QUESTION = 48
 
 
@@ -73,8 +75,9 @@ class Losses:
         groups = filled(groups, rng)
         queries = [g.query for g in groups for _ in candidates(g)]
         texts = [text for g in groups for text in candidates(g)]
+        before = [g.before.get(text, "") for g in groups for text in candidates(g)]
         with torch.autocast(self.device.type, torch.bfloat16):
-            logits = self.model(self._encode(queries, texts))
+            logits = self.model(self._encode(queries, texts, before))
         first = [g.positive is not None for g in groups]
         sizes = [len(candidates(g)) for g in groups]
         lists = logits.split(sizes)
@@ -84,14 +87,19 @@ class Losses:
         pairwise = functional.binary_cross_entropy_with_logits(logits, label.to(self.device))
         return {"listwise": listwise.mean(), "pairwise": BCE_WEIGHT * pairwise}
 
-    def _encode(self, queries: Sequence[str], texts: Sequence[str]) -> Packed:
+    def _encode(
+        self, queries: Sequence[str], texts: Sequence[str], before: Sequence[str]
+    ) -> Packed:
         asked = self.tokenizer.encode_batch_fast(list(queries))
         told = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        earlier = self.tokenizer.encode_batch_fast(list(before), add_special_tokens=False)
         ids, types = [], []
-        for question, text in zip(asked, told, strict=True):
+        for question, text, turn in zip(asked, told, earlier, strict=True):
+            end = question.ids[-1]
             left = question.ids[: MAX_QUESTION - 1]
-            left = left if left[-1] == question.ids[-1] else [*left, question.ids[-1]]
-            right = [*text.ids[: MAX_TOKENS - len(left) - 1], question.ids[-1]]
+            left = left if left[-1] == end else [*left, end]
+            right = [*text.ids[: MAX_TOKENS - len(left) - 1], end]
+            right += [*turn.ids[-MAX_BEFORE:], end] if turn.ids else []
             ids.append([*left, *right])
             types.append([0] * len(left) + [1] * len(right))
         return pack(ids, types, device=self.device)
@@ -107,13 +115,15 @@ def listed(group: Group, rng: Random) -> Group:
 def filled(groups: Sequence[Group], rng: Random) -> list[Group]:
     """The groups with too few negatives given answers to the other questions of the batch."""
     answers = [(g.query, g.positive) for g in groups if g.positive is not None]
+    turns = {text: turn for g in groups for text, turn in g.before.items()}
     made = []
     for group in groups:
         known = {group.positive, *group.also, *group.negatives}
         others = [text for query, text in answers if query != group.query and text not in known]
         missing = min(N_NEGATIVES - len(group.negatives), len(others))
         more = rng.sample(others, missing)
-        made.append(replace(group, negatives=(*group.negatives, *more)))
+        before = {**turns, **group.before}
+        made.append(replace(group, negatives=(*group.negatives, *more), before=before))
     return made
 
 

@@ -41,21 +41,17 @@ def rerank(
         The new ranking, and how many candidates were read.
     """
     chosen = ranking.order[: context.config.rerank_pool]
-    texts = {
-        stored.id: stored.memory
-        for stored in context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
-    }
+    passages = context.snapshot.passages(ranking.rows.ids[chosen], context.scope)
     features = ranking.features.copy()
     done, dearest_ms = 0, 0.0
     for row in chosen.tolist():
-        memory = texts.get(int(ranking.rows.ids[row]))
-        if memory is None:
+        passage = passages.get(int(ranking.rows.ids[row]))
+        if passage is None:
             continue
         if not affordable(dearest_ms):
             break
         before_ms = context.deadline.elapsed_ms()
-        text = f"{memory.author}: {memory.text}" if memory.author else memory.text
-        logit = scorer.score(context.request.query_text, text)
+        logit = scorer.score(context.request.query_text, passage.text, passage.before)
         features[row, INDEX["cross_encoder"]] = probability(logit)
         dearest_ms = max(dearest_ms, context.deadline.elapsed_ms() - before_ms)
         done += 1

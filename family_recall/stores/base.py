@@ -212,6 +212,14 @@ class StoredMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A memory as the cross-encoder reads it: `Author: text`, and the text of the turn before."""
+
+    text: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
 class Milestone:
     """A milestone or a dated fact, as far as it names a time."""
 
@@ -367,6 +375,10 @@ class Snapshot(Protocol):
 
     def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
         """Load whole memories; ids the scope does not cover are left out."""
+        ...
+
+    def passages(self, ids: IdArray, scope: Scope) -> dict[int, Passage]:
+        """Load what is read of these memories; what the scope does not cover is left out."""
         ...
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:

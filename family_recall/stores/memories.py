@@ -18,6 +18,7 @@ from family_recall.stores.base import (
     Milestone,
     NewMemory,
     Occurred,
+    Passage,
     Rows,
     StoredMemory,
     ToEmbed,
@@ -114,6 +115,26 @@ def load_ids(
         )
     }
     return [found[memory] for memory in ids.tolist() if memory in found]
+
+
+def passages(connection: apsw.Connection, ids: IdArray, scope: Scope) -> dict[int, Passage]:
+    """Load what the cross-encoder reads of the memories of these ids that the scope covers.
+
+    A turn before that the scope does not cover is not read.
+    """
+    condition, values = fts.visible(scope)
+    found = (
+        "SELECT m.id, m.author, m.text, m.context_id FROM memory m"
+        f" WHERE m.id IN (SELECT value FROM carray(?)) AND {condition}"
+    )
+    told = sql.rows(connection, found, (sql.id_array(ids), *values))
+    earlier = np.array([row[3] for row in told if row[3] is not None], np.int64)
+    before = sql.rows(connection, found, (sql.id_array(earlier), *values))
+    turns = {memory: text for memory, _, text, _ in before}
+    return {
+        memory: Passage(f"{author}: {text}" if author else text, turns.get(previous, ""))
+        for memory, author, text, previous in told
+    }
 
 
 def rows(connection: apsw.Connection, ids: IdArray, scope: Scope) -> Rows:

@@ -28,6 +28,7 @@ from family_recall.stores.base import (
     Milestone,
     Occurred,
     Partition,
+    Passage,
     Rows,
     StoredMemory,
     StoredRelation,
@@ -289,6 +290,10 @@ class SqliteSnapshot:
     def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
         """Load whole memories in the order of ``ids``; those out of scope are left out."""
         return memories.load_ids(self._connection, self._mine(ids, scope), scope, self._zone)
+
+    def passages(self, ids: IdArray, scope: Scope) -> dict[int, Passage]:
+        """Load what is read of these memories; what the scope does not cover is left out."""
+        return memories.passages(self._connection, self._mine(ids, scope), scope)
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:
         """Find one memory by its id.

@@ -30,6 +30,9 @@ SHARE_FULL_NAMES = 0.2
 SHARE_OTHER_SPEAKER = 0.1
 SHARE_JOINED = 0.12
 SHARE_EXCHANGES = 0.12
+SHARE_ANSWERS = 0.3
+SHARE_EVASIONS = 0.15
+SHARE_BEFORE = 0.85
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +153,10 @@ class Teller:
         ask = first_person(ask) if rng.random() < SHARE_FIRST_PERSON else ask
         return as_spoken(self.fill(ask), rng)
 
+    def asked(self, fact: Fact, rng: random.Random) -> str:
+        """What the listener may have asked to be told a fact."""
+        return self.fill(second_person(rng.choice(fact.asks)))
+
     def hint(self, fact: Fact, rng: random.Random) -> str:
         """A later remark that the fact explains, with its speaker or without."""
         hint = self.fill(rng.choice(fact.hints))
@@ -191,6 +198,7 @@ def two_names(rng: random.Random) -> tuple[str, str]:
 def _questions(teller: Teller, rng: random.Random) -> list[Group]:
     near = [teller.line(t, teller.speaker_of_near(t, rng)) for t in teller.card.near]
     told = [teller.turn(fact, rng) for fact in teller.card.facts]
+    before = _turns_before(teller, told, near, rng)
     groups = []
     for fact, said in zip(teller.card.facts, told, strict=True):
         negatives = [text for text in told if text != said] + rng.sample(near, 2)
@@ -199,8 +207,29 @@ def _questions(teller: Teller, rng: random.Random) -> list[Group]:
         share_of_hints = len(fact.hints) / (len(fact.hints) + len(fact.asks))
         asked = teller.hint if rng.random() < share_of_hints else teller.question
         also = frozenset(teller.line(text) for text in fact.says)
-        groups.append(Group(asked(fact, rng), said, tuple(negatives), also))
+        groups.append(Group(asked(fact, rng), said, tuple(negatives), also, before))
     return groups
+
+
+def _turns_before(
+    teller: Teller, told: Sequence[str], near: Sequence[str], rng: random.Random
+) -> dict[str, str]:
+    """A turn before most lines: another line of the thread, or the question that led to it.
+
+    Now and then the question led to nothing: it stands before a line that does not answer it.
+    """
+    lines = [*told, *near]
+    facts = dict(zip(told, teller.card.facts, strict=True))
+    before = {}
+    for line in lines:
+        chance = rng.random()
+        if line in facts and chance < SHARE_ANSWERS:
+            before[line] = teller.asked(facts[line], rng)
+        elif line not in facts and chance < SHARE_EVASIONS:
+            before[line] = teller.asked(rng.choice(teller.card.facts), rng)
+        elif chance < SHARE_BEFORE:
+            before[line] = rng.choice([one for one in lines if one != line]).partition(": ")[2]
+    return before
 
 
 def told_card(card: Card, me: str, you: str, rng: random.Random) -> Talk:
@@ -222,10 +251,19 @@ def told_card(card: Card, me: str, you: str, rng: random.Random) -> Talk:
     return Talk(tuple(lines), tuple(questions))
 
 
+def second_person(ask: str) -> str:
+    """A question about `{me}` as it is put to them: "do you like your job"."""
+    return _addressed(ask, "are you", "do you", "have you", "your", "you")
+
+
 def first_person(ask: str) -> str:
-    """A question about `{me}` as `{me}` asks it: "does {me} like {me}'s job"."""
-    turned = re.sub(r"\b[Ii]s {me}(?!')", "am I", ask)
-    turned = re.sub(r"\b[Dd]oes {me}(?!')", "do I", turned)
-    turned = re.sub(r"\b[Hh]as {me}(?!')", "have I", turned)
-    turned = turned.replace("{me}'s", "my").replace("{me}", "I")
+    """A question about `{me}` as `{me}` asks it: "do I like my job"."""
+    return _addressed(ask, "am I", "do I", "have I", "my", "I")
+
+
+def _addressed(ask: str, is_me: str, does_me: str, has_me: str, my: str, me: str) -> str:
+    turned = re.sub(r"\b[Ii]s {me}(?!')", is_me, ask)
+    turned = re.sub(r"\b[Dd]oes {me}(?!')", does_me, turned)
+    turned = re.sub(r"\b[Hh]as {me}(?!')", has_me, turned)
+    turned = turned.replace("{me}'s", my).replace("{me}", me)
     return turned[:1].upper() + turned[1:]

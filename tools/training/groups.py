@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 # How many places of a file one batch is drawn from: neighbours there share a scene or an article.
@@ -25,13 +25,15 @@ class Group:
     """One question.
 
     ``also`` are further texts that answer it: never negatives. A group without a positive is a
-    question that nothing answers.
+    question that nothing answers. ``before`` gives the turn that came before a text, where it is
+    known.
     """
 
     query: str
     positive: str | None
     negatives: tuple[str, ...]
     also: frozenset[str] = field(default_factory=frozenset)
+    before: Mapping[str, str] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -44,7 +46,10 @@ class Source(Protocol):
 
 
 class Pairs:
-    """The lines of a `pairs.jsonl.gz`: `query`, `positive`, `hard_negative` (a list)."""
+    """The lines of a `pairs.jsonl.gz`: `query`, `positive`, `hard_negative` (a list).
+
+    `before`, where it is there, has the turn before each of these texts: the positive's first.
+    """
 
     def __init__(self, name: str, groups: Sequence[Group]) -> None:
         if not groups:
@@ -60,16 +65,18 @@ class Pairs:
             FileNotFoundError: If there is none.
             ValueError: If a line lacks a field, or no line is there.
         """
-        found: list[tuple[str, str, list[str]]] = []
+        found: list[tuple[str, str, list[str], dict[str, str]]] = []
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for n, line in enumerate(lines, 1):
                 pair = json.loads(line)
                 try:
-                    found.append((pair["query"], pair["positive"], pair["hard_negative"]))
+                    texts = [pair["positive"], *pair["hard_negative"]]
+                    before = dict(zip(texts, pair.get("before", ()), strict=False))
+                    found.append((pair["query"], texts[0], texts[1:], before))
                 except KeyError as missing:
                     raise ValueError(f"{path}, line {n}: field {missing} is missing") from missing
         answers: dict[str, set[str]] = {}
-        for query, positive, _ in found:
+        for query, positive, _, _ in found:
             answers.setdefault(query, set()).add(positive)
         groups = [
             Group(
@@ -77,8 +84,9 @@ class Pairs:
                 positive,
                 tuple(text for text in negatives if text not in answers[query]),
                 frozenset(answers[query] - {positive}),
+                before,
             )
-            for query, positive, negatives in found
+            for query, positive, negatives, before in found
         ]
         return cls(name or path.parent.name, groups)
 
