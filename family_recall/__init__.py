@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING, Any
 from family_recall.errors import FamilyRecallError
 from family_recall.types import (
     Answer,
+    AuditEntry,
     Filters,
+    ForgetPlan,
     Grant,
+    Hidden,
     Memory,
     Person,
     RecallContext,
     RecallRequest,
+    Receipt,
     Region,
     Relation,
     Remembered,
     Result,
+    RetentionRule,
+    Selection,
     Space,
     Understanding,
+    Verification,
 )
 
 if TYPE_CHECKING:
@@ -27,20 +34,27 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Answer",
+    "AuditEntry",
     "FamilyRecall",
     "FamilyRecallError",
     "Filters",
+    "ForgetPlan",
     "Grant",
+    "Hidden",
     "Memory",
     "Person",
     "RecallContext",
     "RecallRequest",
+    "Receipt",
     "Region",
     "Relation",
     "Remembered",
     "Result",
+    "RetentionRule",
+    "Selection",
     "Space",
     "Understanding",
+    "Verification",
     "understand",
 ]
 

@@ -112,22 +112,24 @@ def briefing(
     return _OPENING + body + _CLOSING if body else ""
 
 
-def _line(memory: BriefedMemory, max_chars: int, number: str) -> str:
-    text = _shortened(_harmless(memory.text), max_chars)
-    if not text:
-        return ""
-    if memory.relation is not None:
-        subject, target = (_shortened(_harmless(one), MAX_AUTHOR_CHARS) for one in memory.relation)
-        return f"- {number}{subject} -> {target}: {text}\n"
-    author = _shortened(_harmless(memory.author or ""), MAX_AUTHOR_CHARS)
-    return f'- {number}{author} said: "{text}"\n' if author else f'- {number}"{text}"\n'
-
-
-def _harmless(text: str) -> str:
+def harmless(text: str) -> str:
+    """Give a text on one line with nothing in it that opens or ends a tag or cannot be seen."""
     return _SPACE.sub(" ", _UNSEEN.sub("", text)).strip().translate(_LOOKALIKES)
 
 
-def _shortened(text: str, max_chars: int) -> str:
+def shortened(text: str, max_chars: int) -> str:
+    """Give a text of at most ``max_chars`` characters; one that was longer ends in ``…``."""
     if len(text) <= max_chars:
         return text
     return text[: max_chars - 1].rstrip(" \u200c\u200d") + ELLIPSIS
+
+
+def _line(memory: BriefedMemory, max_chars: int, number: str) -> str:
+    text = shortened(harmless(memory.text), max_chars)
+    if not text:
+        return ""
+    if memory.relation is not None:
+        subject, target = (shortened(harmless(one), MAX_AUTHOR_CHARS) for one in memory.relation)
+        return f"- {number}{subject} -> {target}: {text}\n"
+    author = shortened(harmless(memory.author or ""), MAX_AUTHOR_CHARS)
+    return f'- {number}{author} said: "{text}"\n' if author else f'- {number}"{text}"\n'

@@ -22,9 +22,10 @@ HALF_LIFE_DAYS: Mapping[str, float | None] = MappingProxyType(
 """Days until a category's recency is halved; None never fades (three-tier memory design)."""
 
 STAGES = (
-    "lexical", "vector", "graph", "late_interaction", "rerank", "diversify", "time", "routing",
+    "lexical", "vector", "graph", "late_interaction", "rerank", "diversify", "identifiers",
+    "folding", "time", "routing",
 )  # fmt: skip
-"""What a recall can do without: five ways of finding and scoring, and two of understanding."""
+"""What a recall can do without: eight ways of finding and ordering, and two of understanding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,13 @@ class RecallConfig:
     max_question_words: int = 48  # rarest kept; bounds a question of any length
     common_share: float = 0.01  # of the visible memories: a word in more of them is common …
     common_memories: int = 300  # … and in more memories than this
+    # Times a memory holds a word of the question that are read, rarest words first: 0.3 µs each.
+    # No everyday question of a million memories has as many; a pasted page has.
+    lexical_matches: int = 200_000
     lexical_pool: int = 48  # memories a shelf
+    # Milliseconds of searching words from which it goes on beside the embedding: handing it to
+    # another thread takes 0.3 ms, more where the interpreter's lock is fought over.
+    hand_over_ms: float = 2.0
 
     # Vectors.
     vector_pool: int = 48  # memories
@@ -61,6 +68,10 @@ class RecallConfig:
     # Candidates that features are computed for, best fused first.
     candidate_pool: int = 64
 
+    # How many times as many memories are sought where copies of a few leave no room for others:
+    # 50 copies of a note fill every pool, 16 times as many make room for 700.
+    wider_pools: tuple[int, ...] = (4, 16)
+
     # Candidates that diversification compares with each other.
     mmr_pool: int = 50
 
@@ -68,21 +79,33 @@ class RecallConfig:
     rerank_pool: int = 20
 
     # Milliseconds a stage is assumed to take until this device has shown otherwise: a fixed
-    # part and a part per unit (memory, or pair for rerank).
+    # part and a part per unit: tokens to embed and to rerank, memories that hold a word or are
+    # compared, candidates to score, results to tell. `score` and `finish` are what always follows.
     assumed_cost_ms: Mapping[str, tuple[float, float]] = field(
         default_factory=lambda: MappingProxyType(
             {
-                "lexical": (0.6, 0.0),
-                "embed": (3.0, 0.0),
+                "plan": (0.6, 0.0),
+                "lexical": (0.5, 0.0002),
+                "embed": (1.5, 0.15),
                 "embed_static": (0.1, 0.0),
-                "vector": (0.8, 0.0),
+                "vector": (0.4, 0.000_004),
                 "graph": (1.5, 0.0),
                 "late_interaction": (0.3, 0.005),
-                "rerank": (0.5, 3.0),
+                "rerank": (0.5, 0.05),
                 "diversify": (0.3, 0.001),
+                "widen": (2.0, 0.02),
+                "score": (0.3, 0.008),
+                "finish": (0.3, 0.03),
             }
         )
     )
+    assumed_pair_tokens: int = 60  # of a question and a memory, to plan how many are read
+    usual_top_k: int = 12  # results that are told however short the budget
+    fewest_candidates: int = 24  # that features are computed for however short the budget
+    longest_budget_ms: float = 600_000.0
+    practice_ms: float = 1_000.0  # of `warmup`, to learn what stages cost …
+    practice_recalls: int = 10  # … and whole recalls in that time, at most
+    words_grace_ms: float = 25.0  # that words may take however short the budget
     load_wait_ms: float = 5_000.0  # how long a recall may wait for models, if its budget allows
     # Time left without which a recall does not wait for the transformer where the static embedder
     # can answer: it takes 0.3 s to load, more where the disk is slow.

@@ -6,8 +6,11 @@ FamilyRecallError
 ├── UnknownPersonError       nobody of that id is in this household
 ├── UnknownSpaceError        no space of that id, or none the person may see
 ├── UnknownMemoryError       no memory of that id that the person may see
+├── NotTheirsError           a memory that the person may see, and may not forget
+├── UnconfirmedError         more than one memory would go, and nobody has confirmed which
 ├── StoreError               the file
 │   ├── NotAStoreError       not a family_recall file
+│   │   └── WrongKeyError    encrypted, and the key is missing or wrong, or cannot be used here
 │   ├── NewerStoreError      written by a newer version of this library
 │   ├── StoreBusyError       another writer held the file past the busy timeout
 │   └── StoreFullError       the disk is full; the last transaction was undone
@@ -43,12 +46,24 @@ class UnknownMemoryError(FamilyRecallError, LookupError):
     """No memory of that id, or none the person may see: the two read alike on purpose."""
 
 
+class NotTheirsError(FamilyRecallError):
+    """A memory that the person may see, and that only its author or its space's owner forgets."""
+
+
+class UnconfirmedError(FamilyRecallError, ValueError):
+    """More than one memory would go, and no token confirms exactly those."""
+
+
 class StoreError(FamilyRecallError):
     """The file could not be read or written."""
 
 
 class NotAStoreError(StoreError):
     """The file is not a family_recall file."""
+
+
+class WrongKeyError(NotAStoreError):
+    """The file is encrypted, and the key is missing or wrong, or no key can be used here."""
 
 
 class NewerStoreError(StoreError):

@@ -48,6 +48,7 @@ class Explanation:
     contributions: tuple[Contribution, ...]
     found_by: Mapping[str, int]
     last: Result | None
+    space_id: str = ""
 
     def lines(self) -> list[str]:
         """Say it in sentences, then term by term."""

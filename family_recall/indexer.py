@@ -9,17 +9,19 @@ stores its vectors. Whatever interrupts it, a memory without vectors is only pen
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import functools
 import hashlib
 import itertools
 import logging
-from collections import ChainMap
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from family_recall import policy
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError, ModelError, UnknownMemoryError
@@ -29,6 +31,7 @@ from family_recall.stores.base import (
     Identifier,
     NewMemory,
     NewVector,
+    StoredMemory,
     Texts,
     ToEmbed,
     View,
@@ -37,8 +40,9 @@ from family_recall.stores.base import (
 from family_recall.stores.schema import partition_of
 from family_recall.stores.store import Store
 from family_recall.stores.vectors import Role
+from family_recall.stores.veils import Veil
 from family_recall.stores.writing import Place, Writing
-from family_recall.types import Memory, Relation, Remembered
+from family_recall.types import Hidden, Memory, Relation, Remembered
 
 log = logging.getLogger("family_recall")
 Progress = Callable[[int], None]
@@ -50,10 +54,11 @@ _VIEWS_VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class Indexer:
-    """Writes memories into one store."""
+    """Writes memories into one store; ``breathe``, called between two, lets recalls go first."""
 
     store: Store
     config: RecallConfig
+    breathe: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         """Bring what was made by other rules up to date: identifiers now, vectors by ``flush``."""
@@ -89,7 +94,9 @@ class Indexer:
         for batch in _batches(memories, batch_size):
             with self.store.writing() as writing:
                 cast = _Cast(writing, self.config)
-                outcomes += [self._remember(writing, cast, memory, now_s) for memory in batch]
+                for memory in batch:
+                    outcomes.append(self._remember(writing, cast, memory, now_s))
+                    self.breathe()
                 if static is not None:
                     _embed_at_once(writing, static)
             if encoder is not None:
@@ -115,7 +122,10 @@ class Indexer:
 
     def _embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
         for start in range(0, len(waiting), self.config.embed_batch):
-            rows = _encoded(encoder, waiting[start : start + self.config.embed_batch])
+            rows = []
+            for row in waiting[start : start + self.config.embed_batch]:
+                rows += _encoded(encoder, [row])
+                self.breathe()
             with self.store.writing() as writing:
                 writing.add_vectors(
                     encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
@@ -129,42 +139,88 @@ class Indexer:
             UnknownMemoryError: If a piece of evidence is not in that space and band.
         """
         with self.store.writing() as writing:
-            partition = writing.partition(relation.space_id, relation.band)
-            evidence = []
-            for doc_id in relation.evidence:
-                stored = writing.current(relation.space_id, doc_id)
-                if stored is None or stored.memory.band != relation.band:
-                    raise UnknownMemoryError(
-                        f"evidence {doc_id!r} is no memory of {relation.space_id!r} "
-                        f"in band {relation.band!r}"
-                    )
-                evidence.append(stored.id)
             cast = _Cast(writing, self.config)
-            ends = [
-                cast.entity(partition, relation.space_id, name)
-                for name in (relation.subject, relation.object)
-            ]
-            zone = self.store.zone
-            moments = (
-                epoch_s(relation.valid_from, zone), epoch_s(relation.valid_until, zone), now_s,
-            )  # fmt: skip
-            writing.names.put_relation(ends[0], relation, ends[1], moments, evidence)
+            evidence = _evidence(writing, relation)
+            missing = sorted(set(relation.evidence) - set(evidence))
+            if missing:
+                whose = (
+                    f", for {relation.guardians_of}'s guardians" if relation.guardians_of else ""
+                )
+                raise UnknownMemoryError(
+                    f"evidence {missing[0]!r} is no memory of {relation.space_id!r} "
+                    f"in band {relation.band!r}{whose}"
+                )
+            self._relate(writing, cast, relation, now_s, evidence.values())
+            for veil in writing.veils(relation.space_id):
+                if policy.opens(veil.hidden.role, relation.band):
+                    seen = _evidence(writing, relation, veil.no)
+                    self._relate(writing, cast, relation, now_s, seen.values(), veil.no)
+
+    def hide(self, hidden: Hidden) -> None:
+        """Keep a role from some fields of a space's memories, those that are there already too.
+
+        Its view is told anew, in the order it came about; vectors become pending.
+
+        Raises:
+            UnknownSpaceError: If the space is not there.
+        """
+        with self.store.writing() as writing:
+            veil = writing.hang_veil(hidden)
+            if veil is None:
+                return
+            cast = _Cast(writing, self.config)
+            last: dict[str, StoredMemory] = {}
+            for told in writing.history(hidden.space_id):
+                if isinstance(told, StoredMemory):
+                    self._show(writing, cast, told.memory, told.recorded_s, veil)
+                    last[told.memory.doc_id or ""] = told
+                elif policy.opens(hidden.role, told.relation.band):
+                    seen = _evidence(writing, told.relation, veil.no).values()
+                    self._relate(writing, cast, told.relation, told.recorded_s, seen, veil.no)
+            for doc_id, told in last.items():
+                view = writing.current(hidden.space_id, doc_id, veil.no)
+                if view is not None and told.superseded_s is not None:
+                    writing.supersede(view, told.superseded_s, self.config.next_weight)
+
+    def _relate(
+        self,
+        writing: Writing,
+        cast: _Cast,
+        relation: Relation,
+        now_s: float,
+        evidence: Iterable[int],
+        veil: int = 0,
+    ) -> None:
+        partition = writing.partition(relation.space_id, relation.band, relation.guardians_of, veil)
+        ends = [
+            cast.entity(partition, relation.space_id, name)
+            for name in (relation.subject, relation.object)
+        ]
+        zone = self.store.zone
+        moments = (
+            epoch_s(relation.valid_from, zone), epoch_s(relation.valid_until, zone), now_s,
+        )  # fmt: skip
+        writing.names.put_relation(ends[0], relation, ends[1], moments, list(evidence))
 
     def rebuild(self) -> None:
         """Make all that is derived anew from the texts; vectors become pending."""
         with self.store.writing() as writing:
-            writing.clear_derived()
-            _identify_all(writing)
-            cast = _Cast(writing, self.config)
-            for stored in writing.every_memory():
-                place = writing.reindex(stored, self._new(stored.memory, stored.recorded_s))
-                if stored.superseded_s is None:
-                    self._connect(writing, cast, stored.id, stored.memory, place)
-            writing.names.restore_relation_edges()
+            self.rebuild_within(writing)
+
+    def rebuild_within(self, writing: Writing) -> None:
+        """Do what :meth:`rebuild` does inside a transaction that is open."""
+        writing.clear_derived()
+        _identify_all(writing)
+        cast = _Cast(writing, self.config)
+        for stored in writing.every_memory():
+            place = writing.reindex(stored, self._new(stored.memory, stored.recorded_s))
+            if stored.superseded_s is None:
+                self._connect(writing, cast, stored.id, stored.memory, place)
+        writing.names.restore_relation_edges()
 
     def _remember(self, writing: Writing, cast: _Cast, memory: Memory, now_s: float) -> Remembered:
         new = self._new(memory, now_s)
-        partition = writing.partition(memory.space_id, memory.band)
+        partition = writing.partition(memory.space_id, memory.band, memory.guardians_of)
         if memory.doc_id is None:
             known = writing.same_content(partition, memory.space_id, new.content_hash)
             if known is not None:
@@ -174,11 +230,36 @@ class Indexer:
             if writing.content_hash(old.id) == new.content_hash:
                 return Remembered(new.doc_id, "unchanged")
             writing.supersede(old, now_s, self.config.next_weight)
-        memory_id, place = writing.insert(partition, new, now_s)
-        if quoted := _identifiers_of(memory):
-            writing.identify(memory_id, quoted)
-        self._connect(writing, cast, memory_id, memory, place)
+        self._insert(writing, cast, partition, new, now_s)
+        for veil in writing.veils(memory.space_id):
+            told = dataclasses.replace(memory, doc_id=new.doc_id)
+            self._show(writing, cast, told, now_s, veil)
         return Remembered(new.doc_id, "created" if old is None else "updated")
+
+    def _insert(
+        self, writing: Writing, cast: _Cast, partition: int, new: NewMemory, now_s: float
+    ) -> None:
+        memory_id, place = writing.insert(partition, new, now_s)
+        if quoted := _identifiers_of(new.memory):
+            writing.identify(memory_id, quoted)
+        self._connect(writing, cast, memory_id, new.memory, place)
+
+    def _show(
+        self, writing: Writing, cast: _Cast, memory: Memory, now_s: float, veil: Veil
+    ) -> None:
+        """Write a memory's view behind a veil, in place of the view there was."""
+        view = policy.view_of(memory, veil.hidden)
+        new = None if view is None else self._new(view, now_s)
+        old = writing.current(memory.space_id, memory.doc_id or "", veil.no)
+        if old is not None:
+            if new is not None and writing.content_hash(old.id) == new.content_hash:
+                return
+            writing.supersede(old, now_s, self.config.next_weight)
+        if new is not None:
+            partition = writing.partition(
+                memory.space_id, memory.band, memory.guardians_of, veil.no
+            )
+            self._insert(writing, cast, partition, new, now_s)
 
     def _new(self, memory: Memory, recorded_s: float) -> NewMemory:
         zone = self.store.zone
@@ -203,21 +284,79 @@ class Indexer:
             content_hash=content_hash,
         )
 
+    def name_again(
+        self,
+        writing: Writing,
+        memory_id: int,
+        space_id: str,
+        author: str | None,
+        text: str,
+        *,
+        linked: bool,
+    ) -> None:
+        """Find anew whom a memory names; ``linked`` says whether it is tied to them."""
+        self._name(writing, _Cast(writing, self.config), memory_id, space_id, author, text, linked)
+
+    def ends(
+        self, writing: Writing, partition: int, space_id: str, names: tuple[str, str]
+    ) -> tuple[int, int]:
+        """Find or make the two entities of a relation."""
+        cast = _Cast(writing, self.config)
+        return cast.entity(partition, space_id, names[0]), cast.entity(
+            partition, space_id, names[1]
+        )
+
+    def restore(self, writing: Writing, stored: Sequence[StoredMemory]) -> None:
+        """Make all that is derived from some memories, whose rows alone are there."""
+        cast = _Cast(writing, self.config)
+        for one in stored:
+            place = writing.reindex(one, self._new(one.memory, one.recorded_s))
+            if quoted := _identifiers_of(one.memory):
+                writing.identify(one.id, quoted)
+            if one.superseded_s is None:
+                self._connect(writing, cast, one.id, one.memory, place)
+
     def _connect(
         self, writing: Writing, cast: _Cast, memory_id: int, memory: Memory, place: Place
     ) -> None:
+        writing.put_neighbours(memory_id, place, self.config.next_weight)
+        self._name(writing, cast, memory_id, memory.space_id, memory.author, memory.text)
+
+    def _name(
+        self,
+        writing: Writing,
+        cast: _Cast,
+        memory_id: int,
+        space_id: str,
+        author: str | None,
+        text: str,
+        linked: bool = True,
+    ) -> None:
         config = self.config
         partition = partition_of(memory_id)
-        writing.put_neighbours(memory_id, place, config.next_weight)
-        aliases = cast.aliases(partition, memory.space_id)
         mentions = [
-            (cast.entity(partition, memory.space_id, name), "mention", config.mention_weight)
-            for name in names_in(memory.text, aliases)
+            (cast.entity(partition, space_id, name), "mention", config.mention_weight)
+            for name in cast.names_in(text, partition, space_id)
         ]
-        if memory.author:
-            author = cast.entity(partition, memory.space_id, memory.author)
-            mentions.append((author, "author", config.author_weight))
-        writing.names.link(memory_id, mentions)
+        if author:
+            entity = cast.entity(partition, space_id, author)
+            mentions.append((entity, "author", config.author_weight))
+        if linked:
+            writing.link(memory_id, mentions)
+
+
+@dataclass(slots=True)
+class _Names:
+    """Normalised names to look for in texts, and the words they begin with."""
+
+    whole: set[str] = field(default_factory=set)
+    beginnings: set[str] = field(default_factory=set)
+
+    def add(self, names: Iterable[str]) -> None:
+        """Add some."""
+        for name in names:
+            self.whole.add(name)
+            self.beginnings.add(name.split(" ", maxsplit=1)[0])
 
 
 class _Cast:
@@ -231,11 +370,17 @@ class _Cast:
         self._writing = writing
         self._config = config
         self._entities: dict[int, dict[str, int]] = {}
+        self._names: dict[int, _Names] = {}
         self._residents: dict[str, dict[str, tuple[int, str, tuple[str, ...]]]] = {}
 
-    def aliases(self, partition: int, space_id: str) -> Container[str]:
-        """Every normalised name that means somebody or something here."""
-        return ChainMap[str, Any](self._known(partition), self._people(space_id))
+    def names_in(self, text: str, partition: int, space_id: str) -> list[str]:
+        """Find the normalised names in a text that mean somebody or something here."""
+        names = self._names.get(partition)
+        if names is None:
+            names = self._names[partition] = _Names()
+            names.add(self._known(partition))
+            names.add(self._people(space_id))
+        return names_in(text, names.whole, names.beginnings)
 
     def entity(self, partition: int, space_id: str, name: str) -> int:
         """Find or make the entity a name stands for in a partition."""
@@ -252,9 +397,11 @@ class _Cast:
             entity = self._writing.names.new_entity(partition, name, aliases)
         for each in (*aliases, alias):
             known.setdefault(each, entity)
+        if partition in self._names:
+            self._names[partition].add((*aliases, alias))
         for each in aliases:
             for memory, text in self._writing.saying(partition, each):
-                if each in names_in(text, self.aliases(partition, space_id)):
+                if each in self.names_in(text, partition, space_id):
                     weight = self._config.mention_weight
                     self._writing.names.link(memory, [(entity, "mention", weight)])
         return entity
@@ -287,10 +434,28 @@ def header_of(memory: Memory, zone: dt.tzinfo) -> str:
     if memory.occurred_at is not None:
         moment = memory.occurred_at
         local = moment.astimezone(zone) if moment.tzinfo else moment
-        parts.append(f"{local:%A} {local.day} {local:%B %Y}")
+        parts.append(_day(local.date()))
     fact = memory.fact_key and memory.fact_key.replace("_", " ")
     parts += [memory.section, memory.event_type, fact, memory.fact_value, *memory.labels]
     return " ".join(part for part in parts if part)
+
+
+@functools.lru_cache(maxsize=4096)
+def _day(day: dt.date) -> str:
+    return f"{day:%A} {day.day} {day:%B %Y}"
+
+
+def _evidence(writing: Writing, relation: Relation, veil: int = 0) -> dict[str, int]:
+    """Find the current memories a relation rests on, row ids by doc_id; others are left out."""
+    key = (relation.band, relation.guardians_of)
+    found = {
+        doc_id: writing.current(relation.space_id, doc_id, veil) for doc_id in relation.evidence
+    }
+    return {
+        doc_id: stored.id
+        for doc_id, stored in found.items()
+        if stored is not None and (stored.memory.band, stored.memory.guardians_of) == key
+    }
 
 
 def _identify_all(writing: Writing) -> None:
@@ -353,15 +518,27 @@ def _aliases_of(name: str) -> tuple[str, ...]:
 
 
 def _content_hash(memory: Memory) -> bytes:
-    record = {name: value for name, value in memory.to_json().items() if name != "doc_id"}
-    return _digest(*(f"{name}={record[name]!r}".encode() for name in sorted(record)))
+    # What `Memory.to_json` gives, by name; written out because every memory is hashed.
+    parts = []
+    for name, value in zip(_HASHED, _hashed(memory), strict=True):
+        if value is None:
+            continue
+        if isinstance(value, dt.datetime):
+            parts.append(f"{name}={value.isoformat()!r}".encode())
+        elif isinstance(value, tuple):
+            parts.append(f"{name}={list(value)!r}".encode())
+        else:
+            parts.append(f"{name}={value!r}".encode())
+    return _digest(*parts)
+
+
+_HASHED = tuple(sorted(spec.name for spec in dataclasses.fields(Memory) if spec.name != "doc_id"))
+_hashed = operator.attrgetter(*_HASHED)
 
 
 def _digest(*parts: bytes) -> bytes:
-    digest = hashlib.blake2b(digest_size=12)
-    for part in parts:
-        digest.update(len(part).to_bytes(8, "big") + part)
-    return digest.digest()
+    sized = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hashlib.blake2b(sized, digest_size=12).digest()
 
 
 def _batches(memories: Iterable[Memory], size: int) -> Iterator[Sequence[Memory]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from family_recall.errors import InvalidRequestError, UnknownSpaceError
 from family_recall.stores.base import Access, Partition, epoch_s
-from family_recall.types import BANDS, KINDS, Filters, RecallContext, Scope
+from family_recall.types import BANDS, KINDS, ROLES, Filters, Hidden, Memory, RecallContext, Scope
 
 CLEARANCE = {
     "owner": BANDS,
@@ -33,7 +33,9 @@ def scope_of(
     """Decide what a request may see.
 
     A shared space answers from itself alone, since others may be listening; a private space
-    adds the shared ones; no space means every space the person may enter.
+    adds the shared ones; no space means every space the person may enter. Of a space, a role
+    opens its bands; what is for a child's guardians is for nobody else, whatever their role; and
+    a role that is kept from some fields sees its own view of the space and not the space.
 
     ``now_s`` is the moment the request is asked from; grants expire by ``wall_s``, the real time.
 
@@ -51,17 +53,19 @@ def scope_of(
                 f"there is no space {ctx.space_id!r}, or not for this person; "
                 "ask with space_id=None for every space the person may enter"
             )
-        if entered[ctx.space_id].space_kind == "shared":
+        if entered[ctx.space_id].space_kind != "private":
             entered = {ctx.space_id: entered[ctx.space_id]}
     if not ctx.filters.allow_shared:
-        entered = {name: entry for name, entry in entered.items() if entry.space_kind != "shared"}
+        entered = {name: entry for name, entry in entered.items() if entry.space_kind == "private"}
     own = ctx.space_id
     visible = tuple(
         partition.no
         for partition in partitions
         if (entry := entered.get(partition.space_id)) is not None
-        and partition.band in CLEARANCE[entry.role]
-        and (own is None or partition.space_id == own or entry.space_kind == "shared")
+        and opens(entry.role, partition.band)
+        and partition.veil == entry.veil
+        and (partition.guardians is None or ctx.person_id in partition.guardians)
+        and (own is None or partition.space_id == own or entry.space_kind != "private")
     )
     filters = _narrowed(ctx, zone)
     as_of_s = epoch_s(ctx.as_of, zone)
@@ -87,6 +91,30 @@ def within(scope: Scope, timespan_s: tuple[float, float], zone: dt.tzinfo) -> Sc
     return dataclasses.replace(scope, filters=narrowed)
 
 
+def owned_by(
+    person_id: str, access: Iterable[Access], partitions: Iterable[Partition], wall_s: float
+) -> dict[int, str]:
+    """Name the partitions that belong to a person: space_id by number, of those they may see.
+
+    What is for a child's guardians belongs to an owner who is one. A space with nothing in it
+    stands under a number that no partition has.
+    """
+    spaces = {
+        entry.space_id
+        for entry in access
+        if entry.role == "owner" and (entry.expires_s is None or entry.expires_s > wall_s)
+    }
+    seen = {
+        one.no: one.space_id
+        for one in partitions
+        if one.space_id in spaces
+        and one.veil == 0
+        and (one.guardians is None or person_id in one.guardians)
+    }
+    empty = sorted(spaces - set(seen.values()))
+    return seen | {-at: space_id for at, space_id in enumerate(empty)}
+
+
 def check_role(role: str) -> None:
     """Refuse a role that opens nothing.
 
@@ -94,7 +122,17 @@ def check_role(role: str) -> None:
         InvalidRequestError: If it is not one of the known roles.
     """
     if role not in CLEARANCE:
-        raise InvalidRequestError(f"role must be one of {', '.join(CLEARANCE)}, got {role!r}")
+        raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
+
+
+def opens(role: str, band: str) -> bool:
+    """Whether a role may see a band."""
+    return band in CLEARANCE[role]
+
+
+def view_of(memory: Memory, hidden: Hidden) -> Memory | None:
+    """Give a memory as a role kept from some fields sees it; None in a band that it does not."""
+    return hidden.without(memory) if opens(hidden.role, memory.band) else None
 
 
 def _narrowed(ctx: RecallContext, zone: dt.tzinfo) -> Filters | None:

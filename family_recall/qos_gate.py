@@ -1,55 +1,444 @@
-"""The gate (P17): what a request may cost in, whether a stage is affordable out.
+"""The gate (P17): a request in; what of it can be paid for, and what each stage may cost, out.
 
-The cost of each stage is learned on the device: a high quantile of how its milliseconds
-compare with what the configuration assumes.
+What a stage costs is learned on the device, as a high quantile, and kept in the file. Requests have
+classes: where several recalls run at once, each stage is priced as that much dearer, the
+conversational leave the cross-encoder to the interactive, and the background waits for both.
+Being short of time is never an error: what is left out, cut or put off is said in the trace.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import math
+import os
+import statistics
 import threading
-from collections.abc import Mapping
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from family_recall.deadline import Deadline
+from family_recall.config import RecallConfig
+from family_recall.deadline import Alarm, Clock, Deadline
+from family_recall.stores.costs import StageCost
+from family_recall.types import Admission, Clamp, RecallRequest
+from family_recall.types.request import MAX_TOP_K, SERVICE_CLASSES, service_class_of
 
 _QUANTILE = 0.9  # of what a stage took before: dearer than most
 _STEP = 0.15
-_RESERVE_MS = 0.4  # for choosing, loading and explaining the results
+_LARGEST_STEP = 1.2  # after some dear runs in a row: a laptop that has gone to its battery
+_LONGEST_STREAK = 10  # of them that count
+_SETTLING = 0.02  # share by which the long memory follows each run
+_ABOVE = 1.3  # times the median of a few runs: about a high quantile of many
+_FARTHEST = 100.0  # times dearer or cheaper than assumed
+_MOVED = 0.1  # share by which a cost has to change to be written again
+_FEWEST_RUNS = 20  # of a stage before its cost is worth a write
+_RESERVE_MS = 0.2  # for what no stage counts
+_LONGEST_PAUSE_S = 0.03  # of a writer at once …
+_PAUSE_SHARE = 4.0  # … and in all, of the time it works
+_LONGEST_NAP_S = 0.05  # of a background recall between two looks at the clock
 
 
 class Costs:
-    """Milliseconds each stage takes here, as a running quantile. Safe between threads.
+    """Milliseconds each stage takes here, as running quantiles. Safe between threads.
 
     A multiplicative form of stochastic quantile tracking: each time a stage takes longer than
     expected the expectation rises by ``step·q``, else it falls by ``step·(1 − q)``, so that in
-    balance a share q of the runs stays below it.
+    balance a share q of the runs stays below it. Dear runs in a row double the step, so that it
+    rises quickly and falls slowly. A stage's fixed part and its part per unit (token, row, pair,
+    result) each move by their share of what was expected: exponentiated gradients of the
+    quantile's loss, which tell the two apart where the number of units varies.
+
+    A stage that is refused is not run, and so not learned: each refusal lets its price fall back
+    a little, down to what it settled on in the long run.
     """
 
-    def __init__(self, assumed_ms: Mapping[str, tuple[float, float]]) -> None:
-        """Start from (fixed, per unit) milliseconds by stage."""
+    def __init__(
+        self,
+        assumed_ms: Mapping[str, tuple[float, float]],
+        known: Mapping[str, StageCost] | None = None,
+    ) -> None:
+        """Start from (fixed, per unit) milliseconds by stage, or from what the file knows."""
         self._assumed = dict(assumed_ms)
-        self._factor = dict.fromkeys(assumed_ms, 1.0)
+        self._kept = {stage: one for stage, one in (known or {}).items() if stage in assumed_ms}
+        self._stages = {
+            stage: _Stage(fixed, per_unit, self._kept.get(stage))
+            for stage, (fixed, per_unit) in assumed_ms.items()
+        }
         self._lock = threading.Lock()
 
     def expected_ms(self, stage: str, n: int = 0) -> float:
         """Milliseconds a stage is expected to take over n units."""
-        fixed, per_unit = self._assumed[stage]
-        return self._factor[stage] * (fixed + per_unit * n)
+        return self._stages[stage].expected_ms(n)
+
+    def affordable(self, stage: str, ms: float) -> int:
+        """How many units of a stage so many milliseconds pay for, 0 or more."""
+        one = self._stages[stage]
+        if one.unit_ms <= 0.0:
+            return 0 if ms < one.fixed_ms else 1_000_000
+        return max(0, min(int((ms - one.fixed_ms) / one.unit_ms), 1_000_000))
 
     def observe(self, stage: str, n: int, ms: float) -> None:
         """Learn from one run of a stage."""
-        if stage not in self._assumed:
-            return
+        if stage in self._stages:
+            with self._lock:
+                self._stages[stage].observe(n, ms)
+
+    def seed(self, stage: str, samples: Sequence[tuple[int, float]]) -> None:
+        """Begin from a few runs, (units, milliseconds) each, where little is known yet."""
+        if stage in self._stages and samples:
+            with self._lock:
+                if self._stages[stage].runs < _FEWEST_RUNS:
+                    self._stages[stage].seed(samples)
+
+    def refused(self, stage: str) -> None:
+        """Note that a stage was too dear, and so was not run."""
         with self._lock:
-            if ms > self.expected_ms(stage, n):
-                self._factor[stage] = min(self._factor[stage] * (1 + _STEP * _QUANTILE), 100.0)
-            else:
-                self._factor[stage] = max(self._factor[stage] * (1 - _STEP * (1 - _QUANTILE)), 0.01)
+            self._stages[stage].fall_back()
+
+    def moved(self) -> dict[str, StageCost]:
+        """Give what is worth writing: well-founded costs that are not what the file has."""
+        with self._lock:
+            found = {
+                stage: StageCost(one.fixed_ms, one.unit_ms, one.runs)
+                for stage, one in self._stages.items()
+                if one.runs >= _FEWEST_RUNS
+            }
+        return {s: one for s, one in found.items() if _differs(one, self._kept.get(s))}
+
+    def written(self, kept: Mapping[str, StageCost]) -> None:
+        """Note what the file now has."""
+        with self._lock:
+            self._kept.update(kept)
+
+    def to_json(self) -> dict[str, dict[str, float]]:
+        """Give each stage's expectation, for people."""
+        return {
+            stage: {"fixed_ms": round(one.fixed_ms, 4), "unit_ms": round(one.unit_ms, 6),
+                    "runs": one.runs}
+            for stage, one in self._stages.items()
+        }  # fmt: skip
 
 
-def refusal(costs: Costs, deadline: Deadline, stage: str, n: int = 0) -> str | None:
-    """Say why a stage cannot be paid for, or None when it can."""
-    needs = costs.expected_ms(stage, n)
-    left = deadline.remaining_ms() - _RESERVE_MS
+class _Stage:
+    """One stage's expectation."""
+
+    __slots__ = ("_bounds", "_dear_in_a_row", "_settled", "fixed_ms", "runs", "unit_ms")
+
+    def __init__(self, fixed_ms: float, unit_ms: float, known: StageCost | None) -> None:
+        self._bounds = (fixed_ms, unit_ms)
+        self.fixed_ms, self.unit_ms, self.runs = fixed_ms, unit_ms, 0
+        if known is not None:
+            self.fixed_ms = _within(known.fixed_ms, fixed_ms)
+            self.unit_ms = _within(known.unit_ms, unit_ms)
+            self.runs = known.runs
+        self._settled = (self.fixed_ms, self.unit_ms)
+        self._dear_in_a_row = 0
+
+    def expected_ms(self, n: int) -> float:
+        return self.fixed_ms + self.unit_ms * n
+
+    def observe(self, n: int, ms: float) -> None:
+        self.runs += 1
+        expected = self.expected_ms(n)
+        if expected <= 0.0:
+            return
+        if ms > expected:
+            step = min(_STEP * 2.0**self._dear_in_a_row, _LARGEST_STEP) * _QUANTILE
+            self._dear_in_a_row = min(self._dear_in_a_row + 1, _LONGEST_STREAK)
+        else:
+            step = -_STEP * (1 - _QUANTILE)
+            self._dear_in_a_row = 0
+        share = self.fixed_ms / expected
+        # So divided, the two parts together move by exactly one step.
+        step /= share**2 + (1 - share) ** 2
+        self._move(1 + step * share, 1 + step * (1 - share))
+        fixed, unit = self._settled
+        self._settled = (
+            fixed + _SETTLING * (self.fixed_ms - fixed),
+            unit + _SETTLING * (self.unit_ms - unit),
+        )
+
+    def seed(self, samples: Sequence[tuple[int, float]]) -> None:
+        """Draw a line through the middle of the shorter and of the longer runs, and go above it."""
+        in_order = sorted(samples)
+        half = (len(in_order) + 1) // 2
+        (n, ms), (m, more_ms) = (_middle(part) for part in (in_order[:half], in_order[-half:]))
+        if m > n and self.unit_ms > 0.0:
+            unit_ms = max((more_ms - ms) / (m - n), 0.0)
+            fixed_ms = max(ms - unit_ms * n, 0.0)
+        else:
+            expected = self.expected_ms(int(n))
+            times = ms / expected if expected > 0.0 else 1.0
+            fixed_ms, unit_ms = self.fixed_ms * times, self.unit_ms * times
+        self.fixed_ms = _within(_ABOVE * fixed_ms, self._bounds[0])
+        self.unit_ms = _within(_ABOVE * unit_ms, self._bounds[1])
+        self._settled = (self.fixed_ms, self.unit_ms)
+        self.runs = max(self.runs, len(samples))
+
+    def fall_back(self) -> None:
+        share = 1.0 - _STEP * (1 - _QUANTILE)
+        self.fixed_ms = max(self.fixed_ms * share, min(self.fixed_ms, self._settled[0]))
+        self.unit_ms = max(self.unit_ms * share, min(self.unit_ms, self._settled[1]))
+
+    def _move(self, fixed: float, unit: float) -> None:
+        self.fixed_ms = _within(self.fixed_ms * fixed, self._bounds[0])
+        self.unit_ms = _within(self.unit_ms * unit, self._bounds[1])
+
+
+@dataclass(slots=True)
+class Admitted:
+    """One request inside the gate: what it may cost from here to its answer.
+
+    Attributes:
+        request: The request, cut to what can be paid for.
+        deadline: When it has to be answered.
+        service_class: Its class.
+        clamps: What was cut, and why.
+        alarm: Stops what does not end in time.
+        waited_ms: How long it gave way to others.
+    """
+
+    gate: Gate
+    request: RecallRequest
+    deadline: Deadline
+    service_class: str
+    clamps: tuple[Clamp, ...] = ()
+    alarm: Alarm = field(default_factory=Alarm)
+    waited_ms: float = 0.0
+
+    def expected_ms(self, stage: str, n: int = 0) -> float:
+        """Milliseconds a stage is expected to take now, with whoever else is being answered."""
+        return self.gate.costs.expected_ms(stage, n) * self.gate.crowding(self.service_class)
+
+    def tail_ms(self, *before: str) -> float:
+        """Milliseconds that what must follow is expected to take: ``score``, ``finish``."""
+        config = self.gate.config
+        units = {"score": config.candidate_pool, "finish": self.request.ctx.top_k}
+        return _RESERVE_MS + sum(self.expected_ms(stage, units.get(stage, 0)) for stage in before)
+
+    def refusal(self, stage: str, n: int = 0, *, tail_ms: float = _RESERVE_MS) -> str | None:
+        """Say why a stage cannot be paid for, or None when it can.
+
+        Args:
+            stage: A priced stage.
+            n: How many units of it.
+            tail_ms: What must follow it; see :meth:`tail_ms`.
+        """
+        crowding = self.gate.crowding(self.service_class)
+        why = refusal(self.gate.costs, self.deadline, stage, n, tail_ms=tail_ms, times=crowding)
+        if why is None and stage == "rerank" and self.service_class == "conversational":
+            return self.gate.shed()
+        return why
+
+    def affordable(self, stage: str, tail_ms: float) -> int:
+        """How many units of a stage the time left pays for."""
+        left = self.deadline.remaining_ms() - tail_ms
+        return self.gate.costs.affordable(stage, left / self.gate.crowding(self.service_class))
+
+    def observe(self, stage: str, n: int, ms: float) -> None:
+        """Learn from one run of a stage what it costs alone."""
+        self.gate.costs.observe(stage, n, ms / self.gate.crowding(self.service_class))
+
+    def give_way(self) -> None:
+        """Let what is more urgent go first, if this is background, for half of the time left."""
+        if self.service_class == "background":
+            self.waited_ms += self.gate.wait_for_others(self.deadline)
+
+    def admission(self) -> Admission:
+        """Say what the gate made of the request, and what it expects to pay for."""
+        return Admission(self.service_class, self.clamps, self._plan())
+
+    def _plan(self) -> tuple[tuple[str, int], ...]:
+        """Spend the budget in the order of the read path; (stage, units) that can be paid for."""
+        costs, config = self.gate.costs, self.gate.config
+        crowding = self.gate.crowding(self.service_class)
+        left = self.deadline.remaining_ms() - self.tail_ms("score", "finish")
+        left -= crowding * (costs.expected_ms("plan") + costs.expected_ms("lexical"))
+        planned = []
+        tokens = question_tokens(self.request.query_text)
+        stages = [("embed", tokens), ("vector", 0), ("graph", 0),
+                  ("late_interaction", config.candidate_pool)]  # fmt: skip
+        for stage, n in stages:
+            needs = crowding * costs.expected_ms(stage, n)
+            if needs <= left:
+                planned.append((stage, n))
+                left -= needs
+            elif (
+                stage == "embed" and (needs := crowding * costs.expected_ms("embed_static")) <= left
+            ):
+                planned.append(("embed_static", 0))
+                left -= needs
+        if self.request.ctx.allow_cross_encoder:
+            per_pair = crowding * costs.expected_ms("rerank", config.assumed_pair_tokens)
+            pairs = min(config.rerank_pool, math.floor(max(left, 0.0) / max(per_pair, 1e-9)))
+            planned += [("rerank", pairs)] * (pairs > 0)
+        return tuple(planned)
+
+
+class Gate:
+    """Admits recalls, knows how many run, and makes writers and the background give way.
+
+    Safe between threads. Nothing waits here for longer than it says.
+    """
+
+    def __init__(
+        self,
+        costs: Costs,
+        config: RecallConfig | None = None,
+        *,
+        clock: Clock = time.monotonic,
+        processors: int | None = None,
+    ) -> None:
+        """Open the gate.
+
+        Args:
+            costs: What stages cost here.
+            config: Constants; the measured ones, when left out.
+            clock: Seconds, for deadlines.
+            processors: How many recalls run at once without slowing each other; the machine's,
+                when left out.
+        """
+        self.costs = costs
+        self.config = config or RecallConfig()
+        self.clock = clock
+        self._processors = processors or os.cpu_count() or 1
+        self._running: Counter[str] = Counter()
+        self._changed = threading.Condition()
+        self._writer = threading.local()
+
+    @contextlib.contextmanager
+    def admitted(self, request: RecallRequest) -> Iterator[Admitted]:
+        """Start a request's clock, cut it to what can be paid for, and count it as running."""
+        deadline = Deadline.after(request.ctx.time_budget_ms, self.clock)
+        service_class = service_class_of(request.ctx)
+        with self._changed:
+            self._running[service_class] += 1
+        try:
+            request, clamps = self._clamped(request, deadline)
+            yield Admitted(self, request, deadline, service_class, clamps)
+        finally:
+            with self._changed:
+                self._running[service_class] -= 1
+                self._changed.notify_all()
+
+    def crowding(self, service_class: str) -> float:
+        """How many times dearer stages are, by what runs that is at least as urgent: 1 or more."""
+        return max(1.0, self._ahead(service_class) / self._processors)
+
+    def shed(self) -> str | None:
+        """Say why a conversational recall leaves the cross-encoder to others, if it does."""
+        n = self._ahead("conversational")
+        if self._running["interactive"] and n > self._processors:
+            return (
+                f"shed: {n} recalls at once on {self._processors} processors, "
+                "interactive ones first, no time"
+            )
+        return None
+
+    def wait_for_others(self, deadline: Deadline) -> float:
+        """Wait until nothing more urgent runs, for half of the time left; milliseconds waited."""
+        until_ms = deadline.remaining_ms() / 2.0
+        start_s = time.monotonic()
+        with self._changed:
+            while self._ahead("conversational"):
+                waited_s = time.monotonic() - start_s
+                left_s = min(deadline.remaining_ms() - until_ms, until_ms) / 1000.0 - waited_s
+                if left_s <= 0.0:
+                    break
+                self._changed.wait(min(left_s, _LONGEST_NAP_S))
+        return (time.monotonic() - start_s) * 1000.0
+
+    def breathe(self) -> None:
+        """Let recalls go first: a thread that writes calls this between two memories.
+
+        The interpreter runs one thread at a time, and hands over after 5 ms: a recall beside a busy
+        thread would wait so long after each of its statements. A pause is short, and all pauses
+        together are at most four times the work, so that no writer starves.
+        """
+        now_s = time.monotonic()
+        worked_s = now_s - getattr(self._writer, "since_s", now_s)
+        allowed_s = min(_PAUSE_SHARE * worked_s, _LONGEST_PAUSE_S)
+        if allowed_s > 0.0 and self._ahead("conversational"):
+            with self._changed:
+                self._changed.wait_for(lambda: not self._ahead("conversational"), allowed_s)
+        self._writer.since_s = time.monotonic()
+
+    def _ahead(self, service_class: str) -> int:
+        urgent = SERVICE_CLASSES[: SERVICE_CLASSES.index(service_class) + 1]
+        return sum(self._running[one] for one in urgent)
+
+    def _clamped(
+        self, request: RecallRequest, deadline: Deadline
+    ) -> tuple[RecallRequest, tuple[Clamp, ...]]:
+        """Cut what is out of bounds, and results that the budget cannot pay for."""
+        ctx, clamps = request.ctx, []
+        top_k = min(ctx.top_k, MAX_TOP_K)
+        if top_k < ctx.top_k:
+            clamps.append(Clamp("top_k", ctx.top_k, top_k, f"at most {MAX_TOP_K} results"))
+        longest_ms = self.config.longest_budget_ms
+        if ctx.time_budget_ms > longest_ms:
+            why = f"at most {longest_ms / 60_000.0:g} minutes"
+            clamps.append(Clamp("time_budget_ms", ctx.time_budget_ms, longest_ms, why))
+        usual = self.config.usual_top_k
+        if top_k > usual:
+            # Half of the budget may go into telling results; a page of them is always told.
+            told = self.costs.affordable("finish", deadline.budget_ms / 2.0)
+            if told < top_k:
+                given = max(told, usual)
+                why = f"{deadline.budget_ms:g} ms pay for {given} results"
+                clamps.append(Clamp("top_k", top_k, given, why))
+                top_k = given
+        if not clamps:
+            return request, ()
+        budget_ms = min(ctx.time_budget_ms, longest_ms)
+        ctx = dataclasses.replace(ctx, top_k=top_k, time_budget_ms=budget_ms)
+        return dataclasses.replace(request, ctx=ctx), tuple(clamps)
+
+
+def refusal(
+    costs: Costs,
+    deadline: Deadline,
+    stage: str,
+    n: int = 0,
+    *,
+    tail_ms: float = _RESERVE_MS,
+    times: float = 1.0,
+) -> str | None:
+    """Say why a stage cannot be paid for, or None when it can.
+
+    Args:
+        costs: What stages cost.
+        deadline: How much time is left.
+        stage: A priced stage.
+        n: How many units of it.
+        tail_ms: What must be left afterwards.
+        times: How many times dearer it is now.
+    """
+    needs = costs.expected_ms(stage, n) * times
+    left = deadline.remaining_ms() - tail_ms
     if needs <= left:
         return None
+    costs.refused(stage)
     return f"needs {needs:.1f} ms, {max(left, 0.0):.1f} ms left"
+
+
+def question_tokens(text: str) -> int:
+    """Tokens of a question, by its characters: English has four to five a token."""
+    return 2 + min(len(text) // 4, 62)
+
+
+def _middle(samples: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    return statistics.median(n for n, _ in samples), statistics.median(ms for _, ms in samples)
+
+
+def _within(ms: float, assumed_ms: float) -> float:
+    return min(max(ms, assumed_ms / _FARTHEST), assumed_ms * _FARTHEST)
+
+
+def _differs(one: StageCost, kept: StageCost | None) -> bool:
+    if kept is None:
+        return True
+    pairs = ((one.fixed_ms, kept.fixed_ms), (one.unit_ms, kept.unit_ms))
+    return any(abs(new - old) > _MOVED * old for new, old in pairs)

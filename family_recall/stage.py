@@ -191,4 +191,8 @@ def by_score(score: FloatArray, doc_ids: tuple[str, ...]) -> IdArray:
     >>> by_score(np.array([0.5, 0.9, 0.9], np.float32), ("c", "b", "a")).tolist()
     [2, 1, 0]
     """
-    return np.lexsort((np.array(doc_ids, dtype=str), -score))
+    order = np.argsort(-score, kind="stable")
+    sorted_score = score[order]
+    if (sorted_score[1:] == sorted_score[:-1]).any():
+        order = np.lexsort((np.array(doc_ids, dtype=str), -score))
+    return order

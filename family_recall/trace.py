@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from family_recall.deadline import Deadline
-from family_recall.types import Result, Skip, Span, Trace
+from family_recall.types import Admission, Result, Skip, Span, Trace
 
 
 @dataclass(slots=True)
@@ -30,6 +30,7 @@ class TraceBuilder:
     degraded: list[str] = field(default_factory=list)
     runs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     embedder: str | None = None
+    gate: Admission | None = None
 
     @contextlib.contextmanager
     def span(self, stage: str, n_in: int = 0) -> Iterator[Measured]:
@@ -59,5 +60,6 @@ class TraceBuilder:
             counts=dict(self.counts),
             runs=dict(self.runs),
             embedder=self.embedder,
+            gate=self.gate,
             top3=tuple((result.doc_id, result.reasons) for result in results[:3]),
         )

@@ -233,7 +233,7 @@ def test_the_file_is_one_file_after_close(path: Path) -> None:
     [
         {"time_budget_ms": 0}, {"time_budget_ms": -5}, {"time_budget_ms": math.nan},
         {"time_budget_ms": math.inf}, {"time_budget_ms": "60"}, {"time_budget_ms": True},
-        {"top_k": 0}, {"top_k": -1}, {"top_k": 10**9}, {"top_k": 2.0},
+        {"top_k": 0}, {"top_k": -1}, {"top_k": 2.0},
         {"top_k": True}, {"mmr_lambda": -0.1}, {"mmr_lambda": 1.1}, {"mmr_lambda": math.nan},
         {"mmr_lambda": "0.5"}, {"mode": "psychic"}, {"now": "yesterday"}, {"as_of": 5},
         {"known_at": "2025-13-01"}, {"person_id": 7}, {"space_id": b"x"}, {"colour": "red"},
@@ -285,7 +285,7 @@ def test_unknown_names_are_refused(home: FamilyRecall) -> None:
         home.relate(Relation("A", "knows", "B", "nowhere"))
     with pytest.raises(UnknownMemoryError, match="evidence 'x'"):
         home.relate(Relation("A", "knows", "B", HOME, evidence=("x",)))
-    with pytest.raises(InvalidMemoryError, match="kind must be shared or private"):
+    with pytest.raises(InvalidMemoryError, match="kind must be shared, private or household"):
         home.add_space(Space("s", "open"))  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidRequestError, match="batch_size"):
         home.remember_many([], batch_size=0)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from typing import Any
 
 import pytest
 
-from family_recall import RecallContext
+from family_recall import Hidden, Memory, RecallContext
 from family_recall.errors import InvalidRequestError, UnknownSpaceError
-from family_recall.policy import CLEARANCE, check_role, scope_of
+from family_recall.policy import CLEARANCE, check_role, owned_by, scope_of, view_of
 from family_recall.stores.base import Access, Partition
-from family_recall.types import BANDS, Scope
+from family_recall.types import BANDS, ROLES, Scope
 from tests.conftest import NOW
 
 SPACES = ("home", "club", "mine")
@@ -56,6 +57,7 @@ def test_each_wider_role_opens_more() -> None:
     assert set(CLEARANCE["guest"]) < set(CLEARANCE["adult"]) < set(CLEARANCE["owner"])
     assert CLEARANCE["child"] == CLEARANCE["device"] == CLEARANCE["guest"] == ("green",)
     assert "black" not in CLEARANCE["adult"]
+    assert tuple(CLEARANCE) == ROLES
     for role in CLEARANCE:
         check_role(role)
     with pytest.raises(InvalidRequestError):
@@ -100,3 +102,83 @@ def test_moments_are_read_in_the_households_zone() -> None:
     assert decided.filters.after == new_year
     assert scope().as_of_s == NOW.timestamp()
     assert scope().known_at_s is None
+
+
+def partition(no: int, space: str, band: str = "green", **whose: Any) -> Partition:
+    """Give a partition of one memory."""
+    return Partition(no, space, band, 1, 0, 1, 0, 0, 0, **whose)
+
+
+def test_a_guardian_needs_the_band_too() -> None:
+    """What is for a child's guardians takes being one, and a role that opens the band."""
+    ours = frozenset({"ana"})
+    parts = (
+        partition(1, "home", guardians=ours),
+        partition(2, "home", guardians=frozenset({"ben"})),
+        partition(3, "home", "black", guardians=ours),
+        partition(4, "home"),
+        partition(5, "home", guardians=frozenset()),
+    )
+
+    assert decided(parts, "ana", "adult") == (1, 4)
+    assert decided(parts, "ana", "owner") == (1, 3, 4)
+    assert decided(parts, "ben", "owner") == (2, 4)
+    assert decided(parts, None, "guest") == (4,)
+
+
+def test_a_role_sees_its_own_view_instead_of_the_space() -> None:
+    """Behind a veil lies all that a role sees, even while nothing lies there."""
+    parts = (partition(1, "home"), partition(2, "home", veil=7), partition(3, "home", veil=8))
+
+    assert decided(parts, "ana", "adult") == (1,)
+    assert decided(parts, "ana", "guest", veil=7) == (2,)
+    assert decided(parts, "ana", "guest", veil=9) == ()
+
+
+def decided(
+    parts: tuple[Partition, ...], person: str | None, role: str, veil: int = 0
+) -> tuple[int, ...]:
+    """Give the partitions that a role in one space opens."""
+    return scope_of(
+        RecallContext(person),
+        [Access("home", "shared", role, None, veil)],
+        parts,
+        now_s=NOW.timestamp(),
+        wall_s=NOW.timestamp(),
+        zone=dt.UTC,
+    ).partitions
+
+
+def test_what_is_owned_is_what_a_log_is_told_of() -> None:
+    """An owner owns the space, all bands of it, but not what is for other guardians or a view."""
+    access = [
+        Access("home", "shared", "owner", None),
+        Access("club", "shared", "owner", NOW.timestamp()),
+        Access("mine", "private", "owner", None),
+        Access("pool", "shared", "adult", None),
+    ]
+    parts = (
+        partition(1, "home"),
+        partition(2, "home", "black"),
+        partition(3, "home", guardians=frozenset({"ben"})),
+        partition(4, "home", veil=7),
+        partition(5, "club"),
+        partition(6, "pool"),
+    )
+    owned = owned_by("ana", access, parts, NOW.timestamp())
+
+    assert {no for no in owned if no > 0} == {1, 2}
+    assert set(owned.values()) == {"home", "mine"}
+
+
+def test_a_view_is_a_memory_told_without_some_fields() -> None:
+    """Hidden fields are as if left out; a band that the role does not open has no view."""
+    told = Memory("The key", "home", author="Ana", labels=("pets",), importance=0.9)
+    hidden = Hidden("home", "guest", ("labels", "author", "importance", "author"))
+
+    assert view_of(told, hidden) == Memory("The key", "home")
+    assert view_of(dataclasses.replace(told, band="amber"), hidden) is None
+    with pytest.raises(InvalidRequestError, match="'text'"):
+        Hidden("home", "guest", ("text",))
+    with pytest.raises(InvalidRequestError, match="role must be one of"):
+        Hidden("home", "king", ("author",))

@@ -2,5 +2,6 @@
 
 from family_recall.broker.read_path import Broker
 from family_recall.broker.steps import routing_encoder
+from family_recall.broker.warming import practise
 
-__all__ = ["Broker", "routing_encoder"]
+__all__ = ["Broker", "practise", "routing_encoder"]

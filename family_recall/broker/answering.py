@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,8 @@ from family_recall.explain import Explanation
 from family_recall.query.text import normalise
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
-from family_recall.sources.graph import carriers, path_to
-from family_recall.stage import Link, Pool, QueryContext, Ranking
+from family_recall.sources.graph import paths_to
+from family_recall.stage import Pool, QueryContext, Ranking
 from family_recall.stores.base import StoredMemory, epoch_s
 from family_recall.timeline import Period, periods
 from family_recall.trace import TraceBuilder
@@ -29,11 +29,12 @@ _RUN_LENGTH = 20  # doc_ids of each run kept in a trace
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What results say of where they came from, by row id."""
+    """What results say of where they came from, by row id, and the stems they are marked by."""
 
     paths: Mapping[int, Rationale]
     sources: Mapping[int, str]
     outdated: Mapping[int, str]
+    stems: frozenset[str]
 
 
 def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
@@ -46,10 +47,21 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
         confidence = ranked.calibration.platt(ranking.score[chosen])
         stored = context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
         by_id = {memory.id: memory for memory in stored}
-        told = _Told(_paths(ranked, chosen), _sources(ranked.pool), outdated(stored, now))
+        told = _Told(
+            _paths(ranked, chosen), _sources(ranked.pool, by_id.keys()), outdated(stored, now),
+            frozenset(stem for _, stem in context.plan.terms),
+        )  # fmt: skip
         results = tuple(
-            _result(at + 1, by_id[int(ranking.rows.ids[row])], int(row), float(sure), ranked, told)
-            for at, (row, sure) in enumerate(zip(chosen, confidence, strict=True))
+            _result(rank, by_id[memory], row, sure, ranked, told)
+            for rank, (memory, row, sure) in enumerate(
+                zip(
+                    ranking.rows.ids[chosen].tolist(),
+                    chosen.tolist(),
+                    confidence.tolist(),
+                    strict=True,
+                ),
+                start=1,
+            )
         )
         span.n_out = len(results)
     doc_ids = dict(zip(ranking.rows.ids.tolist(), ranking.rows.doc_ids, strict=True))
@@ -175,6 +187,7 @@ def explanation(
             if memory.id in run.ids
         },
         last=given.results[-1] if given.results else None,
+        space_id=memory.memory.space_id,
     )
 
 
@@ -188,7 +201,6 @@ def _result(
 ) -> Result:
     context, ranking, memory = ranked.context, ranked.ranking, stored.memory
     parts = contributions(ranking, row)
-    stems = {stem for _, stem in context.plan.terms}
     return Result(
         rank=rank,
         doc_id=str(memory.doc_id),
@@ -210,7 +222,7 @@ def _result(
         contributions=parts,
         outdated_by=told.outdated.get(stored.id),
         copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.folded.get(row, ())),
-        highlights=context.snapshot.find_stems(memory.text, stems),
+        highlights=context.snapshot.find_stems(memory.text, told.stems),
         rationale=told.paths.get(stored.id),
     )
 
@@ -221,13 +233,8 @@ def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
     graph = [INDEX["ppr"], INDEX["graph_bias"]]
     if not ranking.weights[graph].any():
         return {}
-    into = carriers(ranked.graph)
-    paths: dict[int, list[Link]] = {}
-    for row in chosen.tolist():
-        memory = int(ranking.rows.ids[row])
-        said = (ranking.features[row, graph] * ranking.weights[graph]).any()
-        if said and (path := path_to(ranked.graph, into, memory)):
-            paths[memory] = path
+    said = (ranking.features[chosen][:, graph] * ranking.weights[graph]).any(axis=1)
+    paths = paths_to(ranked.graph, set(ranking.rows.ids[chosen[said]].tolist()))
     if not paths:
         return {}
     nodes = np.array(sorted({link.node for path in paths.values() for link in path}), np.int64)
@@ -236,11 +243,11 @@ def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
     return {memory: rationale for memory, rationale in told.items() if rationale is not None}
 
 
-def _sources(pool: Pool) -> dict[int, str]:
-    """Name, for each candidate, the source that ranked it best."""
+def _sources(pool: Pool, memories: Collection[int]) -> dict[int, str]:
+    """Name, for each of some candidates, the source that ranked it best."""
     best: dict[int, tuple[int, str]] = {}
     for name, run in pool.runs.items():
         for rank, memory in enumerate(run.ids.tolist()):
-            if memory not in best or rank < best[memory][0]:
+            if memory in memories and (memory not in best or rank < best[memory][0]):
                 best[memory] = (rank, name)
     return {memory: name for memory, (_, name) in best.items()}

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import datetime as dt
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from family_recall import policy
 from family_recall.broker.answering import answer, explanation
-from family_recall.broker.steps import Ranked, Steps
+from family_recall.broker.steps import Found, Ranked, Steps
 from family_recall.config import RecallConfig
-from family_recall.deadline import Clock, Deadline
 from family_recall.encoders.loader import Models
 from family_recall.explain import Explanation
-from family_recall.qos_gate import Costs
+from family_recall.qos_gate import Gate
 from family_recall.query import planner
 from family_recall.ranking import calibration
-from family_recall.ranking.folding import fold_copies
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned import bent, taught
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
@@ -42,9 +42,8 @@ class Broker:
     store: Store
     models: Models
     config: RecallConfig
-    costs: Costs
+    gate: Gate
     executor: concurrent.futures.Executor
-    clock: Clock
 
     def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
         """Answer a request; never raises because time ran out or a model is missing.
@@ -57,10 +56,12 @@ class Broker:
             UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If who asks, where, or
                 the focus is not there, or not for this person.
         """
-        steps = self._steps(request)
-        with self.store.snapshot() as snapshot:
-            ranked = self._rank(request, now, wall_s, snapshot, steps)
-            return answer(ranked, now, steps.trace)
+        with self._asked(request) as (asked, snapshot, steps):
+            ranked = self._rank(asked, now, wall_s, snapshot, steps)
+            with steps.charged("finish") as stretch:
+                told = answer(ranked, now, steps.trace)
+                stretch.n_in = len(told.results)
+            return told
 
     def opening(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
         """Give what a conversation begins with: recent talk, and what lasts.
@@ -68,9 +69,8 @@ class Broker:
         Raises:
             As :meth:`recall`.
         """
-        steps = self._steps(request)
-        with self.store.snapshot() as snapshot:
-            context = self._admit(request, now, wall_s, snapshot, steps)
+        with self._asked(request) as (asked, snapshot, steps):
+            context = self._admit(asked, now, wall_s, snapshot, steps)
             context = dataclasses.replace(context, profile=OPENING, plan=QueryPlan())
             pool = reciprocal_rank_fusion(opening_runs(context), rrf_k=OPENING.rrf_k)
             ranking = steps.diversify(steps.score(context, pool), context)
@@ -86,9 +86,8 @@ class Broker:
         Raises:
             UnknownMemoryError: If the request may not see such a memory, or there is none.
         """
-        steps = self._steps(request)
-        with self.store.snapshot() as snapshot:
-            ranked = self._rank(request, now, wall_s, snapshot, steps)
+        with self._asked(request) as (asked, snapshot, steps):
+            ranked = self._rank(asked, now, wall_s, snapshot, steps)
             given = answer(ranked, now, steps.trace)
             memory = snapshot.find(doc_id, ranked.context.scope)
             ranking = ranked.ranking
@@ -112,9 +111,8 @@ class Broker:
         Raises:
             As :meth:`recall`.
         """
-        steps = self._steps(request)
-        with self.store.snapshot() as snapshot:
-            plan = self._admit(request, now, wall_s, snapshot, steps, region).plan
+        with self._asked(request) as (asked, snapshot, steps):
+            plan = self._admit(asked, now, wall_s, snapshot, steps, region).plan
         return planner.understanding(request.query_text, plan, self.store.zone)
 
     def _rank(
@@ -130,21 +128,11 @@ class Broker:
         if len(quoted) and quoted.scores[0] == 1.0:
             return self._fast_path(context, quoted, steps)
         lexical, context = steps.words_while_encoding(context)
-        vector = steps.vector(context)
-        rrf_k = context.profile.rrf_k
-        found = reciprocal_rank_fusion([lexical, vector], rrf_k=rrf_k)
-        graph = steps.graph(context, found)
-        with steps.trace.span("fusion", len(found.ids) + len(graph.run)) as span:
-            pool = reciprocal_rank_fusion(
-                [lexical, vector, graph.run, quoted, *self._occurred(context, steps)],
-                rrf_k=rrf_k,
-                limit=context.room(self.config.candidate_pool),
-            )
-            pool = dataclasses.replace(pool, graph_bias=graph.bias)
-            span.n_out = len(pool.ids)
-        ranking = steps.score(context, pool)
-        ranking = steps.rerank(ranking, context)
-        ranking = fold_copies(ranking, request.ctx.top_k)
+        found = self._found(context, lexical, quoted, steps)
+        found = steps.widen(
+            found, context, lambda wide: self._found(wide, steps.lexical(wide), quoted, steps)
+        )
+        ranking = steps.rerank(found.ranking, context)
         ranking = steps.diversify(ranking, context)
         if context.plan.about_time_alone:
             fitted = calibration.certain(context.plan.timespan_certainty)
@@ -155,7 +143,24 @@ class Broker:
                 reranked=first_was_read(ranking),
             )
             fitted = bent(fitted, context.profile)
-        return Ranked(context, pool, graph, ranking, fitted)
+        return Ranked(context, found.pool, found.graph, ranking, fitted)
+
+    def _found(self, context: QueryContext, lexical: Run, quoted: Run, steps: Steps) -> Found:
+        """Find, fuse, order and fold, as many as the context has room for."""
+        vector = steps.vector(context)
+        rrf_k = context.profile.rrf_k
+        found = reciprocal_rank_fusion([lexical, vector], rrf_k=rrf_k)
+        graph = steps.graph(context, found)
+        with steps.charged("score") as stretch:
+            with steps.trace.span("fusion", len(found.ids) + len(graph.run)) as span:
+                pool = reciprocal_rank_fusion(
+                    [lexical, vector, graph.run, quoted, *self._occurred(context, steps)],
+                    rrf_k=rrf_k,
+                    limit=steps.room(context),
+                )
+                pool = dataclasses.replace(pool, graph_bias=graph.bias)
+                span.n_out = stretch.n_in = len(pool.ids)
+            return Found(pool, graph, steps.fold(steps.score(context, pool), context))
 
     def _fast_path(self, context: QueryContext, quoted: Run, steps: Steps) -> Ranked:
         """Rank what holds the identifiers a question quotes: no vectors, no second reading."""
@@ -166,7 +171,7 @@ class Broker:
         quoted = Run(quoted.source, quoted.ids[whole], quoted.scores[whole])
         pool = reciprocal_rank_fusion([quoted], rrf_k=context.profile.rrf_k)
         sure = calibration.certain(QUOTED_CERTAINTY)
-        ranking = fold_copies(steps.score(context, pool), context.request.ctx.top_k)
+        ranking = steps.fold(steps.score(context, pool), context)
         return Ranked(context, pool, NO_GRAPH, ranking, sure)
 
     def _occurred(self, context: QueryContext, steps: Steps) -> list[Run]:
@@ -207,6 +212,15 @@ class Broker:
             now_s=now.timestamp(),
         )
 
-    def _steps(self, request: RecallRequest) -> Steps:
-        deadline = Deadline.after(request.ctx.time_budget_ms, self.clock)
-        return Steps(self.models, self.config, self.costs, self.executor, TraceBuilder(deadline))
+    @contextlib.contextmanager
+    def _asked(
+        self, request: RecallRequest
+    ) -> Iterator[tuple[RecallRequest, SqliteSnapshot, Steps]]:
+        """Let a request through the gate, and open the file for it: the request as it may be."""
+        with self.gate.admitted(request) as admitted, self.store.snapshot() as snapshot:
+            admitted.give_way()
+            trace = TraceBuilder(admitted.deadline, gate=admitted.admission())
+            steps = Steps(
+                self.models, self.config, admitted, self.executor, trace, snapshot.interrupt
+            )
+            yield admitted.request, snapshot, steps

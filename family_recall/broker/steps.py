@@ -6,11 +6,12 @@ Words always run. A step that fails leaves the others to answer, and the answer 
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import dataclasses
 import datetime as dt
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ import numpy as np
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
-from family_recall.qos_gate import Costs, refusal
+from family_recall.qos_gate import Admitted, question_tokens
 from family_recall.query import planner
 from family_recall.query.text import normalise
 from family_recall.ranking import features
@@ -30,6 +31,7 @@ from family_recall.ranking.diversify import (
     normalised,
     word_jaccard,
 )
+from family_recall.ranking.folding import fold_copies, is_crowded
 from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.ranker import rank
 from family_recall.ranking.reranker import rerank
@@ -49,12 +51,24 @@ from family_recall.stage import (
     Ranking,
     Run,
 )
-from family_recall.stores.base import Rows, Snapshot
+from family_recall.stores.base import Rows, Snapshot, among
 from family_recall.trace import Measured, TraceBuilder
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
 log = logging.getLogger("family_recall")
+_AFTER_SOURCES = ("score", "finish")  # what must follow whatever finds memories
+_OPTIONAL = frozenset({"late_interaction", "folding"})  # with a price of their own
+_UNDERSTANDING = frozenset({"time", "routing"})  # what a plan can do without
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Candidates in a first order, with the pool and the graph they came from."""
+
+    pool: Pool
+    graph: GraphRun
+    ranking: Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +84,14 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The stages of one recall."""
+    """The stages of one recall; ``interrupt`` stops the SQL statement that runs, if one does."""
 
     models: Models
     config: RecallConfig
-    costs: Costs
+    admitted: Admitted
     executor: concurrent.futures.Executor
     trace: TraceBuilder
+    interrupt: Callable[[], object]
 
     def plan(
         self,
@@ -88,8 +103,16 @@ class Steps:
     ) -> QueryPlan:
         """Understand the question; what cannot be looked up is left out of the plan."""
         static = self.models.static(self._wait_ms())
-        with self.trace.span("plan"):
-            return planner.plan(
+        leave_out = self.config.leave_out
+        tail_ms = self.admitted.tail_ms("lexical", *_AFTER_SOURCES)
+        why = self.admitted.refusal("plan", tail_ms=tail_ms)
+        if why is not None:
+            # What a question is after, and when, is a matter of order; words find all the same.
+            leave_out |= _UNDERSTANDING
+            for stage in sorted(_UNDERSTANDING):
+                self.trace.skip(stage, why=why)
+        with self.trace.span("plan") as span:
+            plan = planner.plan(
                 request,
                 scope,
                 snapshot,
@@ -97,13 +120,16 @@ class Steps:
                 region=region,
                 encode=routing_encoder(static),
                 guarded=self._guarded,
-                leave_out=self.config.leave_out,
+                leave_out=leave_out,
             )
+        if why is None:
+            self.admitted.observe("plan", 0, span.ms)
+        return plan
 
     def identifiers(self, context: QueryContext) -> Run:
         """Look up what the question quotes, if it quotes anything."""
         nothing = _no_run("identifier")
-        if not context.plan.identifiers:
+        if not context.plan.identifiers or self._left_out("identifiers"):
             return nothing
         return self._attempt("identifier", 0, lambda _: IdentifierSource()(context), nothing)
 
@@ -119,12 +145,29 @@ class Steps:
         SQLite and ONNX Runtime both let go of the interpreter's lock. The snapshot belongs to
         the other thread until it is done.
         """
+        self.admitted.give_way()
         if not context.request.query_text.strip():
             self.trace.skip("embed", why="the question is empty")
-            return self._lexical(context), context
-        words = self.executor.submit(self._lexical, context)
+            return self.lexical(context), context
+        if self._is_found_at_once(context) or self._is_encoded_at_once(context):
+            # Handing over to a thread and back would be the dearest part.
+            return self.lexical(context), self._encoded(context)
+        words = self.executor.submit(self.lexical, context)
         context = self._encoded(context)
         return words.result(), context
+
+    def lexical(self, context: QueryContext) -> Run:
+        """Search words."""
+        nothing = _no_run("lexical")
+        if self._left_out("lexical"):
+            return nothing
+        return self._attempt(
+            "lexical",
+            _matches(context),
+            lambda _: LexicalSource()(context),
+            nothing,
+            after=_AFTER_SOURCES,
+        )
 
     def vector(self, context: QueryContext) -> Run:
         """Search vectors, if the question was encoded."""
@@ -132,9 +175,12 @@ class Steps:
         self.trace.counts["vectors_pending"] = self._guarded(
             "vector", lambda: context.snapshot.n_pending(context.model_id, context.scope), -1
         )
-        if context.question is None or self._refused(context, "vector"):
+        n = sum(partition.n_current for partition in context.snapshot.partitions(context.scope))
+        if context.question is None or self._refused("vector", n, after=_AFTER_SOURCES):
             return nothing
-        return self._attempt("vector", 0, lambda _: VectorSource()(context), nothing)
+        return self._attempt(
+            "vector", n, lambda _: VectorSource()(context), nothing, after=_AFTER_SOURCES
+        )
 
     def graph(self, context: QueryContext, found: Pool) -> GraphRun:
         """Spread from what was found, and hand over what else that makes likely."""
@@ -142,7 +188,7 @@ class Steps:
         if not context.profile.walks_graph:
             self.trace.skip("graph", n=len(found.ids), why="the profile does without it")
             return nothing
-        if self._refused(context, "graph"):
+        if self._refused("graph", len(found.ids), after=_AFTER_SOURCES):
             return nothing
         if not graph.is_warm() and context.deadline.remaining_ms() < self.config.graph_load_ms:
             self.trace.skip("graph", n=len(found.ids), why="igraph is still loading")
@@ -150,12 +196,12 @@ class Steps:
 
         def spread(_: Measured) -> GraphRun:
             reached = GraphSource()(context, found.ids, found.rrf)
-            new = ~np.isin(reached.run.ids, found.ids)
+            new = ~among(reached.run.ids, found.ids)
             kept = ~new | (np.cumsum(new) <= context.config.graph_pool)
             run = Run("graph", reached.run.ids[kept], reached.run.scores[kept])
             return dataclasses.replace(reached, run=run)
 
-        return self._attempt("graph", len(found.ids), spread, nothing)
+        return self._attempt("graph", len(found.ids), spread, nothing, after=_AFTER_SOURCES)
 
     def score(self, context: QueryContext, pool: Pool) -> Ranking:
         """Load the candidates, compute their features, and order them by the linear score."""
@@ -181,7 +227,7 @@ class Steps:
                 tokens = snapshot.token_vectors(model_id, ids, context.scope)
                 return max_sim(question.tokens, weights, tokens, len(rows))
 
-            if not self._refused(context, "late_interaction", len(rows)):
+            if not self._refused("late_interaction", len(rows)):
                 closest = self._attempt("late_interaction", len(rows), late, None)
         with self.trace.span("rank", len(rows)) as span:
             values = features.compute(
@@ -201,25 +247,94 @@ class Steps:
         if scorer is None:
             self.trace.skip("rerank", n=n, why=self.models.why_no_scorer)
             return ranking
-        if n == 0 or self._refused(context, "rerank", 1):
+        shortest = question_tokens(context.request.query_text)
+        if n == 0 or self._refused("rerank", shortest):
             return ranking
+        tail_ms = self.admitted.tail_ms("finish")
 
-        def read(span: Measured) -> Ranking:
-            reranked, done = rerank(
-                ranking,
-                context,
-                scorer,
-                lambda dearest_ms: (
-                    refusal(self.costs, context.deadline, "rerank", 1) is None
-                    and dearest_ms < context.deadline.remaining_ms()
-                ),
-            )
-            span.n_in = done
+        def affordable(n_tokens: int) -> bool:
+            self.admitted.give_way()
+            return self.admitted.refusal("rerank", n_tokens, tail_ms=tail_ms) is None
+
+        def read() -> Ranking:
+            with self.trace.span("rerank", n) as span:
+                reranked, done = rerank(
+                    ranking,
+                    context,
+                    scorer,
+                    affordable,
+                    learn=lambda n_tokens, ms: self.admitted.observe("rerank", n_tokens, ms),
+                    stopped=lambda: guard.fired,
+                )
+                span.n_in = span.n_out = done
             if done < n:
                 self.trace.skip("rerank", n=n - done, why="no time for more pairs")
             return reranked
 
-        return self._attempt("rerank", n, read, ranking)
+        stop_s = context.deadline.moment_s(tail_ms)
+        with self.admitted.alarm.guard(stop_s, self.interrupt) as guard:
+            return self._guarded("rerank", read, ranking)
+
+    @contextlib.contextmanager
+    def charged(self, stage: str) -> Iterator[Measured]:
+        """Learn what a stretch costs that always follows, less the optional stages inside it.
+
+        The block sets ``n_in``, its units.
+        """
+        stretch = Measured()
+        start_ms, first = self.admitted.deadline.elapsed_ms(), len(self.trace.spans)
+        yield stretch
+        inside = sum(span.ms for span in self.trace.spans[first:] if span.stage in _OPTIONAL)
+        took_ms = self.admitted.deadline.elapsed_ms() - start_ms
+        self.admitted.observe(stage, stretch.n_in, took_ms - inside)
+
+    def room(self, context: QueryContext) -> int:
+        """Say how many candidates to score: all there is room for, or those that time pays for."""
+        wanted = context.room(context.config.candidate_pool)
+        affordable = self.admitted.affordable("score", self.admitted.tail_ms("finish"))
+        given = min(wanted, max(affordable, self.config.fewest_candidates))
+        if given < wanted:
+            left = max(self.admitted.deadline.remaining_ms(), 0.0)
+            self.trace.skip("score", n=wanted - given, why=f"no time for more, {left:.1f} ms left")
+        return given
+
+    def fold(self, ranking: Ranking, context: QueryContext) -> Ranking:
+        """Put copies behind one of them, and count them."""
+        if self._left_out("folding", len(ranking)):
+            return ranking
+        wanted = context.request.ctx.top_k
+        folded = self._attempt(
+            "folding", len(ranking), lambda _: fold_copies(ranking, wanted), ranking
+        )
+        self.trace.counts["folded"] = sum(map(len, folded.folded.values()))
+        return folded
+
+    def widen(
+        self, found: Found, context: QueryContext, search: Callable[[QueryContext], Found]
+    ) -> Found:
+        """Search again for more, as long as copies leave no room for others and time is left.
+
+        Nobody searches again who has found all there is.
+        """
+        config, n_visible = self.config, context.plan.statistics.n_memories
+        room = context.room(config.candidate_pool)
+        for times in config.wider_pools:
+            sizes = {"lexical": context.config.lexical_pool, "vector": context.config.vector_pool}
+            more = any(len(found.pool.runs[name]) >= context.room(k) for name, k in sizes.items())
+            n = min(times * config.candidate_pool, n_visible)
+            if not more or not is_crowded(found.ranking, room) or self._refused("widen", n):
+                break
+            context = dataclasses.replace(
+                context,
+                config=dataclasses.replace(
+                    config,
+                    lexical_pool=times * config.lexical_pool,
+                    vector_pool=times * config.vector_pool,
+                    candidate_pool=times * config.candidate_pool,
+                ),
+            )
+            found = self._attempt("widen", n, functools.partial(_searched, search, context), found)
+        return found
 
     def diversify(self, ranking: Ranking, context: QueryContext) -> Ranking:
         """Choose results that are unlike each other, if the profile or request wants that."""
@@ -229,7 +344,7 @@ class Steps:
         pool = ranking.order[: max(top_k, self.config.mmr_pool)]
         if mmr_lambda == 1.0 or len(pool) < 2:
             return ranking
-        if self._refused(context, "diversify", len(pool)):
+        if self._refused("diversify", len(pool)):
             return ranking
 
         def pick(_: Measured) -> Ranking:
@@ -272,12 +387,6 @@ class Steps:
         log.debug("%s failed", stage, exc_info=error)
         self.trace.degrade(stage, f"failed ({type(error).__name__})")
 
-    def _lexical(self, context: QueryContext) -> Run:
-        nothing = _no_run("lexical")
-        if self._left_out("lexical"):
-            return nothing
-        return self._attempt("lexical", 0, lambda _: LexicalSource()(context), nothing)
-
     def _encoded(self, context: QueryContext) -> QueryContext:
         """Encode the question: by the transformer if it is ready and affordable, else the static.
 
@@ -286,32 +395,45 @@ class Steps:
         static = self.models.static(self._wait_ms())
         encoder = self._encoder(context, static)
         if encoder is not None:
-            asked = self._asked(context, encoder, "embed", "full")
+            n = question_tokens(context.request.query_text)
+            asked = self._asked(context, encoder, "embed", "full", n)
             if asked is not None:
                 weights = self._attempt("weigh", 0, lambda _: token_weights(encoder, asked), None)
                 return dataclasses.replace(asked, question_weights=weights)
-        if static is None or self._refused(context, "embed_static"):
+        if static is None or self._refused("embed_static", after=_AFTER_SOURCES):
             return context
-        return self._asked(context, static, "embed_static", "static") or context
+        return self._asked(context, static, "embed_static", "static", 0) or context
 
     def _asked(
-        self, context: QueryContext, encoder: Encoder, stage: str, kind: Kind
+        self, context: QueryContext, encoder: Encoder, stage: str, kind: Kind, n: int
     ) -> QueryContext | None:
-        """Encode the question by one embedder; None should it fail."""
-        text = context.request.query_text
-        encoding = self._attempt(stage, 0, lambda _: encoder.encode_question(text), None)
-        if encoding is None:
-            return None
+        """Encode the question by one embedder, or remember it; None should it fail."""
+        text, person_id = context.request.query_text, context.request.ctx.person_id
+        encoding = self.models.questions.get(person_id, encoder.model_id, text)
+        if encoding is not None:
+            with self.trace.span(stage, n) as span:
+                span.n_out = n
+        else:
+            encoding = self._attempt(
+                stage, n, lambda _: encoder.encode_question(text), None, after=_AFTER_SOURCES
+            )
+            if encoding is None:
+                return None
+            self.models.questions.put(person_id, encoder.model_id, text, encoding)
         self.trace.embedder = encoder.model_id
         return dataclasses.replace(context, model_id=encoder.model_id, question=encoding, kind=kind)
 
     def _encoder(self, context: QueryContext, static: Encoder | None) -> Encoder | None:
+        known = self._known_by(context)
+        if known is not None:
+            return known
         instead = "" if static is None else f"; {static.model_id} is asked instead"
-        why = refusal(self.costs, context.deadline, "embed")
+        n = question_tokens(context.request.query_text)
+        why = self.admitted.refusal("embed", n, tail_ms=self._tail_of_embedding())
         if why is not None:
             self.trace.skip("embed", why=why + instead)
             return None
-        wait_ms = context.deadline.remaining_ms() - self.costs.expected_ms("embed")
+        wait_ms = context.deadline.remaining_ms() - self.admitted.expected_ms("embed", n)
         if static is not None and wait_ms < self.config.embedder_load_ms:
             wait_ms = 0.0
         encoder = self.models.encoder(min(wait_ms, self.config.load_wait_ms))
@@ -319,6 +441,32 @@ class Steps:
             stage = "vector" if static is None else "embed"
             self.trace.degrade(stage, (self.models.why or "no model") + instead)
         return encoder
+
+    def _known_by(self, context: QueryContext) -> Encoder | None:
+        """Give the transformer if it has read this question for this person: that is free."""
+        encoder = self.models.encoder(0.0)
+        if encoder is None:
+            return None
+        text, person_id = context.request.query_text, context.request.ctx.person_id
+        known = self.models.questions.get(person_id, encoder.model_id, text)
+        return None if known is None else encoder
+
+    def _is_found_at_once(self, context: QueryContext) -> bool:
+        """Whether searching words takes no longer than is worth hiding."""
+        words_ms = self.admitted.expected_ms("lexical", _matches(context))
+        return words_ms < self.config.hand_over_ms
+
+    def _is_encoded_at_once(self, context: QueryContext) -> bool:
+        """Whether the transformer will not run: its answer is known, or it has no time."""
+        if self._known_by(context) is not None:
+            return True
+        n = question_tokens(context.request.query_text)
+        return self.admitted.refusal("embed", n, tail_ms=self._tail_of_embedding()) is not None
+
+    def _tail_of_embedding(self) -> float:
+        """Give what must follow the transformer: words that it does not hide, and the search."""
+        words_ms = self.admitted.expected_ms("lexical") - self.admitted.expected_ms("embed")
+        return max(words_ms, 0.0) + self.admitted.tail_ms("vector", *_AFTER_SOURCES)
 
     def _wait_ms(self) -> float:
         """How long to wait for the static embedder: half of what is left is for what follows."""
@@ -330,27 +478,56 @@ class Steps:
         self.trace.skip(stage, n=n, why="left out by the configuration")
         return True
 
-    def _refused(self, context: QueryContext, stage: str, n: int = 0) -> bool:
+    def _refused(self, stage: str, n: int = 0, *, after: tuple[str, ...] = ("finish",)) -> bool:
+        """Whether a stage is left out: by the configuration, or for what must come after it."""
         if self._left_out(stage, n):
             return True
-        why = refusal(self.costs, context.deadline, stage, n)
+        why = self.admitted.refusal(stage, n, tail_ms=self.admitted.tail_ms(*after))
         if why is not None:
             self.trace.skip(stage, n=n, why=why)
         return why is not None
 
     def _attempt(
-        self, stage: str, n: int, run: Callable[[Measured], _Result], otherwise: _Result
+        self,
+        stage: str,
+        n: int,
+        run: Callable[[Measured], _Result],
+        otherwise: _Result,
+        *,
+        after: tuple[str, ...] = ("finish",),
     ) -> _Result:
-        """Run a stage, learn its cost, and go on without it should it fail."""
+        """Run a stage, learn its cost, and go on without it should it fail.
 
-        def timed() -> _Result:
-            with self.trace.span(stage, n) as span:
+        One that still runs when what must come after it has to begin is stopped. Words have
+        some time of their own, however short the budget: nothing answers without them.
+        """
+        deadline, least_ms = self.admitted.deadline, 0.0
+        started_ms = deadline.elapsed_ms()
+        if stage == "lexical":
+            least_ms = self.config.words_grace_ms
+        stop_s = deadline.moment_s(self.admitted.tail_ms(*after), at_least_ms=least_ms)
+        with (
+            self.admitted.alarm.guard(stop_s, self.interrupt) as guard,
+            self._timed(stage, n) as span,
+        ):
+            try:
                 result = run(span)
                 span.n_out = len(result) if isinstance(result, Run | Ranking) else span.n_in
-            self.costs.observe(stage, span.n_in, span.ms)
-            return result
+            except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
+                if guard.fired:
+                    took_ms = deadline.elapsed_ms() - started_ms
+                    self.trace.skip(stage, n=n, why=f"stopped after {took_ms:.1f} ms: no time left")
+                else:
+                    self._failed(stage, error)
+                result = otherwise
+        return result
 
-        return self._guarded(stage, timed, otherwise)
+    @contextlib.contextmanager
+    def _timed(self, stage: str, n: int) -> Iterator[Measured]:
+        """Time a stage, and learn its cost."""
+        with self.trace.span(stage, n) as span:
+            yield span
+        self.admitted.observe(stage, span.n_in, span.ms)
 
 
 def routing_encoder(static: Encoder | None) -> Callable[[str], FloatArray] | None:
@@ -381,6 +558,15 @@ def token_weights(encoder: Encoder, context: QueryContext) -> FloatArray | None:
             at = np.isin(encoding.token_ids, encoder.token_ids(word))
             weights[at] = np.minimum(weights[at], idf)
     return weights
+
+
+def _searched(search: Callable[[QueryContext], Found], context: QueryContext, _: Measured) -> Found:
+    return search(context)
+
+
+def _matches(context: QueryContext) -> int:
+    """Count, word by word, the memories that hold what is searched for."""
+    return int(context.plan.statistics.document_frequency.sum())
 
 
 def _no_run(source: str) -> Run:

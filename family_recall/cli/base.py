@@ -80,7 +80,21 @@ def existing(db: Path) -> fr.FamilyRecall:
     """Open a household that is there; ``init`` alone makes one."""
     if not db.exists():
         raise NotAStoreError(f"{db}: no such file; make one with: family-recall init {db}")
-    return fr.FamilyRecall.open(db, create=False)
+    return fr.FamilyRecall.open(db, create=False, key=key())
+
+
+def key() -> str | bytes | None:
+    """Give the key that --key-file names; None where it was not given."""
+    return key_in(click.get_current_context().find_root().params.get("key_file"))
+
+
+def key_in(file: Path | None) -> str | bytes | None:
+    """Give the key in a file; None for none."""
+    if file is None:
+        return None
+    from family_recall.stores.keys import read_key_file  # noqa: PLC0415 -- brings SQLite
+
+    return read_key_file(file)
 
 
 def console(*, stderr: bool = False) -> Console:

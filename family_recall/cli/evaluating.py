@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from family_recall.evaluation import Ablation, Comparison, Faithfulness, Interval, Report
+    from family_recall.evaluation import (
+        Ablation,
+        Baseline,
+        Comparison,
+        Faithfulness,
+        Interval,
+        Report,
+        Within,
+    )
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _BAR = 30
@@ -41,8 +49,8 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
     "eval",
     cls=WithExamples,
     examples=(
-        "family-recall eval locomo/dev --ablate all --limit 100",
-        "family-recall eval locomo/dev --profile annie --save annie.json --run annie.run",
+        "family-recall eval locomo/dev --limit 100 --ablate all --budgets 5,20,60,300",
+        "family-recall eval locomo/dev --baseline bm25 --save default.json --run default.run",
     ),
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
@@ -57,6 +65,12 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
     help="time allowed for each question (default: 1000)",
 )
 @click.option(
+    "--budgets",
+    default="",
+    metavar="LIST",
+    help="ask once more within each of these, comma-separated milliseconds (default: none)",
+)
+@click.option(
     "--limit",
     type=click.IntRange(1),
     metavar="N",
@@ -68,8 +82,13 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
     default="",
     metavar="LIST",
     help="ask once more without each of these, comma-separated: stages (lexical, vector, graph, "
-    "late_interaction, rerank, diversify, time, routing, context), features of the profile, or "
-    "all, stages, features (default: none)",
+    "late_interaction, rerank, diversify, identifiers, folding, time, routing, context), features "
+    "of the profile, or all, stages, features (default: none)",
+)
+@click.option(
+    "--baseline",
+    type=click.Choice(["bm25"]),
+    help="ask once more of nothing but BM25 over text, speaker and day (default: not)",
 )
 @click.option(
     "--remove-gold",
@@ -97,6 +116,7 @@ def evaluate(
     folder: Path,
     no_rerank: bool,
     ablate: str,
+    budgets: str,
     run_file: Path | None,
     qrels_file: Path | None,
     saved_file: Path | None,
@@ -112,9 +132,15 @@ def evaluate(
     from family_recall import evaluation  # noqa: PLC0415 -- brings numpy
 
     parts = [name for part in ablate.split(",") if (name := part.strip())]
+    budgets_ms = [_milliseconds(part) for part in budgets.split(",") if part.strip()]
     with progress_bar() as show:
         report = evaluation.evaluate(
-            folder, rerank=not no_rerank, ablate=parts, progress=show, **settings
+            folder,
+            rerank=not no_rerank,
+            ablate=parts,
+            budgets_ms=budgets_ms,
+            progress=show,
+            **settings,
         )
     if run_file is not None:
         evaluation.write_run(run_file, report.outcomes)
@@ -186,6 +212,8 @@ def _print_report(out: Console, report: Report) -> None:
     rows = report.ablation.rows if report.ablation is not None else ()
     if report.ablation is not None:
         _print_ablation(out, report.ablation)
+    if report.baseline is not None:
+        _print_baseline(out, report.baseline)
     _print_calibration(out, report.calibration)
     if report.abstention is not None:
         _print_abstention(out, "abstention", report.abstention)
@@ -198,6 +226,8 @@ def _print_report(out: Console, report: Report) -> None:
         _print_abstention(out, "told apart", found)
     if report.faithfulness is not None:
         _print_faithfulness(out, report.faithfulness)
+    if report.budgets:
+        _print_budgets(out, report.budgets)
     times = ", ".join(f"{name} {ms:.1f} ms" for name, ms in report.latency_ms.items())
     out.print(f"latency: {times}")
     out.print(f"{report.n_queries:,} questions, {report.n_memories:,} memories")
@@ -207,6 +237,39 @@ def _print_report(out: Console, report: Report) -> None:
             f"up to {hurried:,} answers of a run left a stage out for lack of time: "
             "raise --budget-ms to measure it"
         )
+
+
+def _print_budgets(out: Console, budgets: Sequence[Within]) -> None:
+    """Print what each budget buys: how good, how many pairs were read, how long it took."""
+    names = ("ndcg@10", "hit@10")
+    ends = ("used p50", "p95", "over p95", "p99")
+    table = _table("budget, ms", names[0], "95 %", names[1], "pairs", *ends, "left out")
+    for row in budgets:
+        judged = bool(row.measures["n"])
+        ndcg, low, high = (
+            _cells(row.measures, names[:1], end)[0] if judged else ""
+            for end in ("value", "low", "high")
+        )
+        table.add_row(
+            f"{row.budget_ms:g}",
+            ndcg,
+            f"[{low}, {high}]" if judged else "",
+            _cells(row.measures, names[1:], "value")[0] if judged else "",
+            f"{row.n_pairs:.1f}",
+            *(f"{row.used_ms[name]:.1f}" for name in ("p50", "p95")),
+            *(f"{row.overshoot_ms[name]:.1f}" for name in ("p95", "p99")),
+            str(row.n_hurried),
+        )
+    out.print(table)
+
+
+def _milliseconds(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(
+            f"expected milliseconds such as 5,10,20, got {text.strip()!r}", param_hint="--budgets"
+        ) from None
 
 
 def _print_ablation(out: Console, ablation: Ablation) -> None:
@@ -229,6 +292,14 @@ def _print_ablation(out: Console, ablation: Ablation) -> None:
         (row,) = ablation.rows
         out.print(f"without {row.name}, second, and with it, first:")
         _print_comparison(out, row.comparison)
+
+
+def _print_baseline(out: Console, baseline: Baseline) -> None:
+    """Print what everything together is worth beyond a baseline."""
+    out.print(f"{baseline.name}, first, and all of this, second:")
+    _print_comparison(out, baseline.comparison)
+    gain = baseline.gain()
+    out.print(f"ndcg@10 of {baseline.name} {'is 0' if gain is None else f'and {gain:+.0%}'}")
 
 
 def _print_comparison(out: Console, compared: Comparison) -> None:

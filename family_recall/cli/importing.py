@@ -15,12 +15,14 @@ from family_recall.cli.base import (
     db_argument,
     existing,
     json_option,
+    key,
     one_line,
     print_json,
     progress_bar,
 )
 from family_recall.cli.tables import read_csv
-from family_recall.errors import DatasetError, InvalidMemoryError
+from family_recall.errors import DatasetError, InvalidMemoryError, ModelError
+from family_recall.jsonl import is_export, read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,9 +80,15 @@ def import_(
     "session" and "space", or any field of a memory by its own name. CSV (or TSV): the same
     names in the first row, labels separated by semicolons. Moments are ISO 8601.
 
+    What export wrote goes, as a whole or not at all, into a household that has nothing in it yet,
+    which is made if need be.
+
     Importing a file again changes nothing. A line that cannot be read ends the import; what
     stands before it is kept.
     """
+    if len(files) == 1 and is_export(files[0]):
+        _load(db, files[0], as_json=as_json)
+        return
     counts = dict.fromkeys(OUTCOMES, 0)
     batch: list[fr.Memory] = []
     total = sum(_n_lines(path) for path in files)
@@ -105,6 +113,20 @@ def import_(
         print_json(counts)
     else:
         click.echo(", ".join(f"{n:,} {name}" for name, n in counts.items() if n) or "0 created")
+
+
+def _load(db: Path, file: Path, *, as_json: bool) -> None:
+    """Read an export into a household that is new or has nothing in it."""
+    with fr.FamilyRecall.open(db, key=key()) as home, progress_bar() as show:
+        read = home.import_from(file, progress=lambda done, total: show("reading", done, total))
+        try:
+            home.flush(progress=lambda done: show("embedding", done, read.records.get("memory", 0)))
+        except ModelError as error:
+            click.echo(one_line(f"found by words alone: {error}"), err=True)
+    if as_json:
+        print_json(read.to_json())
+    else:
+        click.echo(one_line(", ".join(f"{n:,} {name}" for name, n in read.records.items() if n)))
 
 
 class _Spaces:
@@ -136,8 +158,6 @@ class _Spaces:
 
 def _memories(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Give (file:line, fields of a memory) of every line; a field that is null is left out."""
-    from family_recall.evaluation.datasets import read_jsonl  # noqa: PLC0415 -- brings numpy
-
     lines = read_csv(path) if path.suffix.lower() in {".csv", ".tsv"} else read_jsonl(path)
     for line_no, record in lines:
         fields: dict[str, Any] = {}

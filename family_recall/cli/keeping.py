@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     metavar="BAND",
     help="who in the space may see it: green, amber, red or black (default: green)",
 )
+@click.option(
+    "--guardians-of", metavar="ID", help="a child whose guardians alone may see it (default: none)"
+)
 @json_option
 def add(db: Path, text: str, as_json: bool, **about: Any) -> None:
     """Remember one thing; the text "-" is read from standard input."""

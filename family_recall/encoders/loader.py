@@ -10,6 +10,7 @@ from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import read_manifest
+from family_recall.encoders.questions import Questions
 from family_recall.encoders.static import ROLE as STATIC
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
@@ -25,6 +26,9 @@ class Models:
 
     The static embedder is ready first, some tenths of a second before the others. A model that
     cannot be used is no error here: ``encoder`` gives None and ``why`` says why.
+
+    Attributes:
+        questions: Vectors of the last questions.
     """
 
     def __init__(
@@ -36,6 +40,7 @@ class Models:
         static: Encoder | None = None,
     ) -> None:
         """Take a folder, or models that are loaded already."""
+        self.questions = Questions()
         self._folder = folder
         self._encoder = encoder
         self._scorer = scorer
@@ -99,6 +104,7 @@ class Models:
     def close(self) -> None:
         """Load nothing more, and wait for what is loading: a library cannot be left half way."""
         self._closed = True
+        self.questions.clear()
         if self._thread is not None:
             self._thread.join()
 

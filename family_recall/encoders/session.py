@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from family_recall.deadline import stopped_by
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Session:
         options.log_severity_level = LOG_FATAL
         providers = [CPU] if precision == "int8" or not has_cuda() else [CUDA, CPU]
         self.path = path
+        self._runtime = runtime
         self._session = _open(runtime, path, options, providers)
         # Providers that cannot be loaded are dropped without an exception: ask which remained.
         self.provider: str = self._session.get_providers()[0]
@@ -98,13 +100,16 @@ class Session:
         return {name: np.array([given[name]], dtype=kind) for name, kind in self._kinds.items()}
 
     def run(self, outputs: Sequence[str], feed: Mapping[str, Numbers]) -> list[Floats]:
-        """Run once.
+        """Run once; an alarm of the recall this thread is in stops it.
 
         Raises:
-            ModelError: If the run fails, or an output holds a number that is not finite.
+            ModelError: If the run fails or is stopped, or gives a number that is not finite.
         """
+        options = self._runtime.RunOptions()
         try:
-            results = self._session.run(list(outputs), dict(feed))
+            # ONNX Runtime looks at the flag between two nodes of the graph.
+            with stopped_by(lambda: setattr(options, "terminate", True)):
+                results = self._session.run(list(outputs), dict(feed), options)
         except Exception as error:  # ONNX Runtime's own errors share no base but this one
             raise ModelError(f"{self.path}: {_first_line(error)}") from error
         arrays = [np.asarray(result, dtype=np.float32) for result in results]
@@ -138,6 +143,16 @@ def import_runtime() -> ModuleType:
         ) from error
     module: ModuleType = onnxruntime
     return module
+
+
+def available_providers() -> tuple[str, ...]:
+    """Name the processors that can run a model here, the first choice first.
+
+    Raises:
+        ModelError: If ONNX Runtime cannot be used.
+    """
+    import_runtime()
+    return (CUDA, CPU) if has_cuda() else (CPU,)
 
 
 def has_cuda() -> bool:

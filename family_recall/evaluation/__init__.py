@@ -1,6 +1,8 @@
 """Evaluation: a folder of memories and judged questions in, measures with intervals out."""
 
 from family_recall.evaluation.ablation import Ablation
+from family_recall.evaluation.baseline import Baseline
+from family_recall.evaluation.budgets import Within
 from family_recall.evaluation.comparison import Comparison, compare, sentence
 from family_recall.evaluation.datasets import (
     Dataset,
@@ -19,6 +21,7 @@ from family_recall.evaluation.trec import write_qrels, write_run
 
 __all__ = [
     "Ablation",
+    "Baseline",
     "Comparison",
     "Dataset",
     "DatasetMemory",
@@ -27,6 +30,7 @@ __all__ = [
     "Outcome",
     "Query",
     "Report",
+    "Within",
     "bootstrap_means",
     "compare",
     "evaluate",

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from family_recall.errors import DatasetError, InvalidMemoryError
+from family_recall.jsonl import read_jsonl, shown
 from family_recall.types import Memory, parse_moment
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
-
-MAX_LINE_BYTES = 8 * 1024 * 1024
-"""The longest line read; a memory's text has at most 1,000,000 characters."""
 
 MEMORY_FIELDS = ("id", "text", "speaker", "occurred_at", "session", "space")
 QUERY_FIELDS = ("id", "text", "space", "as_of", "category", "gold", "asker", "session")
@@ -125,46 +122,6 @@ def to_memory(memory: DatasetMemory) -> Memory:
     )
 
 
-def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give each line of a JSONL file as (line number from 1, object); blank lines are passed over.
-
-    Raises:
-        DatasetError: If the file cannot be opened, or a line is longer than ``MAX_LINE_BYTES``,
-            no UTF-8, no JSON, or no object.
-    """
-    try:
-        file = path.open("rb")
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    with file:
-        line_no = 0
-        while line := file.readline(MAX_LINE_BYTES + 1):
-            line_no += 1
-            where = f"{path}:{line_no}"
-            if len(line) > MAX_LINE_BYTES:
-                raise DatasetError(
-                    f"{where}: expected at most {MAX_LINE_BYTES:,} bytes in a line, got more; "
-                    "is it one JSON object per line?"
-                )
-            try:
-                text = line.decode("utf-8-sig").strip()
-                record = json.loads(text) if text else None
-            except UnicodeDecodeError as error:
-                raise DatasetError(
-                    f"{where}: expected UTF-8, got byte 0x{line[error.start]:02x} at column "
-                    f"{error.start + 1}; convert the file"
-                ) from None
-            except (ValueError, RecursionError) as error:
-                raise DatasetError(
-                    f"{where}: expected one JSON object, got {_shown(text)}; mend the line "
-                    f"({error})"
-                ) from None
-            if text and not isinstance(record, dict):
-                raise DatasetError(f"{where}: expected one JSON object, got {_shown(text)}")
-            if record is not None:
-                yield line_no, record
-
-
 def parse_memory(record: Mapping[str, Any], where: str) -> DatasetMemory:
     """Read one memory; ``where`` (file:line) opens the message of the error it may raise."""
     _check_fields(record, MEMORY_FIELDS, ("id", "text", "space"), where)
@@ -213,7 +170,7 @@ def _check_fields(
 def _text(record: Mapping[str, Any], name: str, where: str) -> str:
     value = record.get(name)
     if not isinstance(value, str) or not value.strip():
-        raise DatasetError(f"{where}: expected {name} to be a text, got {_shown(value)}")
+        raise DatasetError(f"{where}: expected {name} to be a text, got {shown(value)}")
     return value
 
 
@@ -230,11 +187,5 @@ def _moment_or_none(record: Mapping[str, Any], name: str, where: str) -> dt.date
 
 def _ids(value: object, name: str, where: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise DatasetError(f"{where}: expected {name} to be a list of ids, got {_shown(value)}")
+        raise DatasetError(f"{where}: expected {name} to be a list of ids, got {shown(value)}")
     return tuple(dict.fromkeys(value))
-
-
-def _shown(value: object, most: int = 60) -> str:
-    """Give a value as it may stand in a message: quoted and cut."""
-    shown = repr(value)
-    return shown if len(shown) <= most else shown[:most] + "…"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from family_recall.config import RecallConfig
 from family_recall.evaluation import absence, faithfulness
+from family_recall.evaluation import baseline as baselines
 from family_recall.evaluation.ablation import ablate as ablated
 from family_recall.evaluation.ablation import variations
 from family_recall.evaluation.bench import (
@@ -18,6 +19,7 @@ from family_recall.evaluation.bench import (
     in_context,
     last_moments,
 )
+from family_recall.evaluation.budgets import ask_within
 from family_recall.evaluation.datasets import Dataset, load_dataset
 from family_recall.evaluation.outcomes import DEEPEST_K
 from family_recall.evaluation.report import Report, summarise
@@ -50,8 +52,10 @@ def evaluate(
     config: RecallConfig | None = None,
     seed: int = 0,
     ablate: Sequence[str] = (),
+    baseline: str | None = None,
     remove_gold: bool = False,
     n_rationales: int = 0,
+    budgets_ms: Sequence[float] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Ask every question of a dataset in a fresh household, and measure the answers.
@@ -74,23 +78,31 @@ def evaluate(
         seed: Seed of the bootstrap and of every draw.
         ablate: Parts to ask everything once more without, see
             :func:`family_recall.evaluation.ablation.variations`.
+        baseline: What to ask everything once more of, to compare with, see
+            :func:`family_recall.evaluation.baseline.only`.
         remove_gold: Whether to ask each question once more where its gold was never stored,
             see :func:`family_recall.evaluation.absence.ask_without_gold`.
         n_rationales: Results whose rationale is put to the test, see
             :func:`family_recall.evaluation.faithfulness.measure`.
+        budgets_ms: Budgets to ask everything once more within, see
+            :func:`family_recall.evaluation.budgets.ask_within`.
         progress: See :data:`Progress`.
 
     Raises:
         DatasetError: If the folder cannot be read.
-        InvalidRequestError: If there is no such profile, stage or feature.
+        InvalidRequestError: If there is no such profile, stage, feature or baseline.
         ValueError: If ``top_k`` or ``limit`` is too small to measure anything.
     """
     if top_k < DEEPEST_K:
         raise ValueError(f"top_k must be at least {DEEPEST_K} to measure recall@10, got {top_k}")
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")
+    for each_ms in budgets_ms:
+        RecallContext(time_budget_ms=each_ms)  # refused now, not after an hour
     config = config or RecallConfig()
     variations(ablate, profile, config)
+    if baseline is not None:
+        baselines.only(baseline, profile, config)
     dataset = spread(load_dataset(Path(folder)), limit)
     context = RecallContext(
         person_id=EVALUATOR,
@@ -132,6 +144,11 @@ def evaluate(
             ablation=(
                 ablated(bench, outcomes, ablate, seed=seed, progress=progress) if ablate else None
             ),
+            baseline=(
+                baselines.measure(bench, outcomes, baseline, seed=seed, progress=progress)
+                if baseline is not None
+                else None
+            ),
             without_gold=(
                 absence.told_apart(outcomes, absence.ask_without_gold(bench, progress))
                 if remove_gold
@@ -142,6 +159,7 @@ def evaluate(
                 if n_rationales
                 else None
             ),
+            budgets=ask_within(bench, budgets_ms, seed=seed, progress=progress),
             outcomes=tuple(outcomes),
         )
 

@@ -26,7 +26,7 @@ MEASURES: Mapping[str, Callable[[Sequence[str], Sequence[str]], float]] = {
     "ndcg@10": lambda ranking, gold: measures.ndcg_at(ranking, gold, 10),
 }
 DEEPEST_K = 10
-_NO_TIME = re.compile(r"ms left$|^no time")
+_NO_TIME = re.compile(r"ms left$|no time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Outcome:
     ``scores`` and ``sources`` go with the ``ranking``; ``n_words`` counts the question's words;
     ``shares`` is what part of the first result's score each feature makes, by absolute amount,
     adding up to 1; ``evidence`` the other memories that a result's rationale names, by doc_id;
-    ``hurried`` whether a stage was left out, whole or in part, for lack of time.
+    ``hurried`` whether a stage was left out, whole or in part, for lack of time; ``n_pairs`` how
+    many pairs the cross-encoder read.
     """
 
     query_id: str
@@ -54,6 +55,7 @@ class Outcome:
     shares: Mapping[str, float] = field(default_factory=dict)
     evidence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hurried: bool = False
+    n_pairs: int = 0
 
     @classmethod
     def of(cls, query: Query, answer: Answer, gold: tuple[str, ...] | None = None) -> Outcome:
@@ -74,6 +76,7 @@ class Outcome:
             shares=_shares(answer.results[0]) if answer.results else {},
             evidence={r.doc_id: named for r in answer.results if (named := _named_beside(r))},
             hurried=any(_NO_TIME.search(skip.why) for skip in answer.trace.skips),
+            n_pairs=sum(span.n_in for span in answer.trace.spans if span.stage == "rerank"),
         )
 
     @property
@@ -97,6 +100,7 @@ class Outcome:
             "mode": self.mode,
             "n_words": self.n_words,
             "hurried": self.hurried,
+            "n_pairs": self.n_pairs,
         }
 
     @classmethod

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from family_recall.evaluation.ablation import Ablation
+    from family_recall.evaluation.baseline import Baseline
+    from family_recall.evaluation.budgets import Within
     from family_recall.evaluation.faithfulness import Faithfulness
     from family_recall.evaluation.intervals import Interval
 
@@ -30,9 +32,9 @@ class Report:
     result and question length. ``shares`` is what first results' scores are made of.
     ``n_hurried`` counts the answers that left a stage out for lack of time.
     ``calibration`` compares confidence with *the first result is right* over all questions.
-    ``abstention`` is None when every question has gold. ``ablation``, ``without_gold`` and
-    ``faithfulness`` are None unless asked for. ``outcomes`` holds every question; it stays out
-    of the JSON unless that is asked for.
+    ``abstention`` is None when every question has gold. ``ablation``, ``baseline``,
+    ``without_gold`` and ``faithfulness`` are None, ``budgets`` empty, unless asked for.
+    ``outcomes`` holds every question; it stays out of the JSON unless that is asked for.
     """
 
     overall: Mapping[str, int | Interval]
@@ -47,8 +49,10 @@ class Report:
     n_memories: int
     config: Mapping[str, Any]
     ablation: Ablation | None = None
+    baseline: Baseline | None = None
     without_gold: Mapping[str, Any] | None = None
     faithfulness: Faithfulness | None = None
+    budgets: tuple[Within, ...] = ()
     outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
 
     def to_json(self, *, outcomes: bool = False) -> dict[str, Any]:
@@ -66,8 +70,10 @@ class Report:
             "n_memories": self.n_memories,
             "config": dict(self.config),
             "ablation": self.ablation and self.ablation.to_json(),
+            "baseline": self.baseline and self.baseline.to_json(),
             "without_gold": self.without_gold,
             "faithfulness": self.faithfulness and self.faithfulness.to_json(),
+            "budgets": [within.to_json() for within in self.budgets],
         }
         if outcomes:
             record["outcomes"] = [outcome.to_json() for outcome in self.outcomes]

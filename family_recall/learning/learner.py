@@ -34,6 +34,10 @@ from family_recall.types import Answer, Contribution, RecallContext, Scope
 MIN_REJECTIONS = 5
 """First results called wrong outright before confidence is bent."""
 
+MIN_FIRSTS = 100
+"""First results judged before confidence is bent: of fifty, from 10 to 42 % were right where 34 %
+of those never judged were, and bending by them made the calibration error larger."""
+
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
@@ -226,7 +230,7 @@ def _bend(log: Sequence[Judgement], shipped: Profile, ratios: Doubles) -> tuple[
     of how often a first result is right: without rejections nothing is bent.
     """
     firsts = firsts_of(log, shipped.weights)
-    if len(firsts.kinds) < MIN_QUESTIONS or int(firsts.rejected.sum()) < MIN_REJECTIONS:
+    if len(firsts.kinds) < MIN_FIRSTS or int(firsts.rejected.sum()) < MIN_REJECTIONS:
         return 1.0, 0.0
     platts = [
         find_calibration(shipped.name, kind, reranked=bool(read)).platt

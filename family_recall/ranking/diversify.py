@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from family_recall.stores.base import Rows
-from family_recall.types import FloatArray, IdArray
+from family_recall.types import FloatArray
 
 
 def maximal_marginal_relevance(
@@ -55,20 +53,13 @@ def maximal_marginal_relevance(
     return picks
 
 
-def word_jaccard(
-    rows: Rows, columns: Sequence[str] = ("body", "header"), among: IdArray | None = None
-) -> FloatArray:
+def word_jaccard(rows: Rows) -> FloatArray:
     """Share of words two memories have in common, of those either has: shape (n, n), [0, 1].
 
-    Stands in for cosine where vectors are missing. Counts a memory's own words only. With
-    ``among`` (m,) the rows that are compared, and the others read as having no word.
+    Stands in for cosine where vectors are missing. Counts a memory's own words only.
     """
     n = len(rows)
-    own = np.logical_or.reduce([rows.words[column] > 0 for column in columns])
-    if among is not None:
-        compared = np.zeros(n, np.bool_)
-        compared[among] = True
-        own &= compared[rows.word_rows]
+    own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
     stems, numbers = np.unique(rows.words["stem"][own], return_inverse=True)
     present = np.zeros((n, max(len(stems), 1)), np.float32)
     present[rows.word_rows[own], numbers] = 1.0

@@ -16,7 +16,7 @@ from family_recall.config import HALF_LIFE_DAYS
 from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
 from family_recall.stage import Pool, QueryContext, QueryPlan
-from family_recall.stores.base import Rows, time_words
+from family_recall.stores.base import Rows, among, time_words
 from family_recall.types import FloatArray, IdArray
 
 DAY_S = 86_400.0
@@ -60,6 +60,8 @@ FEATURES = (
     Feature("cross_encoder", 0, 1, 0, "probability the cross-encoder gives the pair"),
 )  # fmt: skip
 
+_ABSENT = np.array([feature.absent for feature in FEATURES], np.float32)
+
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
 TIERS = {
@@ -82,7 +84,7 @@ _SHORT_WORDS, _LONG_WORDS = 4, 250
 
 def absent(n: int) -> FloatArray:
     """Give every feature's value when unknown: shape (n, f)."""
-    return np.tile(np.array([feature.absent for feature in FEATURES], np.float32), (n, 1))
+    return np.tile(_ABSENT, (n, 1))
 
 
 def compute(
@@ -114,8 +116,9 @@ def compute(
     def put(name: str, column: npt.NDArray[np.floating] | None) -> None:
         if column is not None:
             feature = FEATURES[INDEX[name]]
-            known = ~np.isnan(column)
-            values[known, INDEX[name]] = np.clip(column[known], feature.low, feature.high)
+            # A third of what np.clip takes for so few; NaN stays NaN, and so what it was.
+            within = np.minimum(np.maximum(column, feature.low), feature.high)
+            np.copyto(values[:, INDEX[name]], within, where=~np.isnan(within))
 
     put("bm25", candidates.bm25())
     put("static" if context.kind == "static" else "cosine", cosines)
@@ -196,7 +199,7 @@ class _Candidates:
     def source_prior(self) -> FloatArray:
         found = np.zeros(len(self.rows), np.float32)
         for run in self.pool.runs.values():
-            found += np.isin(self.rows.ids, run.ids)
+            found += among(self.rows.ids, run.ids)
         return found / np.float32(len(_SOURCES))
 
     def personalization(self) -> FloatArray:
@@ -274,9 +277,11 @@ def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
     if context.plan.past_reference:
         return np.ones(len(rows), np.float32)
     if profile.half_life_days is None:
-        table = {name: np.inf if days is None else days for name, days in HALF_LIFE_DAYS.items()}
-        half_life = np.array([table[category] for category in rows.categories])
-        half_life[np.isin(rows.kinds, LASTING)] = np.inf
+        days = [
+            None if kind in LASTING else HALF_LIFE_DAYS[category]
+            for kind, category in zip(rows.kinds, rows.categories, strict=True)
+        ]
+        half_life = np.array([np.inf if each is None else each for each in days])
     else:
         half_life = np.full(len(rows), profile.half_life_days)
     floor = np.where(

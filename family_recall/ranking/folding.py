@@ -7,48 +7,100 @@ better one stands for its copies, and says how many there are.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from family_recall.ranking.diversify import word_jaccard
 from family_recall.stage import Ranking
 
 NEAR_COPY = 0.9
 """Share of words in common from which two of one author and one kind are copies."""
 FEWEST_WORDS = 4
 """Words below which nothing is a copy: "yes, please" is said every day."""
+MOST_COMPARED = 128
+"""Candidates that are compared with each other where the first of them hold near copies."""
+FEWEST_LEFT = 0.5
+"""Share of the room for candidates below which copies have crowded others out."""
 
 
 def fold_copies(ranking: Ranking, wanted: int) -> Ranking:
-    """Take near copies out of the first of a ranking, and keep what stands for which.
+    """Take copies out of a ranking, and keep what stands for which.
+
+    What has all words in common is found wherever it stands; what has nearly all, among the
+    first ``2 · wanted`` and, where there is any, among the first :data:`MOST_COMPARED`.
 
     Args:
         ranking: Candidates in order.
-        wanted: Results that are wanted; copies further down than twice that are left alone.
+        wanted: Results that are wanted.
+    """
+    ranking = _behind(ranking, _same(ranking))
+    near = _near(ranking, ranking.order[: 2 * wanted].tolist())
+    if near and len(ranking) > 2 * wanted:
+        near = _near(ranking, ranking.order[:MOST_COMPARED].tolist())
+    return _behind(ranking, near)
+
+
+def is_crowded(ranking: Ranking, room: int) -> bool:
+    """Whether copies took so much of the room for candidates that others may have found none."""
+    return bool(ranking.folded) and len(ranking) < FEWEST_LEFT * room
+
+
+def _same(ranking: Ranking) -> dict[int, int]:
+    """Give which row stands for which: the first of those that share every word."""
+    rows = ranking.rows
+    own = rows.words["body"] > 0
+    stems = rows.words["stem"][own]  # ascending in a row
+    ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1)).tolist()
+    first: dict[tuple[bytes, str | None, str], int] = {}
+    behind: dict[int, int] = {}
+    for row in ranking.order.tolist():
+        start, end = ends[row], ends[row + 1]
+        if end - start >= FEWEST_WORDS:
+            key = (stems[start:end].tobytes(), rows.authors[row], rows.kinds[row])
+            if (own_row := first.setdefault(key, row)) != row:
+                behind[row] = own_row
+    return behind
+
+
+def _near(ranking: Ranking, among: Sequence[int]) -> dict[int, int]:
+    """Give which row of ``among`` stands for which: the first that shares enough words.
+
+    Two texts that share so much are nearly of one length, so hardly any are compared in full.
     """
     rows = ranking.rows
-    head = ranking.order[: 2 * wanted]
-    long = np.bincount(
-        rows.word_rows, weights=rows.words["body"] > 0, minlength=len(rows)
-    )[head] >= FEWEST_WORDS  # fmt: skip
-    if long.sum() < 2:
-        return ranking
-    alike = word_jaccard(rows, columns=("body",), among=head)[np.ix_(head, head)] >= NEAR_COPY
-    folded: dict[int, tuple[int, ...]] = {}
-    gone: set[int] = set()
-    for at, row in enumerate(head.tolist()):
-        if row in gone or not long[at]:
+    own = rows.words["body"] > 0
+    stems = rows.words["stem"][own]
+    ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1))
+    n_words = np.diff(ends)[among]
+    voices: dict[tuple[str | None, str], int] = {}
+    voice = np.array(
+        [voices.setdefault((rows.authors[row], rows.kinds[row]), len(voices)) for row in among]
+    )
+    close = np.minimum.outer(n_words, n_words) >= NEAR_COPY * np.maximum.outer(n_words, n_words)
+    close &= (voice[:, None] == voice) & (n_words >= FEWEST_WORDS)
+    pairs = np.argwhere(np.triu(close, 1))
+    said = {
+        row: frozenset(stems[ends[row] : ends[row + 1]].tolist())
+        for row in {among[at] for at in pairs.ravel().tolist()}
+    }
+    behind: dict[int, int] = {}
+    for one, other in pairs.tolist():
+        row, copy = among[one], among[other]
+        if row in behind or copy in behind:
             continue
-        later = np.flatnonzero(alike[at, at + 1 :] & long[at + 1 :]) + at + 1
-        copies = [
-            other
-            for other in head[later].tolist()
-            if other not in gone
-            and rows.authors[other] == rows.authors[row]
-            and rows.kinds[other] == rows.kinds[row]
-        ]
-        if copies:
-            folded[row] = tuple(copies)
-            gone.update(copies)
-    order = ranking.order[~np.isin(ranking.order, list(gone))]
-    return dataclasses.replace(ranking, order=order, folded=folded)
+        left, right = said[row], said[copy]
+        if len(left & right) >= NEAR_COPY * len(left | right):
+            behind[copy] = row
+    return behind
+
+
+def _behind(ranking: Ranking, behind: Mapping[int, int]) -> Ranking:
+    """Put rows behind those that stand for them, with what they stood for themselves."""
+    if not behind:
+        return ranking
+    folded = {row: list(copies) for row, copies in ranking.folded.items()}
+    for copy, row in behind.items():
+        folded.setdefault(row, []).extend([copy, *folded.pop(copy, [])])
+    order = ranking.order[~np.isin(ranking.order, list(behind))]
+    copies_of = {row: tuple(copies) for row, copies in folded.items()}
+    return dataclasses.replace(ranking, order=order, folded=copies_of)

@@ -27,9 +27,13 @@ def reciprocal_rank_fusion(runs: Sequence[Run], *, rrf_k: int, limit: int | None
     """
     ids = np.concatenate([np.zeros(0, np.int64), *(run.ids for run in runs)])
     ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(run) + 1) for run in runs)])
-    unique, inverse = np.unique(ids, return_inverse=True)
-    fused = np.zeros(len(unique))
-    np.add.at(fused, inverse, 1.0 / (rrf_k + ranks))
+    order = np.argsort(ids, kind="stable")
+    ordered = ids[order]
+    begins = np.ones(len(ids), np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    first = np.flatnonzero(begins)
+    unique = ordered[first]
+    fused = np.add.reduceat(1.0 / (rrf_k + ranks[order]), first)
     best = np.lexsort((unique, -fused))[:limit]
     return Pool(
         ids=unique[best],

@@ -35,8 +35,9 @@ def contributions(ranking: Ranking, row: int) -> tuple[Contribution, ...]:
     """
     values, weights = ranking.features[row].tolist(), ranking.weights.tolist()
     parts = [
-        Contribution(name, value, weight)
+        (-abs(value * weight), name, value, weight)
         for name, value, weight in zip(INDEX, values, weights, strict=True)
         if weight != 0.0
     ]
-    return tuple(sorted(parts, key=lambda part: (-abs(part.amount), part.feature)))
+    parts.sort()
+    return tuple([Contribution(name, value, weight) for _, name, value, weight in parts])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from family_recall.encoders.base import PairScorer
+from family_recall.errors import ModelError
 from family_recall.ranking.features import INDEX
 from family_recall.stage import QueryContext, Ranking, by_score
 
@@ -24,7 +25,10 @@ def rerank(
     ranking: Ranking,
     context: QueryContext,
     scorer: PairScorer,
-    affordable: Callable[[float], bool],
+    affordable: Callable[[int], bool],
+    *,
+    learn: Callable[[int, float], None],
+    stopped: Callable[[], bool],
 ) -> tuple[Ranking, int]:
     """Read the best candidates one by one beside the question, best first, while time lasts.
 
@@ -35,28 +39,42 @@ def rerank(
         ranking: Candidates in order.
         context: The question.
         scorer: The cross-encoder.
-        affordable: Asked before each pair, with the milliseconds the dearest so far took.
+        affordable: Asked before each pair, with the tokens it has.
+        learn: Told of each pair that was read its tokens, and the milliseconds they took.
+        stopped: Whether an alarm has gone off: what a run then raises is no failure.
 
     Returns:
         The new ranking, and how many candidates were read.
+
+    Raises:
+        ModelError: If the model cannot run.
     """
     chosen = ranking.order[: context.config.rerank_pool]
     passages = context.snapshot.passages(ranking.rows.ids[chosen], context.scope)
     features = ranking.features.copy()
-    done, dearest_ms = 0, 0.0
+    question, done = context.request.query_text, 0
     for row in chosen.tolist():
         passage = passages.get(int(ranking.rows.ids[row]))
         if passage is None:
             continue
-        if not affordable(dearest_ms):
+        n_tokens = scorer.count_tokens(question, passage.text, passage.before)
+        if not affordable(n_tokens):
             break
-        before_ms = context.deadline.elapsed_ms()
-        logit = scorer.score(context.request.query_text, passage.text, passage.before)
+        start_ms = context.deadline.elapsed_ms()
+        try:
+            logit = scorer.score(question, passage.text, passage.before)
+        except ModelError:
+            if not stopped():
+                raise
+            learn(n_tokens, context.deadline.elapsed_ms() - start_ms)
+            break
         features[row, INDEX["cross_encoder"]] = probability(logit)
-        dearest_ms = max(dearest_ms, context.deadline.elapsed_ms() - before_ms)
+        learn(n_tokens, context.deadline.elapsed_ms() - start_ms)
         done += 1
     score = features @ ranking.weights
     order = by_score(score, ranking.rows.doc_ids)
+    if ranking.folded:
+        order = order[np.isin(order, ranking.order)]
     return dataclasses.replace(ranking, features=features, score=score, order=order), done
 
 

@@ -9,7 +9,7 @@ memories no other source found; the link that carried most of their rank is kept
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -141,55 +141,73 @@ def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float)
     return np.array(rank, np.float32)
 
 
-def carriers(graph: GraphRun) -> dict[int, Link]:
-    """Name, for each node that is no seed, the link that carries the most rank into it.
+def paths_to(graph: GraphRun, memories: Collection[int]) -> dict[int, list[Link]]:
+    """Tell how the graph leads to some memories, each path from a seed to the memory itself.
 
-    Only links that lead away from the seeds count, so following them back ends at a seed.
+    A memory that is a seed itself is led to from what the question names alone; one that the
+    graph does not lead to is left out.
     """
     subgraph, rank = graph.subgraph, graph.rank
     if subgraph is None or rank is None or not subgraph.ends:
         return {}
     ends = np.array(subgraph.ends)
-    flow = rank[ends[:, 0]] * np.array(subgraph.weights)
-    away = np.flatnonzero(subgraph.hops[ends[:, 0]] < subgraph.hops[ends[:, 1]])
+    flow = rank[ends] * np.array(subgraph.weights)[:, None]
+    into, before = _carriers(subgraph.hops, ends, flow[:, 0]).tolist(), ends[:, 0].tolist()
     nodes = subgraph.nodes.tolist()
-    strongest_last = away[np.argsort(flow[away], kind="stable")].tolist()
-    return {
-        nodes[subgraph.ends[at][1]]: Link(nodes[subgraph.ends[at][0]], subgraph.kinds[at])
-        for at in strongest_last
-    }
+    number = {memory: at for at, memory in enumerate(nodes) if memory in memories}
+    named = _links_to_entities(subgraph.nodes, ends, flow, list(number.values()))
+    found: dict[int, list[Link]] = {}
+    for memory, at in number.items():
+        is_seed = into[at] < 0
+        for last_edge, last in named.get(at, ()) if is_seed else [(into[at], before[into[at]])]:
+            path = [Link(nodes[last], subgraph.kinds[last_edge]), Link(memory, "")]
+            edge = into[last]
+            while edge >= 0:
+                path.insert(0, Link(nodes[before[edge]], subgraph.kinds[edge]))
+                edge = into[before[edge]]
+            if path[0].node < 0 or not is_seed:
+                found[memory] = path
+                break
+    return found
 
 
-def path_to(graph: GraphRun, into: Mapping[int, Link], memory: int) -> list[Link]:
-    """Tell how the graph leads to a memory, the memory last; empty where it does not.
+def _carriers(hops: IdArray, ends: IdArray, flow: FloatArray) -> IdArray:
+    """Number, for each node (n,), the edge that carries most into it; −1 for a seed.
 
-    Args:
-        graph: What was walked.
-        into: Its :func:`carriers`.
-        memory: A node. One that is a seed itself is led to from what the question names alone.
+    Only edges that lead away from the seeds count, so following them back ends at a seed.
     """
-    is_seed = memory not in into
-    for link in _from_entities(graph, memory) if is_seed else [into[memory]]:
-        path = [link, Link(memory, "")]
-        while (before := into.get(path[0].node)) is not None:
-            path.insert(0, before)
-        if path[0].node < 0 or not is_seed:
-            return path
-    return []
+    into = np.full(len(hops), -1, np.int64)
+    away = np.flatnonzero(hops[ends[:, 0]] < hops[ends[:, 1]])
+    strongest_last = away[np.argsort(flow[away], kind="stable")]
+    into[ends[strongest_last, 1]] = strongest_last
+    return into
 
 
-def _from_entities(graph: GraphRun, memory: int) -> list[Link]:
-    """List the links of a memory to entities, the one that carries most rank first."""
-    subgraph, rank = graph.subgraph, graph.rank
-    if subgraph is None or rank is None:
-        return []
-    nodes = subgraph.nodes.tolist()
-    links = []
-    for ends, weight, kind in zip(subgraph.ends, subgraph.weights, subgraph.kinds, strict=True):
-        for here, there in (ends, ends[::-1]):
-            if nodes[here] == memory and nodes[there] < 0:
-                links.append((float(rank[there]) * weight, Link(nodes[there], kind)))
-    return [link for _, link in sorted(links, key=lambda one: -one[0])]
+def _links_to_entities(
+    nodes: IdArray, ends: IdArray, flow: FloatArray, memories: Sequence[int]
+) -> dict[int, list[tuple[int, int]]]:
+    """Give the (edge, entity) pairs of some memories, by number, those that carry most first.
+
+    ``flow`` (m, 2) is what either end of an edge hands on along it.
+    """
+    sought = np.zeros(len(nodes), np.bool_)
+    sought[memories] = True
+    links = [
+        (-carried, edge, memory, entity)
+        for here, there in ((0, 1), (1, 0))
+        for edges in [np.flatnonzero(sought[ends[:, here]] & (nodes[ends[:, there]] < 0))]
+        for carried, edge, memory, entity in zip(
+            flow[edges, there].tolist(),
+            edges.tolist(),
+            ends[edges, here].tolist(),
+            ends[edges, there].tolist(),
+            strict=True,
+        )
+    ]
+    found: dict[int, list[tuple[int, int]]] = {}
+    for _, edge, memory, entity in sorted(links):
+        found.setdefault(memory, []).append((edge, entity))
+    return found
 
 
 def warm_up() -> None:

@@ -32,13 +32,17 @@ def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
 
     Words that occur nowhere in scope find nothing. Of very many the rarest are kept. In a
     large store words that a good part of the memories hold are common; where all are, the
-    rarest is looked up all the same.
+    rarest is looked up all the same. Where all together stand in more memories than can be read in
+    time, the most common are left out: ranking counts them again in what is found.
     """
     config, plan = context.config, context.plan
     frequency = plan.statistics.document_frequency
     occurring = np.flatnonzero(frequency > 0)
     kept = occurring[np.argsort(frequency[occurring], kind="stable")][: config.max_question_words]
     limit = max(config.common_share * plan.statistics.n_memories, config.common_memories)
+    affordable = np.cumsum(frequency[kept]) <= config.lexical_matches
+    affordable[:1] = True
+    kept = kept[affordable]
     rare = sorted(at for at in kept.tolist() if frequency[at] <= limit)
     common = sorted(at for at in kept.tolist() if frequency[at] > limit)
     words = [word for word, _ in plan.terms]

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.types import FloatArray, IdArray, Memory, Scope
+from family_recall.types import BoolArray, FloatArray, IdArray, Memory, Relation, Scope
 
 WORD_ENTRY = np.dtype(
     [("stem", "<u4"), ("body", "u1"), ("header", "u1"), ("context", "u1"), ("_", "u1")]
@@ -52,17 +52,22 @@ def time_words() -> npt.NDArray[np.uint32]:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One space a person may enter, and in which role."""
+    """One space a person may enter, in which role, and behind which veil; 0 is none."""
 
     space_id: str
     space_kind: str
     role: str
     expires_s: float | None
+    veil: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One space and one band, with the statistics its own words have."""
+    """One space and one band, with the statistics its own words have.
+
+    ``veil`` numbers the role whose view it holds, 0 for the memories themselves. ``guardians``
+    are the only ones who may see it; None where there is no such limit.
+    """
 
     no: int
     space_id: str
@@ -73,6 +78,8 @@ class Partition:
     words_past: int
     n_bounded: int
     rewrites: int
+    veil: int = 0
+    guardians: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +206,14 @@ class StoredRelation:
     relation: str
     object: Entity
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class ToldRelation:
+    """A relation as it was told, and when; entities by the names they have by now."""
+
+    relation: Relation
+    recorded_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +399,18 @@ class Snapshot(Protocol):
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:
         """Find one memory by its id."""
         ...
+
+
+def among(ids: IdArray, known: IdArray) -> BoolArray:
+    """Whether each of some ids (n,) is among others, in any order: shape (n,).
+
+    What `np.isin` gives; for the hundred ids of a recall that takes 40 µs, and this 6.
+    """
+    if not len(known):
+        return np.zeros(len(ids), np.bool_)
+    ordered = np.sort(known)
+    found: BoolArray = ordered[np.minimum(np.searchsorted(ordered, ids), len(ordered) - 1)] == ids
+    return found
 
 
 def epoch_s(moment: dt.datetime | None, zone: dt.tzinfo) -> float | None:

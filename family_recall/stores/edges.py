@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import apsw
 import numpy as np
@@ -13,14 +14,19 @@ from family_recall.stores.base import EdgeList, Entity, StoredRelation
 from family_recall.types import FloatArray, IdArray
 
 _DEGREE_CAP = 1024
+_EDGES_READ = 4096
 _ALIASES_READ = 2000
 _RELATIONS_READ = 1024
 _ALWAYS = (-9e99, 9e99)  # seconds: of a key no part may be NULL
 
 
+Link: TypeAlias = tuple[int, int, float, str]
+"""Two nodes, a weight and a kind."""
+
+
 def add(
     connection: apsw.Connection,
-    edges: Iterable[tuple[int, int, float, str]],
+    edges: Iterable[Link],
     *,
     valid_from_s: float | None = None,
     valid_until_s: float | None = None,
@@ -58,17 +64,24 @@ def remove_link(connection: apsw.Connection, a: int, b: int, kind: str) -> None:
 
 
 def out_of(connection: apsw.Connection, nodes: IdArray, as_of_s: float, cap: int) -> EdgeList:
-    """Give up to ``cap`` edges out of each node that are valid then, strongest first."""
-    # The row-value IN keeps a hub's other edges unread: 0.1 ms for 20 nodes of any degree.
-    found = sql.rows(
-        connection,
-        "SELECT e.src, e.dst, e.weight, e.kind FROM carray(?) n JOIN edge e ON e.src = n.value"
-        " AND (e.weight, e.dst, e.kind, e.valid_from_s) IN ("
-        "  SELECT weight, dst, kind, valid_from_s FROM edge"
-        "  WHERE src = n.value AND valid_from_s <= ? AND valid_until_s > ?"
-        "  ORDER BY weight DESC, dst DESC, kind LIMIT ?)",
-        (sql.id_array(nodes), as_of_s, as_of_s, cap),
-    )
+    """Give up to ``cap`` edges out of each node that are valid then, strongest first.
+
+    Of a node's edges the 4096 strongest are looked at, however many no longer hold.
+    """
+    # A statement a node, run 20 times, takes 0.15 ms; one for all of them, by a row-value IN,
+    # 0.3 to 0.7: SQLite reads each list twice, or every edge of a hub.
+    found = [
+        row
+        for node in nodes.tolist()
+        for row in sql.rows(
+            connection,
+            # Inside, in the order they lie in, so that the first that hold end the reading.
+            "SELECT src, dst, weight, kind FROM (SELECT * FROM edge WHERE src = ?"
+            "  ORDER BY weight DESC, dst DESC, kind, valid_from_s LIMIT ?)"
+            " WHERE valid_from_s <= ? AND valid_until_s > ? LIMIT ?",
+            (node, _EDGES_READ, as_of_s, as_of_s, cap),
+        )
+    ]
     return EdgeList(
         np.array([row[0] for row in found], np.int64),
         np.array([row[1] for row in found], np.int64),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections import Counter
+import struct
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from family_recall.stores.schema import create_words_table, words_table
 from family_recall.types import Scope
 
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
+_TEXTS_KNOWN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +49,68 @@ def find_stems(
 ) -> tuple[tuple[int, int], ...]:
     """Find where a text says some stems: (start, end) in characters, in order."""
     raw, tokens = _tokens(connection, text)
-    spans = ((start, end) for start, end, stem in tokens if stem in stems)
+    spans = [(start, end) for start, end, stem in tokens if stem in stems]
     if text.isascii():
         return tuple(spans)
     return tuple((len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans)
 
 
-def prepare(
-    connection: apsw.Connection, memory_id: int, body: str, header: str, context: str
-) -> Words:
-    """Count a memory's words column by column."""
-    tokenize: Any = connection.fts5_tokenizer(*_TOKENIZER)
-    counts: dict[int, list[int]] = {}
-    n_words = 0
-    for column, text in enumerate((body, header, context)):
-        stems = tokenize(
+class WordCounter:
+    """Counts the words of memories as the index splits them, for as long as one transaction.
+
+    What it has counted it knows for a while: a turn's text is the context of the next one, and
+    its speaker and day are its neighbours' too.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        """Take the index's tokenizer from a connection."""
+        self._tokenize: Any = connection.fts5_tokenizer(*_TOKENIZER)
+        self._known: dict[str, tuple[dict[int, int], int]] = {}
+
+    def prepare(
+        self, memory_id: int, body: str, header: str, context: tuple[str | None, str]
+    ) -> Words:
+        """Count a memory's words column by column.
+
+        ``context`` is who spoke the turn before, and what was said; empty where there is none.
+        """
+        speaker, before = context
+        entries: dict[int, int] = {}
+        n_words = 0
+        # Between a speaker and a text stands a colon, so no word is of both.
+        for shift, text in ((32, body), (40, header), (48, before)):
+            counts, n = self._count(text)
+            if shift == 48 and speaker:
+                more, n_more = self._count(speaker)
+                counts = {stem: counts.get(stem, 0) + more.get(stem, 0) for stem in counts | more}
+                n += n_more
+            n_words += n
+            for stem, each in counts.items():
+                entries[stem] = entries.get(stem, 0) + (min(each, 255) << shift)
+        # WORD_ENTRY, little-endian: the stem's number in the low half, a byte a column above it.
+        packed = struct.pack(
+            f"<{len(entries)}Q", *(stem + entries[stem] for stem in sorted(entries))
+        )
+        said = f"{speaker}: {before}" if speaker else before
+        return Words(memory_id, body, header, said, packed, n_words)
+
+    def _count(self, text: str) -> tuple[dict[int, int], int]:
+        """Count a text's stems by number, and give how many words it has."""
+        known = self._known.get(text)
+        if known is not None:
+            return known
+        stems = self._tokenize(
             text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
             include_offsets=False, include_colocated=False,
         )  # fmt: skip
-        n_words += len(stems)
-        for stem, n in Counter(stems).items():
-            counts.setdefault(stem_number(stem), [0, 0, 0])[column] += n
-    entries = np.zeros(len(counts), WORD_ENTRY)
-    if counts:
-        order = sorted(counts)
-        entries["stem"] = order
-        columns = np.minimum(np.array([counts[stem] for stem in order]), 255)
-        entries["body"], entries["header"], entries["context"] = columns.T
-    return Words(memory_id, body, header, context, entries.tobytes(), n_words)
+        counts: dict[int, int] = {}
+        for stem in stems:
+            number = stem_number(stem)
+            counts[number] = counts.get(number, 0) + 1
+        if len(self._known) >= _TEXTS_KNOWN:
+            self._known.clear()
+        self._known[text] = counts, len(stems)
+        return counts, len(stems)
 
 
 def add(connection: apsw.Connection, shelf: int, rows: Sequence[Words]) -> None:
@@ -215,13 +250,12 @@ def visible(scope: Scope) -> tuple[str, tuple[object, ...]]:
 
 
 def _count(connection: apsw.Connection, shelf: int, rows: Sequence[Words], sign: int) -> None:
-    counts: Counter[int] = Counter()
-    for row in rows:
-        counts.update(np.frombuffer(row.entries, WORD_ENTRY)["stem"].tolist())
+    entries = np.frombuffer(b"".join(row.entries for row in rows), WORD_ENTRY)
+    stems, counts = np.unique(entries["stem"], return_counts=True)
     connection.executemany(
         "INSERT INTO word_count(shelf, stem, n) VALUES(?, ?, ?)"
         " ON CONFLICT DO UPDATE SET n = n + excluded.n",
-        [(shelf, stem, sign * n) for stem, n in counts.items()],
+        [(shelf, stem, sign * n) for stem, n in zip(stems.tolist(), counts.tolist(), strict=True)],
     )
 
 

@@ -86,48 +86,118 @@ def grants(connection: apsw.Connection, zone: dt.tzinfo) -> list[Grant]:
 def access_of(connection: apsw.Connection, person_id: str | None) -> list[Access]:
     """List the spaces a person may enter; None may enter every shared space as a guest.
 
+    Whoever lives here may enter a household space: as a guest, without a grant of their own.
+
     Raises:
         UnknownPersonError: If the household has no such person.
     """
+    values: tuple[int, ...] = ()
     if person_id is None:
-        rows = connection.execute(
-            "SELECT space_id, kind, 'guest', NULL FROM space WHERE kind = 'shared'"
-            " ORDER BY space_id"
-        )
+        held, as_guest = "", "s.kind <> 'private'"
     else:
-        rows = connection.execute(
-            "SELECT s.space_id, s.kind, a.role, a.expires_s FROM access a"
-            " JOIN space s ON s.no = a.space WHERE a.person = ? ORDER BY s.space_id",
-            (person_no(connection, person_id),),
+        held = "SELECT a.space, a.role, a.expires_s FROM access a WHERE a.person = ?1 UNION ALL "
+        as_guest = (
+            "s.kind = 'household' AND NOT EXISTS"
+            " (SELECT 1 FROM access a WHERE a.person = ?1 AND a.space = s.no)"
         )
+        values = (person_no(connection, person_id),)
+    rows = sql.rows(
+        connection,
+        "SELECT s.space_id, s.kind, e.role, e.expires_s, coalesce(v.no, 0)"
+        f" FROM ({held}SELECT s.no AS space, 'guest' AS role, NULL AS expires_s FROM space s"
+        f" WHERE {as_guest}) e JOIN space s ON s.no = e.space"
+        " LEFT JOIN veil v ON v.space = e.space AND v.role = e.role ORDER BY s.space_id",
+        values,
+    )
     return [Access(*row) for row in rows]
 
 
+def remove_grant(connection: apsw.Connection, person_id: str, space_id: str) -> bool:
+    """Take a person's way into a space away; False where they had none.
+
+    Raises:
+        UnknownPersonError: If the household has no such person.
+        UnknownSpaceError: If it has no such space.
+    """
+    connection.execute(
+        "DELETE FROM access WHERE person = ? AND space = ?",
+        (person_no(connection, person_id), space_no(connection, space_id)),
+    )
+    return connection.changes() > 0
+
+
+def put_guardian(connection: apsw.Connection, guardian_id: str, child_id: str) -> None:
+    """Make a person a child's guardian.
+
+    Raises:
+        UnknownPersonError: If the household has no such person or child.
+    """
+    connection.execute(
+        "INSERT OR IGNORE INTO guardian(child, guardian) VALUES(?, ?)",
+        (person_no(connection, child_id), person_no(connection, guardian_id)),
+    )
+
+
+def remove_guardian(connection: apsw.Connection, guardian_id: str, child_id: str) -> bool:
+    """Make a person a child's guardian no longer; False where they were none.
+
+    Raises:
+        UnknownPersonError: If the household has no such person or child.
+    """
+    connection.execute(
+        "DELETE FROM guardian WHERE child = ? AND guardian = ?",
+        (person_no(connection, child_id), person_no(connection, guardian_id)),
+    )
+    return connection.changes() > 0
+
+
+def guardians(connection: apsw.Connection) -> dict[str, tuple[str, ...]]:
+    """Name each child's guardians: person_ids by person_id."""
+    found: dict[str, tuple[str, ...]] = {}
+    for child, guardian in sql.rows(
+        connection,
+        "SELECT c.person_id, p.person_id FROM guardian g JOIN person c ON c.no = g.child"
+        " JOIN person p ON p.no = g.guardian ORDER BY c.person_id, p.person_id",
+    ):
+        found[child] = (*found.get(child, ()), guardian)
+    return found
+
+
 def partitions(connection: apsw.Connection) -> list[Partition]:
-    """List every partition with its statistics."""
+    """List every partition with its statistics, and for whom it is."""
     return [
-        Partition(*row)
-        for row in sql.rows(
+        Partition(*[*row, None if known is None else frozenset(json.loads(known))])
+        for *row, known in sql.rows(
             connection,
             "SELECT p.no, s.space_id, p.band, p.n_current, p.n_past, p.words_current,"
-            " p.words_past, p.n_bounded, p.rewrites"
+            " p.words_past, p.n_bounded, p.rewrites, p.veil,"
+            " CASE WHEN p.ward THEN (SELECT json_group_array(o.person_id) FROM guardian g"
+            "  JOIN person o ON o.no = g.guardian WHERE g.child = p.ward) END"
             " FROM partition p JOIN space s ON s.no = p.space ORDER BY p.no",
         )
     ]
 
 
-def partition_for(connection: apsw.Connection, space_id: str, band: str) -> int:
-    """Find or make the partition of a space and band.
+def partition_for(
+    connection: apsw.Connection,
+    space_id: str,
+    band: str,
+    guardians_of: str | None = None,
+    veil: int = 0,
+) -> int:
+    """Find or make the partition of a space and band, of a child's guardians, behind a veil.
 
     Raises:
         UnknownSpaceError: If the household has no such space.
+        UnknownPersonError: If it has no such child.
     """
-    space = space_no(connection, space_id)
-    find = "SELECT no FROM partition WHERE space = ? AND band = ?"
-    row = sql.row(connection, find, (space, band))
+    ward = 0 if guardians_of is None else person_no(connection, guardians_of)
+    key = (space_no(connection, space_id), band, ward, veil)
+    find = "SELECT no FROM partition WHERE space = ? AND band = ? AND ward = ? AND veil = ?"
+    row = sql.row(connection, find, key)
     if row is None:
-        connection.execute("INSERT INTO partition(space, band) VALUES(?, ?)", (space, band))
-        row = sql.row(connection, find, (space, band))
+        connection.execute("INSERT INTO partition(space, band, ward, veil) VALUES(?, ?, ?, ?)", key)
+        row = sql.row(connection, find, key)
         for past in (False, True):
             fts.create(connection, shelf_of(row[0], past=past))
     return int(row[0])

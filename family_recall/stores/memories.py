@@ -24,13 +24,13 @@ from family_recall.stores.base import (
     ToEmbed,
     View,
 )
-from family_recall.stores.schema import PARTITION_SHIFT, id_range, partition_of
+from family_recall.stores.schema import PARTITION_SHIFT, id_range
 from family_recall.types import Filters, IdArray, Memory, Scope, parse_moment
 
 _COLUMNS = (
     "doc_id", "text", "title", "summary", "kind", "category", "author", "session_id", "source",
-    "url", "section", "labels", "band", "importance", "valence", "arousal", "fact_key",
-    "fact_value", "event_type", "occurred_at", "valid_from_s", "valid_until_s",
+    "url", "section", "labels", "band", "guardians_of", "importance", "valence", "arousal",
+    "fact_key", "fact_value", "event_type", "occurred_at", "valid_from_s", "valid_until_s",
 )  # fmt: skip
 
 
@@ -57,6 +57,7 @@ def insert(
         "author": memory.author, "session_id": memory.session_id, "source": memory.source,
         "url": memory.url, "section": memory.section,
         "labels": json.dumps(memory.labels) if memory.labels else None, "band": memory.band,
+        "guardians_of": memory.guardians_of,
         "importance": memory.importance, "valence": memory.valence, "arousal": memory.arousal,
         "fact_key": memory.fact_key, "fact_value": memory.fact_value,
         "event_type": memory.event_type, "occurred_s": new.occurred_s,
@@ -72,15 +73,15 @@ def insert(
 _INSERT = """
 INSERT INTO memory(
   id, space, doc_id, text, title, summary, kind, category, author, session_id, source, url,
-  section, labels, band, importance, valence, arousal, fact_key, fact_value, event_type,
-  occurred_s, occurred_at, valid_from_s, valid_until_s, recorded_s, order_s, header, context_id,
-  n_words, words, content_hash)
+  section, labels, band, guardians_of, importance, valence, arousal, fact_key, fact_value,
+  event_type, occurred_s, occurred_at, valid_from_s, valid_until_s, recorded_s, order_s,
+  header, context_id, n_words, words, content_hash, veil)
 VALUES(
   :id, (SELECT no FROM space WHERE space_id = :space_id), :doc_id, :text, :title, :summary,
-  :kind, :category, :author, :session_id, :source, :url, :section, :labels, :band, :importance,
-  :valence, :arousal, :fact_key, :fact_value, :event_type, :occurred_s, :occurred_at,
-  :valid_from_s, :valid_until_s, :recorded_s, :order_s, :header, :context_id, :n_words, :words,
-  :content_hash)
+  :kind, :category, :author, :session_id, :source, :url, :section, :labels, :band,
+  :guardians_of, :importance, :valence, :arousal, :fact_key, :fact_value, :event_type,
+  :occurred_s, :occurred_at, :valid_from_s, :valid_until_s, :recorded_s, :order_s, :header,
+  :context_id, :n_words, :words, :content_hash, (SELECT veil FROM partition WHERE no = :id >> 40))
 """
 
 _SELECT = f"""
@@ -269,6 +270,17 @@ def to_embed(
     )
 
 
+def n_to_embed(connection: apsw.Connection, model_id: str) -> int:
+    """Count the memories that have no vector of a model yet."""
+    (n,) = sql.row(
+        connection,
+        "SELECT (SELECT count(*) FROM memory) - (SELECT count(*) FROM embedding e"
+        " JOIN embedding_model k ON k.no = e.model WHERE k.model_id = ?)",
+        (model_id,),
+    )
+    return int(n)
+
+
 def readings(connection: apsw.Connection, ids: Sequence[int]) -> list[ToEmbed]:
     """Give what a model is to read of some memories."""
     return _readings(
@@ -305,7 +317,7 @@ def _numbered(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:
     """Number the sessions within their partitions; a memory without one gets its own number."""
     numbers: dict[object, int] = {}
     keys = [
-        memory if name is None else (partition_of(memory), name)
+        memory if name is None else (memory >> PARTITION_SHIFT, name)
         for memory, name in zip(ids, names, strict=True)
     ]
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
@@ -329,7 +341,7 @@ def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
     for name in ("valid_from", "valid_until"):
         moment_s = record.pop(f"{name}_s")
         record[name] = None if moment_s is None else dt.datetime.fromtimestamp(moment_s, zone)
-    record["labels"] = tuple(json.loads(record["labels"] or "[]"))
+    record["labels"] = tuple(json.loads(record["labels"])) if record["labels"] else ()
     return StoredMemory(
         memory_id, Memory.as_stored(space_id=space_id, **record), recorded_s, superseded_s
     )

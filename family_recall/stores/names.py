@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import apsw
 
 from family_recall.stores import edges, sql
 from family_recall.stores.schema import PARTITION_SHIFT
 from family_recall.types import Person, Relation
+
+Mention: TypeAlias = tuple[int, int, str]
+"""A memory, an entity it names, and in what role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,7 @@ class Names:
     def link(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
         """Tie a memory to (entity, role, weight) mentions, as rows and as edges."""
         found = list(mentions)
-        self.connection.executemany(
-            "INSERT OR IGNORE INTO mention(memory, entity, role) VALUES(?, ?, ?)",
-            [(memory, entity, role) for entity, role, _ in found],
-        )
+        put_mentions(self.connection, [(memory, entity, role) for entity, role, _ in found])
         edges.add(
             self.connection, [(memory, entity, weight, role) for entity, role, weight in found]
         )
@@ -90,9 +91,16 @@ class Names:
         )
         self.connection.execute(
             "INSERT INTO relation(subject, relation, object, confidence, valid_from_s,"
-            " valid_until_s, recorded_s, evidence) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-            (*triple, relation.confidence, *moments, json.dumps(list(evidence))),
-        )
+            " valid_until_s, recorded_s, evidence, stated) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *triple, relation.confidence, *moments, json.dumps(list(evidence)),
+                json.dumps([relation.subject, relation.object]),
+            ),
+        )  # fmt: skip
+        self.relink(subject, object_)
+
+    def relink(self, subject: int, object_: int) -> None:
+        """Write the edges of two entities' relations anew."""
         for entity in {subject, object_}:
             edges.remove_relations(self.connection, entity)
         self._link_relations("subject IN (?1, ?2) OR object IN (?1, ?2)", (subject, object_))
@@ -130,3 +138,10 @@ class Names:
                     for node in (subject, object_)
                 ],
             )
+
+
+def put_mentions(connection: apsw.Connection, mentions: Iterable[Mention]) -> None:
+    """Write who is named where; doubles do nothing."""
+    connection.executemany(
+        "INSERT OR IGNORE INTO mention(memory, entity, role) VALUES(?, ?, ?)", mentions
+    )

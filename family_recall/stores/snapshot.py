@@ -34,6 +34,7 @@ from family_recall.stores.base import (
     StoredRelation,
     TokenVectors,
     WordStatistics,
+    among,
 )
 from family_recall.stores.feedback import Learned, newest
 from family_recall.stores.schema import PARTITION_SHIFT, partition_of, shelf_of
@@ -58,6 +59,10 @@ class SqliteSnapshot:
         self._seen: dict[tuple[int, int], blocks.Block] = {}
         self._occurred: dict[Scope, Occurred] = {}
         self._all = {partition.no: partition for partition in household.partitions(connection)}
+
+    def interrupt(self) -> None:
+        """Stop the statement that runs now, if one does; from any thread."""
+        self._connection.interrupt()
 
     def access(self, person_id: str | None) -> list[Access]:
         """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
@@ -144,9 +149,13 @@ class SqliteSnapshot:
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Cosine of the given memories' best views with a unit vector, NaN without a vector."""
         cosines = np.full(len(ids), np.nan, np.float32)
-        for _, block in self._scoped_blocks(model_id, scope, views=True):
-            at, here = block.find(ids)
-            cosines[here] = np.fmax(cosines[here], block.cosines(vector, at[here]))
+        partitions = ids >> PARTITION_SHIFT
+        for shelf, block in self._scoped_blocks(model_id, scope, views=True):
+            own = np.flatnonzero(partitions == shelf // 2)
+            if len(own):
+                at, here = block.find(ids[own])
+                own = own[here]
+                cosines[own] = np.fmax(cosines[own], block.cosines(vector, at[here]))
         return cosines
 
     def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
@@ -156,9 +165,8 @@ class SqliteSnapshot:
         for _, block in self._scoped_blocks(model_id, scope):
             at, here = block.find(ids)
             if units is None:
-                units = np.zeros((len(ids), block.rows.shape[1]), np.float32)
-            rows = block.rows[at[here]].astype(np.float32)
-            units[here] = rows * block.inverse_norms[at[here]][:, None]
+                units = np.zeros((len(ids), block.dim), np.float32)
+            units[here] = block.units(at[here])
             missing &= ~here
         if units is None or missing.any():
             return None
@@ -167,7 +175,6 @@ class SqliteSnapshot:
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
         """Token vectors of the given memories, of all their views."""
         models = self._models_of(model_id)
-        mine = set(scope.partitions)
         if not models:
             return _NO_TOKENS
         model = models[0]
@@ -175,17 +182,18 @@ class SqliteSnapshot:
             self._connection,
             "SELECT e.memory, e.tokens FROM carray(?) ids CROSS JOIN embedding e"
             " ON e.memory = ids.value AND e.model = ?",
-            (sql.id_array(np.sort(ids)), model.no),
+            (sql.id_array(np.sort(self._mine(ids, scope))), model.no),
         )
-        kept = [(memory, blob) for memory, blob in found if blob and partition_of(memory) in mine]
+        kept = [row for row in found if row[1]]
         if not kept:
             return _NO_TOKENS
+        memories, blobs = zip(*kept, strict=True)
         order = np.argsort(ids)
-        rows = order[np.searchsorted(ids, [memory for memory, _ in kept], sorter=order)]
-        lengths = np.array([2 * len(blob) // model.token_dim for _, blob in kept])
+        rows = order[np.searchsorted(ids, memories, sorter=order)]
+        ends = np.cumsum([2 * len(blob) // model.token_dim for blob in blobs])
         return TokenVectors(
-            vectors.unpack_tokens(b"".join(blob for _, blob in kept), model.token_dim),
-            np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64),
+            vectors.unpack_tokens(b"".join(blobs), model.token_dim),
+            np.concatenate([[0], ends[:-1]]).astype(np.int64),
             rows,
         )
 
@@ -312,11 +320,7 @@ class SqliteSnapshot:
 
     def _mine(self, nodes: IdArray, scope: Scope) -> IdArray:
         partitions = np.abs(nodes) >> PARTITION_SHIFT
-        if len(scope.partitions) == 1:
-            inside = partitions == scope.partitions[0]
-        else:
-            inside = np.isin(partitions, scope.partitions)
-        mine: IdArray = nodes[inside]
+        mine: IdArray = nodes[among(partitions, np.array(scope.partitions, np.int64))]
         return mine
 
     def _shelves(self, scope: Scope) -> list[int]:
@@ -355,7 +359,7 @@ class SqliteSnapshot:
         )
 
     def _allowed(self, scope: Scope) -> Callable[[IdArray], BoolArray]:
-        return lambda ids: np.isin(ids, memories.covered(self._connection, ids, scope))
+        return lambda ids: among(ids, memories.covered(self._connection, ids, scope))
 
 
 _NO_TOKENS = TokenVectors(

@@ -19,12 +19,20 @@ from family_recall.errors import (
     StoreBusyError,
     StoreError,
     StoreFullError,
+    WrongKeyError,
 )
+from family_recall.stores.keys import Key, is_plain, looks_encrypted
 from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
 BUSY_STEP_MS = 10
 BUSY_TIMEOUT_MS = 30_000
+PAUSE_S = 0.003
+"""What a writer leaves the others between two of its transactions, while there are others."""
+
+_WAITED_S = 0.008
+_OTHERS_STAY_S = 10.0
 CACHE_KIB = 8 * 1024
+LOG_PAGES = 4096
 
 
 def write_ahead_log(connection: apsw.Connection) -> None:
@@ -35,6 +43,11 @@ def write_ahead_log(connection: apsw.Connection) -> None:
 def normal_synchronous(connection: apsw.Connection) -> None:
     """Sync at checkpoints: survives a killed process, 50 times cheaper than at each commit."""
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def long_log(connection: apsw.Connection) -> None:
+    """Let the log grow to 16 MiB: in a long import a page is then written back less often."""
+    connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
 
 def secure_delete(connection: apsw.Connection) -> None:
@@ -55,6 +68,7 @@ def page_cache(connection: apsw.Connection) -> None:
 PRAGMAS: tuple[Callable[[apsw.Connection], None], ...] = (
     write_ahead_log,
     normal_synchronous,
+    long_log,
     secure_delete,
     memory_temp_store,
     page_cache,
@@ -75,6 +89,10 @@ def translated(path: Path) -> Iterator[None]:
             f"{path}: the disk is full; nothing of this step was stored, free some space and repeat"
         ) from None
     except apsw.NotADBError:
+        if looks_encrypted(path):
+            raise WrongKeyError(
+                f"{path}: cannot be read without its key, or has been damaged; give the right key"
+            ) from None
         raise NotAStoreError(
             f"{path}: expected a family_recall file, found something that is no SQLite database"
         ) from None
@@ -83,9 +101,13 @@ def translated(path: Path) -> Iterator[None]:
             f"{path}: the file is damaged ({error}); restore a backup, or try rebuild"
         ) from error
     except (apsw.CantOpenError, apsw.PermissionsError, OSError) as error:
-        raise StoreError(f"{path}: cannot be opened ({error}); does its folder exist?") from error
+        raise StoreError(
+            f"{path}: cannot be opened ({error}); does its folder exist, and may it be written to?"
+        ) from error
     except apsw.ReadOnlyError as error:
-        raise StoreError(f"{path}: is read-only; {error}") from error
+        raise StoreError(
+            f"{path}: may only be read ({error}); allow this user to write to it and its folder"
+        ) from error
     except apsw.IOError as error:
         raise StoreError(f"{path}: the disk answered with an error ({error})") from error
     except apsw.Error as error:
@@ -112,20 +134,23 @@ class Connections:
     behind a lock. Processes meet at SQLite's own locks, with a busy timeout of 30 s.
     """
 
-    def __init__(self, path: Path, *, create: bool) -> None:
+    def __init__(self, path: Path, *, create: bool, key: Key | None = None) -> None:
         """Open the file, make or migrate it as needed.
 
         Raises:
             StoreError: If it does not exist and ``create`` is false, or cannot be opened.
             NotAStoreError: If it is some other file; it is left as it is.
+            WrongKeyError: If it is encrypted and this is not its key, or it is not encrypted.
             NewerStoreError: If a newer version wrote it; it is left as it is.
         """
         self.path = path
+        self.key = key
         self.vec0 = True
         self._idle: list[apsw.Connection] = []
         self._lock = threading.Lock()
         self._write_lock = threading.RLock()
         self._closed = False
+        self._others_until_s = self._committed_s = -_OTHERS_STAY_S
         self._pid = os.getpid()
         fresh = not path.exists() or path.stat().st_size == 0
         if fresh and not create:
@@ -135,6 +160,7 @@ class Connections:
                 self._check_identity()
             self._writer = self._connect()
             self._migrate()
+            self._file = _identity_on_disk(path)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -162,8 +188,7 @@ class Connections:
         with self._write_lock:
             self._check_open()
             with translated(self.path):
-                # IMMEDIATE: a read that upgrades later fails at once, whatever the timeout.
-                self._writer.execute("BEGIN IMMEDIATE")
+                self._begin()
                 try:
                     yield self._writer
                 except BaseException:
@@ -172,6 +197,37 @@ class Connections:
                         self._writer.execute("ROLLBACK")
                     raise
                 self._commit()
+
+    @contextlib.contextmanager
+    def looking(self) -> Iterator[apsw.Connection]:
+        """Lend the writer inside a transaction of which nothing is kept."""
+        with self._write_lock:
+            self._check_open()
+            with translated(self.path):
+                self._writer.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._writer
+                finally:
+                    if self._writer.in_transaction:
+                        self._writer.execute("ROLLBACK")
+
+    def empty_log(self) -> bool:
+        """Write the log back into the file and cut it to nothing; False where a reader needs it."""
+        with self._write_lock:
+            self._check_open()
+            with translated(self.path):
+                try:
+                    self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                except apsw.BusyError:
+                    return False
+        return True
+
+    def compact(self) -> None:
+        """Write the file anew without its free space, whatever was left there."""
+        with self._write_lock:
+            self._check_open()
+            with translated(self.path):
+                self._writer.execute("VACUUM")
 
     def close(self) -> None:
         """Write the log back into the file and close every connection. Twice does nothing."""
@@ -188,9 +244,24 @@ class Connections:
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             self._writer.close()
 
+    def _begin(self) -> None:
+        """Begin a transaction that writes, and let others in between two of ours.
+
+        SQLite's lock has no queue: who writes without a pause is there first every time, and the
+        others, who look once a millisecond, could wait for good.
+        """
+        now = time.monotonic()
+        if now < self._others_until_s and now - self._committed_s < PAUSE_S:
+            time.sleep(PAUSE_S)
+        # IMMEDIATE: a read that upgrades later fails at once, whatever the timeout.
+        self._writer.execute("BEGIN IMMEDIATE")
+        if time.monotonic() - now > PAUSE_S + _WAITED_S:
+            self._others_until_s = time.monotonic() + _OTHERS_STAY_S
+
     def _commit(self) -> None:
         try:
             self._writer.execute("COMMIT")
+            self._committed_s = time.monotonic()
         except BaseException:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
@@ -203,10 +274,14 @@ class Connections:
             raise StoreError(
                 f"{self.path}: was opened before a fork; open it again in the new process"
             )
+        # What is written to a file without a name is lost when it is closed.
+        if _identity_on_disk(self.path) != self._file:
+            raise StoreError(
+                f"{self.path}: was deleted, moved or replaced since it was opened; open it again"
+            )
 
     def _connect(self) -> apsw.Connection:
-        connection = apsw.Connection(str(self.path))
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection = connect(self.path, self.key)
         for pragma in PRAGMAS:
             _patiently(pragma, connection)
         self.vec0 = self.vec0 and _load_vec0(connection)
@@ -229,8 +304,13 @@ class Connections:
 
     def _identity(self) -> _Identity:
         """Read whose file it is without leaving a trace: from its header where that is enough."""
+        if self.key is not None and is_plain(self.path):
+            raise WrongKeyError(
+                f"{self.path}: is not encrypted, and a key was given; open it without, or encrypt "
+                "it first: family-recall rekey"
+            )
         log = Path(f"{self.path}-wal")
-        if not log.exists() or log.stat().st_size == 0:
+        if self.key is None and (not log.exists() or log.stat().st_size == 0):
             with self.path.open("rb") as file:
                 header = file.read(100)
             if not header.startswith(b"SQLite format 3\x00") or len(header) < 100:
@@ -240,8 +320,7 @@ class Connections:
                 int.from_bytes(header[at : at + 4], "big") for at in (40, 60, 68)
             )
             return _Identity(application, version, cookie)
-        connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
-        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection = connect(self.path, self.key, flags=apsw.SQLITE_OPEN_READONLY)
         try:
             return _Identity(
                 connection.pragma("application_id"),
@@ -265,6 +344,44 @@ class Connections:
             self._writer.execute("ROLLBACK")
             raise
         self._commit()
+
+
+def connect(path: Path, key: Key | None, *, flags: int | None = None) -> apsw.Connection:
+    """Open a bare connection that waits for others, unlocked where there is a key."""
+    if flags is None:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    connection = apsw.Connection(str(path), flags=flags)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    # Looks for a free lock every millisecond; the busy handler alone, ten times a second.
+    connection.setlk_timeout(BUSY_TIMEOUT_MS, 0)
+    if key is not None:
+        key.unlock(connection, path)
+    return connection
+
+
+def schema_of(path: Path, key: Key | None) -> int:
+    """Give a file's schema, without bringing it up to date.
+
+    Raises:
+        StoreError: If it is missing or cannot be read with this key.
+    """
+    if not path.exists():
+        raise StoreError(f"{path}: no such file; create it with `family-recall init {path}`")
+    with translated(path):
+        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            return int(connection.pragma("user_version"))
+        finally:
+            connection.close()
+
+
+def _identity_on_disk(path: Path) -> tuple[int, int] | None:
+    """Tell a file from the one that may take its name; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _load_vec0(connection: apsw.Connection) -> bool:

@@ -9,15 +9,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from family_recall.errors import InvalidRequestError
-from family_recall.stores import blocks, household, memories, sql, vectors
+from family_recall.stores import (
+    blocks,
+    checks,
+    costs,
+    files,
+    household,
+    memories,
+    sql,
+    vectors,
+    veils,
+)
+from family_recall.stores.audit import AuditTables
 from family_recall.stores.base import ToEmbed
+from family_recall.stores.costs import StageCost
+from family_recall.stores.erasing import Eraser
 from family_recall.stores.feedback import FeedbackLog, Learned
+from family_recall.stores.forgetting import ForgettingLog
+from family_recall.stores.keys import Key
+from family_recall.stores.remains import Keyring, Search
 from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.sqlite import Connections
 from family_recall.stores.writing import Writing
-from family_recall.types import Grant, Person, Region, Space
+from family_recall.types import Grant, Hidden, Person, Region, Space
+from family_recall.types.forgetting import Receipt, Verification
 
 
 class Store:
@@ -28,11 +47,14 @@ class Store:
         path: Path,
         *,
         create: bool,
+        key: Key | None = None,
         timezone: str | None = None,
         country: str | None = None,
         hemisphere: str | None = None,
     ) -> None:
         """Open or make the file; zone (IANA), country and hemisphere are kept once given.
+
+        With a key the file is, or is made, encrypted.
 
         Raises:
             InvalidRequestError: If one of them has no such name.
@@ -41,7 +63,7 @@ class Store:
         named = {"timezone": timezone, "country": country, "hemisphere": hemisphere}
         given = {key: value for key, value in named.items() if value is not None}
         _settled(given)
-        self._connections = Connections(path, create=create)
+        self._connections = Connections(path, create=create, key=key)
         self._blocks = blocks.Blocks()
         self._learned: dict[int, Learned] = {}
         self.path = path
@@ -51,8 +73,8 @@ class Store:
         changed = {key: value for key, value in given.items() if kept.get(key) != value}
         if changed:
             with self._connections.writing() as connection:
-                for key, value in changed.items():
-                    Writing(connection, self.zone, vec0=False).put_info(key, value)
+                for name, value in changed.items():
+                    Writing(connection, self.zone, vec0=False).put_info(name, value)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
@@ -69,6 +91,116 @@ class Store:
             writing.finish()
 
     @contextlib.contextmanager
+    def filling(self, info: Mapping[str, str]) -> Iterator[Writing]:
+        """Write into a household that lives where ``info`` says from then on, or nothing at all."""
+        before = self.zone, self.region
+        self.zone, self.region = _settled(info)
+        try:
+            with self.writing() as writing:
+                for name, value in info.items():
+                    writing.put_info(name, value)
+                yield writing
+        except BaseException:
+            self.zone, self.region = before
+            raise
+
+    @contextlib.contextmanager
+    def whole(self) -> Iterator[apsw.Connection]:
+        """Read whole tables, in one view: for the copies, checks and archive beside this module."""
+        with self._connections.reading() as connection:
+            yield connection
+
+    def examine(self) -> list[checks.Finding]:
+        """Check the file, and what is made from the texts against them."""
+        with self._connections.reading() as connection:
+            findings = checks.sound(connection)
+        if any(finding.problem for finding in findings):
+            return findings
+        with self._connections.looking() as connection:
+            return findings + checks.agree(connection)
+
+    def back_up(
+        self, destination: Path, *, overwrite: bool, progress: files.Progress | None
+    ) -> files.Backup:
+        """Copy the file, as one read transaction sees it; see :func:`files.back_up`."""
+        with self._connections.reading() as connection:
+            return files.back_up(
+                connection,
+                destination,
+                self._connections.key,
+                overwrite=overwrite,
+                progress=progress,
+            )
+
+    def pending(self) -> dict[str, int]:
+        """Count what has no vector yet, for each embedder."""
+        with self._connections.reading() as connection:
+            return checks.pending(connection)
+
+    def n_missing(self, model_id: str) -> int:
+        """Count the memories, replaced ones too, that have no vector of a model."""
+        with self._connections.reading() as connection:
+            return memories.n_to_embed(connection, model_id)
+
+    @contextlib.contextmanager
+    def erasing(self, next_weight: float) -> Iterator[tuple[Writing, Eraser, ForgettingLog]]:
+        """Forget: all of the block is kept, or nothing. Turns that meet are tied by the weight."""
+        with self._connections.writing() as connection:
+            writing = Writing(connection, self.zone, vec0=self._connections.vec0)
+            eraser = Eraser(connection, self._connections.vec0, next_weight)
+            yield writing, eraser, ForgettingLog(connection)
+            writing.finish()
+
+    @contextlib.contextmanager
+    def forgotten(self) -> Iterator[ForgettingLog]:
+        """Read what was forgotten, and what may be, in one view."""
+        with self._connections.reading() as connection:
+            yield ForgettingLog(connection)
+
+    def clean(self, receipts: Sequence[Receipt]) -> bool:
+        """Leave no byte in the file or its log of what these receipts say; whether that is so.
+
+        The log is written back and cut off. Where the file then still holds a run of forgotten
+        bytes that nothing stored accounts for, it is written anew.
+        """
+        if not self.empty_log():
+            return False
+        if all(self.verify(receipt).remains == 0 for receipt in receipts):
+            return True
+        self._connections.compact()
+        return self.empty_log() and all(self.verify(receipt).remains == 0 for receipt in receipts)
+
+    def empty_log(self) -> bool:
+        """Write the log back into the file and cut it to nothing; False where a reader needs it."""
+        return self._connections.empty_log()
+
+    def verify(self, receipt: Receipt) -> Verification:
+        """Look for what was forgotten in the rows, the indexes, and the bytes of file and log.
+
+        Raises:
+            InvalidRequestError: If the file never forgot anything, and so has no key for it.
+        """
+        with self._connections.reading() as connection:
+            log = ForgettingLog(connection)
+            key = log.key()
+            if key is None:
+                raise InvalidRequestError(
+                    f"{self.path}: nothing was ever forgotten here; is it another household's "
+                    "receipt?"
+                )
+            search = Search(Keyring(key), receipt)
+            found, n_bytes = search.in_files(self.path)
+            said = search.said_today(connection, found)
+            return Verification(
+                rows=search.pointing(connection),
+                terms=search.indexed(connection),
+                remains=len(found - said),
+                said_again=len(said),
+                aside=log.aside(receipt.receipt_id) is not None,
+                bytes_read=n_bytes,
+            )
+
+    @contextlib.contextmanager
     def judging(self) -> Iterator[FeedbackLog]:
         """Write judgements and what is learned from them: all of the block is kept, or nothing."""
         with self._connections.writing() as connection:
@@ -79,6 +211,28 @@ class Store:
         """Read judgements and what was learned from them, in one view."""
         with self._connections.reading() as connection:
             yield FeedbackLog(connection)
+
+    @contextlib.contextmanager
+    def auditing(self) -> Iterator[AuditTables]:
+        """Write the audit log: all of the block is kept, or nothing."""
+        with self._connections.writing() as connection:
+            yield AuditTables(connection)
+
+    @contextlib.contextmanager
+    def audited(self) -> Iterator[AuditTables]:
+        """Read the audit log, in one view."""
+        with self._connections.reading() as connection:
+            yield AuditTables(connection)
+
+    def stage_costs(self) -> dict[str, StageCost]:
+        """Give what stages were found to cost on this kind of device."""
+        with self._connections.reading() as connection:
+            return costs.load(connection, costs.device())
+
+    def keep_stage_costs(self, found: Mapping[str, StageCost]) -> bool:
+        """Keep what stages cost here, unless somebody else is writing; says whether."""
+        with self._connections.reading() as connection:
+            return costs.keep(connection, costs.device(), found)
 
     def to_embed(self, model_id: str, *, after: int, limit: int) -> list[ToEmbed]:
         """List memories past an id that have no vector of a model yet, in the order of ids."""
@@ -111,6 +265,16 @@ class Store:
         with self._connections.reading() as connection:
             return household.grants(connection, self.zone)
 
+    def guardians(self) -> dict[str, tuple[str, ...]]:
+        """Name each child's guardians."""
+        with self._connections.reading() as connection:
+            return household.guardians(connection)
+
+    def hidden(self) -> list[Hidden]:
+        """List what roles do not see."""
+        with self._connections.reading() as connection:
+            return [veil.hidden for veil in veils.veils(connection)]
+
     def stats(self) -> dict[str, Any]:
         """Count what is stored, for the household's owner."""
         with self._connections.reading() as connection:
@@ -120,6 +284,7 @@ class Store:
 
             partitions = household.partitions(connection)
             by_space: dict[str, int] = {}
+            partitions = [one for one in partitions if one.veil == 0]
             for partition in partitions:
                 by_space.setdefault(partition.space_id, 0)
                 by_space[partition.space_id] += partition.n_current

@@ -39,14 +39,23 @@ def quantise(vector: FloatArray, dim: int) -> npt.NDArray[np.int8]:
     Raises:
         InvalidMemoryError: If it has another dimension, or is zero, infinite or NaN.
     """
-    if vector.shape != (dim,):
-        raise InvalidMemoryError(
-            f"a vector of {vector.shape} was given, the model in this file has ({dim},)"
-        )
-    peak = float(np.abs(vector).max()) if np.isfinite(vector).all() else 0.0
-    if peak == 0.0:
+    (row,) = quantise_all([vector], dim)
+    return np.asarray(row)
+
+
+def quantise_all(vectors: Sequence[FloatArray], dim: int) -> npt.NDArray[np.int8]:
+    """Scale vectors, each by its own largest part, to int8 rows (n, dim); see :func:`quantise`."""
+    for vector in vectors:
+        if vector.shape != (dim,):
+            raise InvalidMemoryError(
+                f"a vector of {vector.shape} was given, the model in this file has ({dim},)"
+            )
+    rows = np.array(vectors, np.float32).reshape(-1, dim)
+    peaks = np.abs(rows).max(axis=1, initial=0.0).astype(np.float64)
+    if not np.isfinite(peaks).all() or not peaks.all():
         raise InvalidMemoryError("a vector must be finite and not zero")
-    scaled: npt.NDArray[np.int8] = np.rint(vector * (127.0 / peak)).astype(np.int8)
+    scale = (127.0 / peaks).astype(np.float32)
+    scaled: npt.NDArray[np.int8] = np.rint(rows * scale[:, None]).astype(np.int8)
     return scaled
 
 
@@ -182,14 +191,19 @@ def writable(model: Model, *, vec0: bool) -> bool:
 
 def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, NewVector]]) -> None:
     """Write vectors and views, each with its shelf; a memory that has some already keeps them."""
-    for shelf, row in rows:
-        vector = quantise(row.pooled, model.dim)
-        connection.execute(
-            "INSERT OR IGNORE INTO embedding(memory, model, tokens) VALUES(?, ?, ?)",
-            (row.memory, model.no, pack_tokens(row.tokens)),
-        )
-        if connection.changes():
-            _put(connection, model, row.memory, shelf, vector.tobytes())
+    quantised = quantise_all([row.pooled for _, row in rows], model.dim)
+    known = _with_vectors(connection, model, [row.memory for _, row in rows])
+    new: dict[int, tuple[int, int, bytes]] = {}
+    for (shelf, row), vector in zip(rows, quantised, strict=True):
+        if row.memory not in known:
+            new.setdefault(row.memory, (row.memory, shelf, vector.tobytes()))
+    told = {row.memory: row for _, row in reversed(rows)}
+    packed = _packed([told[memory].tokens for memory in new])
+    connection.executemany(
+        "INSERT INTO embedding(memory, model, tokens) VALUES(?, ?, ?)",
+        [(memory, model.no, tokens) for memory, tokens in zip(new, packed, strict=True)],
+    )
+    _put(connection, model, list(new.values()))
     for view in VIEWS:
         seen = [
             (shelf, NewVector(row.memory, row.views[view], _NO_TOKENS))
@@ -227,7 +241,7 @@ def move(connection: apsw.Connection, memory: int, shelf: int, *, vec0: bool) ->
             continue
         row = sql.row(connection, f"SELECT vector FROM {model.table} WHERE id = ?", (memory,))
         if row is not None:
-            _put(connection, model, memory, shelf, row[0])
+            _put(connection, model, [(memory, shelf, row[0])])
 
 
 def drop(connection: apsw.Connection, model: Model, *, vec0: bool) -> None:
@@ -243,15 +257,59 @@ def drop(connection: apsw.Connection, model: Model, *, vec0: bool) -> None:
         connection.execute(f"DROP TABLE IF EXISTS {model.table}{part}")
 
 
+def drop_others(connection: apsw.Connection, model_id: str, *, vec0: bool) -> tuple[str, ...]:
+    """Take away every embedder but one, with its views, and give the names of those that went."""
+    kept = {model.no for model in find_views(connection, model_id)}
+    gone = []
+    for other in models(connection):
+        if other.role != "embedder" or other.no in kept:
+            continue
+        for model in find_views(connection, other.model_id):
+            drop(connection, model, vec0=vec0)
+            connection.execute("DELETE FROM embedding WHERE model = ?", (model.no,))
+            connection.execute("DELETE FROM embedding_model WHERE no = ?", (model.no,))
+        gone.append(other.model_id)
+    return tuple(gone)
+
+
 _NO_TOKENS: FloatArray = np.zeros((0, 0), np.float32)
 
 
-def _put(connection: apsw.Connection, model: Model, memory: int, shelf: int, vector: bytes) -> None:
-    # vec0 cannot update a partition key, and one left behind by a visit without the extension
-    # has to go first.
-    connection.execute(f"DELETE FROM {model.table} WHERE id = ?", (memory,))
+def _with_vectors(connection: apsw.Connection, model: Model, memories: Sequence[int]) -> set[int]:
+    found = sql.rows(
+        connection,
+        "SELECT e.memory FROM carray(?) m CROSS JOIN embedding e"
+        " ON e.memory = m.value AND e.model = ?",
+        (sql.id_array(np.array(memories, np.int64)), model.no),
+    )
+    return {memory for (memory,) in found}
+
+
+def _packed(tokens: Sequence[FloatArray]) -> list[bytes]:
+    """Pack each memory's tokens as :func:`pack_tokens` does, in one go where they are alike."""
+    said = [each for each in tokens if each.size]
+    if len({each.shape[1] for each in said}) != 1:
+        return [pack_tokens(each) for each in tokens]
+    n_bytes = said[0].shape[1] // 2
+    packed = memoryview(pack_tokens(np.concatenate(said)))
+    ends = np.cumsum([len(each) if each.size else 0 for each in tokens]).tolist()
+    return [
+        bytes(packed[start * n_bytes : end * n_bytes])
+        for start, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+
+
+def _put(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, int, bytes]]) -> None:
+    """Write (memory, shelf, int8 vector) rows in place of those there are."""
+    # vec0 cannot update a partition key, and what was left behind by a visit without the
+    # extension has to go first.
+    there = sql.rows(
+        connection,
+        f"SELECT v.id FROM carray(?) m CROSS JOIN {model.table} v ON v.id = m.value",
+        (sql.id_array(np.array([memory for memory, _, _ in rows], np.int64)),),
+    )
+    connection.executemany(f"DELETE FROM {model.table} WHERE id = ?", there)
     value = "vec_int8(?)" if model.storage == "vec0" else "?"
-    connection.execute(
-        f"INSERT INTO {model.table}(id, shelf, vector) VALUES(?, ?, {value})",
-        (memory, shelf, vector),
+    connection.executemany(
+        f"INSERT INTO {model.table}(id, shelf, vector) VALUES(?, ?, {value})", rows
     )

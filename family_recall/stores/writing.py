@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 
 import apsw
 
-from family_recall.stores import edges, fts, household, identifiers, memories, sql, vectors
+from family_recall.stores import (
+    edges,
+    fts,
+    household,
+    identifiers,
+    memories,
+    sql,
+    vectors,
+    veils,
+)
 from family_recall.stores.base import (
     Identifier,
     NewMemory,
@@ -17,8 +26,9 @@ from family_recall.stores.base import (
     StoredMemory,
     Texts,
     ToEmbed,
+    ToldRelation,
 )
-from family_recall.stores.names import Names
+from family_recall.stores.names import Mention, Names, put_mentions
 from family_recall.stores.schema import (
     PARTITION_SHIFT,
     id_range,
@@ -26,7 +36,8 @@ from family_recall.stores.schema import (
     shelf_of,
     words_table,
 )
-from family_recall.types import Grant, Person, Space
+from family_recall.stores.veils import Veil
+from family_recall.types import Grant, Hidden, Person, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,16 @@ class Place:
 
     previous: int | None
     following: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """The last current turn of a talk: its moment, its row id, who spoke and what was said."""
+
+    order_s: float
+    id: int
+    author: str | None
+    text: str
 
 
 @dataclass(slots=True)
@@ -63,6 +84,11 @@ class Writing:
     _changes: dict[int, _Change] = field(default_factory=dict)
     _words: dict[int, list[fts.Words]] = field(default_factory=dict)
     _next_seq: dict[int, int] = field(default_factory=dict)
+    _last: dict[tuple[int, str], _Turn] = field(default_factory=dict)
+    _links: list[edges.Link] = field(default_factory=list)
+    _mentions: list[Mention] = field(default_factory=list)
+    _counter: fts.WordCounter | None = None
+    _veils: dict[str, list[Veil]] = field(default_factory=dict)
 
     @property
     def names(self) -> Names:
@@ -92,19 +118,63 @@ class Writing:
         row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (key,))
         return str(row[0]) if row else None
 
-    def partition(self, space_id: str, band: str) -> int:
-        """Find or make the partition of a space and band."""
-        return household.partition_for(self.connection, space_id, band)
+    def revoke(self, person_id: str, space_id: str) -> bool:
+        """Take a person's way into a space away; False where they had none."""
+        return household.remove_grant(self.connection, person_id, space_id)
 
-    def current(self, space_id: str, doc_id: str) -> StoredMemory | None:
-        """Find the current version of a memory."""
-        found = memories.load(
+    def put_guardian(self, guardian_id: str, child_id: str) -> None:
+        """Make a person a child's guardian."""
+        household.put_guardian(self.connection, guardian_id, child_id)
+
+    def remove_guardian(self, guardian_id: str, child_id: str) -> bool:
+        """Make a person a child's guardian no longer; False where they were none."""
+        return household.remove_guardian(self.connection, guardian_id, child_id)
+
+    def veils(self, space_id: str) -> list[Veil]:
+        """List what roles do not see of a space; read once a transaction."""
+        if space_id not in self._veils:
+            self._veils[space_id] = veils.veils(self.connection, space_id)
+        return self._veils[space_id]
+
+    def hang_veil(self, hidden: Hidden) -> Veil | None:
+        """Keep a role from some fields, in place of others; None where that is from nothing."""
+        household.space_no(self.connection, hidden.space_id)
+        for veil in veils.veils(self.connection, hidden.space_id):
+            if veil.hidden.role == hidden.role:
+                veils.remove(self.connection, veil.no, vec0=self.vec0)
+        self._veils.clear()
+        return veils.put(self.connection, hidden) if hidden.fields else None
+
+    def history(self, space_id: str) -> list[StoredMemory | ToldRelation]:
+        """Give every version of every memory of a space, and its relations, as they were told."""
+        versions = memories.load(
             self.connection,
-            "m.space = ? AND m.doc_id = ? AND m.superseded_s IS NULL",
-            (household.space_no(self.connection, space_id), doc_id),
+            "s.space_id = ? AND m.veil = 0"
+            " ORDER BY m.recorded_s, m.superseded_s IS NULL, m.superseded_s, m.id",
+            (space_id,),
             self.zone,
         )
-        return found[0] if found else None
+        told: list[StoredMemory | ToldRelation] = [
+            *versions, *veils.relations(self.connection, space_id, self.zone)
+        ]  # fmt: skip
+        return sorted(told, key=lambda one: one.recorded_s)
+
+    def partition(
+        self, space_id: str, band: str, guardians_of: str | None = None, veil: int = 0
+    ) -> int:
+        """Find or make the partition of a space and band, of a child's guardians, of a view."""
+        return household.partition_for(self.connection, space_id, band, guardians_of, veil)
+
+    def current(self, space_id: str, doc_id: str, veil: int = 0) -> StoredMemory | None:
+        """Find the current version of a memory, or of a view of it."""
+        row = sql.row(
+            self.connection,
+            "SELECT m.id FROM memory m"
+            " WHERE m.space = ? AND m.doc_id = ? AND m.veil = ? AND m.superseded_s IS NULL",
+            (household.space_no(self.connection, space_id), doc_id, veil),
+        )
+        # Most are new: whole rows are read of the others alone.
+        return memories.load(self.connection, "m.id = ?", row, self.zone)[0] if row else None
 
     def content_hash(self, memory_id: int) -> bytes:
         """Give the stored hash of a memory's content."""
@@ -130,11 +200,17 @@ class Writing:
         """
         memory_id = self._allocate(partition)
         order_s = recorded_s if new.occurred_s is None else new.occurred_s
-        place = self._place(partition, new, order_s, memory_id)
-        context = self._context(place.previous)
-        words = fts.prepare(
-            self.connection, memory_id, memories.body_of(new.memory), new.header, context
-        )
+        session, memory = new.memory.session_id, new.memory
+        last = self._last.get((partition, session)) if session is not None else None
+        if last is not None and last.order_s <= order_s:
+            place, context = Place(last.id, None), (last.author, last.text)
+        else:
+            place = self._place(partition, new, order_s, memory_id)
+            context = self._context(place.previous)
+        if session is not None and place.following is None:
+            turn = _Turn(order_s, memory_id, memory.author, memory.text)
+            self._last[partition, session] = turn
+        words = self._words_of(memory_id, memories.body_of(memory), new.header, context)
         memories.insert(
             self.connection, memory_id, new,
             recorded_s=recorded_s, order_s=order_s, context_id=place.previous, words=words,
@@ -153,7 +229,9 @@ class Writing:
         """Move a memory to its partition's past and off the graph; its talk closes over it."""
         partition = partition_of(old.id)
         words = self._prepared(old.id)
+        self._last.clear()
         self._flush_words()
+        self._flush_links()
         fts.remove(self.connection, shelf_of(partition, past=False), [words])
         fts.add(self.connection, shelf_of(partition, past=True), [words])
         vectors.move(self.connection, old.id, shelf_of(partition, past=True), vec0=self.vec0)
@@ -207,11 +285,20 @@ class Writing:
     def put_neighbours(self, memory: int, place: Place, weight: float) -> None:
         """Tie a memory to its neighbours and untie those from each other."""
         if place.previous is not None and place.following is not None:
+            self._flush_links()
             edges.remove_link(self.connection, place.previous, place.following, "next")
         neighbours = (place.previous, place.following)
-        edges.add(
-            self.connection, [(memory, n, weight, "next") for n in neighbours if n is not None]
-        )
+        self._links += [(memory, n, weight, "next") for n in neighbours if n is not None]
+
+    def link(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
+        """Tie a memory to (entity, role, weight) mentions; written with the others at the end."""
+        for entity, role, weight in mentions:
+            self._mentions.append((memory, entity, role))
+            self._links.append((memory, entity, weight, role))
+
+    def write_links(self) -> None:
+        """Write the ties gathered so far, for who looks at them within this transaction."""
+        self._flush_links()
 
     def readings(self) -> list[ToEmbed]:
         """Give what a model is to read of the memories that are new in this transaction."""
@@ -266,6 +353,13 @@ class Writing:
         )
         self.clear_vectors([memory for (memory,) in found])
 
+    def drop_other_models(self, model_id: str) -> tuple[str, ...]:
+        """Take away the vectors of every transformer but one, and give their names."""
+        gone = vectors.drop_others(self.connection, model_id, vec0=self.vec0)
+        if gone:
+            self.connection.execute("UPDATE partition SET rewrites = rewrites + 1")
+        return gone
+
     def clear_derived(self) -> None:
         """Drop everything made from text: words, counts, vectors, identifiers, mentions, edges."""
         for model in vectors.models(self.connection):
@@ -315,8 +409,9 @@ class Writing:
         return place
 
     def finish(self) -> None:
-        """Write what was gathered: words and partition counters."""
+        """Write what was gathered: words, links and partition counters."""
         self._flush_words()
+        self._flush_links()
         for partition, change in self._changes.items():
             self.connection.execute(
                 "UPDATE partition SET n_current = n_current + ?, n_past = n_past + ?,"
@@ -359,13 +454,20 @@ class Writing:
             sides.append(row[0] if row else None)
         return Place(*sides)
 
-    def _context(self, memory_id: int | None) -> str:
+    def _context(self, memory_id: int | None) -> tuple[str | None, str]:
         if memory_id is None:
-            return ""
+            return None, ""
         author, text = sql.row(
             self.connection, "SELECT author, text FROM memory WHERE id = ?", (memory_id,)
         )
-        return f"{author}: {text}" if author else str(text)
+        return author, str(text)
+
+    def _words_of(
+        self, memory_id: int, body: str, header: str, context: tuple[str | None, str]
+    ) -> fts.Words:
+        if self._counter is None:
+            self._counter = fts.WordCounter(self.connection)
+        return self._counter.prepare(memory_id, body, header, context)
 
     def _prepared(self, memory_id: int) -> fts.Words:
         row = sql.row(
@@ -373,7 +475,8 @@ class Writing:
             "SELECT body, header, context FROM words_content WHERE id = ?",
             (memory_id,),
         )
-        return fts.prepare(self.connection, memory_id, *row)
+        body, header, context = row
+        return self._words_of(memory_id, body, header, (None, context))
 
     def _store_words(self, words: fts.Words) -> None:
         self.connection.execute(
@@ -397,6 +500,12 @@ class Writing:
         change = self._change(partition)
         change.words_current += after.n_words - before.n_words
         change.rewrites += 1
+
+    def _flush_links(self) -> None:
+        edges.add(self.connection, self._links)
+        put_mentions(self.connection, self._mentions)
+        self._links.clear()
+        self._mentions.clear()
 
     def _flush_words(self) -> None:
         for shelf, rows in self._words.items():

@@ -1,7 +1,9 @@
 """The nouns of this library: what is stored, what is asked, what is answered."""
 
 from family_recall.types.answer import (
+    Admission,
     Answer,
+    Clamp,
     Contribution,
     Rationale,
     Result,
@@ -11,11 +13,22 @@ from family_recall.types.answer import (
     Trace,
 )
 from family_recall.types.arrays import BoolArray, FloatArray, IdArray
+from family_recall.types.audit import AuditEntry, Call
+from family_recall.types.forgetting import (
+    ForgetPlan,
+    Receipt,
+    RetentionRule,
+    Selection,
+    Verification,
+)
 from family_recall.types.memory import (
     BANDS,
     CATEGORIES,
+    HIDEABLE,
     KINDS,
+    ROLES,
     Grant,
+    Hidden,
     Memory,
     Person,
     Relation,
@@ -30,13 +43,21 @@ from family_recall.types.understanding import Mode, Region, SpokenTime, Strategy
 __all__ = [
     "BANDS",
     "CATEGORIES",
+    "HIDEABLE",
     "KINDS",
+    "ROLES",
+    "Admission",
     "Answer",
+    "AuditEntry",
     "BoolArray",
+    "Call",
+    "Clamp",
     "Contribution",
     "Filters",
     "FloatArray",
+    "ForgetPlan",
     "Grant",
+    "Hidden",
     "IdArray",
     "Memory",
     "Mode",
@@ -44,11 +65,14 @@ __all__ = [
     "Rationale",
     "RecallContext",
     "RecallRequest",
+    "Receipt",
     "Region",
     "Relation",
     "Remembered",
     "Result",
+    "RetentionRule",
     "Scope",
+    "Selection",
     "Skip",
     "Space",
     "Span",
@@ -57,5 +81,6 @@ __all__ = [
     "Strategy",
     "Trace",
     "Understanding",
+    "Verification",
     "parse_moment",
 ]

@@ -146,13 +146,54 @@ class Skip:
 
 
 @dataclass(frozen=True, slots=True)
+class Clamp:
+    """One thing a request asked for that was cut: what, how much, to how much, and why."""
+
+    name: str
+    asked: float
+    given: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What the gate made of a request before any stage ran.
+
+    ``service_class`` is its class; ``clamps`` what was cut; ``affordable`` the stages that were
+    expected to fit into the budget, in order, with the units of each (tokens, memories, pairs).
+    """
+
+    service_class: str
+    clamps: tuple[Clamp, ...] = ()
+    affordable: tuple[tuple[str, int], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as lists and objects."""
+        return {
+            "service_class": self.service_class,
+            "clamps": [[c.name, c.asked, c.given, c.why] for c in self.clamps],
+            "affordable": [list(planned) for planned in self.affordable],
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Admission:
+        """Read what :meth:`to_json` wrote."""
+        return cls(
+            record["service_class"],
+            tuple(Clamp(*clamp) for clamp in record["clamps"]),
+            tuple((stage, n) for stage, n in record["affordable"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """How an answer came to be.
 
     ``spans`` in the order they ended, ``skips`` with their reasons, ``counts`` by name (among
     them ``vectors_pending``), ``runs`` the doc_ids each source found, best first, and ``top3``
     the leading doc_ids with their reasons. ``embedder`` is the model_id of whose vectors took
-    part, the transformer or the static one; None where words answered alone.
+    part, the transformer or the static one; None where words answered alone. ``gate`` is what
+    the request was let in as.
     """
 
     spans: tuple[Span, ...] = ()
@@ -161,6 +202,7 @@ class Trace:
     runs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     top3: tuple[tuple[str, tuple[str, ...]], ...] = ()
     embedder: str | None = None
+    gate: Admission | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Give the trace as lists and objects; the stage it describes is always the last."""
@@ -172,6 +214,7 @@ class Trace:
             "runs": {name: list(ids) for name, ids in self.runs.items()},
             "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],
             "embedder": self.embedder,
+            "gate": self.gate and self.gate.to_json(),
         }
 
     @classmethod
@@ -184,6 +227,7 @@ class Trace:
             runs={name: tuple(ids) for name, ids in record["runs"].items()},
             top3=tuple((doc_id, tuple(reasons)) for doc_id, reasons in record["top3"]),
             embedder=record.get("embedder"),
+            gate=Admission.from_json(gate) if (gate := record.get("gate")) else None,
         )
 
 

@@ -1,18 +1,27 @@
-"""What is stored: memories, people, spaces, grants and relations."""
+"""What is stored: memories, people, spaces, grants, relations, and what a role does not see."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
-from family_recall.errors import InvalidMemoryError
+from family_recall.errors import InvalidMemoryError, InvalidRequestError
 
 KINDS = ("fact", "episode", "milestone", "chunk", "observation", "summary", "profile")
 CATEGORIES = ("identity", "family", "health", "milestone", "task", "event", "casual")
 BANDS = ("green", "amber", "red", "black")
 """Policy bands, most open first."""
+
+ROLES = ("owner", "adult", "child", "guest", "device")
+"""What a person can be in a space."""
+
+HIDEABLE = (
+    "author", "title", "summary", "session_id", "source", "url", "section", "labels",
+    "importance", "valence", "arousal", "fact_key", "fact_value", "event_type", "occurred_at",
+)  # fmt: skip
+"""Fields of a memory that can be hidden from a role; the text itself has bands."""
 
 MAX_TEXT_CHARS = 1_000_000
 MAX_LABEL_CHARS = 1_000
@@ -65,6 +74,7 @@ class Memory:
         valence: Pleasant or not, in [−1, 1].
         arousal: Calm to excited, in [0, 1].
         band: One of ``BANDS``: who in the space may see it.
+        guardians_of: The person_id of a child: of those, only that child's guardians may see it.
         fact_key: For facts, what is stated, such as ``"spouse_name"``.
         fact_value: For facts, the value.
         event_type: For milestones, what kind, such as ``"wedding"``.
@@ -93,6 +103,7 @@ class Memory:
     valence: float = 0.0
     arousal: float = 0.0
     band: str = "green"
+    guardians_of: str | None = None
     fact_key: str | None = None
     fact_value: str | None = None
     event_type: str | None = None
@@ -200,24 +211,31 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A place memories belong to: one person's own, or shared."""
+    """A place memories belong to.
+
+    ``private`` is one person's own; ``shared`` is for those with a grant, its green memories also
+    for a voice nobody knows; ``household`` is shared, and everybody who lives here may enter it:
+    as a guest, where no grant of theirs says otherwise.
+    """
 
     space_id: str
-    kind: Literal["shared", "private"]
+    kind: Literal["shared", "private", "household"]
     name: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a space that could not be named or is of no kind."""
         _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
-        if self.kind not in {"shared", "private"}:
-            raise InvalidMemoryError(f"kind must be shared or private, got {self.kind!r}")
+        if self.kind not in {"shared", "private", "household"}:
+            raise InvalidMemoryError(
+                f"kind must be shared, private or household, got {self.kind!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
     """A person's way into a space.
 
-    ``role`` is one of owner, adult, child, guest, device and sets which bands are open.
+    ``role`` is one of ``ROLES`` and sets which bands are open.
     ``expires_at`` ends it (exclusive); never, when left out.
     """
 
@@ -228,11 +246,42 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
+class Hidden:
+    """Fields of a space's memories that one role does not see, each one of ``HIDEABLE``.
+
+    For that role the memories are as if they had been told without them: who hides the author
+    finds nothing by an author's name either.
+    """
+
+    space_id: str
+    role: str
+    fields: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a role there is not, and a field that cannot be hidden."""
+        _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
+        if self.role not in ROLES:
+            raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {self.role!r}")
+        if isinstance(self.fields, str) or not isinstance(self.fields, Iterable):
+            raise InvalidRequestError(f"fields must be a list of names, got {self.fields!r}")
+        object.__setattr__(self, "fields", tuple(sorted(set(self.fields))))
+        unknown = [name for name in self.fields if name not in HIDEABLE]
+        if unknown:
+            raise InvalidRequestError(
+                f"a role can be kept from {', '.join(HIDEABLE)}; got {unknown[0]!r}"
+            )
+
+    def without(self, memory: Memory) -> Memory:
+        """Give a memory as it would be had the hidden fields never been told."""
+        return replace(memory, **{name: _BLANK[name] for name in self.fields})
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """A typed edge between two named things: *Rajesh* is *married to* *Priya*.
 
-    ``confidence`` in [0, 1]; ``evidence`` are the doc_ids of memories in the same space
-    that say so.
+    ``confidence`` in [0, 1]; ``evidence`` are the doc_ids of memories in the same space and
+    band, and for the same guardians, that say so.
     """
 
     subject: str
@@ -244,6 +293,7 @@ class Relation:
     valid_from: dt.datetime | None = None
     valid_until: dt.datetime | None = None
     evidence: tuple[str, ...] = field(default=())
+    guardians_of: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what could not be stored."""
@@ -257,12 +307,18 @@ class Relation:
         for name in ("valid_from", "valid_until"):
             object.__setattr__(self, name, parse_moment(getattr(self, name), name))
         object.__setattr__(self, "evidence", tuple(self.evidence))
+        if self.guardians_of is not None:
+            _check_text("guardians_of", self.guardians_of, MAX_LABEL_CHARS)
 
 
 _OPTIONAL_TEXT = (
     "doc_id", "author", "title", "summary", "session_id", "source", "url", "section",
-    "fact_key", "fact_value", "event_type",
+    "guardians_of", "fact_key", "fact_value", "event_type",
 )  # fmt: skip
+
+_BLANK: Mapping[str, Any] = {
+    spec.name: spec.default for spec in fields(Memory) if spec.name in HIDEABLE
+}
 
 
 def _check_text(name: str, value: object, limit: int) -> None:

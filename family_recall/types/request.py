@@ -16,6 +16,10 @@ MAX_TOP_K = 1000
 LONGEST_BUDGET_MS = 1e9
 """Eleven days; a longer budget is taken for this."""
 MODES: tuple[Mode, ...] = get_args(Mode)
+SERVICE_CLASSES = ("interactive", "conversational", "background")
+"""How urgent a request is, the most urgent first."""
+_INTERACTIVE_MS, _CONVERSATIONAL_MS = 100.0, 5_000.0
+"""Budgets up to which nobody is asked: who waits for a screen, who for a voice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,9 @@ class RecallContext:
         focus_event_id: The doc_id of what is being talked about; its neighbourhood is
             preferred.
         time_budget_ms: Time allowed, above 0; slow stages are left out past it.
-        top_k: Results wanted, 1 to 1000.
+        service_class: How urgent it is beside other recalls: ``interactive``, ``conversational``
+            or ``background``. By its budget, when left out: up to 100 ms, up to 5 s, and above.
+        top_k: Results wanted, 1 or more; above 1000 are taken for 1000, and the trace says so.
         allow_cross_encoder: Whether the cross-encoder may run when time allows.
         mmr_lambda: 1 ranks by relevance alone, 0 by novelty alone; None takes the profile's.
         filters: See :class:`Filters`.
@@ -120,6 +126,7 @@ class RecallContext:
     now: dt.datetime | None = None
     as_of: dt.datetime | None = None
     known_at: dt.datetime | None = None
+    service_class: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a context that cannot be meant."""
@@ -134,15 +141,18 @@ class RecallContext:
             )
         object.__setattr__(self, "time_budget_ms", float(min(budget, LONGEST_BUDGET_MS)))
         whole = isinstance(self.top_k, int) and not isinstance(self.top_k, bool)
-        if not whole or not 1 <= self.top_k <= MAX_TOP_K:
-            raise InvalidRequestError(
-                f"top_k must be between 1 and {MAX_TOP_K}, got {self.top_k!r}"
-            )
+        if not whole or self.top_k < 1:
+            raise InvalidRequestError(f"top_k must be 1 or more, got {self.top_k!r}")
         mmr = self.mmr_lambda
         if mmr is not None and (not _is_number(mmr) or not 0 <= mmr <= 1):
             raise InvalidRequestError(f"mmr_lambda must be in [0, 1], got {mmr!r}")
         if self.mode not in MODES:
             raise InvalidRequestError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
+        if self.service_class is not None and self.service_class not in SERVICE_CLASSES:
+            raise InvalidRequestError(
+                f"service_class must be one of {', '.join(SERVICE_CLASSES)}, "
+                f"got {self.service_class!r}"
+            )
         if isinstance(self.filters, Mapping):
             object.__setattr__(self, "filters", Filters.from_json(self.filters))
         if not isinstance(self.filters, Filters):
@@ -158,6 +168,15 @@ class RecallContext:
     def to_json(self) -> dict[str, Any]:
         """Give every field that is set, moments as ISO 8601."""
         return _write(self)
+
+
+def service_class_of(ctx: RecallContext) -> str:
+    """Give a request's class: its own, or that of its budget."""
+    if ctx.service_class is not None:
+        return ctx.service_class
+    if ctx.time_budget_ms <= _INTERACTIVE_MS:
+        return "interactive"
+    return "conversational" if ctx.time_budget_ms <= _CONVERSATIONAL_MS else "background"
 
 
 @dataclass(frozen=True, slots=True)

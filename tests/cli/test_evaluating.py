@@ -126,6 +126,20 @@ def test_a_single_part_is_told_by_category(folder: Path) -> None:
     assert "rankings differ" in printed
 
 
+def test_one_command_prints_what_all_is_worth_beyond_bm25(folder: Path) -> None:
+    """The pipeline's table, then both by category with intervals, and the gain as a share."""
+    printed = done("eval", folder, "--no-rerank", "--baseline", "bm25")
+    record = json.loads(done("eval", folder, "--no-rerank", "--baseline", "bm25", "--json"))
+
+    assert "bm25, first, and all of this, second:" in printed
+    assert "ndcg@10 of bm25 and " in printed
+    found = record["baseline"]
+    assert found["name"] == "bm25"
+    assert (
+        found["comparison"]["overall"]["second"]["ndcg@10"] == record["overall"]["ndcg@10"]["value"]
+    )
+
+
 def test_a_report_compared_with_its_own_run_is_the_same(saved: Path) -> None:
     """A run written from a report is that report's ranking, whatever the profile reordered."""
     printed = done("compare", saved / "full.json", saved / "full.run")

@@ -6,13 +6,17 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import family_recall
-from family_recall.encoders import find_models
+from family_recall.deadline import Alarm
+from family_recall.encoders import BiEncoder, find_models
 from family_recall.encoders.session import Session
 from family_recall.errors import ModelError
 
@@ -152,3 +156,17 @@ def test_float_models_fall_back_to_the_cpu(models: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("family_recall.encoders.session.CUDA_DRIVERS", ())
 
     assert Session(models / "tiny.onnx", precision="fp16").provider == "CPUExecutionProvider"
+
+
+def test_an_alarm_stops_a_run_that_has_begun(encoder: BiEncoder) -> None:
+    """ONNX Runtime gives up between two nodes of the graph, and runs as ever the next time."""
+    text = "the key of the shed " * 40
+    whole = encoder.encode_memories([text])[0]
+    for wait_ms in (0.0, 0.3, 1.0):
+        rung = threading.Event()
+        with Alarm().guard(time.monotonic() + wait_ms / 1000.0, rung.set) as guard:
+            with pytest.raises(ModelError, match="terminate"):
+                encoder.encode_memories([text] * 50)
+            assert guard.fired
+
+    assert np.array_equal(encoder.encode_memories([text])[0].pooled, whole.pooled)

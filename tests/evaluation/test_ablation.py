@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from family_recall import Memory
 from family_recall.config import STAGES, RecallConfig
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation.ablation import ablate, variations
@@ -19,7 +20,7 @@ RUNNING = ("lexical", "vector", "graph", "late_interaction", "rerank")
 
 
 def test_all_is_every_stage_and_every_feature_the_profile_weighs() -> None:
-    """Nine stages, the context column among them, and the features of nonzero weight."""
+    """Eleven stages, the context column among them, and the features of nonzero weight."""
     chosen = variations(["all"], "default", RecallConfig())
 
     assert [part.name for part in chosen if part.kind == "stage"] == [*STAGES, "context"]
@@ -89,6 +90,27 @@ def test_time_and_routing_can_be_left_out(tmp_path: Path) -> None:
         "HYBRID",
         0.0,
     )
+
+
+def test_identifiers_can_be_left_out(tmp_path: Path) -> None:
+    """An order number that is quoted is looked up and answers at once; else it is only words."""
+    whole = bench(tmp_path)
+    with whole.open() as home:
+        whole.fill(home)
+        home.remember(Memory("The fridge is order 302-9921844", space_id="home", doc_id="fridge"))
+        fast = home.recall("Where is order 302-9921844?", whole.context)
+    (part,) = variations(["identifiers"], "default", RecallConfig())
+    with whole.open(part.config) as home:
+        slow = home.recall("Where is order 302-9921844?", whole.context)
+
+    assert "identifier" in {span.stage for span in fast.trace.spans}
+    assert "vector" not in {span.stage for span in fast.trace.spans}
+    assert "identifier" not in {span.stage for span in slow.trace.spans}
+    assert "vector" in {span.stage for span in slow.trace.spans}
+    assert ("identifiers", "left out by the configuration") in {
+        (skip.stage, skip.why) for skip in slow.trace.skips
+    }
+    assert fast.results[0].doc_id == slow.results[0].doc_id == "fridge"
 
 
 def test_a_feature_of_weight_0_is_in_no_reason(tmp_path: Path) -> None:

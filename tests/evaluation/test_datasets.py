@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from family_recall.errors import DatasetError
-from family_recall.evaluation import datasets
-from family_recall.evaluation.datasets import load_dataset, read_jsonl, to_memory
+from family_recall.evaluation.datasets import load_dataset, to_memory
+from family_recall.jsonl import read_jsonl
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,16 +117,13 @@ def test_bytes_that_are_no_utf_8_are_named_with_their_column(tmp_path: Path) -> 
         list(read_jsonl(path))
 
 
-def test_a_line_without_an_end_is_not_read_into_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
     """Reading stops one byte past the longest line allowed."""
-    monkeypatch.setattr(datasets, "MAX_LINE_BYTES", 100)
     path = tmp_path / "notes.jsonl"
     path.write_text('{"text": "' + "x" * 1000, encoding="utf-8")
 
     with pytest.raises(DatasetError, match=r"notes\.jsonl:1: expected at most 100 bytes"):
-        list(read_jsonl(path))
+        list(read_jsonl(path, max_line_bytes=100))
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:

@@ -136,8 +136,10 @@ def test_a_report_is_plain_json_and_holds_single_outcomes_when_asked() -> None:
         "n_memories",
         "config",
         "ablation",
+        "baseline",
         "without_gold",
         "faithfulness",
+        "budgets",
     ]
     assert json.loads(json.dumps(written)) == written
     assert written["overall"]["hit@10"].keys() == {"value", "low", "high"}

@@ -17,7 +17,7 @@ from family_recall.learning.fitting import (
     pairwise_loss,
 )
 from family_recall.learning.guard import MIN_QUESTIONS, weigh_step
-from family_recall.learning.learner import step
+from family_recall.learning.learner import MIN_FIRSTS, step
 from family_recall.learning.samples import firsts_of, pairs_of
 from family_recall.ranking.learned import (
     LARGEST_DISTANCE,
@@ -201,21 +201,24 @@ def test_a_feature_without_weight_keeps_none() -> None:
 
 
 def test_confidence_follows_what_is_said_of_first_results() -> None:
-    """First results called wrong forty times out of fifty are believed less, within bounds.
+    """First results called wrong four times out of five are believed less, within bounds.
 
-    Without rejections nothing is bent: who only accepts says nothing of what was not found.
+    A hundred of them say enough. Without rejections nothing is bent: who only accepts says
+    nothing of what was not found.
     """
     log = [
         judgement(q, [[0.8 + q / 500] * len(NAMES), features()], accepted=q % 5 == 0)
-        for q in range(50)
+        for q in range(MIN_FIRSTS)
     ]
+    _, few = step(log[:-1], SHIPPED, None)
     _, learned = step(log, SHIPPED, None)
     _, accepting = step([dataclasses.replace(j, accepted=True) for j in log], SHIPPED, None)
 
+    assert few is None or (few.slope_ratio, few.offset_shift) == (1.0, 0.0)
     assert learned is not None
     assert -LARGEST_FALL <= learned.offset_shift < 0.0
     assert accepting is None or (accepting.slope_ratio, accepting.offset_shift) == (1.0, 0.0)
-    assert firsts_of(log, SHIPPED.weights).right.sum() == 10
+    assert firsts_of(log, SHIPPED.weights).right.sum() == 20
 
 
 def test_a_bend_without_surprise_is_none() -> None:

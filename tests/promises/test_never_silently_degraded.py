@@ -192,7 +192,7 @@ def test_where_time_is_short_the_static_embedder_answers(path: Path) -> None:
         patient = recall(home, "grandmama?", "priya", time_budget_ms=10)
 
     (skip,) = [skip for skip in answer.trace.skips if skip.stage == "embed"]
-    assert "needs 3.0 ms" in skip.why
+    assert skip.why.startswith("needs 2.1 ms, ")
     assert "tiny-static/1 is asked instead" in skip.why
     assert answer.trace.embedder == "tiny-static/1"
     assert answer.degraded == ()
@@ -212,7 +212,11 @@ def test_the_cost_of_the_transformer_is_learned(path: Path) -> None:
     fill(path)
     with open_home(path, encoder=Slow(), static=TINY_STATIC, clock=clock) as home:
         home.flush()
-        asked = [recall(home, QUESTION, "priya", time_budget_ms=40) for _ in range(40)]
+        asked = [
+            # Never the same twice: what was read once is remembered.
+            recall(home, f"{QUESTION} {n}", "priya", time_budget_ms=40)
+            for n in range(40)
+        ]
 
     assert asked[0].trace.embedder == "tiny/1"
     assert asked[-1].trace.embedder == "tiny-static/1"

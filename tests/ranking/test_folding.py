@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
-from family_recall import FamilyRecall
-from tests.conftest import found, recall, remember
+import datetime as dt
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from family_recall import FamilyRecall, Memory
+from family_recall.config import RecallConfig
+from tests.conftest import HOME, found, move_in, open_home, recall, remember
 
 BINS = "The green bins go out on Thursday evening before eight"
+OTHERS = (
+    "We bought new bins at the market",
+    "Mia painted the old bins with flowers",
+    "The fox tipped all three bins over",
+)
+
+
+def crowd(home: FamilyRecall, n: int, space_id: str = HOME, author: str = "Priya") -> None:
+    """Store the same words n times, a day apart, and three memories of something else."""
+    start = dt.datetime(2024, 1, 1, 8, tzinfo=dt.UTC)
+    home.remember_many(
+        Memory(
+            text=BINS + "!" * (at % 3),
+            space_id=space_id,
+            author=author,
+            doc_id=f"{space_id}/copy-{at}",
+            occurred_at=start + dt.timedelta(days=at),
+        )
+        for at in range(n)
+    )
+    for at, text in enumerate(OTHERS):
+        remember(home, text, doc_id=f"other-{at}", author="Mia", occurred_at="2024-01-02")
 
 
 def test_near_copies_are_folded_and_counted(home: FamilyRecall) -> None:
@@ -23,6 +53,71 @@ def test_near_copies_are_folded_and_counted(home: FamilyRecall) -> None:
     assert by_id[own].copies == (copy,)
     assert {"other", "leaves"} <= set(by_id)
     assert by_id["other"].copies == ()
+
+
+@settings(max_examples=12, deadline=None)
+@given(n=st.integers(1, 300))
+def test_however_many_copies_there_are_others_have_room(n: int) -> None:
+    """One stands for all that were found, no memory comes twice, and the three others are there.
+
+    49 copies would fill the 48 places of words and those of vectors.
+    """
+    with tempfile.TemporaryDirectory() as folder, open_home(Path(folder) / "family.db") as home:
+        move_in(home)
+        crowd(home, n)
+
+        answer = recall(home, "Tell me about the green bins", "rajesh", top_k=5)
+
+        told = [doc_id for r in answer.results for doc_id in (r.doc_id, *r.copies)]
+        assert len(told) == len(set(told))
+        assert {"other-0", "other-1", "other-2"} <= set(found(answer))
+        copies = [result for result in answer.results if "/copy-" in result.doc_id]
+        assert [len(result.copies) for result in copies] == [n - 1]
+        assert answer.trace.counts["folded"] == n - 1
+
+
+def test_what_may_not_be_seen_crowds_nobody_out(home: FamilyRecall) -> None:
+    """Sixty copies of Priya's own change neither what Rajesh is told nor how it is found."""
+    crowd(home, 3)
+    before = recall(home, "green bins", "rajesh")
+    crowd(home, 60, "private:priya")
+
+    after = recall(home, "green bins", "rajesh")
+
+    assert [r.to_json() for r in after.results] == [r.to_json() for r in before.results]
+    assert [(s.stage, s.n_in, s.n_out) for s in after.trace.spans] == [
+        (s.stage, s.n_in, s.n_out) for s in before.trace.spans
+    ]
+
+
+def test_only_crowded_candidates_are_sought_again(home: FamilyRecall) -> None:
+    """Ten copies leave room enough; of sixty the trace says that more were looked for."""
+    stages = {}
+    for n in (10, 60):
+        crowd(home, n)
+        stages[n] = [span.stage for span in recall(home, "green bins", "rajesh").trace.spans]
+
+    assert "widen" not in stages[10]
+    assert stages[60].count("widen") == 1
+    assert stages[60].count("folding") == 2
+
+
+def test_folding_has_a_span_and_can_be_left_out(path: Path) -> None:
+    """The span counts what went in and what was left; without folding every copy is a result."""
+    with open_home(path) as home:
+        move_in(home)
+        crowd(home, 4)
+        folded = recall(home, "green bins", "rajesh")
+    with open_home(path, config=RecallConfig(leave_out=frozenset({"folding"}))) as home:
+        plain = recall(home, "green bins", "rajesh")
+
+    (span,) = [span for span in folded.trace.spans if span.stage == "folding"]
+    assert (span.n_in, span.n_out, folded.trace.counts["folded"]) == (7, 4, 3)
+    assert len(plain.results) == 7
+    assert all(result.copies == () for result in plain.results)
+    assert ("folding", 7, "left out by the configuration") in {
+        (skip.stage, skip.n, skip.why) for skip in plain.trace.skips
+    }
 
 
 def test_a_folded_memory_can_be_explained(home: FamilyRecall) -> None:

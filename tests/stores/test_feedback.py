@@ -18,6 +18,7 @@ from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSI
 from family_recall.stores.store import Store
 from tests.conftest import found, move_in, open_home, recall, remember
 from tests.learning.conftest import furnish_copies, judge, question, teach
+from tests.older import bring_back
 
 LEARNED = Learned({"bm25": 0.1 + 0.2}, {"bm25": 0.34}, 1.25, -0.1, 7)
 
@@ -127,12 +128,7 @@ def test_a_file_of_version_3_learns_once_it_is_open(path: Path) -> None:
         move_in(home)
         furnish_copies(home)
         before = found(recall(home, question(2), "rajesh"))
-    with opened(path) as connection:
-        for trigger in ("memory_deleted", "memory_superseded"):
-            connection.execute(f"DROP TRIGGER {trigger}")
-        for table in ("judgement", "shown", "learned"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute("PRAGMA user_version = 3")
+    bring_back(path, 3)
     with open_home(path) as home:
         assert found(recall(home, question(2), "rajesh")) == before
         assert home.learned() == []

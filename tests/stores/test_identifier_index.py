@@ -18,6 +18,7 @@ from family_recall.stores.identifiers import _phones, _stored
 from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS
 from family_recall.types import Filters, Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember
+from tests.older import bring_back
 
 
 def looked_up(
@@ -210,16 +211,6 @@ def test_rebuilding_finds_the_same(path: Path) -> None:
     assert held(path) == kept
 
 
-def older(path: Path, version: int) -> None:
-    """Bring a file back to an older version: what later migrations made is not there."""
-    connection = apsw.Connection(str(path))
-    connection.execute("DROP TABLE identifier; DELETE FROM info WHERE key = 'identifiers'")
-    if version < 2:
-        connection.execute("ALTER TABLE embedding_model DROP COLUMN role")
-    connection.execute(f"PRAGMA user_version = {version}")
-    connection.close()
-
-
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_older_file_answers_once_it_is_open(path: Path, version: int) -> None:
     """A file from before identifiers were kept finds them all, replaced versions too."""
@@ -229,7 +220,7 @@ def test_an_older_file_answers_once_it_is_open(path: Path, version: int) -> None
         remember(home, "Invoice #4712", doc_id="a")
         remember(home, "Call +91 98450 12345", doc_id="b")
     kept = held(path)
-    older(path, version)
+    bring_back(path, version)
     with open_home(path, encoder=None) as home:
         assert looked_up(home, "098450 12345") == [("b", 0.5)]
         assert looked_up(home, "#4711") == []

@@ -41,6 +41,7 @@ from tests.conftest import (
     stories,
     written,
 )
+from tests.older import bring_back
 
 DIM, TOKEN_DIM, SHELF = 64, 16, 2
 FIRST = 1 << 40
@@ -262,9 +263,7 @@ def test_a_file_of_before_static_vectors_goes_on(path: Path) -> None:
         move_in(home)
         home.remember_many(stories())
         before = written(recall(home, "when does grandma land?", "mia"))
-    connection = apsw.Connection(str(path))
-    connection.execute("ALTER TABLE embedding_model DROP COLUMN role; PRAGMA user_version = 1")
-    connection.close()
+    bring_back(path, 1)
     with open_home(path) as home:
         assert written(recall(home, "when does grandma land?", "mia")) == before
     with open_home(path, static=TINY_STATIC) as home:

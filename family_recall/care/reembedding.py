@@ -1,0 +1,66 @@
+"""Re-embedding: another model's vectors beside the old ones, which serve until they are complete.
+
+What has been made stays made: after an interruption only the rest is left to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from family_recall.encoders.base import Encoder
+from family_recall.indexer import Indexer
+
+Progress = Callable[[int, int], None]
+"""Called with vectors made so far, and vectors in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reembedded:
+    """What became of it: vectors made now, those still missing, and models whose vectors went."""
+
+    model_id: str
+    made: int
+    pending: int
+    dropped: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field."""
+        return {
+            "model_id": self.model_id,
+            "made": self.made,
+            "pending": self.pending,
+            "dropped": list(self.dropped),
+        }
+
+
+def reembed(
+    indexer: Indexer, encoder: Encoder, *, drop_others: bool, progress: Progress | None = None
+) -> Reembedded:
+    """Give every memory a vector of ``encoder``, those too that come while this runs.
+
+    Other threads and processes write and ask meanwhile, with the model they have. With
+    ``drop_others`` the vectors of every other transformer go, once none of these is missing.
+    """
+    store, model_id = indexer.store, encoder.model_id
+    made = 0
+    missing = store.n_missing(model_id)
+    while missing:
+        total = made + missing
+        made += indexer.flush(
+            encoder, None if progress is None else _counting(progress, made, total)
+        )
+        # Where vec0 is not here, nothing is written, and going on would never end.
+        before, missing = missing, store.n_missing(model_id)
+        if missing >= before:
+            break
+    dropped: tuple[str, ...] = ()
+    if drop_others and not missing:
+        with store.writing() as writing:
+            dropped = writing.drop_other_models(model_id)
+    return Reembedded(model_id, made, missing, dropped)
+
+
+def _counting(progress: Progress, before: int, total: int) -> Callable[[int], None]:
+    return lambda done: progress(before + done, max(total, before + done))

@@ -1,0 +1,88 @@
+"""Rights: who may forget what. Seeing it comes first, by :mod:`family_recall.policy`.
+
+A person may forget what they said, what lies in a private space of their own, and whatever lies
+in a space they own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from family_recall import policy
+from family_recall.errors import InvalidRequestError
+from family_recall.query.text import normalise
+from family_recall.stores.forgetting import ForgettingLog, Version
+from family_recall.types import Person, RecallContext
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Somebody who wants something forgotten, and how far they reach.
+
+    ``seen`` are the partitions they are shown, which may be views without some fields; ``told``
+    those of the memories themselves behind what they are shown.
+    """
+
+    person_id: str
+    names: frozenset[str]
+    own_spaces: frozenset[str]
+    seen: frozenset[int]
+    told: frozenset[int]
+
+    def may_forget(self, version: Version) -> bool:
+        """Whether a version of a memory itself is theirs to forget."""
+        return version.space_id in self.own_spaces or self.said(version.author)
+
+    def said(self, author: str | None) -> bool:
+        """Whether an author as written is this person."""
+        return author is not None and (author == self.person_id or normalise(author) in self.names)
+
+
+def asker(log: ForgettingLog, person_id: str | None, *, wall_s: float) -> Asker:
+    """Decide how far somebody reaches, everywhere they may enter.
+
+    Raises:
+        InvalidRequestError: If nobody in particular asks.
+        UnknownPersonError: If there is no such person.
+    """
+    if person_id is None:
+        raise InvalidRequestError(
+            "somebody must say so for a memory to be forgotten; got person_id=None"
+        )
+    access = [
+        one for one in log.access(person_id) if one.expires_s is None or one.expires_s > wall_s
+    ]
+    partitions = log.every_partition()
+    ctx = RecallContext(person_id=person_id)
+    seen, told = (
+        frozenset(
+            policy.scope_of(
+                ctx, entries, partitions, now_s=wall_s, wall_s=wall_s, zone=dt.UTC
+            ).partitions
+        )
+        for entries in (access, [dataclasses.replace(one, veil=0) for one in access])
+    )
+    owned = {one.space_id for one in access if one.role == "owner"}
+    return Asker(
+        person_id=person_id,
+        names=names_of(person_id, log.people()),
+        own_spaces=frozenset(owned | log.alone_in(person_id)),
+        seen=seen,
+        told=told,
+    )
+
+
+def names_of(person_id: str, everyone: Sequence[Person]) -> frozenset[str]:
+    """Give the normalised names that are this person's and nobody else's here."""
+    mine: set[str] = set()
+    others: set[str] = set()
+    for person in everyone:
+        names = mine if person.person_id == person_id else others
+        names.add(normalise(person.person_id))
+        for name in (person.name, *person.aliases):
+            whole = normalise(name)
+            names |= {whole, whole.split(" ", maxsplit=1)[0]}
+    return frozenset(mine - others - {""})

@@ -1,0 +1,72 @@
+"""JSON Lines: a file in, one checked object a line out, with the line's number."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from family_recall.errors import DatasetError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_LINE_BYTES = 8 * 1024 * 1024
+"""The longest line read; a memory's text has at most 1,000,000 characters."""
+
+
+def read_jsonl(
+    path: Path, *, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Give each line of a JSONL file as (line number from 1, object); blank lines are passed over.
+
+    Raises:
+        DatasetError: If the file cannot be opened, or a line is longer than ``max_line_bytes``,
+            no UTF-8, no JSON, or no object.
+    """
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    with file:
+        line_no = 0
+        while line := file.readline(max_line_bytes + 1):
+            line_no += 1
+            where = f"{path}:{line_no}"
+            if len(line) > max_line_bytes:
+                raise DatasetError(
+                    f"{where}: expected at most {max_line_bytes:,} bytes in a line, got more; "
+                    "is it one JSON object per line?"
+                )
+            try:
+                text = line.decode("utf-8-sig").strip()
+                record = json.loads(text) if text else None
+            except UnicodeDecodeError as error:
+                raise DatasetError(
+                    f"{where}: expected UTF-8, got byte 0x{line[error.start]:02x} at column "
+                    f"{error.start + 1}; convert the file"
+                ) from None
+            except (ValueError, RecursionError) as error:
+                raise DatasetError(
+                    f"{where}: expected one JSON object, got {shown(text)}; mend the line ({error})"
+                ) from None
+            if text and not isinstance(record, dict):
+                raise DatasetError(f"{where}: expected one JSON object, got {shown(text)}")
+            if record is not None:
+                yield line_no, record
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file says in its first line that it is a household's export."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(64)
+    except OSError:
+        return False
+    return start.removeprefix(b"\xef\xbb\xbf").startswith(b'{"family_recall":"export"')
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Give a value as it may stand in a message: quoted and cut."""
+    text = repr(value)
+    return text if len(text) <= most else text[:most] + "…"

@@ -1,0 +1,51 @@
+"""Observing: the trace of each answer in, a program's hook called with it, out of the way."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import logging
+import threading
+from collections.abc import Callable
+
+from family_recall.types import Trace
+
+MAX_WAITING = 1000
+"""Traces that may wait for a slow hook; later ones are dropped."""
+
+log = logging.getLogger("family_recall")
+
+
+class Observer:
+    """Calls a hook with one trace after another, on a thread of its own.
+
+    The answer is made by then, and never waits: neither for the hook nor for its queue. What the
+    hook raises is logged and goes no further.
+    """
+
+    def __init__(self, hook: Callable[[Trace], None], *, max_waiting: int = MAX_WAITING) -> None:
+        self._hook = hook
+        self._room = threading.BoundedSemaphore(max_waiting)
+        self._thread = concurrent.futures.ThreadPoolExecutor(
+            1, thread_name_prefix="family_recall-trace"
+        )
+
+    def see(self, trace: Trace) -> None:
+        """Hand a trace over and return at once."""
+        if not self._room.acquire(blocking=False):
+            log.warning("on_trace is too slow: a trace was dropped")
+            return
+        with contextlib.suppress(RuntimeError):  # closed meanwhile
+            self._thread.submit(self._call, trace)
+
+    def close(self) -> None:
+        """Wait until the hook has seen what was handed over. Closing twice does nothing."""
+        self._thread.shutdown()
+
+    def _call(self, trace: Trace) -> None:
+        try:
+            self._hook(trace)
+        except Exception:  # whatever it is, it is the hook's
+            log.exception("on_trace failed")
+        finally:
+            self._room.release()

@@ -1,0 +1,128 @@
+"""Keys: a passphrase or 32 bytes in, connections that read and write an encrypted file out.
+
+Needs the extra ``crypto``: apsw built with SQLite3 Multiple Ciphers, which encrypts each page of
+the file and of its log with ChaCha20 and signs it with Poly1305
+(utelle.github.io/SQLite3MultipleCiphers).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from pathlib import Path
+from typing import TypeAlias
+
+import apsw
+
+from family_recall.errors import WrongKeyError
+
+Secret: TypeAlias = str | bytes
+"""A passphrase as text, or a key of exactly 32 random bytes."""
+
+KEY_BYTES = 32
+MAX_KEY_FILE_BYTES = 4096
+_SALT_BYTES = 16  # a file's first bytes are its salt
+_ITERATIONS = 64_007  # what SQLite3 Multiple Ciphers asks of ChaCha20, so its tools open our files
+_MAGIC = b"SQLite format 3\x00"
+_PAGE = 4096
+_MANY_VALUES = 200  # of a page's 4096 random bytes about 256 differ; a page of ours shows fewer
+
+
+class Key:
+    """One file's key. A passphrase is stretched once for each salt, not for each connection."""
+
+    def __init__(self, secret: Secret) -> None:
+        """Take a secret.
+
+        Raises:
+            WrongKeyError: If it cannot be a key, or the installed apsw cannot encrypt.
+        """
+        if not hasattr(apsw, "mc_version"):
+            raise WrongKeyError(
+                "a key was given, and the installed apsw cannot encrypt; "
+                "pip uninstall apsw, then pip install 'family-recall[crypto]'"
+            )
+        if isinstance(secret, bytes) and len(secret) != KEY_BYTES:
+            raise WrongKeyError(f"a key of bytes must have {KEY_BYTES}, got {len(secret)}")
+        if not secret:
+            raise WrongKeyError("a passphrase must say something, got an empty one")
+        self._secret = secret
+        self._raw: dict[bytes, str] = {}
+        self._lock = threading.Lock()
+
+    def unlock(self, connection: apsw.Connection, path: Path) -> None:
+        """Make a new connection read and write with this key; a wrong one shows at first use."""
+        connection.pragma("key", self.pragma(_salt_of(path)))
+
+    def pragma(self, salt: bytes) -> str:
+        """Give the key as ``PRAGMA key`` and ``PRAGMA rekey`` take it, for a file of that salt."""
+        if isinstance(self._secret, bytes):
+            return f"raw:{self._secret.hex()}"
+        with self._lock:
+            if salt not in self._raw:
+                stretched = hashlib.pbkdf2_hmac(
+                    "sha256", self._secret.encode(), salt, _ITERATIONS, KEY_BYTES
+                )
+                self._raw[salt] = f"raw:{stretched.hex()}{salt.hex()}"
+            return self._raw[salt]
+
+
+def key_of(secret: Secret | Key | None) -> Key | None:
+    """Give the key of a secret; None where there is none."""
+    return Key(secret) if isinstance(secret, str | bytes) else secret
+
+
+def read_key_file(path: Path) -> Secret:
+    """Read a key file: 32 random bytes, such in 64 hexadecimal digits, or a passphrase on a line.
+
+    Raises:
+        WrongKeyError: If it cannot be read, is empty, or is no key file by its size.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_KEY_FILE_BYTES + 1)
+    except OSError as error:
+        raise WrongKeyError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    if len(content) > MAX_KEY_FILE_BYTES:
+        raise WrongKeyError(
+            f"{path}: expected a key of at most {MAX_KEY_FILE_BYTES:,} bytes, got more; "
+            "is it the key file?"
+        )
+    if len(content) == KEY_BYTES and not (content.isascii() and content.decode().isprintable()):
+        return content
+    try:
+        text = content.decode().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise WrongKeyError(
+            f"{path}: expected {KEY_BYTES} bytes or a line of UTF-8, got {len(content)} bytes of "
+            "neither"
+        ) from None
+    if not text:
+        raise WrongKeyError(f"{path}: expected a key, got an empty file")
+    try:
+        return bytes.fromhex(text) if len(text) == 2 * KEY_BYTES else text
+    except ValueError:
+        return text
+
+
+def is_plain(path: Path) -> bool:
+    """Whether a file begins as every SQLite database that is not encrypted does."""
+    return _start_of(path).startswith(_MAGIC)
+
+
+def looks_encrypted(path: Path) -> bool:
+    """Whether a file is whole pages that look like random bytes."""
+    start = _start_of(path)
+    whole = path.stat().st_size % _PAGE == 0
+    return whole and not start.startswith(_MAGIC) and len(set(start)) >= _MANY_VALUES
+
+
+def _salt_of(path: Path) -> bytes:
+    start = _start_of(path) if path.exists() else b""
+    return start[:_SALT_BYTES] if len(start) >= _SALT_BYTES else os.urandom(_SALT_BYTES)
+
+
+def _start_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_PAGE)

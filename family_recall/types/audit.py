@@ -1,0 +1,43 @@
+"""Audit: who recalled what, when. Ids and counts, no words of a question or a memory."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+Call: TypeAlias = Literal["recall", "opening", "explain", "gap"]
+"""What was called; a ``gap`` is a stretch of which calls may be missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One call, as far as it concerns the reader of the log.
+
+    Args:
+        at: When it was.
+        call: What was called.
+        person_id: Who asked; None for a voice nobody knows, and for a gap.
+        asked_in: The space it was asked in; None for everywhere, or for one that is not the
+            reader's.
+        memories: (space_id, doc_id) of what was given, best first, in the reader's spaces alone.
+        lost: Of a gap, the calls that are known to be missing; 0 where nobody can say.
+    """
+
+    at: dt.datetime
+    call: Call
+    person_id: str | None
+    asked_in: str | None
+    memories: tuple[tuple[str, str], ...] = ()
+    lost: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field, the moment as ISO 8601."""
+        return {
+            "at": self.at.isoformat(),
+            "call": self.call,
+            "person_id": self.person_id,
+            "asked_in": self.asked_in,
+            "memories": [list(pair) for pair in self.memories],
+            "lost": self.lost,
+        }

@@ -1,0 +1,233 @@
+"""What is forgotten: a choice in; a plan, a receipt and its proof out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.memory import CATEGORIES, parse_moment
+
+LONGEST_KEPT_DAYS = 36_500.0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which memories are meant; several criteria mean those that meet all of them.
+
+    What meets them now goes with every earlier version of it; an earlier version that alone meets
+    them goes alone.
+
+    Args:
+        doc_ids: These memories.
+        query: What a recall of this question finds with a confidence of ``min_confidence``.
+        about: The id of a person who is named in them.
+        by: The id of the person who said or wrote them.
+        space_id: What lies in this space.
+        session_id: What belongs to this talk.
+        after: What occurred at or after this moment; memories that know none are left out.
+        before: What occurred before this moment.
+        recorded_after: What was recorded at or after this moment.
+        recorded_before: What was recorded before this moment.
+        min_confidence: In [0, 1]; with ``query`` alone.
+    """
+
+    doc_ids: tuple[str, ...] = ()
+    query: str | None = None
+    about: str | None = None
+    by: str | None = None
+    space_id: str | None = None
+    session_id: str | None = None
+    after: dt.datetime | None = None
+    before: dt.datetime | None = None
+    recorded_after: dt.datetime | None = None
+    recorded_before: dt.datetime | None = None
+    min_confidence: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse a choice that cannot be meant."""
+        ids = (self.doc_ids,) if isinstance(self.doc_ids, str) else tuple(self.doc_ids)
+        object.__setattr__(self, "doc_ids", ids)
+        for name in ("query", "about", "by", "space_id", "session_id"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value.strip()):
+                raise InvalidRequestError(f"{name} must be a text that says something: {value!r}")
+        if not all(isinstance(doc_id, str) and doc_id for doc_id in ids):
+            raise InvalidRequestError(f"doc_ids must be ids of memories, got {ids!r}")
+        for name in ("after", "before", "recorded_after", "recorded_before"):
+            try:
+                object.__setattr__(self, name, parse_moment(getattr(self, name), name))
+            except InvalidMemoryError as error:
+                raise InvalidRequestError(str(error)) from None
+        if not 0.0 <= self.min_confidence <= 1.0:
+            raise InvalidRequestError(
+                f"min_confidence must be in [0, 1], got {self.min_confidence!r}"
+            )
+        if not self.criteria:
+            raise InvalidRequestError(
+                "nothing was chosen to forget; name ids, a query, a person, a space, a session "
+                "or a time"
+            )
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The names of what it is chosen by."""
+        return tuple(
+            spec.name
+            for spec in fields(self)
+            if spec.name != "min_confidence" and getattr(self, spec.name) not in {None, ()}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetExample:
+    """One of the memories that would go, as it is shown before it does."""
+
+    doc_id: str
+    space_id: str
+    author: str | None
+    occurred_at: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPlan:
+    """What would go: nothing has been changed.
+
+    ``doc_ids`` of the memories, of which there are ``n_versions`` rows in all; ``neighbours`` are
+    memories that stay and lose a forgotten turn as their context; ``held_back`` counts what was
+    chosen and may be forgotten only by its author or an owner of its space. ``token`` confirms
+    exactly this set.
+    """
+
+    doc_ids: tuple[str, ...]
+    n_versions: int
+    neighbours: int
+    by_space: Mapping[str, int]
+    held_back: int
+    examples: tuple[ForgetExample, ...]
+    token: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field."""
+        return asdict(self) | {"doc_ids": list(self.doc_ids), "by_space": dict(self.by_space)}
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """Keyed digests of what went: no text, and no use without the household's own key.
+
+    ``rows``, ``documents`` and ``terms`` are HMAC-SHA256, 8 bytes each, in hexadecimal and
+    ascending. ``runs`` are such digests of ``stride``-spaced runs of 8 bytes of text and
+    vectors, and ``sieve`` the first ``sieve_bits`` bits of a keyed product of the same, by which a
+    scan passes over what cannot be one of them; both in base 64.
+    """
+
+    rows: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    runs: str = ""
+    sieve: str = ""
+    sieve_bits: int = 16
+    stride: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was forgotten, in numbers, and how to prove it again.
+
+    ``chosen_by`` names the criteria and not their values; ``counts`` are rows by table;
+    ``undo_until`` is when what was kept aside goes too, None where nothing was.
+    ``person_id`` is None where a rule of retention forgot it.
+    """
+
+    receipt_id: str
+    at: str
+    person_id: str | None
+    chosen_by: tuple[str, ...]
+    counts: Mapping[str, int]
+    undo_until: str | None = None
+    digests: Digests = field(default_factory=Digests)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field."""
+        record = asdict(self)
+        record["chosen_by"] = list(self.chosen_by)
+        record["counts"] = dict(self.counts)
+        for name in ("rows", "documents", "terms"):
+            record["digests"][name] = list(getattr(self.digests, name))
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Receipt:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            InvalidRequestError: If it is not such a record.
+        """
+        try:
+            digests = dict(record["digests"])
+            for name in ("rows", "documents", "terms"):
+                digests[name] = tuple(digests[name])
+            return cls(
+                receipt_id=record["receipt_id"],
+                at=record["at"],
+                person_id=record["person_id"],
+                chosen_by=tuple(record["chosen_by"]),
+                counts=dict(record["counts"]),
+                undo_until=record["undo_until"],
+                digests=Digests(**digests),
+            )
+        except (KeyError, TypeError) as error:
+            raise InvalidRequestError(f"this is no receipt of a forgetting: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a search for something forgotten found.
+
+    ``rows`` counts, by table, rows that still point at it; ``terms`` words that the index still
+    holds for it alone; ``remains`` runs of its bytes in the file or its log that nothing stored
+    accounts for. ``said_again`` counts runs that memories, people or spaces of today hold
+    themselves, and which prove nothing. ``aside`` is whether an undo is still open.
+    """
+
+    rows: Mapping[str, int]
+    terms: int
+    remains: int
+    said_again: int
+    aside: bool
+    bytes_read: int
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether nothing of it was found."""
+        return not (self.rows or self.terms or self.remains or self.aside)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field, and ``forgotten``."""
+        return asdict(self) | {"rows": dict(self.rows), "forgotten": self.forgotten}
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRule:
+    """How many days memories of a category are kept once they happened and were recorded."""
+
+    category: str
+    keep_days: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no category, or no time."""
+        if self.category not in CATEGORIES:
+            raise InvalidRequestError(
+                f"category must be one of {', '.join(CATEGORIES)}, got {self.category!r}"
+            )
+        days = self.keep_days
+        number = isinstance(days, int | float) and not isinstance(days, bool)
+        if not number or not (math.isfinite(days) and 0 < days <= LONGEST_KEPT_DAYS):
+            raise InvalidRequestError(
+                f"keep_days must be above 0 and at most {LONGEST_KEPT_DAYS:,.0f}, got {days!r}"
+            )

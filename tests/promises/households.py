@@ -1,0 +1,300 @@
+"""Random households, who asks in them, and the policy by hand: what each of them may see.
+
+:func:`view` is the policy a second time, written to be read. A test asks one household that holds
+everything, and one that holds no more than the views of whoever asks; nothing in the two answers
+may differ.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from family_recall import (
+    FamilyRecall,
+    Filters,
+    Grant,
+    Hidden,
+    Memory,
+    Person,
+    RecallContext,
+    Relation,
+    Space,
+)
+from family_recall.errors import FamilyRecallError
+from family_recall.types import BANDS, KINDS, Answer
+from tests.conftest import NOW, PLENTY_MS, TINY, TINY_STATIC, TinyScorer, Wall, written
+
+PEOPLE = {"ana": "Ana Lima", "ben": "Ben", "cleo": "Cleo"}
+SPACES = {
+    "s:kitchen": "shared",
+    "s:garden": "shared",
+    "h:home": "household",
+    "p:ana": "private",
+    "p:ben": "private",
+}
+OPEN_BANDS = {
+    "owner": {"green", "amber", "red", "black"},
+    "adult": {"green", "amber", "red"},
+    "child": {"green"},
+    "guest": {"green"},
+    "device": {"green"},
+}
+FIELDS = ("author", "title", "session_id", "source", "url", "section", "labels", "occurred_at",
+          "importance", "fact_key", "fact_value")  # fmt: skip
+WORDS = "Ana Ben Cleo Goa puppy cake key march vacation grandma lands pot blue told".split()
+QUESTIONS = (
+    "what did Ana tell me about vacation in march?",
+    "when does grandma land?",
+    "where is the blue key of Ben",
+    "puppy cake",
+    "what happened last week?",
+    "https://a.example/key",
+    "",
+)
+PROFILES = ("default", "family_os", "annie", "three_tier", "ppr", "neural")
+MODELS: dict[str, dict[str, Any]] = {
+    "transformer": {},
+    "static": {"encoder": None, "static": TINY_STATIC},
+    "both": {"static": TINY_STATIC},
+    "pairs": {"encoder": TINY, "scorer": TinyScorer()},
+}
+GONE = "told elsewhere by now"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that is told: a memory and, it may be, a relation it is evidence of."""
+
+    space_id: str
+    band: str
+    ward: str | None
+    slot: int
+    stays: bool
+    words: tuple[str, ...]
+    relates: bool
+    about: Mapping[str, Any]
+
+    @property
+    def doc_id(self) -> str:
+        """Some memories are told anew where they were, others in another band, or of a child."""
+        return f"{self.slot}-{self.band}-{self.ward}" if self.stays else str(self.slot)
+
+    def memory(self) -> Memory:
+        """Give it as a memory."""
+        return Memory(" ".join(self.words), self.space_id, doc_id=self.doc_id, band=self.band,
+                      guardians_of=self.ward, **self.about)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class World:
+    """A household: who may enter where and until when, who is whose guardian, what was told.
+
+    ``grants`` by (person, space): a role, and the days until it ends, None for never.
+    """
+
+    grants: Mapping[tuple[str, str], tuple[str, int | None]]
+    guardians: frozenset[tuple[str, str]]
+    hidden: Mapping[tuple[str, str], tuple[str, ...]]
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who asks, from where, and what."""
+
+    person_id: str | None
+    space_id: str | None
+    question: str
+    call: str
+    ctx: Mapping[str, Any] = field(default_factory=dict)
+    filters: Mapping[str, Any] = field(default_factory=dict)
+
+
+def role_of(world: World, person: str | None, space: str) -> str | None:
+    """Decide by hand who somebody is in a space; None where they may not be there."""
+    kind = SPACES[space]
+    role, days = world.grants.get((str(person), space), ("nobody", None))
+    if days is not None and days <= 0:
+        return None
+    if role == "nobody":
+        open_to_all = kind == "household" or (person is None and kind == "shared")
+        return "guest" if open_to_all else None
+    return role
+
+
+def view(world: World, asked: Asked, item: Item) -> Item | None:
+    """Decide by hand what somebody sees of an item: it, some of it, or None."""
+    person, where, kind = asked.person_id, asked.space_id, SPACES[item.space_id]
+    role = role_of(world, person, item.space_id)
+    if role is None or item.band not in OPEN_BANDS[role]:
+        return None
+    if item.ward is not None and (person, item.ward) not in world.guardians:
+        return None
+    if not asked.filters.get("allow_shared", True) and kind != "private":
+        return None
+    elsewhere = where is not None and where != item.space_id
+    if elsewhere and (SPACES[str(where)] != "private" or kind == "private"):
+        return None
+    hidden = world.hidden.get((item.space_id, role), ())
+    return dataclasses.replace(
+        item, about={name: value for name, value in item.about.items() if name not in hidden}
+    )
+
+
+def furnish(home: FamilyRecall, wall: Wall, world: World, asked: Asked | None = None) -> None:
+    """Fill a household with everything, or with no more than is seen by whoever asks.
+
+    Where a memory moved out of sight, that it did is all that is left of where it moved to.
+    """
+    entered = {space for space in SPACES
+               if asked is None or role_of(world, asked.person_id, space)}  # fmt: skip
+    grants = {key: held for key, held in world.grants.items() if key[1] in entered}
+    known = {person for person, _ in grants} | {
+        person for pair in world.guardians for person in pair
+    }
+    for person_id, name in PEOPLE.items():
+        if asked is None or person_id in known or person_id == asked.person_id:
+            home.add_person(Person(person_id, name))
+    for space in sorted(entered):
+        home.add_space(Space(space, SPACES[space]))  # type: ignore[arg-type]  # one of the three
+    for (person_id, space), (role, days) in grants.items():
+        expires = None if days is None else NOW + dt.timedelta(days=days)
+        home.grant(Grant(person_id, space, role, expires))
+    for guardian, child in sorted(world.guardians):
+        if asked is None or guardian == asked.person_id:
+            home.add_guardian(guardian, child)
+    if asked is None:
+        for (space, role), fields in world.hidden.items():
+            home.hide(Hidden(space, role, fields))
+    if asked is not None:
+        home.add_person(Person("nobody's child", "Nobody's Child"))
+    told: set[tuple[str, str]] = set()
+    for at, item in enumerate(world.items):
+        wall.now_s = NOW.timestamp() - 86_400.0 * (len(world.items) - at)
+        seen = item if asked is None else view(world, asked, item)
+        if seen is not None:
+            told.add((item.space_id, item.doc_id))
+            home.remember(seen.memory())
+            if item.relates:
+                home.relate(Relation(item.words[0], "knows", item.words[1], item.space_id,
+                                     band=item.band, evidence=(item.doc_id,),
+                                     guardians_of=item.ward))  # fmt: skip
+        elif (item.space_id, item.doc_id) in told:
+            home.remember(
+                Memory(GONE, item.space_id, doc_id=item.doc_id, guardians_of="nobody's child")
+            )
+    wall.now_s = NOW.timestamp()
+
+
+def outcome(home: FamilyRecall, asked: Asked) -> str:
+    """Ask, and write all that came of it: every number, name and reason, or the error."""
+    ctx = RecallContext(
+        person_id=asked.person_id,
+        space_id=asked.space_id,
+        filters=Filters(**asked.filters),
+        now=NOW,
+        time_budget_ms=PLENTY_MS,
+        **asked.ctx,
+    )
+    try:
+        if asked.call == "understand":
+            return repr(home.understand(asked.question, ctx))
+        if asked.call.startswith("explain "):
+            told = home.explain(asked.question, asked.call.removeprefix("explain "), ctx)
+            return json.dumps(told.to_json(), sort_keys=True)
+        opening = asked.call == "opening"
+        answer: Answer = home.opening(ctx) if opening else home.recall(asked.question, ctx)
+        # What stages are found to cost is the machine's, whoever asks.
+        answer = dataclasses.replace(answer, trace=dataclasses.replace(answer.trace, gate=None))
+        return written(answer) + answer.briefing()
+    except FamilyRecallError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+_DOC_IDS = st.builds("{}-{}-None".format, st.integers(0, 2), st.sampled_from(BANDS))
+_DAYS = st.integers(0, 12).map(lambda days: NOW - dt.timedelta(days=days))
+_items = st.builds(
+    Item,
+    space_id=st.sampled_from(sorted(SPACES)),
+    band=st.sampled_from(("green", *BANDS)),
+    ward=st.sampled_from([None, None, "cleo", "ben"]),
+    slot=st.integers(0, 2),
+    stays=st.booleans(),
+    words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=6).map(tuple),
+    relates=st.booleans(),
+    about=st.fixed_dictionaries(
+        {"kind": st.sampled_from(KINDS)},
+        optional={
+            "author": st.sampled_from(["Ana", "Ben", "ana", "Somebody Else"]),
+            "title": st.sampled_from(["Goa", "the blue pot"]),
+            "session_id": st.sampled_from(["monday", "tuesday"]),
+            "source": st.sampled_from(["letter", "kitchen speaker"]),
+            "url": st.sampled_from(["https://a.example/key", "https://a.example/cake"]),
+            "section": st.sampled_from(["puppy", "Goa"]),
+            "labels": st.sampled_from([("pets",), ("key", "pets")]),
+            "importance": st.sampled_from([0.1, 0.9]),
+            "fact_key": st.just("key_place"),
+            "fact_value": st.sampled_from(["pot", "Goa"]),
+            "occurred_at": _DAYS,
+            "valid_from": st.sampled_from([NOW - dt.timedelta(days=3), NOW + dt.timedelta(days=1)]),
+            "valid_until": st.just(NOW + dt.timedelta(days=2)),
+        },
+    ),
+)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> World:
+    """Draw a household."""
+    pairs = [(person, space) for person in PEOPLE for space in SPACES]
+    held = st.tuples(
+        st.sampled_from(sorted(OPEN_BANDS)), st.sampled_from([None, None, None, 30, 0, -1])
+    )
+    grants = draw(st.dictionaries(st.sampled_from(pairs), held, min_size=4, max_size=12))
+    pairs = [(guardian, child) for guardian in PEOPLE for child in ("cleo", "ben")]
+    guardians = draw(st.frozensets(st.sampled_from(pairs), max_size=4))
+    views = [(space, role) for space in SPACES for role in ("owner", "adult", "guest")]
+    some = st.lists(st.sampled_from(FIELDS), min_size=1, max_size=4, unique=True).map(tuple)
+    hidden = draw(st.dictionaries(st.sampled_from(views), some, max_size=3))
+    items = tuple(draw(st.lists(_items, min_size=2, max_size=9)))
+    return World(grants, guardians, hidden, items)
+
+
+requests = st.builds(
+    Asked,
+    person_id=st.sampled_from([*PEOPLE, *PEOPLE, None]),
+    space_id=st.sampled_from([None, None, None, *sorted(SPACES)]),
+    question=st.sampled_from(QUESTIONS),
+    call=st.one_of(
+        st.sampled_from(["recall"] * 5 + ["understand", "opening"]),
+        _DOC_IDS.map("explain {}".format),
+    ),
+    ctx=st.fixed_dictionaries(
+        {"profile": st.sampled_from(PROFILES), "top_k": st.sampled_from([1, 12])},
+        optional={
+            "mode": st.sampled_from(["hybrid", "knowledge", "neural"]),
+            "as_of": _DAYS,
+            "known_at": _DAYS,
+            "focus_event_id": _DOC_IDS,
+        },
+    ),
+    filters=st.fixed_dictionaries(
+        {},
+        optional={
+            "allow_shared": st.booleans(),
+            "kinds": st.sampled_from([("fact", "episode"), ("milestone",)]),
+            "authors": st.just(("Ana",)),
+            "labels": st.just(("pets",)),
+            "sources": st.just(("letter",)),
+            "after": _DAYS,
+            "before": _DAYS,
+        },
+    ),
+)

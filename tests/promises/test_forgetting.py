@@ -1,0 +1,378 @@
+"""Forgetting: what is forgotten leaves no byte, and nothing that it had touched."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from family_recall import FamilyRecall, Grant, Memory, Relation
+from family_recall.indexer import embedded_text
+from family_recall.stores.base import ToEmbed
+from family_recall.stores.schema import PARTITION_SHIFT, shelf_of, words_table
+from family_recall.stores.vectors import models, pack_tokens, quantise
+from tests.conftest import (
+    HOME,
+    NOW,
+    TINY,
+    TINY_STATIC,
+    Wall,
+    move_in,
+    open_home,
+    recall,
+    written,
+)
+
+SLOTS = tuple("abcdefg")
+PRIVATE = "private:rajesh"
+AUTHORS = ("Rajesh", "rajesh", "Raj", "Priya", "Fahim Khan", "Fahim", "Mr Quillfeather", None)
+WORDS = (
+    "marzipan vacation grandmother chocolate quicksilver Priya Fahim Khan Mia Quillfeather key"
+    " landlord birthday INV-47110 dinosaur tomorrow ana@example.org the of my kitchen window"
+    " Khans umbrella trousers xylophone Raj telephone +91-98450-12345 puppy breakfast"
+).split()
+QUESTIONS = (
+    "what did Priya say about the vacation?",
+    "when is the birthday of Fahim Khan",
+    "invoice INV-47110",
+    "who has an umbrella and a xylophone?",
+    "Fahim breakfast",
+    "what was new in June?",
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A memory told, or told anew under the same id."""
+
+    slot: str
+    words: tuple[str, ...]
+    author: str | None
+    session_id: str | None
+    space_id: str
+    title: str | None
+    kind: str
+    hour: int | None
+    valid: bool
+
+
+@dataclass(frozen=True)
+class Related:
+    """A relation told, with what it rests on."""
+
+    subject: str
+    object: str
+    evidence: tuple[str, ...]
+    valid: bool
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """Some memories forgotten, by an owner of where they lie."""
+
+    slots: tuple[str, ...]
+
+
+Step = Told | Related | Forgotten
+
+slots = st.sampled_from(SLOTS)
+tellings = st.builds(
+    Told,
+    slot=slots,
+    words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=9).map(tuple),
+    author=st.sampled_from(AUTHORS),
+    session_id=st.sampled_from(["monday", "monday", "tuesday", None]),
+    space_id=st.sampled_from([HOME, HOME, HOME, PRIVATE]),
+    title=st.sampled_from([None, None, "About the trousers", "Khan and kitchen"]),
+    kind=st.sampled_from(["episode", "fact", "milestone", "chunk"]),
+    hour=st.sampled_from([None, 1, 2, 3, 4, 5]),
+    valid=st.booleans(),
+)
+relations = st.builds(
+    Related,
+    subject=st.sampled_from(["Priya", "Fahim", "Khan", "Quillfeather"]),
+    object=st.sampled_from(["Goa", "Fahim Khan", "Mia"]),
+    evidence=st.lists(slots, max_size=2, unique=True).map(tuple),
+    valid=st.booleans(),
+)
+forgettings = st.builds(Forgotten, st.lists(slots, min_size=1, max_size=3, unique=True).map(tuple))
+histories = st.lists(
+    st.one_of(tellings, tellings, tellings, relations, forgettings), min_size=3, max_size=16
+).flatmap(lambda steps: forgettings.map(lambda last: (*steps, last)))
+
+
+def memory_of(told: Told) -> Memory:
+    """Give what is told as it is stored."""
+    return Memory(
+        " ".join(told.words),
+        told.space_id,
+        # An id is unique in its space; so that a slot is one memory, its space is in it.
+        doc_id=f"{told.space_id}/{told.slot}",
+        author=told.author,
+        session_id=told.session_id,
+        title=told.title,
+        kind=told.kind,
+        occurred_at=None if told.hour is None else NOW - dt.timedelta(hours=told.hour),
+        valid_from=NOW - dt.timedelta(days=9) if told.valid else None,
+    )
+
+
+def ids_of(slots: Iterable[str]) -> list[str]:
+    """Name what a slot may hold, in either space."""
+    return [f"{space_id}/{slot}" for slot in slots for space_id in (HOME, PRIVATE)]
+
+
+def without_the_forgotten(history: Sequence[Step]) -> list[Step | None]:
+    """Take out of a history what is forgotten later on in it; moments stay, as None."""
+    kept: list[Step | None] = []
+    there: set[str] = set()
+    for at, step in enumerate(history):
+        later = {
+            slot for other in history[at:] if isinstance(other, Forgotten) for slot in other.slots
+        }
+        if isinstance(step, Told):
+            kept.append(None if step.slot in later else step)
+            if step.space_id == HOME:
+                there.add(step.slot)
+        elif isinstance(step, Related):
+            rests_on = [slot for slot in step.evidence if slot in there]
+            left = tuple(slot for slot in rests_on if slot not in later)
+            told = Related(step.subject, step.object, left, step.valid)
+            kept.append(None if rests_on and not left else told)
+        else:
+            there -= set(step.slots)
+            kept.append(None)
+    return kept
+
+
+def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None:
+    """Let a household live through a history, a minute a step."""
+    for number, step in enumerate(history):
+        wall.tick(minutes=1)
+        if isinstance(step, Told):
+            home.remember(memory_of(step))
+        elif isinstance(step, Related):
+            home.relate(
+                Relation(
+                    step.subject, f"relation {number}", step.object, HOME,
+                    evidence=tuple(
+                        doc_id for slot in step.evidence for doc_id in ids_of([slot])
+                        if doc_id.startswith(HOME) and holds(home, doc_id)
+                    ),
+                    valid_from=NOW - dt.timedelta(days=2) if step.valid else None,
+                )
+            )  # fmt: skip
+        elif isinstance(step, Forgotten):
+            there = [doc_id for doc_id in ids_of(step.slots) if holds(home, doc_id)]
+            if there:
+                receipt = home.forget(there, person_id="rajesh")
+                verified = home.verify_forgotten(receipt)
+                assert verified.forgotten, verified
+
+
+def holds(home: FamilyRecall, doc_id: str) -> bool:
+    """Whether a household holds a memory of that id."""
+    with home._store.forgotten() as log:
+        row = log.connection.execute("SELECT 1 FROM memory WHERE doc_id = ?", (doc_id,)).fetchone()
+    return row is not None
+
+
+def household(path: Path, wall: Wall) -> FamilyRecall:
+    """Open a household that Rajesh owns, that remembers something, and has both embedders."""
+    home = open_home(path, wall=wall, static=TINY_STATIC)
+    move_in(home)
+    home.grant(Grant("rajesh", HOME, "owner"))
+    # Partitions are numbered in the order of their first memories.
+    home.remember_many(
+        Memory("the puppy sleeps by the window", space_id, doc_id="first", session_id="monday")
+        for space_id in (HOME, PRIVATE)
+    )
+    return home
+
+
+def contents(path: Path) -> dict[str, list[str]]:
+    """Write out what a file holds, told by names and moments in place of row numbers."""
+    connection = apsw.Connection(str(path))
+    import sqlite_vec  # noqa: PLC0415 - only where vectors are read
+
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+
+    def ask(sql: str) -> list[Any]:
+        return connection.execute(sql).fetchall()
+
+    nodes: dict[int | None, Any] = {None: None}
+    nodes |= {
+        no: (doc_id, recorded_s)
+        for no, doc_id, recorded_s in ask("SELECT id, doc_id, recorded_s FROM memory")
+    }
+    places = {no: (space, band) for no, space, band in ask("SELECT no, space, band FROM partition")}
+    nodes |= {
+        no: (places[-no >> PARTITION_SHIFT], name, person)
+        for no, name, person in ask("SELECT id, name, person FROM entity")
+    }
+    found: dict[str, list[Any]] = {}
+    found["memory"] = [
+        [*row, nodes[context]]
+        for context, *row in ask(
+            "SELECT context_id, doc_id, space, text, title, author, session_id, recorded_s,"
+            " superseded_s, order_s, header, n_words, hex(words) FROM memory"
+        )
+    ]
+    found["partition"] = [
+        row for row in ask(
+            "SELECT space, band, n_current, n_past, words_current, words_past, n_bounded"
+            " FROM partition"
+        ) if any(row[2:])
+    ]  # fmt: skip
+    found["word_count"] = [
+        (places[shelf >> 1], shelf & 1, stem, n)
+        for shelf, stem, n in ask("SELECT shelf, stem, n FROM word_count")
+    ]
+    found["words"] = []
+    for no, place in places.items():
+        for past in (False, True):
+            table = words_table(shelf_of(no, past=past))
+            connection.execute(
+                f"CREATE VIRTUAL TABLE temp.v_{table} USING fts5vocab(main, {table}, instance)"
+            )
+            found["words"] += [
+                (place, past, term, nodes[doc], column, offset)
+                for term, doc, column, offset in ask(f"SELECT * FROM temp.v_{table}")
+            ]
+    found["embedding"] = [
+        (nodes[memory], model, tokens)
+        for memory, model, tokens in ask(
+            "SELECT e.memory, m.model_id, hex(e.tokens) FROM embedding e"
+            " JOIN embedding_model m ON m.no = e.model"
+        )
+    ]
+    found["vectors"] = [
+        (model.model_id, nodes[memory], shelf & 1, vector)
+        for model in models(connection)
+        for memory, shelf, vector in ask(f"SELECT id, shelf, hex(vector) FROM {model.table}")
+    ]
+    found["alias"] = [
+        (places[no], alias, nodes[entity]) for no, alias, entity in ask("SELECT * FROM alias")
+    ]
+    found["entity"] = [nodes[no] for (no,) in ask("SELECT id FROM entity")]
+    found["mention"] = [
+        (nodes[memory], nodes[entity], role)
+        for memory, entity, role in ask("SELECT memory, entity, role FROM mention")
+    ]
+    found["relation"] = [
+        (nodes[subject], kind, nodes[object_], start, stated,
+         sorted(map(repr, (nodes[memory] for memory in json.loads(evidence)))))
+        for subject, kind, object_, start, stated, evidence in ask(
+            "SELECT subject, relation, object, valid_from_s, stated, evidence FROM relation"
+        )
+    ]  # fmt: skip
+    found["edge"] = [
+        (nodes[src], nodes[dst], *row)
+        for src, dst, *row in ask("SELECT src, dst, weight, kind, valid_from_s FROM edge")
+    ]
+    found["identifier"] = [
+        (value, nodes[memory]) for value, memory in ask("SELECT value, memory FROM identifier")
+    ]
+    connection.close()
+    return {table: sorted(map(repr, rows)) for table, rows in found.items()}
+
+
+@settings(max_examples=20, deadline=None)
+@given(history=histories)
+def test_what_is_left_is_as_if_it_had_never_been_told(history: tuple[Step, ...]) -> None:
+    """Rows and answers are those of a household that never held what was forgotten."""
+    with tempfile.TemporaryDirectory() as folder:
+        told, untold = Path(folder) / "told.db", Path(folder) / "untold.db"
+        answers = []
+        for path, lived in ((told, history), (untold, without_the_forgotten(history))):
+            wall = Wall()
+            with household(path, wall) as home:
+                live(home, wall, lived)
+                answers.append([
+                    written(recall(home, question, asker, now=NOW + dt.timedelta(hours=1)))
+                    for question in QUESTIONS for asker in ("rajesh", "mia")
+                ])  # fmt: skip
+        assert contents(told) == contents(untold)
+        assert answers[0] == answers[1]
+
+
+def beside(path: Path) -> dict[str, bytes]:
+    """Read every file of a household's folder: the file, its log, and whatever else is there."""
+    return {file.name: file.read_bytes() for file in path.parent.iterdir() if file.is_file()}
+
+
+def texts_in(memories: Iterable[Memory]) -> str:
+    """Write out all that some memories say."""
+    return "\n".join(
+        part for memory in memories for part in (memory.title, memory.text, memory.author) if part
+    )
+
+
+def shingles(text: str, size: int) -> set[bytes]:
+    """Give every run of so many bytes of a text."""
+    raw = text.encode()
+    return {raw[at : at + size] for at in range(len(raw) - size + 1)}
+
+
+def vector_bytes(memory: Memory) -> Iterable[bytes]:
+    """Give the bytes a memory's vectors have, in every form the file could hold."""
+    text = embedded_text(ToEmbed(0, memory.author, memory.text))
+    for encoder in (TINY, TINY_STATIC):
+        for part in filter(None, (text, memory.title)):
+            encoding = encoder.encode_question(part)
+            yield encoding.pooled.astype("<f4").tobytes()
+            yield quantise(encoding.pooled, encoder.dim).tobytes()
+            if len(encoding.tokens):
+                yield pack_tokens(encoding.tokens)
+                yield np.asarray(encoding.tokens, "<f4").tobytes()
+
+
+@settings(max_examples=20, deadline=None)
+@given(history=histories)
+def test_no_byte_of_it_is_left(history: tuple[Step, ...]) -> None:
+    """No shingle, word or vector that was only the forgotten memories' is in any file."""
+    untold = [step for step in without_the_forgotten(history) if step is not None]
+    left = [memory_of(step) for step in untold if isinstance(step, Told)]
+    gone = [memory_of(step) for step in history if isinstance(step, Told) and step not in untold]
+    # SQLite keeps a length behind a text: a remaining text's end and one or two such bytes may be
+    # a shingle too, so what counts begins and ends with what is said nowhere else.
+    said = "\n".join((texts_in(left), *QUESTIONS, "the puppy sleeps by the window", *AUTHORS[:4],
+                      *(f"{step.subject} {step.object}" for step in untold
+                        if isinstance(step, Related))))  # fmt: skip
+    known = shingles(said, 6) | shingles(said.casefold(), 6)
+    wanted = {
+        shingle for memory in gone for shingle in shingles(texts_in([memory]), 8)
+        if shingle[:6] not in known and shingle[2:] not in known
+    }  # fmt: skip
+    words = {
+        word for memory in gone for word in texts_in([memory]).casefold().split()
+        if len(word) >= 6 and word not in said.casefold()
+    }  # fmt: skip
+    kept = {row for memory in left for row in vector_bytes(memory)}
+    vectors = {row for memory in gone for row in vector_bytes(memory)} - kept
+    event(f"shingles: {len(wanted) > 0}, vectors: {len(vectors) > 0}")
+    with tempfile.TemporaryDirectory() as folder:
+        path, wall = Path(folder) / "home.db", Wall()
+        with household(path, wall) as home:
+            live(home, wall, history)
+            for question in QUESTIONS:
+                recall(home, question, "rajesh")
+            assert_absent(wanted | {word.encode() for word in words} | vectors, beside(path))
+        assert_absent(wanted | {word.encode() for word in words} | vectors, beside(path))
+
+
+def assert_absent(needles: Iterable[bytes], files: dict[str, bytes]) -> None:
+    """Say which needle was found where."""
+    for name, content in files.items():
+        found = [needle for needle in needles if needle in content]
+        assert not found, f"{name}: {found[:5]}"

@@ -1,0 +1,160 @@
+"""The MCP server over HTTP: who is let in, and that the SDK's own client is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from family_recall import FamilyRecall, RecallContext
+from family_recall.errors import InvalidRequestError
+from family_recall.server import MIN_TOKEN_CHARS, application, build, new_token
+from tests.conftest import NOW, PLENTY_MS
+
+_T = TypeVar("_T")
+TOKEN = "a-token-for-these-tests"  # noqa: S105 - of these tests alone
+URL = "http://127.0.0.1:8787"
+LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def spoken(home: FamilyRecall, talk: Callable[[httpx2.AsyncClient], Awaitable[_T]]) -> _T:
+    """Run the application with Rajesh behind it, and talk to it without a port."""
+
+    async def run() -> _T:
+        ctx = RecallContext("rajesh", time_budget_ms=PLENTY_MS, now=NOW)
+        server = build(home, ctx)
+        app = application(server, TOKEN)
+        async with (
+            server.session_manager.run(),
+            httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=URL) as client,
+        ):
+            return await talk(client)
+
+    return anyio.run(run)
+
+
+def post(home: FamilyRecall, body: Any = LISTING, *, where: str = "/mcp", **headers: str) -> Any:
+    """Send one request, as the headers say; gives the response."""
+    sent = {
+        "Authorization": f"Bearer {TOKEN}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+        **{name.replace("_", "-"): value for name, value in headers.items()},
+    }
+    sent = {name: value for name, value in sent.items() if value}
+
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+
+    async def talk(client: httpx2.AsyncClient) -> Any:
+        return await client.post(where, content=content, headers=sent)
+
+    return spoken(home, talk)
+
+
+def test_who_has_the_token_is_let_in(home: FamilyRecall) -> None:
+    """One request lists the tools; no session has to be begun."""
+    response = post(home)
+
+    assert response.status_code == 200, response.text
+    listed = [tool["name"] for tool in response.json()["result"]["tools"]]
+    assert listed[0] == "recall"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "",
+        TOKEN,
+        "Bearer ",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Digest {TOKEN}",
+        f"Bearer {TOKEN}, Bearer {TOKEN}",
+        f"Basic {TOKEN}",
+        f"Bearer {TOKEN.upper()}",
+    ],
+)
+@pytest.mark.parametrize("where", ["/mcp", "/", "/nowhere"])
+def test_who_has_not_is_not(home: FamilyRecall, sent: str, where: str) -> None:
+    """Nothing, a part, another scheme or another token is 401, wherever it is sent."""
+    response = post(home, where=where, Authorization=sent)
+
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == "Bearer"
+    assert "tools" not in response.text
+    assert TOKEN not in response.text
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8787", "127.0.0.1.evil.example:8787", "192.168.1.7:8787"]
+)
+def test_a_foreign_host_is_refused(home: FamilyRecall, host: str) -> None:
+    """A name that was made to point here (DNS rebinding) is told to go elsewhere."""
+    assert post(home, Host=host).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "http://evil.example:8787",
+        "http://localhost.evil.example:8787",
+        "https://claude.ai",
+        "null",
+    ],
+)
+def test_a_foreign_origin_is_refused(home: FamilyRecall, origin: str) -> None:
+    """A page of another site is refused, even with the token."""
+    assert post(home, Origin=origin).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8787", "localhost:8787", "localhost:1234"])
+def test_this_machine_is_no_stranger(home: FamilyRecall, host: str) -> None:
+    """Each of its names will do, with its own origin or none."""
+    assert post(home, Host=host).status_code == 200
+    assert post(home, Host=host, Origin=f"http://{host}").status_code == 200
+
+
+def test_more_than_any_call_needs_is_refused(home: FamilyRecall) -> None:
+    """65,537 bytes are too many, by their length alone."""
+    assert post(home, b" " * 65_537).status_code == 413
+    call = {
+        **LISTING,
+        "method": "tools/call",
+        "params": {"name": "remember", "arguments": {"text": "\x01" * 4000}},
+    }
+    assert post(home, call).status_code == 200  # 24,000 bytes: the longest text, escaped
+
+
+@pytest.mark.parametrize("token", ["", "short", "x" * (MIN_TOKEN_CHARS - 1), "ü" * 20, "x\n" * 10])
+def test_a_token_that_is_none_is_refused(home: FamilyRecall, token: str) -> None:
+    """Short ones can be guessed, and others cannot stand in a header."""
+    with pytest.raises(InvalidRequestError, match="16 or more printable ASCII characters"):
+        application(build(home, RecallContext("rajesh")), token)
+
+
+def test_a_new_token_is_long_and_never_the_same() -> None:
+    """256 bits in 43 characters."""
+    made = {new_token() for _ in range(100)}
+
+    assert len(made) == 100
+    assert {len(token) for token in made} == {43}
+
+
+def test_the_sdks_client_recalls_over_http(home: FamilyRecall) -> None:
+    """From the first greeting to an answer, with the token in the header."""
+
+    async def talk(http: httpx2.AsyncClient) -> Any:
+        http.headers["Authorization"] = f"Bearer {TOKEN}"
+        async with Client(streamable_http_client(f"{URL}/mcp", http_client=http)) as client:
+            return await client.call_tool("recall", {"question": "Where is the spare key?"})
+
+    found = spoken(home, talk)
+
+    assert found.structured_content["memories"][0]["doc_id"] == "key"

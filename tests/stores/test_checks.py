@@ -1,0 +1,83 @@
+"""Checks: every disagreement between the texts and what is made from them is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+import sqlite_vec
+
+from family_recall import FamilyRecall, Relation
+from tests.conftest import HOME, TINY_STATIC, move_in, open_home, remember, stories
+
+BREAKS = {
+    "words": "INSERT INTO words_2(words_2) VALUES('delete-all')",
+    "words of each memory": "UPDATE memory SET text = text || ' zebra' WHERE doc_id = 'cake'",
+    "word counts": "DELETE FROM word_count WHERE rowid IN (SELECT 1)",
+    "partition counts": "UPDATE partition SET n_current = n_current + 1",
+    "edges": "DELETE FROM edge WHERE src > 0",
+    "edge ends": "INSERT INTO edge SELECT 1099511999999, 1, dst, 'next', 0, 0 FROM edge LIMIT 1",
+    "edge partitions": "INSERT INTO edge SELECT src, 1, -9999999999999, 'x', 0, 0 FROM edge"
+    " LIMIT 1",
+    "mentions": "DELETE FROM memory WHERE doc_id = 'march'",
+    "mention edges": "DELETE FROM mention",
+    "identifiers": "INSERT INTO identifier VALUES(1, 'number:1', 77)",
+    "relations": "DELETE FROM entity",
+    "places": "UPDATE memory SET band = 'red' WHERE doc_id = 'cake'",
+    "vectors of tiny/1": "DELETE FROM embedding WHERE memory % 2 = 0",
+    "vectors of tiny-static/1": "DELETE FROM vectors_1 WHERE id % 2 = 0",
+}
+
+
+@pytest.fixture
+def full(path: Path) -> Iterator[FamilyRecall]:
+    """Open a household with some of everything, a replaced version too."""
+    with open_home(path, static=TINY_STATIC) as home:
+        move_in(home)
+        home.remember_many(stories())
+        remember(home, "The spare key is under the red pot, order 4711-22", doc_id="key")
+        home.relate(Relation("Rajesh", "married to", "Priya", HOME, evidence=("march",)))
+        yield home
+
+
+def test_a_sound_household_passes_every_check(full: FamilyRecall) -> None:
+    """Nothing is wrong with what the library itself wrote, and what is looked at has names."""
+    findings = full.check()
+
+    assert [one for one in findings if one.problem] == []
+    assert {one.what for one in findings} >= {*BREAKS, "pages", "schema"}
+    assert full.pending() == {"tiny/1": 0, "tiny-static/1": 0}
+
+
+@pytest.mark.parametrize("what", BREAKS)
+def test_what_disagrees_with_the_texts_is_found(full: FamilyRecall, path: Path, what: str) -> None:
+    """Each kind of damage is found under its name, and says that a rebuild mends it."""
+    full.close()
+    connection = apsw.Connection(str(path))
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    if what == "word counts":
+        connection.execute("UPDATE word_count SET n = n + 1 WHERE shelf = 2")
+    else:
+        connection.execute(BREAKS[what])
+    connection.close()
+
+    with open_home(path, static=TINY_STATIC, create=False) as home:
+        wrong = {one.what: one for one in home.check() if one.problem}
+        assert what in wrong
+        assert wrong[what].derived
+
+
+def test_looking_changes_nothing(full: FamilyRecall, path: Path) -> None:
+    """Checking asks FTS5 by an INSERT; not a byte of the file is other afterwards."""
+    full.close()
+    with open_home(path, static=TINY_STATIC, create=False) as home:
+        home.check()
+    before = path.read_bytes()
+    with open_home(path, static=TINY_STATIC, create=False) as home:
+        home.check()
+        home.check()
+
+    assert path.read_bytes()[100:] == before[100:]

@@ -1,0 +1,216 @@
+"""Audit: who recalled what, when; told to a space's owner, about that space alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
+from family_recall.audit import MAX_PENDING, AuditLog
+from family_recall.errors import InvalidRequestError, StoreBusyError, UnknownPersonError
+from family_recall.stores.audit import forget_from_audit
+from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember, stories
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def wall() -> Wall:
+    """Hang up a clock."""
+    return Wall()
+
+
+@pytest.fixture
+def home(path: Path, wall: Wall) -> Iterator[FamilyRecall]:
+    """Open a household of which Priya is the owner, with a child's and a private memory."""
+    with open_home(path, wall=wall) as home:
+        move_in(home)
+        home.grant(Grant("priya", HOME, "owner"))
+        home.remember_many(stories())
+        yield home
+
+
+def test_an_owner_is_told_who_recalled_what_and_when(home: FamilyRecall, wall: Wall) -> None:
+    """Each entry names the moment, who asked, from where, and what was given, newest first."""
+    given = found(recall(home, "spare key", "mia", space_id=HOME, top_k=2))
+    wall.tick(minutes=5)
+    unknown = found(recall(home, "puppy", None, top_k=1))
+    latest, first = home.audit("priya")
+
+    assert (first.person_id, first.asked_in, first.call) == ("mia", HOME, "recall")
+    assert first.memories == tuple((HOME, doc_id) for doc_id in given)
+    assert first.at == NOW
+    assert (latest.person_id, latest.asked_in) == (None, None)
+    assert latest.memories == ((HOME, unknown[0]),)
+    assert latest.at - first.at == dt.timedelta(minutes=5)
+    assert home.audit("priya", of="mia") == [first]
+    assert home.audit("priya", limit=1) == [latest]
+
+
+def test_the_log_is_for_owners(home: FamilyRecall) -> None:
+    """Who owns no space is refused; who owns one is told of that one alone."""
+    remember(home, "A surprise for Priya: the blue pot", "private:rajesh", doc_id="surprise")
+    recall(home, "the blue pot", "rajesh", top_k=50)
+    recall(home, "the blue pot", "rajesh", space_id="private:rajesh", top_k=1)
+
+    with pytest.raises(InvalidRequestError, match="'mia' owns none"):
+        home.audit("mia")
+    with pytest.raises(UnknownPersonError):
+        home.audit("burglar")
+    shared = home.audit("priya")
+    assert all(space == HOME for entry in shared for space, _ in entry.memories)
+    assert all(entry.asked_in is None for entry in shared)
+    assert {pair for entry in home.audit("rajesh") for pair in entry.memories} == {
+        ("private:rajesh", "surprise")
+    }
+
+
+def test_an_owner_who_is_no_guardian_is_not_told(home: FamilyRecall) -> None:
+    """What is for a child's guardians is in the log for an owner who is one of them."""
+    home.add_guardian("rajesh", "mia")
+    remember(home, "Mia sees Dr. Roy about the kettle", doc_id="doctor", guardians_of="mia")
+    assert found(recall(home, "kettle", "rajesh", top_k=50)).count("doctor") == 1
+    assert "doctor" not in found(recall(home, "kettle", "priya", top_k=50))
+
+    def told() -> set[str]:
+        return {doc_id for entry in home.audit("priya") for _, doc_id in entry.memories}
+
+    assert "doctor" not in told()
+    home.add_guardian("priya", "mia")
+    assert "doctor" in told()
+
+
+def test_openings_and_explanations_are_calls_too(home: FamilyRecall) -> None:
+    """What is shown without a question, or looked into, is in the log like what is recalled."""
+    home.opening()
+    home.explain("spare key", "key")
+    explained, opened = home.audit("priya")
+
+    assert (explained.call, explained.memories) == ("explain", ((HOME, "key"),))
+    assert opened.call == "opening"
+    assert opened.memories
+
+
+def test_no_word_is_in_the_log(home: FamilyRecall, path: Path) -> None:
+    """The tables of the log hold numbers and the kind of call."""
+    recall(home, "the unmistakable kettle", "mia")
+    home.audit("priya")
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    for table in ("audit", "audit_memory"):
+        rows = connection.execute(f"SELECT * FROM {table}").fetchall()
+        assert rows
+        assert {value for row in rows for value in row if isinstance(value, str)} <= {"recall"}
+
+
+def test_the_log_is_short_and_can_be_switched_off(home: FamilyRecall, wall: Wall) -> None:
+    """Entries go after 30 days, or as many as are wanted; 0 days delete all and keep nothing."""
+    recall(home, "spare key", "mia")
+    wall.tick(days=29)
+    recall(home, "puppy", "mia")
+    assert len(home.audit("priya")) == 2
+    wall.tick(days=2)
+    assert len(home.audit("priya")) == 1
+    home.keep_audit(0)
+    recall(home, "spare key", "mia")
+    assert home.audit("priya") == []
+    home.keep_audit(1)
+    recall(home, "spare key", "mia")
+    assert len(home.audit("priya")) == 1
+    with pytest.raises(InvalidRequestError, match="days must be 0 or more"):
+        home.keep_audit(-1)
+    with pytest.raises(InvalidRequestError, match="limit must be 1 or more"):
+        home.audit("priya", limit=0)
+
+
+def test_what_was_noted_outlives_the_process_that_closes(path: Path) -> None:
+    """Closing writes what is left, and how long the log is kept is the file's."""
+    with open_home(path) as home:
+        move_in(home)
+        remember(home, "The spare key is under the blue pot", doc_id="key")
+        home.keep_audit(7)
+        recall(home, "spare key", "rajesh", space_id="private:rajesh")
+    with open_home(path) as home:
+        assert [entry.call for entry in home.audit("rajesh")] == ["recall"]
+        assert home.audit("rajesh")[0].memories == ()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process")
+def test_a_process_that_was_killed_leaves_a_gap(path: Path) -> None:
+    """What a killed process had not written cannot be known, and the log says so."""
+    program = (
+        "import os, signal, sys; from pathlib import Path;"
+        "from tests.conftest import *;"
+        "home = open_home(Path(sys.argv[1])); move_in(home); home.remember_many(stories());"
+        "home.grant(Grant('priya', HOME, 'owner'));"
+        "recall(home, 'spare key', 'mia'); home.audit('priya');"
+        "recall(home, 'puppy', 'mia'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path)], cwd=ROOT, check=False, timeout=60)
+    with open_home(path) as home:
+        calls = [(entry.call, entry.lost) for entry in home.audit("priya")]
+        again = [(entry.call, entry.lost) for entry in home.audit("priya")]
+
+    assert ("gap", 0) in calls
+    assert ("recall", 0) in calls
+    assert calls == again
+
+
+def test_entries_wait_while_the_file_cannot_be_written(
+    home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is busy delays entries; those that become too many are counted as lost."""
+    audit: AuditLog = home._audit
+    answer = recall(home, "spare key", "mia")
+    audit.flush()
+    ctx = RecallContext("mia")
+
+    def busy() -> None:
+        raise StoreBusyError("busy on purpose")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(audit._store, "auditing", busy)
+        for _ in range(MAX_PENDING + 3):
+            audit.note("recall", ctx, answer)
+        with pytest.raises(StoreBusyError):
+            audit.flush()
+    entries = home.audit("priya", limit=MAX_PENDING * 2)
+
+    assert sum(entry.lost for entry in entries) == 3
+    assert sum(entry.call == "recall" for entry in entries) == MAX_PENDING + 1
+
+
+def test_a_memory_that_is_deleted_leaves_the_log(home: FamilyRecall, path: Path) -> None:
+    """Whoever deletes a memory's row takes it out of the log; a person can be taken out too."""
+    recall(home, "spare key", "mia", top_k=50)
+    recall(home, "spare key", "rajesh", top_k=50)
+    assert {entry.person_id for entry in home.audit("priya")} == {
+        "mia", "rajesh",
+    }  # fmt: skip
+    connection = apsw.Connection(str(path))
+    key = connection.execute("SELECT id FROM memory WHERE doc_id = 'key'").fetchall()[0][0]
+
+    assert forget_from_audit(connection, [key]) == 2
+    puppy = connection.execute("SELECT id FROM memory WHERE doc_id = 'puppy'").fetchall()[0][0]
+    connection.execute("DELETE FROM memory WHERE id = ?", (puppy,))
+    left = {doc_id for entry in home.audit("priya") for _, doc_id in entry.memories}
+    assert left
+    assert not left & {"key", "puppy"}
+    assert forget_from_audit(connection, person_id="mia") > 0
+    assert {entry.person_id for entry in home.audit("priya")} == {"rajesh"}
+
+
+def test_a_role_that_is_kept_from_fields_is_in_the_log(home: FamilyRecall) -> None:
+    """What a guest was given behind a veil is told as the memory it is a view of."""
+    home.hide(Hidden(HOME, "guest", ("author",)))
+    home.add_person(Person("sitter", "Sitter"))
+    home.grant(Grant("sitter", HOME, "guest"))
+    given = found(recall(home, "spare key", "sitter", top_k=1))
+
+    assert home.audit("priya")[0].memories == ((HOME, given[0]),)

@@ -1,0 +1,101 @@
+"""The doctor: says what is wrong and what mends it, and mends what it can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from family_recall.doctor import Report, examine
+from tests.conftest import NO_MODELS, found, move_in, open_home, recall, stories
+
+
+@pytest.fixture
+def closed(path: Path) -> Path:
+    """Give the file of a household that is closed."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        home.remember_many(stories())
+    return path
+
+
+def wrong(report: Report) -> dict[str, str]:
+    """Give what is wrong, but for the models, of which these tests have none."""
+    return {
+        one.name: one.found
+        for one in report.checks
+        if not one.ok and not one.name.startswith("model")
+    }
+
+
+def looked_at(path: Path | None, *, repair: bool = False) -> Report:
+    """Examine without models."""
+    return examine(path, models=NO_MODELS, repair=repair)
+
+
+def test_a_sound_household_is_well(closed: Path) -> None:
+    """Versions are told, something was remembered and recalled, and the file passes."""
+    report = looked_at(closed)
+    told = {one.name: one.found for one in report.checks}
+
+    assert wrong(report) == {}
+    assert told["sqlite"] == apsw.sqlite_lib_version()
+    assert told["round trip"].startswith("remembered and recalled")
+    assert told["file"].startswith("7 memories")
+    assert report.repaired == ()
+
+
+def test_missing_models_are_said_with_a_way_out() -> None:
+    """Without models recall goes on by words; the doctor still says that they are missing."""
+    report = looked_at(None)
+    (models,) = (one for one in report.checks if one.name == "models")
+
+    assert not report.ok
+    assert not models.ok
+    assert "family-recall models" in (models.mend or "")
+
+
+def test_what_is_made_from_texts_is_made_anew(closed: Path) -> None:
+    """Wrong counts are named with the line that mends them; repairing mends them."""
+    connection = apsw.Connection(str(closed))
+    connection.execute("UPDATE word_count SET n = n + 1; UPDATE partition SET n_current = 70")
+    connection.close()
+
+    report = looked_at(closed)
+    assert set(wrong(report)) >= {"word counts", "partition counts"}
+    assert all("--repair" in (one.mend or "") for one in report.checks if one.name in wrong(report))
+    mended = looked_at(closed, repair=True)
+    assert wrong(mended) == {}
+    assert mended.repaired
+    assert wrong(looked_at(closed)) == {}
+
+
+def test_damaged_pages_are_written_anew_from_the_texts(closed: Path) -> None:
+    """Where an index's pages are damaged and the texts are not, the file is rewritten."""
+    connection = apsw.Connection(str(closed))
+    (page,) = connection.execute(  # type: ignore[misc]  # one row
+        "SELECT rootpage FROM sqlite_schema WHERE name = 'memory_hash'"
+    ).fetchone()
+    connection.close()
+    content = bytearray(closed.read_bytes())
+    content[(int(page) - 1) * 4096 + 8 : int(page) * 4096] = b"\xa5" * 4088
+    closed.write_bytes(content)
+
+    assert "pages" in wrong(looked_at(closed))
+    mended = looked_at(closed, repair=True)
+    assert wrong(mended) == {}
+    assert "rewrote the file" in mended.repaired[0]
+    assert list(closed.parent.glob("*before-restore*"))
+    with open_home(closed, encoder=None, create=False) as home:
+        assert found(recall(home, "where is the spare key?"))[0] == "key"
+
+
+@pytest.mark.parametrize("content", [b"dear diary", b"\x00" * 8192])
+def test_what_is_no_household_is_said(path: Path, content: bytes) -> None:
+    """A file of something else is named as such, and stays as it is, whatever is asked."""
+    path.write_bytes(content)
+    report = looked_at(path, repair=True)
+
+    assert "file" in wrong(report)
+    assert path.read_bytes() == content

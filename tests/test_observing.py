@@ -1,0 +1,106 @@
+"""on_trace: the trace of every answer reaches the hook, and the hook reaches nobody."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+
+import pytest
+
+from family_recall import FamilyRecall, RecallContext
+from family_recall.errors import UnknownPersonError
+from family_recall.observing import Observer
+from family_recall.types import Trace
+from tests.conftest import move_in, stories
+
+WAIT_S = 30.0
+
+
+def home_with(path: Path, hook: object) -> FamilyRecall:
+    """Open a household whose traces go to a hook."""
+    home = FamilyRecall.open(path, on_trace=hook)  # type: ignore[arg-type]  # of the tests' own
+    move_in(home)
+    home.remember_many(stories(), embed="later")
+    return home
+
+
+def test_the_hook_sees_the_trace_of_every_answer(path: Path) -> None:
+    """Each recall and each opening, in order, by the time the household is closed."""
+    seen: list[Trace] = []
+
+    with home_with(path, seen.append) as home:
+        given = [
+            home.recall("Where is the spare key?"),
+            home.opening(),
+            home.recall("When does grandma land?"),
+        ]
+
+    assert seen == [answer.trace for answer in given]
+
+
+def test_the_answer_does_not_wait_for_the_hook(path: Path) -> None:
+    """A hook that waits for the answer gets it: it runs afterwards, on a thread of its own."""
+    answered, ran_on = threading.Event(), []
+
+    def hook(_: Trace) -> None:
+        assert answered.wait(WAIT_S)
+        ran_on.append(threading.current_thread())
+
+    with home_with(path, hook) as home:
+        home.recall("Where is the spare key?")
+        answered.set()
+
+    assert ran_on
+    assert threading.current_thread() not in ran_on
+
+
+def test_what_the_hook_raises_reaches_nobody(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The answer is given, the error logged, and the next trace seen all the same."""
+    seen: list[Trace] = []
+
+    def hook(trace: Trace) -> None:
+        seen.append(trace)
+        raise SystemError("the hook's own trouble")
+
+    with caplog.at_level(logging.ERROR, "family_recall"), home_with(path, hook) as home:
+        answers = [home.recall("Where is the spare key?") for _ in range(2)]
+
+    assert [answer.results[0].doc_id for answer in answers] == ["key", "key"]
+    assert len(seen) == 2
+    assert [record.message for record in caplog.records] == ["on_trace failed"] * 2
+
+
+def test_a_question_that_is_refused_leaves_no_trace(path: Path) -> None:
+    """Nothing was answered, so there is nothing to see."""
+    seen: list[Trace] = []
+
+    with home_with(path, seen.append) as home, pytest.raises(UnknownPersonError):
+        home.recall("Where is the key?", RecallContext("zoe"))
+
+    assert seen == []
+
+
+def test_a_hook_that_is_too_slow_misses_traces_and_costs_no_memory(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Of five traces, one is held, two wait, and two are dropped with a warning."""
+    go_on, seen = threading.Event(), []
+
+    def hook(trace: Trace) -> None:
+        assert go_on.wait(WAIT_S)
+        seen.append(trace)
+
+    observer = Observer(hook, max_waiting=3)
+    with caplog.at_level(logging.WARNING, "family_recall"):
+        for n in range(5):
+            observer.see(Trace(counts={"n": n}))
+    go_on.set()
+    observer.close()
+    observer.close()
+    observer.see(Trace())
+
+    assert [trace.counts["n"] for trace in seen] == [0, 1, 2]
+    assert [record.message for record in caplog.records] == [
+        "on_trace is too slow: a trace was dropped"
+    ] * 2

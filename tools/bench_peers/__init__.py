@@ -1,0 +1,1 @@
+"""What somebody would pick instead, each in an environment of its own; see run.py."""

@@ -1,0 +1,96 @@
+"""Run what needs the extra `crypto` in a virtual environment that has it, and measure its cost.
+
+The package's own environment has plain apsw, and both own the module `apsw`: so a second
+environment is made (or used again), and tests/stores/test_keys.py and the crash tests run there.
+--cost prints how much longer an encrypted household takes to be filled and asked, in processor
+time and in one run.
+
+Examples:
+  python tools/check_crypto.py
+  python tools/check_crypto.py --venv /tmp/crypto --cost
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from arguments import parser_of
+
+ROOT = Path(__file__).resolve().parent.parent
+NEEDED = (
+    "apsw-sqlite3mc>=3.50", "sqlite-vec>=0.1.9", "numpy>=2.0", "igraph>=0.11", "click>=8.1",
+    "rich>=13", "pytest>=8.3", "pytest-timeout>=2.3", "hypothesis>=6.100",
+)  # fmt: skip
+TESTS = ("tests/stores/test_keys.py", "tests/stores/test_files.py")
+ROUNDS, MEMORIES, QUESTIONS = 8, 300, 60
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the environment and run the tests in it; the status is theirs."""
+    options = _parser().parse_args(arguments)
+    if options.measure:
+        _measure()
+        return 0
+    python = options.venv / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(options.venv)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *NEEDED], check=True)
+    command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *TESTS]
+    if options.cost:
+        command = [str(python), __file__, "--measure"]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def _measure() -> None:
+    """Fill and ask a plain and an encrypted household by turns; print the ratios of medians."""
+    sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+    from torturing import move_in, open_home, told  # noqa: PLC0415 -- only in that environment
+
+    from family_recall import RecallContext  # noqa: PLC0415 -- see above
+
+    times: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(-1, ROUNDS):  # the first warms up
+            kinds = (("plain", None), ("encrypted", bytes(range(32))))
+            for name, key in kinds if turn % 2 else reversed(kinds):
+                started = time.process_time()
+                with open_home(Path(folder) / f"{name}-{turn}.db", key=key) as home:
+                    move_in(home)
+                    home.remember_many([told(f"n{n}", 0, turn) for n in range(MEMORIES)])
+                    filled = time.process_time()
+                    for n in range(QUESTIONS):
+                        home.recall(told(f"n{n}", 0, turn).text, RecallContext())
+                    asked = time.process_time()
+                if turn >= 0:
+                    times.setdefault(f"ingest {name}", []).append(filled - started)
+                    times.setdefault(f"recall {name}", []).append(asked - filled)
+    for what in ("ingest", "recall"):
+        plain, encrypted = (
+            statistics.median(times[f"{what} {name}"]) for name in ("plain", "encrypted")
+        )
+        print(f"{what}: encrypted / plain = {encrypted / plain:.2f} (processor time, medians)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "--venv",
+        type=Path,
+        default=ROOT / "build" / "crypto",
+        metavar="DIR",
+        help="the environment, made if missing (default: build/crypto)",
+    )
+    parser.add_argument("--cost", action="store_true", help="measure instead of testing")
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,161 @@
+"""What the torture tools share: a small household, a small model, and a disk that can fail.
+
+The model is deterministic and costs microseconds, so that time goes into the file.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from family_recall import Grant, Memory, Person, Space
+from family_recall.api import FamilyRecall
+from family_recall.encoders.base import Encoding, Floats, Ints
+from family_recall.encoders.loader import Models
+from family_recall.stores.keys import Secret, key_of
+from family_recall.stores.store import Store
+
+HOME = "shared:home"
+_SUBJECTS = "Grandma the-puppy Priya Rajesh Mia the-plumber Uncle-Karl the-neighbour".split()
+_VERBS = "brought forgot found painted mended lost bought baked".split()
+_THINGS = "a cake the blue pot two tickets the spare key an old map the red kite a ladder".split()
+_NO_MODELS = Path("a folder that is not there")
+
+
+class HashEncoder:
+    """A text as the sum of its words' hashes: what shares words lies close."""
+
+    token_dim = 8
+
+    def __init__(self, model_id: str = "hash/1", dim: int = 16) -> None:
+        """Choose the name stored with the vectors, and their length (a multiple of 8)."""
+        self.model_id = model_id
+        self.dim = dim
+
+    def encode_question(self, text: str) -> Encoding:
+        """Encode any text."""
+        words = text.casefold().split()[:64] or ["nothing"]
+        pooled = np.sum([_hashed(word, self.dim) for word in words], axis=0)
+        tokens = np.array([_hashed(word, self.token_dim) for word in words], np.float32)
+        return Encoding(_unit(pooled), _unit(tokens), self.token_ids(text))
+
+    def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
+        """Encode each text by itself."""
+        return [self.encode_question(text) for text in texts]
+
+    def token_ids(self, text: str) -> Ints:
+        """Number words by their crc32."""
+        words = text.casefold().split()[:64] or ["nothing"]
+        return np.array([zlib.crc32(word.encode("utf-8", "replace")) for word in words], np.int64)
+
+    def token_weights(self, token_ids: Ints) -> Floats:
+        """Weigh every word alike."""
+        return np.ones(len(token_ids), np.float32)
+
+
+def open_home(
+    path: Path, *, model_id: str = "hash/1", create: bool = True, key: Secret | None = None
+) -> FamilyRecall:
+    """Open a household with the small model."""
+    return FamilyRecall(
+        Store(path, create=create, key=key_of(key)),
+        Models(_NO_MODELS, encoder=HashEncoder(model_id)),
+    )
+
+
+def move_in(home: FamilyRecall) -> None:
+    """Let in a family of two, and a space for both, which Priya owns."""
+    home.add_space(Space(HOME, "shared"))
+    for name, role in (("Priya", "owner"), ("Rajesh", "adult")):
+        home.add_person(Person(name.casefold(), name))
+        home.grant(Grant(name.casefold(), HOME, role))
+
+
+def told(doc_id: str, version: int, seed: int) -> Memory:
+    """Make up a memory: the same id, version and seed tell the same."""
+    pick = zlib.crc32(f"{doc_id}/{version}/{seed}".encode())
+    text = (
+        f"{doc_id} version {version}: {_SUBJECTS[pick % 8]} {_VERBS[pick // 8 % 8]} "
+        f"{_THINGS[pick // 64 % len(_THINGS)]} order {pick:08d}"
+    )
+    return Memory(
+        text,
+        HOME,
+        doc_id=doc_id,
+        author="Priya" if pick % 3 else None,
+        session_id=f"talk-{pick % 7}" if pick % 2 else None,
+        title="A note" if pick % 5 == 0 else None,
+    )
+
+
+def kill_self() -> None:
+    """End this process as a power cut for programs would: nothing is closed or tidied."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Disk(apsw.VFS):
+    """The system's files, but for what ``before_write`` does with a write, or instead of it.
+
+    It is given the bytes; what it returns is written, and what it raises SQLite meets.
+    """
+
+    def __init__(self, before_write: Callable[[bytes], bytes], *, name: str = "torture") -> None:
+        """Stand in for the default of this process."""
+        self._base = apsw.vfs_names()[0]
+        self._before_write = before_write
+        super().__init__(name, self._base, makedefault=True)
+
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802  apsw's name
+        """Open a file whose writes are looked at."""
+        return _File(self._base, name, flags, self._before_write)
+
+
+class _File(apsw.VFSFile):
+    def __init__(
+        self,
+        base: str,
+        name: str | apsw.URIFilename | None,
+        flags: list[int],
+        before_write: Callable[[bytes], bytes],
+    ) -> None:
+        self._before_write = before_write
+        super().__init__(base, name, flags)
+
+    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  apsw's name
+        written = self._before_write(bytes(data))
+        super().xWrite(written, offset)
+        if len(written) < len(data):
+            kill_self()
+
+
+def killing_at(write: int, share: float) -> Callable[[bytes], bytes]:
+    """Let ``write`` writes pass, then write ``share`` of the next one and die."""
+    passed = 0
+
+    def before_write(data: bytes) -> bytes:
+        nonlocal passed
+        passed += 1
+        if passed <= write:
+            return data
+        return data[: min(int(len(data) * share), len(data) - 1)]
+
+    return before_write
+
+
+@functools.cache
+def _hashed(word: str, dim: int) -> Floats:
+    seeded = np.random.default_rng(zlib.crc32(word.encode("utf-8", "replace")))
+    return seeded.standard_normal(dim).astype(np.float32)
+
+
+def _unit(vectors: Floats) -> Floats:
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    unit: Floats = (vectors / np.maximum(norms, 1e-9)).astype(np.float32)
+    return unit
