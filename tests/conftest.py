@@ -138,13 +138,13 @@ class TinyScorer:
 
     model_id = "tiny-pairs/1"
 
-    def score(self, question: str, memory: str, before: str = "") -> float:  # noqa: ARG002
+    def score(self, question: str, memory: str) -> float:
         """Shared words less two, so that none shared is unlikely."""
         return len({*_words(question)} & {*_words(memory)}) - 2.0
 
-    def count_tokens(self, question: str, memory: str, before: str = "") -> int:
-        """Count the words of all three."""
-        return sum(len(_words(text)) for text in (question, memory, before))
+    def count_tokens(self, question: str, memory: str) -> int:
+        """Count the words of both."""
+        return len(_words(question)) + len(_words(memory))
 
 
 class Wall:

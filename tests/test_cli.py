@@ -83,7 +83,7 @@ def lines(path: Path, *records: object) -> Path:
 
 
 def test_init_gives_everybody_a_space_of_their_own_and_a_shared_one(db: Path) -> None:
-    """Two people see the shared household as adults and own a private space each."""
+    """Two people share the household, whose owner is the first, and own a private space each."""
     home = json.loads(done("person", "list", db, "--json"))
 
     assert [(p["person_id"], p["name"]) for p in home["people"]] == [
@@ -96,7 +96,7 @@ def test_init_gives_everybody_a_space_of_their_own_and_a_shared_one(db: Path) ->
         ("private:bob", "private"),
     }
     assert {(g["person_id"], g["space_id"], g["role"]) for g in home["grants"]} == {
-        ("alice", "shared:household", "adult"),
+        ("alice", "shared:household", "owner"),
         ("alice", "private:alice", "owner"),
         ("bob", "shared:household", "adult"),
         ("bob", "private:bob", "owner"),

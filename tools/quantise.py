@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 MODELS = Path(__file__).resolve().parent.parent / "models"
 ROLES = {
     "embedder": {"name": "family-embedder", "model_id": "family-embedder-int8/3"},
-    "cross_encoder": {"name": "family-cross-encoder", "model_id": "family-cross-encoder-int8/1"},
+    "cross_encoder": {"name": "family-cross-encoder", "model_id": "family-cross-encoder-int8/2"},
 }
 MAX_CALIBRATION_TOKENS = 96
 MAX_TOKENS = {"question": 128, "memory": 256}

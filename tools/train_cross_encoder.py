@@ -1,7 +1,7 @@
 """Train the cross-encoder from all-MiniLM-L6-v2: a question and a memory in, one logit out.
 
 A batch is a few questions, each with one memory that answers it and several that look as if,
-every memory with the end of the turn before it, where that is known.
+every memory with the end of the turn before it, where that is known: a distraction to see through.
 Loss: cross-entropy of the softmax over each question's memories (ListNet's top-one probability,
 Cao et al. 2007), plus binary cross-entropy of every pair on its own, which gives the logit a
 zero: the memories of a question that nothing answers all belong below it.

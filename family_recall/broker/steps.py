@@ -271,9 +271,13 @@ class Steps:
                 self.trace.skip("rerank", n=n - done, why="no time for more pairs")
             return reranked
 
-        stop_s = context.deadline.moment_s(tail_ms)
+        stop_s, started_ms = context.deadline.moment_s(tail_ms), context.deadline.elapsed_ms()
         with self.admitted.alarm.guard(stop_s, self.interrupt) as guard:
-            return self._guarded("rerank", read, ranking)
+            try:
+                return read()
+            except Exception as error:  # noqa: BLE001 - whatever fails, the others stand as ranked
+                self._given_up("rerank", n, error, since_ms=started_ms, stopped=guard.fired)
+                return ranking
 
     @contextlib.contextmanager
     def charged(self, stage: str) -> Iterator[Measured]:
@@ -514,13 +518,19 @@ class Steps:
                 result = run(span)
                 span.n_out = len(result) if isinstance(result, Run | Ranking) else span.n_in
             except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
-                if guard.fired:
-                    took_ms = deadline.elapsed_ms() - started_ms
-                    self.trace.skip(stage, n=n, why=f"stopped after {took_ms:.1f} ms: no time left")
-                else:
-                    self._failed(stage, error)
+                self._given_up(stage, n, error, since_ms=started_ms, stopped=guard.fired)
                 result = otherwise
         return result
+
+    def _given_up(
+        self, stage: str, n: int, error: Exception, *, since_ms: float, stopped: bool
+    ) -> None:
+        """Say that a stage is left out: out of time, if an alarm stopped it, else failed."""
+        if stopped:
+            took_ms = self.admitted.deadline.elapsed_ms() - since_ms
+            self.trace.skip(stage, n=n, why=f"stopped after {took_ms:.1f} ms: no time left")
+        else:
+            self._failed(stage, error)
 
     @contextlib.contextmanager
     def _timed(self, stage: str, n: int) -> Iterator[Measured]:

@@ -14,6 +14,7 @@ from family_recall.cli.care import backup, doctor, export, migrate, reembed, rek
 from family_recall.cli.evaluating import compare, demo, evaluate
 from family_recall.cli.forgetting import forget, forgotten, retention
 from family_recall.cli.importing import import_
+from family_recall.cli.inspecting import inspect
 from family_recall.cli.keeping import add, stats
 from family_recall.cli.learning import feedback, learned, unlearn
 from family_recall.cli.models import models
@@ -50,7 +51,7 @@ def main(key_file: Path | None) -> None:
 
 for _command in (
     *(init, person, space, grant, revoke, guardian, hide, audit),
-    *(add, import_, recall, explain, understand, stats),
+    *(add, import_, recall, explain, inspect, understand, stats),
     *(feedback, learned, unlearn),
     *(forget, forgotten, retention),
     *(doctor, backup, restore, export, migrate, reembed, rekey),

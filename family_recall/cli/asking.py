@@ -108,7 +108,7 @@ def recall(db: Path, question: str, explained: bool, as_json: bool, **about: Any
 
     Says how sure it is, and "no_match" when nothing stored seems to answer.
     """
-    ctx = _context(**about)
+    ctx = context_of(**about)
     with existing(db) as home:
         home.warmup()
         answer = home.recall(question, ctx)
@@ -146,7 +146,7 @@ def recall(db: Path, question: str, explained: bool, as_json: bool, **about: Any
 @asked
 def explain(db: Path, question: str, doc_id: str, as_json: bool, **about: Any) -> None:
     """Say why a memory is, or is not, among the results of a question."""
-    ctx = _context(**about)
+    ctx = context_of(**about)
     with existing(db) as home:
         home.warmup()
         explanation = home.explain(question, doc_id, ctx)
@@ -223,7 +223,8 @@ def _told(understood: Understanding) -> Iterator[tuple[str, str]]:
     yield "words", ", ".join(understood.terms) or "none"
 
 
-def _context(*, no_rerank: bool, no_shared: bool, **about: Any) -> fr.RecallContext:
+def context_of(*, no_rerank: bool, no_shared: bool, **about: Any) -> fr.RecallContext:
+    """Give the context that the options of :func:`asked` describe."""
     narrowed = {name: about.pop(name) for name in FILTERS}
     return fr.RecallContext(
         **about,

@@ -57,7 +57,8 @@ def init(
     """Make a household: one file, its people, and the spaces they share.
 
     Everybody gets a private space of their own, private:ID, and an adult's way into the shared
-    ones. In a household that is there already, adds what is new.
+    ones; whoever is named first owns those. In a household that is there already, adds what is
+    new.
     """
     with fr.FamilyRecall.open(db, key=key(), **where) as home:
         shared = spaces or (DEFAULT_SPACE,)
@@ -66,8 +67,12 @@ def init(
         for spec in people:
             person_id, _, name = spec.partition("=")
             _move_in(home, fr.Person(person_id, name or person_id.title()))
+            granted = home.grants()
             for space_id in shared:
-                home.grant(fr.Grant(person_id, space_id, role="adult"))
+                if (person_id, space_id) not in {(g.person_id, g.space_id) for g in granted}:
+                    is_first = space_id not in {g.space_id for g in granted}
+                    role = "owner" if is_first else "adult"
+                    home.grant(fr.Grant(person_id, space_id, role))
         _show(home, db, as_json=as_json)
 
 

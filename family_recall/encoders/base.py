@@ -86,16 +86,14 @@ class PairScorer(Protocol):
     @property
     def model_id(self) -> str: ...  # noqa: D102  described above
 
-    def score(self, question: str, memory: str, before: str = "") -> float:
+    def score(self, question: str, memory: str) -> float:
         """How well `memory` answers `question`: a logit, higher is better, any finite number.
-
-        `before` is the turn that came before it, for a model that was taught to read one.
 
         Raises:
             ModelError: If the model cannot run or gives no finite score.
         """
         ...
 
-    def count_tokens(self, question: str, memory: str, before: str = "") -> int:
+    def count_tokens(self, question: str, memory: str) -> int:
         """Tokens that `score` would read: what its cost grows with."""
         ...

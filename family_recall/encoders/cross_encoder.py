@@ -58,16 +58,15 @@ class CrossEncoder:
         """ONNX Runtime's name of the processor in use, such as ``CPUExecutionProvider``."""
         return self._session.provider
 
-    def score(self, question: str, memory: str, before: str = "") -> float:
+    def score(self, question: str, memory: str) -> float:
         """How well `memory` answers `question`: a logit, higher is better.
 
-        Each text is cut to its own limit, so that none can push another out. Of the turn
-        `before` the end is read, by a model whose entry says so.
+        Each text is cut to its own limit, so that neither can push the other out.
 
         Raises:
             ModelError: If the model cannot run or gives no finite score.
         """
-        feed = self._session.feed(*self._pair(question, memory, before))
+        feed = self._session.feed(*self._pair(question, memory))
         (logit,) = self._session.run([self._entry.output], feed)
         if logit.size != 1:
             raise ModelError(
@@ -75,16 +74,15 @@ class CrossEncoder:
             )
         return float(logit.reshape(()))
 
-    def count_tokens(self, question: str, memory: str, before: str = "") -> int:
+    def count_tokens(self, question: str, memory: str) -> int:
         """Tokens that `score` would read, special ones included."""
-        return len(self._pair(question, memory, before)[0])
+        return len(self._pair(question, memory)[0])
 
-    def _pair(self, question: str, memory: str, before: str) -> tuple[list[int], list[int]]:
+    def _pair(self, question: str, memory: str) -> tuple[list[int], list[int]]:
         entry = self._entry
         return self._tokenizer.pair(
             entry.query_prefix + question,
             entry.memory_prefix + memory,
             entry.max_question_tokens,
             entry.max_memory_tokens,
-            self._tokenizer.last_ids(before, entry.max_before_tokens),
         )

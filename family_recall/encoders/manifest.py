@@ -55,8 +55,6 @@ class ModelEntry:
         token_dimensions: Length of a token vector; 0 where the graph has no output ``tokens``.
         max_question_tokens: Longer questions are cut; special tokens count.
         max_memory_tokens: Longer memories are cut; special tokens count.
-        max_before_tokens: So many tokens of the turn before, its last, a cross-encoder reads
-            behind a memory; 0 where it was not taught to.
         output: The graph's output that is read.
         pooling: How token vectors become one: ``mean``, ``cls`` (the first) or ``last``. For
             people only where the output is one vector already; ``graph`` says just that.
@@ -78,7 +76,6 @@ class ModelEntry:
     token_dimensions: int
     max_question_tokens: int
     max_memory_tokens: int
-    max_before_tokens: int
     output: str
     pooling: str
     normalise: bool
@@ -221,7 +218,6 @@ def read_entry(path: Path, content: object) -> ModelEntry:
         token_dimensions=fields.count("token_dimensions", missing=0) if vectors else 0,
         max_question_tokens=max_tokens.count("question"),
         max_memory_tokens=max_tokens.count("memory"),
-        max_before_tokens=max_tokens.count("before", missing=0),
         output=fields.text("output", missing="embedding" if vectors else "logit"),
         pooling=fields.choice("pooling", POOLINGS) if vectors else fields.text("pooling"),
         normalise=fields.flag("normalise", missing=False),

@@ -65,37 +65,21 @@ class SubwordTokenizer:
         found: list[int] = self._tokenizer.encode(cut, add_special_tokens=False).ids
         return found[:max_tokens]
 
-    def last_ids(self, text: str, max_tokens: int) -> list[int]:
-        """The last `max_tokens` ids of a text, special tokens not among them."""
-        if max_tokens <= 0:
-            return []
-        tail = text[-CHARACTERS_PER_TOKEN * max_tokens :]
-        return self.ids(tail, len(tail))[-max_tokens:]
-
     def alone(self, text: str, max_tokens: int) -> tuple[list[int], list[int]]:
         """Ids and types of a text between its special tokens, `max_tokens` in all at most."""
         return self._alone.around(self.ids(text, max_tokens - self.n_special))
 
     def pair(
-        self,
-        first: str,
-        second: str,
-        max_first: int,
-        max_second: int,
-        third: Sequence[int] = (),
+        self, first: str, second: str, max_first: int, max_second: int
     ) -> tuple[list[int], list[int]]:
         """Ids and types of two texts between their special tokens.
-
-        The ids of a `third` one follow the second as if they were of it, the token that ends a
-        text between the two.
 
         One special token counts to the second text and the others to the first, so that the
         whole has at most `max_first` + `max_second` and neither text can push the other out.
         """
-        told = self.ids(second, max_second - 1)
-        if third:
-            told = [*told, *self._pair.gaps[-1][0], *third]
-        return self._pair.around(self.ids(first, max_first - self.n_special_pair + 1), told)
+        return self._pair.around(
+            self.ids(first, max_first - self.n_special_pair + 1), self.ids(second, max_second - 1)
+        )
 
     def words(self) -> npt.NDArray[np.bool_]:
         """Which ids carry a letter or digit, shape (n_ids,); special tokens do not."""

@@ -51,14 +51,16 @@ def okapi(
     idf = inverse_document_frequency(statistics)
     numbers = np.array([stem_number(stem) for stem in stems], np.uint32)
     counts = np.zeros((n, len(stems)), np.float32)
-    words = rows.words
-    weighted = sum(
-        weight * words[column].astype(np.float32)
-        for weight, column in zip(column_weights, ("body", "header", "context"), strict=True)
+    # Few of the words are the question's: only those are weighed.
+    said = np.ascontiguousarray(rows.words["stem"])
+    found = [np.flatnonzero(said == number) for number in numbers]
+    at = np.concatenate(found)
+    words = rows.words[at]
+    column = np.repeat(np.arange(len(stems)), [len(each) for each in found])
+    counts[rows.word_rows[at], column] = sum(
+        weight * words[name].astype(np.float32)
+        for weight, name in zip(column_weights, ("body", "header", "context"), strict=True)
     )
-    for column, number in enumerate(numbers):
-        at = np.flatnonzero(words["stem"] == number)
-        counts[rows.word_rows[at], column] = np.asarray(weighted)[at]
     average = max(statistics.n_words / max(statistics.n_memories, 1), 1e-9)
     length = K1 * (1 - B + B * rows.n_words.astype(np.float32) / average)
     saturated = counts * (K1 + 1) / (counts + length[:, None])

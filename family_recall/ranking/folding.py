@@ -10,8 +10,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from family_recall.stage import Ranking
+from family_recall.stores.base import Rows
+from family_recall.types import IdArray
 
 NEAR_COPY = 0.9
 """Share of words in common from which two of one author and one kind are copies."""
@@ -33,10 +36,11 @@ def fold_copies(ranking: Ranking, wanted: int) -> Ranking:
         ranking: Candidates in order.
         wanted: Results that are wanted.
     """
-    ranking = _behind(ranking, _same(ranking))
-    near = _near(ranking, ranking.order[: 2 * wanted].tolist())
+    said = _Said.by(ranking.rows)
+    ranking = _behind(ranking, _same(ranking, said))
+    near = _near(ranking, said, ranking.order[: 2 * wanted].tolist())
     if near and len(ranking) > 2 * wanted:
-        near = _near(ranking, ranking.order[:MOST_COMPARED].tolist())
+        near = _near(ranking, said, ranking.order[:MOST_COMPARED].tolist())
     return _behind(ranking, near)
 
 
@@ -45,12 +49,24 @@ def is_crowded(ranking: Ranking, room: int) -> bool:
     return bool(ranking.folded) and len(ranking) < FEWEST_LEFT * room
 
 
-def _same(ranking: Ranking) -> dict[int, int]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Said:
+    """The stems of some rows' own words, ascending in a row; row i's are from end i to i + 1."""
+
+    stems: npt.NDArray[np.uint32]
+    ends: IdArray
+
+    @classmethod
+    def by(cls, rows: Rows) -> _Said:
+        own = np.flatnonzero(rows.words["body"])
+        ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1))
+        return cls(rows.words["stem"][own], ends)
+
+
+def _same(ranking: Ranking, said: _Said) -> dict[int, int]:
     """Give which row stands for which: the first of those that share every word."""
     rows = ranking.rows
-    own = rows.words["body"] > 0
-    stems = rows.words["stem"][own]  # ascending in a row
-    ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1)).tolist()
+    stems, ends = said.stems, said.ends.tolist()
     first: dict[tuple[bytes, str | None, str], int] = {}
     behind: dict[int, int] = {}
     for row in ranking.order.tolist():
@@ -62,16 +78,13 @@ def _same(ranking: Ranking) -> dict[int, int]:
     return behind
 
 
-def _near(ranking: Ranking, among: Sequence[int]) -> dict[int, int]:
+def _near(ranking: Ranking, said: _Said, among: Sequence[int]) -> dict[int, int]:
     """Give which row of ``among`` stands for which: the first that shares enough words.
 
     Two texts that share so much are nearly of one length, so hardly any are compared in full.
     """
-    rows = ranking.rows
-    own = rows.words["body"] > 0
-    stems = rows.words["stem"][own]
-    ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1))
-    n_words = np.diff(ends)[among]
+    rows, stems, ends = ranking.rows, said.stems, said.ends.tolist()
+    n_words = np.diff(said.ends)[among]
     voices: dict[tuple[str | None, str], int] = {}
     voice = np.array(
         [voices.setdefault((rows.authors[row], rows.kinds[row]), len(voices)) for row in among]
@@ -79,7 +92,7 @@ def _near(ranking: Ranking, among: Sequence[int]) -> dict[int, int]:
     close = np.minimum.outer(n_words, n_words) >= NEAR_COPY * np.maximum.outer(n_words, n_words)
     close &= (voice[:, None] == voice) & (n_words >= FEWEST_WORDS)
     pairs = np.argwhere(np.triu(close, 1))
-    said = {
+    words = {
         row: frozenset(stems[ends[row] : ends[row + 1]].tolist())
         for row in {among[at] for at in pairs.ravel().tolist()}
     }
@@ -88,7 +101,7 @@ def _near(ranking: Ranking, among: Sequence[int]) -> dict[int, int]:
         row, copy = among[one], among[other]
         if row in behind or copy in behind:
             continue
-        left, right = said[row], said[copy]
+        left, right = words[row], words[copy]
         if len(left & right) >= NEAR_COPY * len(left | right):
             behind[copy] = row
     return behind

@@ -57,12 +57,12 @@ def rerank(
         passage = passages.get(int(ranking.rows.ids[row]))
         if passage is None:
             continue
-        n_tokens = scorer.count_tokens(question, passage.text, passage.before)
+        n_tokens = scorer.count_tokens(question, passage)
         if not affordable(n_tokens):
             break
         start_ms = context.deadline.elapsed_ms()
         try:
-            logit = scorer.score(question, passage.text, passage.before)
+            logit = scorer.score(question, passage)
         except ModelError:
             if not stopped():
                 raise

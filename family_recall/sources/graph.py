@@ -79,6 +79,7 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
     """
     config = context.config
     number = {node: at for at, node in enumerate(seeds.tolist())}
+    n_seeds, n_nodes = len(seeds), config.graph_nodes
     hops = [0] * len(number)
     ends: dict[tuple[int, int, str], float] = {}
     frontier = seeds
@@ -89,17 +90,17 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
         for src, dst, weight, kind in zip(
             edges.src.tolist(), edges.dst.tolist(), edges.weight.tolist(), edges.kinds, strict=True
         ):
-            at = number.get(dst)
+            start, at = number[src], number.get(dst)
             if at is None:
-                if len(number) >= config.graph_nodes:
+                if len(number) >= n_nodes:
                     continue
                 at = number[dst] = len(number)
                 hops.append(hop + 1)
-            if src < 0 and dst < 0 and at >= len(seeds):
+            if at >= n_seeds and src < 0 and dst < 0:
                 related.append(dst)
             # Two seeds read the edge between them twice, once from either end.
-            if (at, number[src], kind) not in ends:
-                key = (number[src], at, kind)
+            if (at, start, kind) not in ends:
+                key = (start, at, kind)
                 ends[key] = max(weight, ends.get(key, 0.0))
         walked.update(frontier.tolist())
         frontier = np.array(sorted(set(related) - walked), np.int64)

@@ -227,14 +227,6 @@ class StoredMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A memory as the cross-encoder reads it: `Author: text`, and the text of the turn before."""
-
-    text: str
-    before: str
-
-
-@dataclass(frozen=True, slots=True)
 class Milestone:
     """A milestone or a dated fact, as far as it names a time."""
 
@@ -392,8 +384,8 @@ class Snapshot(Protocol):
         """Load whole memories; ids the scope does not cover are left out."""
         ...
 
-    def passages(self, ids: IdArray, scope: Scope) -> dict[int, Passage]:
-        """Load what is read of these memories; what the scope does not cover is left out."""
+    def passages(self, ids: IdArray, scope: Scope) -> dict[int, str]:
+        """Load memories as a model reads them, `Author: text`; none the scope does not cover."""
         ...
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:

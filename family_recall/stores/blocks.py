@@ -37,12 +37,21 @@ Rows = npt.NDArray[np.int8]
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Some vectors of one shelf, ascending by id: int8 rows, their inverse norms, sign bits."""
+    """Some vectors of one shelf, ascending by id: int8 rows, their inverse norms, sign bits.
+
+    A segment of few rows, all of which are scored for each question, has them as float32 too.
+    """
 
     ids: IdArray
     rows: Rows
     inverse_norms: FloatArray
     bits: npt.NDArray[np.uint64]  # (dim / 64, n): one word of all rows lies together
+    wide: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        """Widen few rows: 1.5 MB at most."""
+        if len(self.ids) < _EXACT_BELOW:
+            object.__setattr__(self, "wide", self.rows.astype(np.float32))
 
     @classmethod
     def of(cls, ids: IdArray, rows: Rows) -> Segment:
@@ -64,10 +73,11 @@ class Segment:
         at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         return at, self.ids[at] == ids
 
-    def cosines(self, vector: FloatArray, at: IdArray) -> FloatArray:
+    def cosines(self, vector: FloatArray, at: IdArray | slice) -> FloatArray:
         """Cosine of a unit vector with some rows."""
+        rows = self.rows[at].astype(np.float32) if self.wide is None else self.wide[at]
         # einsum rather than @, which would wake OpenBLAS's threads for 0.05 ms of work.
-        products: FloatArray = np.einsum("nd,d->n", self.rows[at].astype(np.float32), vector)
+        products: FloatArray = np.einsum("nd,d->n", rows, vector)
         return products * self.inverse_norms[at]
 
     def hamming(self, query: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
@@ -170,15 +180,23 @@ class Blocks:
         self._blocks: dict[tuple[int, int], Block] = {}
         self._lock = threading.Lock()
 
-    def get(self, connection: apsw.Connection, model: Model, shelf: int, rewrites: int) -> Block:
+    def get(
+        self,
+        connection: apsw.Connection,
+        model: Model,
+        shelf: int,
+        rewrites: int,
+        last_no: int | None = None,
+    ) -> Block:
         """Give a shelf's block as this connection's snapshot has it, or a little newer.
 
-        ``rewrites`` is the partition's count of changes that are not additions.
+        ``rewrites`` is the partition's count of changes that are not additions, ``last_no`` the
+        snapshot's :func:`last_number`, which is read when left out.
         """
         key = (model.no, shelf)
         with self._lock:
             block = self._blocks.get(key)
-            last_no = _last_no(connection)
+            last_no = last_number(connection) if last_no is None else last_no
             if block is None:
                 segments = _segments(_read_all(connection, model, shelf), model.dim)
                 block = Block(model.dim, segments, last_no, rewrites)
@@ -217,12 +235,11 @@ def search(blocks: Sequence[tuple[Block, Allowed | None]], vector: FloatArray, k
         threshold = _MAX_DISTANCE if pool >= n else _threshold(distances, pool)
         ids, scores = [_NO_IDS], [np.zeros(0, np.float32)]
         for number, (segment, allowed) in enumerate(segments):
-            if pool >= n:
-                at = np.arange(len(segment.ids))
-            else:
+            at: IdArray | slice = slice(None)
+            if pool < n:
                 at = np.flatnonzero(distances[number] <= threshold)
-            if allowed is not None and len(at):
-                at = at[allowed(segment.ids[at])]
+            if allowed is not None and len(segment.ids[at]):
+                at = np.arange(len(segment.ids))[at][allowed(segment.ids[at])]
             ids.append(segment.ids[at])
             scores.append(segment.cosines(vector, at))
         found, score = np.concatenate(ids), np.concatenate(scores)
@@ -404,6 +421,7 @@ def _plain(found: apsw.Cursor, dim: int) -> Iterator[Batch]:
         yield ids, np.frombuffer(joined, np.int8).reshape(-1, dim)
 
 
-def _last_no(connection: apsw.Connection) -> int:
+def last_number(connection: apsw.Connection) -> int:
+    """Give the number of the vectors that were written last, 0 where there are none."""
     (no,) = sql.row(connection, "SELECT coalesce(max(no), 0) FROM embedding")
     return int(no)

@@ -146,19 +146,24 @@ def clear(connection: apsw.Connection, shelf: int) -> None:
     create(connection, shelf)
 
 
-def document_frequency(
+def counts_by_shelf(
     connection: apsw.Connection, shelves: Sequence[int], stems: Sequence[str]
-) -> list[int]:
-    """Count, over some shelves together, the memories that hold each stem."""
-    numbers = [stem_number(stem) for stem in stems]
+) -> dict[str, dict[int, int]]:
+    """Count, shelf by shelf, the memories that hold each stem; shelves without one are absent."""
+    numbers = {stem: stem_number(stem) for stem in stems}
     found = sql.rows(
         connection,
-        "SELECT w.stem, sum(w.n) FROM carray(?) s CROSS JOIN carray(?) t"
-        " CROSS JOIN word_count w ON w.shelf = s.value AND w.stem = t.value GROUP BY w.stem",
-        (sql.id_array(np.array(shelves, np.int64)), sql.id_array(np.array(numbers, np.int64))),
+        "SELECT w.stem, w.shelf, w.n FROM carray(?) s CROSS JOIN carray(?) t"
+        " CROSS JOIN word_count w ON w.shelf = s.value AND w.stem = t.value",
+        (
+            sql.id_array(np.array(shelves, np.int64)),
+            sql.id_array(np.array(list(numbers.values()), np.int64)),
+        ),
     )
-    counts = dict(found)
-    return [counts.get(number, 0) for number in numbers]
+    counts: dict[int, dict[int, int]] = {number: {} for number in numbers.values()}
+    for number, shelf, n in found:
+        counts[number][shelf] = n
+    return {stem: counts[number] for stem, number in numbers.items()}
 
 
 def expression(words: Sequence[str], common: Sequence[str]) -> str:

@@ -18,7 +18,6 @@ from family_recall.stores.base import (
     Milestone,
     NewMemory,
     Occurred,
-    Passage,
     Rows,
     StoredMemory,
     ToEmbed,
@@ -118,24 +117,16 @@ def load_ids(
     return [found[memory] for memory in ids.tolist() if memory in found]
 
 
-def passages(connection: apsw.Connection, ids: IdArray, scope: Scope) -> dict[int, Passage]:
-    """Load what the cross-encoder reads of the memories of these ids that the scope covers.
-
-    A turn before that the scope does not cover is not read.
-    """
+def passages(connection: apsw.Connection, ids: IdArray, scope: Scope) -> dict[int, str]:
+    """Load memories as a model reads them, `Author: text`; none the scope does not cover."""
     condition, values = fts.visible(scope)
-    found = (
-        "SELECT m.id, m.author, m.text, m.context_id FROM memory m"
-        f" WHERE m.id IN (SELECT value FROM carray(?)) AND {condition}"
+    found = sql.rows(
+        connection,
+        "SELECT m.id, m.author, m.text FROM memory m"
+        f" WHERE m.id IN (SELECT value FROM carray(?)) AND {condition}",
+        (sql.id_array(ids), *values),
     )
-    told = sql.rows(connection, found, (sql.id_array(ids), *values))
-    earlier = np.array([row[3] for row in told if row[3] is not None], np.int64)
-    before = sql.rows(connection, found, (sql.id_array(earlier), *values))
-    turns = {memory: text for memory, _, text, _ in before}
-    return {
-        memory: Passage(f"{author}: {text}" if author else text, turns.get(previous, ""))
-        for memory, author, text, previous in told
-    }
+    return {memory: f"{author}: {text}" if author else text for memory, author, text in found}
 
 
 def rows(connection: apsw.Connection, ids: IdArray, scope: Scope) -> Rows:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from family_recall import FamilyRecall
 from family_recall.cli import main
+from tests.conftest import NO_MODELS
 
 HOME = "shared:household"
 
@@ -42,6 +44,16 @@ def db(tmp_path: Path) -> Path:
     done("grant", path, "sitter", HOME, "--role", "guest", "--expires", "2199-01-01")
     done("add", path, "The spare key is under the blue pot", "--author", "alice")
     return path
+
+
+def test_who_is_named_first_owns_what_is_shared(db: Path) -> None:
+    """Without an owner nobody could read the log; making the household again demotes nobody."""
+    done("init", db, "--person", "mia", "--person", "tom")
+
+    with FamilyRecall.open(db, models=NO_MODELS) as home:
+        roles = {one.person_id: one.role for one in home.grants() if one.space_id == HOME}
+    expected = {"alice": "owner", "bob": "adult", "mia": "child", "tom": "adult", "sitter": "guest"}
+    assert roles == expected
 
 
 def test_a_grant_can_be_revoked(db: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from family_recall.encoders import CrossEncoder, find_models, read_manifest
 from family_recall.errors import ModelError
-from tests.encoders.conftest import tiny_entry, write_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,27 +45,6 @@ def test_each_text_is_cut_to_its_own_limit(models: Path) -> None:
     assert scorer.count_tokens("tea " * 100, "milk") == 8 + 2
     assert scorer.count_tokens("tea", "milk " * 100) == 3 + 12
     assert scorer.count_tokens("tea " * 100, "milk " * 100) == 8 + 12
-
-
-def test_the_end_of_the_turn_before_is_read_behind_the_memory(models: Path) -> None:
-    """[CLS] tea [SEP] milk [SEP] tea tea [SEP]: two tokens of the turn, all of the second type."""
-    untaught = load(models)
-    entry = tiny_entry(models)
-    write_manifest(models, [entry | {"max_tokens": {"question": 8, "memory": 12, "before": 2}}])
-    expected = (CLS + TEA + SEP + 2 * (MILK + SEP + TEA + TEA + SEP)) / 1000
-
-    scorer = load(models)
-
-    assert scorer.score("tea", "milk", "milk milk tea tea") == pytest.approx(expected, rel=1e-6)
-    assert scorer.count_tokens("tea " * 99, "milk " * 99, "tea " * 99) == 8 + 12 + 2 + 1
-    assert scorer.score("tea", "milk", "") == untaught.score("tea", "milk")
-
-
-def test_a_model_that_was_not_taught_to_reads_no_turn_before(models: Path) -> None:
-    """Without `before` in its entry the third text changes nothing."""
-    scorer = load(models)
-
-    assert scorer.score("tea", "milk", "tea") == scorer.score("tea", "milk")
 
 
 @pytest.mark.parametrize("text", ["", "\0", "\ud800", "🎉", "[SEP]", "x" * 100_000])

@@ -133,7 +133,7 @@ class EndlessScorer(TinyScorer):
         """Count the pairs."""
         self.n_read = 0
 
-    def score(self, question: str, memory: str, before: str = "") -> float:
+    def score(self, question: str, memory: str) -> float:
         """Read, or wait for the alarm."""
         self.n_read += 1
         if self.n_read > 1:
@@ -141,7 +141,7 @@ class EndlessScorer(TinyScorer):
             with stopped_by(stopped.set):
                 assert stopped.wait(LONG_S)
             raise ModelError("terminated")
-        return super().score(question, memory, before)
+        return super().score(question, memory)
 
 
 def test_a_pair_that_does_not_end_is_left_unread(lived_in: Path) -> None:

@@ -456,9 +456,9 @@ def searched(
     seen: list[tuple[int, int]] = []
     get = Blocks.get
 
-    def noted(self: Blocks, connection: Any, model: Any, shelf: int, rewrites: int) -> Any:
+    def noted(self: Blocks, connection: Any, model: Any, shelf: int, *state: Any) -> Any:
         seen.append((model.no, shelf))
-        return get(self, connection, model, shelf, rewrites)
+        return get(self, connection, model, shelf, *state)
 
     with monkeypatch.context() as patched:
         patched.setattr(Blocks, "get", noted)

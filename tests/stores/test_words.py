@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import apsw
 import numpy as np
 
 from family_recall import FamilyRecall
+from family_recall.stores import fts
 from family_recall.stores.base import WordStatistics
+from family_recall.stores.schema import shelf_of
 from family_recall.types import Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, recall, remember, stories, written
 
@@ -129,3 +132,38 @@ def test_reading_changes_nothing(home: FamilyRecall) -> None:
 
     assert written(recall(home, "grandma", "mia")) == first
     assert home.stats() == before
+
+
+def test_a_shelf_scores_as_if_it_were_asked_for_every_word(path: Path) -> None:
+    """Words that a shelf does not hold are not asked of it, and change none of its scores.
+
+    With words that are common the others count twice, there too where no common one stands.
+    """
+    told = {
+        HOME: ("Leela parked the blue bicycle", "The blue tent", "Leela came", "Rain all day"),
+        "private:rajesh": ("A blue balloon flew by", "The tent leaks", "Nothing at all"),
+    }
+    weights = (1.0, 0.5, 0.3)
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        for space_id, texts in told.items():
+            for text in texts:
+                remember(home, text, space_id=space_id)
+        with home._store.snapshot() as snapshot:
+            partitions = tuple(partition.no for partition in snapshot.every_partition())
+            scope = Scope(None, partitions, NOW.timestamp())
+            snapshot.word_statistics(["bicycl", "tent", "balloon", "blue", "zebra"], scope)
+            for words, common in product(
+                (["bicycle", "tent"], ["balloon"], ["blue", "zebra"], ["zebra"], []),
+                ([], ["Leela"], ["zebra"]),
+            ):
+                found = snapshot.match(words, common, scope, 10, weights)
+                asked = fts.expression(words, common)
+                each = [
+                    fts.match(snapshot._connection, shelf_of(no, past=False), asked, 10, weights)
+                    for no in partitions
+                    if words
+                ]
+                hits = [pair for one in each for pair in zip(one.ids, one.scores, strict=True)]
+
+                assert list(zip(found.ids, found.scores, strict=True)) == hits
