@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -194,7 +195,7 @@ def test_a_memory_that_is_deleted_leaves_the_log(home: FamilyRecall, path: Path)
         "mia", "rajesh",
     }  # fmt: skip
     connection = apsw.Connection(str(path))
-    key = connection.execute("SELECT id FROM memory WHERE doc_id = 'key'").fetchall()[0][0]
+    key: Any = connection.execute("SELECT id FROM memory WHERE doc_id = 'key'").fetchall()[0][0]
 
     assert forget_from_audit(connection, [key]) == 2
     puppy = connection.execute("SELECT id FROM memory WHERE doc_id = 'puppy'").fetchall()[0][0]

@@ -26,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -70,10 +71,14 @@ def decided_before(scope: Scope) -> Iterator[None]:
 
 def scope_asked_for(home: FamilyRecall, question: str, ctx: RecallContext) -> Scope:
     """Give the scope that is decided for a request."""
-    decide, found = policy.scope_of, []
-    with mock.patch.object(
-        policy, "scope_of", lambda *a, **k: found.append(decide(*a, **k)) or found[-1]
-    ):
+    decide = policy.scope_of
+    found: list[Scope] = []
+
+    def noted(*args: Any, **named: Any) -> Scope:
+        found.append(decide(*args, **named))
+        return found[-1]
+
+    with mock.patch.object(policy, "scope_of", noted):
         home.recall(question, ctx)
     return found[0]
 

@@ -11,6 +11,7 @@ import pytest
 
 from family_recall import FamilyRecall, Grant, Hidden, Memory, Person, RecallContext, Relation
 from family_recall.errors import UnknownMemoryError, UnknownPersonError, UnknownSpaceError
+from family_recall.stores import sql
 from family_recall.stores.schema import MIGRATIONS
 from family_recall.stores.sqlite import Connections
 from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember, written
@@ -169,7 +170,4 @@ def _counts(path: Path) -> dict[str, int]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     tables = ("memory", "partition", "word_count", "embedding", "vectors_1_rowids", "entity",
               "alias", "mention", "relation", "edge", "identifier", "veil")  # fmt: skip
-    return {
-        table: connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]
-        for table in tables
-    }
+    return {table: int(sql.row(connection, f"SELECT count(*) FROM {table}")[0]) for table in tables}
