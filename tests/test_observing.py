@@ -8,13 +8,34 @@ from pathlib import Path
 
 import pytest
 
-from family_recall import FamilyRecall, RecallContext
+from family_recall import FamilyRecall, RecallContext, observing
 from family_recall.errors import UnknownPersonError
 from family_recall.observing import Observer
 from family_recall.types import Trace
 from tests.conftest import move_in, stories
 
 WAIT_S = 30.0
+
+
+class Heard(logging.Handler):
+    """Keeps the messages it is given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one."""
+        self.messages.append(record.getMessage())
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is logged about hooks, whatever other tests have made of the process's logging."""
+    handler, logger = Heard(), logging.Logger("hooks")  # noqa: LOG001  one of its own
+    logger.addHandler(handler)
+    monkeypatch.setattr(observing, "log", logger)
+    return handler.messages
 
 
 def home_with(path: Path, hook: object) -> FamilyRecall:
@@ -55,7 +76,7 @@ def test_the_answer_does_not_wait_for_the_hook(path: Path) -> None:
     assert threading.current_thread() not in ran_on
 
 
-def test_what_the_hook_raises_reaches_nobody(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_the_hook_raises_reaches_nobody(path: Path, heard: list[str]) -> None:
     """The answer is given, the error logged, and the next trace seen all the same."""
     seen: list[Trace] = []
 
@@ -63,12 +84,12 @@ def test_what_the_hook_raises_reaches_nobody(path: Path, caplog: pytest.LogCaptu
         seen.append(trace)
         raise SystemError("the hook's own trouble")
 
-    with caplog.at_level(logging.ERROR, "family_recall"), home_with(path, hook) as home:
+    with home_with(path, hook) as home:
         answers = [home.recall("Where is the spare key?") for _ in range(2)]
 
     assert [answer.results[0].doc_id for answer in answers] == ["key", "key"]
     assert len(seen) == 2
-    assert [record.message for record in caplog.records] == ["on_trace failed"] * 2
+    assert heard == ["on_trace failed"] * 2
 
 
 def test_a_question_that_is_refused_leaves_no_trace(path: Path) -> None:
@@ -82,7 +103,7 @@ def test_a_question_that_is_refused_leaves_no_trace(path: Path) -> None:
 
 
 def test_a_hook_that_is_too_slow_misses_traces_and_costs_no_memory(
-    caplog: pytest.LogCaptureFixture,
+    heard: list[str],
 ) -> None:
     """Of five traces, one is held, two wait, and two are dropped with a warning."""
     go_on, seen = threading.Event(), []
@@ -92,15 +113,12 @@ def test_a_hook_that_is_too_slow_misses_traces_and_costs_no_memory(
         seen.append(trace)
 
     observer = Observer(hook, max_waiting=3)
-    with caplog.at_level(logging.WARNING, "family_recall"):
-        for n in range(5):
-            observer.see(Trace(counts={"n": n}))
+    for n in range(5):
+        observer.see(Trace(counts={"n": n}))
     go_on.set()
     observer.close()
     observer.close()
     observer.see(Trace())
 
     assert [trace.counts["n"] for trace in seen] == [0, 1, 2]
-    assert [record.message for record in caplog.records] == [
-        "on_trace is too slow: a trace was dropped"
-    ] * 2
+    assert heard == ["on_trace is too slow: a trace was dropped"] * 2

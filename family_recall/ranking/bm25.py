@@ -64,7 +64,7 @@ def okapi(
     average = max(statistics.n_words / max(statistics.n_memories, 1), 1e-9)
     length = K1 * (1 - B + B * rows.n_words.astype(np.float32) / average)
     saturated = counts * (K1 + 1) / (counts + length[:, None])
-    scores: FloatArray = saturated.astype(np.float32) @ idf
+    scores: FloatArray = saturated.astype(np.float32).dot(idf)
     return scores
 
 

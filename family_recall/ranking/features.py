@@ -250,7 +250,7 @@ def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArr
     total = float(share[:3].sum())
     if total == 0.0:
         share, total = np.array([1.0, 1.0, 1.0, 2.0, 2.0], np.float32), 3.0
-    relevance: FloatArray = values[:, columns] @ (share / np.float32(total))
+    relevance: FloatArray = values[:, columns].dot(share / np.float32(total))
     return relevance
 
 

@@ -36,7 +36,7 @@ def max_sim(
         return scores
     similarity = _products(question, tokens.vectors)
     closest = np.maximum.reduceat(similarity, tokens.starts, axis=1)
-    scores[tokens.rows] = np.clip(weights @ np.maximum(closest, 0.0) / total, 0.0, 1.0)
+    scores[tokens.rows] = np.clip(weights.dot(np.maximum(closest, 0.0)) / total, 0.0, 1.0)
     return scores
 
 

@@ -71,7 +71,7 @@ def rerank(
         features[row, INDEX["cross_encoder"]] = probability(logit)
         learn(n_tokens, context.deadline.elapsed_ms() - start_ms)
         done += 1
-    score = features @ ranking.weights
+    score = features.dot(ranking.weights)  # unlike @ it reads no flags that BLAS may leave
     order = by_score(score, ranking.rows.doc_ids)
     if ranking.folded:
         order = order[np.isin(order, ranking.order)]

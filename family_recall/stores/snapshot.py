@@ -186,7 +186,8 @@ class SqliteSnapshot:
             missing &= ~here
         if units is None or missing.any():
             return None
-        return units @ units.T
+        cosines: FloatArray = units.dot(units.T)
+        return cosines
 
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
         """Token vectors of the given memories, of all their views."""
