@@ -49,6 +49,9 @@ class RecallConfig:
     # Vectors.
     vector_pool: int = 48  # memories
     embed_batch: int = 64  # memories between two transactions
+    # Memories embedded at once, each on one thread; every processor, when left out. They pause
+    # while a recall runs.
+    embed_threads: int | None = None
 
     # Fusion: Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114.
     rrf_k: int = 60
@@ -59,7 +62,6 @@ class RecallConfig:
     graph_cap: int = 16  # edges followed out of each node
     graph_hops: int = 3  # past the first only along relations between names
     graph_nodes: int = 400  # vertices at most
-    graph_load_ms: float = 150.0  # time left without which a graph does not wait for igraph
     graph_pool: int = 30  # memories it may hand over that no other source found
     next_weight: float = 1.0  # neighbours in a talk
     mention_weight: float = 0.5
@@ -80,7 +82,8 @@ class RecallConfig:
 
     # Milliseconds a stage is assumed to take until this device has shown otherwise: a fixed
     # part and a part per unit: tokens to embed and to rerank, memories that hold a word or are
-    # compared, candidates to score, results to tell. `score` and `finish` are what always follows.
+    # compared, candidates to score, results to tell. `score` and `finish` are what always follows,
+    # `between` is what no stage counts, from the first to the last.
     assumed_cost_ms: Mapping[str, tuple[float, float]] = field(
         default_factory=lambda: MappingProxyType(
             {
@@ -92,10 +95,12 @@ class RecallConfig:
                 "graph": (1.5, 0.0),
                 "late_interaction": (0.3, 0.005),
                 "rerank": (0.5, 0.05),
+                "folding": (0.1, 0.002),
                 "diversify": (0.3, 0.001),
                 "widen": (2.0, 0.02),
                 "score": (0.3, 0.008),
                 "finish": (0.3, 0.03),
+                "between": (0.2, 0.0),
             }
         )
     )

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+_AGAIN_S = 0.002  # from one call of a block's stops to the next
 _MOST_WAITING = 256  # alarms, gone off or not, before those of ended blocks are cleared away
 
 Clock = Callable[[], float]
@@ -68,13 +69,14 @@ class Alarm:
 
     @contextlib.contextmanager
     def guard(self, at_s: float, *stops: Stop) -> Iterator[Guard]:
-        """Call every stop once, from another thread, should the block still run at a moment.
+        """Call every stop, from another thread, should the block still run at a moment.
 
-        Inside the block :func:`stopped_by` adds stops of what the block comes to call.
+        And again every few milliseconds until it ends: between two statements there is nothing
+        to interrupt. Inside the block :func:`stopped_by` adds stops of what it comes to call.
 
         Args:
             at_s: By ``time.monotonic``; infinity sets no alarm.
-            stops: Called at most once each; must be safe from any thread, and never raise.
+            stops: Must be safe from any thread, and to be called again, and never raise.
         """
         guard = Guard(at_s, stops)
         if math.isfinite(at_s):
@@ -103,7 +105,7 @@ class Guard:
     def fire(self) -> None:
         """Stop the block, unless it has ended."""
         with self._lock:
-            if not self.left and not self.fired:
+            if not self.left:
                 self.fired = True
                 for stop in self._stops:
                     stop()
@@ -155,10 +157,7 @@ class _Bell:
 
     def ring(self, guard: Guard) -> None:
         with self._changed:
-            if len(self._waiting) > _MOST_WAITING:
-                self._waiting = [entry for entry in self._waiting if not entry[2].left]
-                heapq.heapify(self._waiting)
-            heapq.heappush(self._waiting, (guard.at_s, next(self._numbers), guard))
+            self._set(guard, guard.at_s)
             # A thread that wakes costs its recall more than the entry: only if it would sleep in.
             if guard.at_s < self._wakes_at_s:
                 self._changed.notify()
@@ -178,6 +177,15 @@ class _Bell:
                     self._wakes_at_s = -math.inf  # awake: whatever is set now will be seen
             if due is not None:
                 due.fire()
+                with self._changed:
+                    if not due.left:
+                        self._set(due, time.monotonic() + _AGAIN_S)
+
+    def _set(self, guard: Guard, at_s: float) -> None:
+        if len(self._waiting) > _MOST_WAITING:
+            self._waiting = [entry for entry in self._waiting if not entry[2].left]
+            heapq.heapify(self._waiting)
+        heapq.heappush(self._waiting, (at_s, next(self._numbers), guard))
 
 
 _bells: dict[int, _Bell] = {}

@@ -18,7 +18,7 @@ from family_recall.encoders.checks import check
 from family_recall.encoders.session import available_providers
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.stores import files
-from family_recall.stores.checks import versions
+from family_recall.stores.checks import SEALS, versions
 from family_recall.stores.keys import Secret, key_of
 from family_recall.types import Memory, RecallContext, Space
 
@@ -29,10 +29,14 @@ _TOLD, _ASKED = "The spare key is under the blue pot", "Where is the spare key?"
 _SPACE = "shared:doctor"
 _PLENTY_MS = 60_000.0
 
-_REBUILD = "family-recall doctor {path} --repair makes it anew from the texts"
+_REBUILD = "family-recall doctor --db {path} --repair makes it anew from the texts"
 _REWRITE = (
-    "family-recall doctor {path} --repair rewrites the file from its texts; "
-    "or family-recall restore {path} BACKUP"
+    "family-recall doctor --db {path} --repair rewrites the file from its texts; "
+    "or family-recall restore BACKUP --db {path}"
+)
+_TAKE_OUT = (
+    "family-recall doctor --db {path} --repair leaves them out, and keeps this file; "
+    "tell them again, or family-recall restore BACKUP --db {path}"
 )
 _MODELS = "family-recall models verify; then fetch or import the model again, or reinstall"
 
@@ -117,7 +121,7 @@ def _versions() -> Iterator[tuple[str, str | None, str]]:
     for name, found in versions().items():
         optional = "vectors lie in a plain table" if name == "sqlite-vec" else None
         yield name, found or optional, "pip install --force-reinstall family-recall"
-    for name in ("numpy", "igraph", "tokenizers"):
+    for name in ("numpy", "tokenizers"):
         yield name, _version(name), f"pip install --force-reinstall {name}"
     runtimes = [one for one in ("onnxruntime", "onnxruntime-gpu") if _version(one)]
     # Both own one module: two of them are a broken one.
@@ -192,7 +196,7 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
         told = f"{stats['memories']:,} memories, {stats['bytes']:,} bytes"
         yield Check("file", ok=True, found=told)
     for finding in findings:
-        mend = _REBUILD if finding.derived else _REWRITE
+        mend = _REBUILD if finding.derived else _TAKE_OUT if finding.what == SEALS else _REWRITE
         yield Check(
             finding.what,
             ok=finding.problem is None,
@@ -217,20 +221,27 @@ def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str
         if not wrong:
             return
     try:
-        kept = _rewrite(path, key, models)
+        kept, left_out = _rewrite(path, key, models)
     except FamilyRecallError as error:
         yield f"nothing: {error}"
         return
     yield f"rewrote the file from its texts; the damaged one is {kept}"
+    if left_out:
+        yield f"left out what is damaged, and lies in {kept} alone: {', '.join(left_out)}"
 
 
-def _rewrite(path: Path, key: Secret | None, models: Path | None) -> Path | None:
-    """Make a new file of everything that can be read of a damaged one, and put it in its place."""
+def _rewrite(
+    path: Path, key: Secret | None, models: Path | None
+) -> tuple[Path | None, tuple[str, ...]]:
+    """Make a new file of everything that is sound in a damaged one, and put it in its place.
+
+    Gives where the damaged file is kept, and the memories that are in it alone.
+    """
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         told, made = Path(folder) / "told.jsonl", Path(folder) / "made.db"
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
-            home.export_to(told, judgements=True)
+            made_of = home.export_to(told, judgements=True, log=True, skip_damaged=True)
         with FamilyRecall.open(made, key=key, models=models) as home:
             home.import_from(told)
             home.rebuild()
-        return files.restore(path, made, key_of(key)).kept
+        return files.restore(path, made, key_of(key)).kept, made_of.left_out

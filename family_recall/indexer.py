@@ -9,6 +9,8 @@ stores its vectors. Whatever interrupts it, a memory without vectors is only pen
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import dataclasses
 import datetime as dt
 import functools
@@ -16,6 +18,7 @@ import hashlib
 import itertools
 import logging
 import operator
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -121,15 +124,20 @@ class Indexer:
         return done
 
     def _embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
-        for start in range(0, len(waiting), self.config.embed_batch):
-            rows = []
-            for row in waiting[start : start + self.config.embed_batch]:
-                rows += _encoded(encoder, [row])
-                self.breathe()
-            with self.store.writing() as writing:
-                writing.add_vectors(
-                    encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
-                )
+        threads = min(self.config.embed_threads or os.cpu_count() or 1, len(waiting))
+
+        def vectors(row: ToEmbed) -> list[NewVector]:
+            self.breathe()
+            return _encoded(encoder, [row])
+
+        with _side_by_side(threads) as each:
+            for start in range(0, len(waiting), self.config.embed_batch):
+                batch = waiting[start : start + self.config.embed_batch]
+                rows = list(itertools.chain.from_iterable(each(vectors, batch)))
+                with self.store.writing() as writing:
+                    writing.add_vectors(
+                        encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
+                    )
 
     def relate(self, relation: Relation, now_s: float) -> None:
         """Store a typed edge between two named things of a space.
@@ -474,6 +482,16 @@ def _identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
     fact = views.fact_value and f"{(views.fact_key or '').replace('_', ' ')} {views.fact_value}"
     parts = (views.title, views.text, views.summary, fact)
     return identifiers_in([part for part in parts if part], url=views.url)
+
+
+@contextlib.contextmanager
+def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[list[NewVector]]]]:
+    """Give what maps a function over rows in order, on so many threads."""
+    if threads <= 1:
+        yield map
+    else:
+        with concurrent.futures.ThreadPoolExecutor(threads, "family_recall-embedding") as pool:
+            yield pool.map
 
 
 def _encoded(encoder: Encoder, rows: Sequence[ToEmbed]) -> list[NewVector]:

@@ -29,6 +29,7 @@ def scope_of(
     now_s: float,
     wall_s: float,
     zone: dt.tzinfo,
+    expired: tuple[tuple[str, float], ...] = (),
 ) -> Scope:
     """Decide what a request may see.
 
@@ -37,7 +38,8 @@ def scope_of(
     opens its bands; what is for a child's guardians is for nobody else, whatever their role; and
     a role that is kept from some fields sees its own view of the space and not the space.
 
-    ``now_s`` is the moment the request is asked from; grants expire by ``wall_s``, the real time.
+    ``now_s`` is the moment the request is asked from; grants expire by ``wall_s``, the real time,
+    and so have the memories in ``expired``, which nobody sees.
 
     Raises:
         UnknownSpaceError: If the request names a space the person may not enter.
@@ -75,6 +77,7 @@ def scope_of(
         as_of_s=now_s if as_of_s is None else as_of_s,
         known_at_s=epoch_s(ctx.known_at, zone),
         filters=filters or ctx.filters,
+        expired=expired,
     )
 
 

@@ -217,7 +217,8 @@ class Admitted:
         """Milliseconds that what must follow is expected to take: ``score``, ``finish``."""
         config = self.gate.config
         units = {"score": config.candidate_pool, "finish": self.request.ctx.top_k}
-        return _RESERVE_MS + sum(self.expected_ms(stage, units.get(stage, 0)) for stage in before)
+        stages = (*before, "between")
+        return sum([self.expected_ms(stage, units.get(stage, 0)) for stage in stages])
 
     def refusal(self, stage: str, n: int = 0, *, tail_ms: float = _RESERVE_MS) -> str | None:
         """Say why a stage cannot be paid for, or None when it can.

@@ -41,7 +41,8 @@ class TraceBuilder:
             yield measured
         finally:
             measured.ms = self.deadline.elapsed_ms() - start_ms
-            self.spans.append(Span(stage, round(measured.ms, 3), measured.n_in, measured.n_out))
+            took_ms, began_ms = round(measured.ms, 3), round(start_ms, 3)
+            self.spans.append(Span(stage, took_ms, measured.n_in, measured.n_out, began_ms))
 
     def skip(self, stage: str, *, n: int = 0, why: str) -> None:
         """Note that a stage was left out for n units, and why."""

@@ -41,6 +41,16 @@ NO_MODELS = Path("a folder that is not there")
 _WORD = re.compile(r"[^\W_]+")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what the person at this machine has configured for the command line out."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("configured")))
+        for name in ("DB", "KEY_FILE", "PERSON", "SPACE", "BUDGET_MS", "PROFILE", "CONFIG"):
+            patched.delenv(f"FAMILY_RECALL_{name}", raising=False)
+        yield
+
+
 class TinyEncoder:
     """Encodes a text as the sum of its words, a word as the sum of its hashed trigrams.
 
@@ -250,7 +260,7 @@ def written(answer: Answer) -> str:
     record = answer.to_json()
     del record["used_time_ms"]
     spans = record["trace"]["spans"]
-    record["trace"]["spans"] = sorted([stage, n_in, n_out] for stage, _, n_in, n_out in spans)
+    record["trace"]["spans"] = sorted([stage, n_in, n_out] for stage, _, n_in, n_out, _ in spans)
     return json.dumps(record, sort_keys=True)
 
 

@@ -9,6 +9,7 @@ import apsw
 from family_recall.stores.schema import MIGRATIONS
 
 UNDO = {
+    8: "ALTER TABLE memory DROP COLUMN seal",
     7: "DROP TABLE stage_cost",
     6: "DROP TABLE receipt; DROP TABLE aside; DROP TABLE retention;"
     " ALTER TABLE relation DROP COLUMN stated",

@@ -10,7 +10,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).parents[1]
-NATIVE = ("numpy", "apsw", "sqlite_vec", "onnxruntime", "igraph", "tokenizers")
+NATIVE = ("numpy", "apsw", "sqlite_vec", "onnxruntime", "tokenizers")
 SOCKETS = ("socket", "_socket", "ssl", "http", "urllib.request", "asyncio", "concurrent.futures")
 
 

@@ -7,9 +7,14 @@ import io
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
+import click
+import print_reference
 import pytest
+import run_pages
 from click.testing import CliRunner
 
 from family_recall import demo
@@ -17,6 +22,20 @@ from family_recall.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(DOCS.rglob("*.md"))
+}
+WRITTEN = {
+    name: text
+    for name, text in PAGES.items()
+    if not name.startswith(("decisions/", "recipes/", "reference/"))
+}
+"""Pages that run as they stand; recipes have tests of their own."""
+
+NOT_RUN = {"installs", "uses the network", "needs a model of your own", "needs the extra crypto"}
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 MILLISECONDS = re.compile(r"\d[\d,]*\.\d\s+ms")
 
 
@@ -74,6 +93,113 @@ def test_every_link_leads_somewhere() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     for target in re.findall(r"^\s+([a-z_]+/[a-z_/]+\.py)", text, re.MULTILINE):
         assert (ROOT / "family_recall" / target).exists(), target
+
+
+@pytest.mark.parametrize("page", [name for name, text in WRITTEN.items() if run_pages.blocks(text)])
+def test_a_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
+    """Each command and program, run in order in an empty folder, prints what stands below it."""
+    for ran in run_pages.run(WRITTEN[page], tmp_path):
+        assert ran.as_shown, f"{page}: {ran.block.source}printed\n{ran.printed}"
+
+
+def test_what_a_page_does_not_run_it_says_why() -> None:
+    """Only what installs, fetches, or needs what is not here is left out."""
+    why = {block.why for text in WRITTEN.values() for block in run_pages.blocks(text)}
+
+    assert why - {None} <= NOT_RUN
+
+
+@pytest.mark.parametrize("page", WRITTEN)
+def test_every_command_a_page_names_is_there_with_its_options(page: str) -> None:
+    """Also in a sentence, and where it is not run: the command exists and takes the options."""
+    for words in commands_in(WRITTEN[page]):
+        command: click.Command = main
+        options = options_of(main)
+        for word in words:
+            if isinstance(command, click.Group) and word in command.commands:
+                command = command.commands[word]
+                options |= options_of(command)
+        if command is main and any(not word.startswith("-") for word in words):
+            options |= options_of(main.commands["recall"])
+        named = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert named <= options, f"{page}: family-recall {' '.join(words)}"
+
+
+def commands_in(text: str) -> Iterator[list[str]]:
+    """Give the words after family-recall of each command in blocks and in sentences."""
+    spans = re.findall(r"`(family-recall [^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    statements = [
+        statement
+        for block in run_pages.blocks(text)
+        if block.kind == "sh"
+        for statement in run_pages.statements(block.source)
+    ]
+    for line in [*spans, *statements]:
+        if line.startswith("family-recall ") and "$" not in line:
+            yield shlex.split(re.split(r"\s[>|]\s", line)[0])[1:]
+
+
+def options_of(command: click.Command) -> set[str]:
+    """Give every spelling of a command's options."""
+    given = {"--help"}
+    return given.union(*([*one.opts, *one.secondary_opts] for one in command.params))
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    """Printed again, no page of it differs: python tools/print_reference.py."""
+    assert {
+        name: PAGES.get(f"reference/{name}") for name in print_reference.pages()
+    } == print_reference.pages()
+
+
+def test_every_link_of_the_docs_leads_somewhere() -> None:
+    """Files are there, and so are the headings that are linked to."""
+    for name, text in PAGES.items():
+        for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)]+))?\)", text):
+            file = (DOCS / name).parent / target if target else DOCS / name
+            assert file.exists(), f"{name}: {target}"
+            if anchor:
+                headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+                slugs = {
+                    re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in headings
+                }
+                assert anchor in slugs, f"{name}: {target}#{anchor}"
+
+
+def test_every_page_is_on_the_map() -> None:
+    """The README of the docs links to each page, or to the folder it is in."""
+    linked = re.findall(r"\]\(([^)#]+)", PAGES["README.md"])
+
+    for name in PAGES:
+        if name != "README.md" and not name.startswith(("decisions/", "recipes/")):
+            assert name in linked, name
+
+
+def test_pictures_show_what_is_answered_today() -> None:
+    """What a picture says in words is what the demo's household answers, to two hundredths."""
+    pytest.importorskip("matplotlib")
+    import draw_pages  # noqa: PLC0415 - after it is known that it can be imported
+
+    drawn = draw_pages.pictures(*draw_pages.ask())
+
+    assert set(drawn) == {file.name for file in (DOCS / "explanation").glob("*.svg")}
+    for name, picture in drawn.items():
+        kept = (DOCS / "explanation" / name).read_text(encoding="utf-8")
+        now, then = described(picture), described(kept)
+        assert NUMBER.sub("·", now) == NUMBER.sub("·", then), f"{name}: draw_pages.py"
+        assert [float(one) for one in NUMBER.findall(now)] == pytest.approx(
+            [float(one) for one in NUMBER.findall(then)], abs=0.021
+        )
+        assert not {"script", "image", "a"} & {
+            element.tag.rpartition("}")[2]
+            for element in ET.fromstring(kept).iter()  # noqa: S314 - our own file
+        }
+
+
+def described(picture: str) -> str:
+    """Give what a picture says in words."""
+    said = re.search(r"<desc>(.*?)</desc>", picture, re.DOTALL)
+    return said[1] if said else ""
 
 
 def test_every_feature_that_is_weighed_is_declared() -> None:

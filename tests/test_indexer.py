@@ -6,6 +6,8 @@ import datetime as dt
 import subprocess
 import sys
 import tempfile
+import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,15 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Memory, Relation, Space
+from family_recall.config import RecallConfig
+from family_recall.encoders.base import Encoding
 from family_recall.errors import UnknownSpaceError
 from family_recall.indexer import header_of
 from tests.conftest import (
     HOME,
     NOW,
     TINY_STATIC,
+    TinyEncoder,
     Wall,
     found,
     move_in,
@@ -238,6 +243,30 @@ def test_a_batch_is_all_or_nothing(home: FamilyRecall) -> None:
     assert stored == [4]
     assert home.stats()["memories"] == before + 4
     assert "n4" not in found(recall(home, "Note 4", "mia", top_k=50))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_each_memory_gets_its_own_vector_on_any_number_of_threads(path: Path, threads: int) -> None:
+    """Readers that finish in any order change no vector, and each reads on a thread of its own."""
+    together = threading.Barrier(threads, timeout=30)
+    readers: set[int] = set()
+
+    class Slow(TinyEncoder):
+        def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
+            readers.add(threading.get_ident())
+            together.wait()  # passes only where so many read at once
+            return super().encode_memories(texts)
+
+    texts = [f"{number} kilos of {word}" for number in range(5) for word in ("flour", "figs")]
+    config = RecallConfig(embed_threads=threads, embed_batch=10)
+    with open_home(path, encoder=Slow(), config=config) as home:
+        move_in(home)
+        home.remember_many([Memory(text, HOME, doc_id=text) for text in texts])
+        for text in texts:
+            answer = recall(home, text, "priya", time_budget_ms=60_000)
+            assert answer.trace.runs["vector"][0] == text
+        assert set(home.pending().values()) == {0}
+    assert len(readers) == threads
 
 
 def test_progress_counts_what_is_stored(path: Path) -> None:

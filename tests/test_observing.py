@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from pathlib import Path
@@ -58,6 +59,22 @@ def test_the_hook_sees_the_trace_of_every_answer(path: Path) -> None:
         ]
 
     assert seen == [answer.trace for answer in given]
+
+
+def test_each_stage_says_when_it_ran(path: Path) -> None:
+    """Within the recall, in the order in which they ended, the plan before what it is made for."""
+    with home_with(path, None) as home:
+        answer = home.recall("spare key", RecallContext("priya", time_budget_ms=60_000))
+    spans = answer.trace.spans
+
+    assert all(0.0 <= span.start_ms <= span.end_ms for span in spans)
+    # Each figure is rounded to a thousandth.
+    assert max(span.end_ms for span in spans) <= answer.used_time_ms + 0.002
+    ends = [span.end_ms for span in spans]
+    assert all(after >= before - 0.002 for before, after in itertools.pairwise(ends))
+    began = {span.stage: span.start_ms for span in spans}
+    assert began["plan"] < began["lexical"] < began["load"] < began["rank"] < began["answer"]
+    assert Trace.from_json(answer.trace.to_json()) == answer.trace
 
 
 def test_the_answer_does_not_wait_for_the_hook(path: Path) -> None:

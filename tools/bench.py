@@ -12,11 +12,13 @@ Examples:
   python tools/bench.py
   python tools/bench.py --sizes 1000,10000 --questions 50 --model --json bench.json
   python tools/bench.py --sizes 1000000 --keep million.db
+  python tools/bench.py --report bench.html --peers peers.json
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import functools
 import itertools
 import json
@@ -43,6 +45,9 @@ from family_recall.api import FamilyRecall
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.errors import ModelError
+from family_recall.evaluation import pages
+from family_recall.evaluation.machine import describe
+from family_recall.evaluation.timing import quantiles, timed
 
 SIZES = (1_000, 10_000, 100_000)
 LARGEST = 1_000_000  # memories: 3.3 GB of scratch space, and 1 GB of memory
@@ -75,6 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.start:
         print(json.dumps(measure_start(options.start, model=options.model)))
         return 0
+    peers = _peers(options.peers) if options.peers else None
+    if options.report:
+        try:
+            pages.check()
+        except ImportError as error:
+            raise SystemExit(f"--report: {error}") from None
     report: dict[str, Any] = {
         "version": __version__,
         "questions": options.questions,
@@ -103,6 +114,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         show(report, Console(width=None if sys.stdout.isatty() else 110))
         if options.json:
             Path(options.json).write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    if options.report:
+        written = pages.speed_page(
+            report,
+            machine=describe(),
+            made_at=dt.datetime.now().astimezone(),
+            peers=peers,
+        )
+        options.report.write_text(written, "utf-8", newline="\n")
+        say(f"{options.report}: {len(written.encode()) / 1000:,.0f} kB")
     lost = [name for size in report["sizes"] for name in size["planted"]["lost"]]
     if lost:
         say(f"not among the first {FOUND_WITHIN}: {', '.join(lost)}")
@@ -153,12 +173,12 @@ def measure_ingest(home: FamilyRecall, n: int, encoder: _Timed) -> dict[str, flo
     with _progress() as bar:
         storing = bar.add_task("texts", total=n)
         while part := list(itertools.islice(made, INGESTED)):
-            took, _ = _timed(functools.partial(home.remember_many, part, embed="later"))
+            took, _ = timed(functools.partial(home.remember_many, part, embed="later"))
             text = {unit: text[unit] + took[unit] for unit in text}
             bar.advance(storing, len(part))
         encoder.cpu_s = 0.0
         reading = bar.add_task("vectors", total=n)
-        vectors, _ = _timed(
+        vectors, _ = timed(
             functools.partial(home.flush, progress=lambda done: bar.update(reading, completed=done))
         )
     return {
@@ -186,7 +206,7 @@ def measure_recall(
     skips: dict[str, int] = {}
     for question in asked:
         encoder.cpu_s = 0.0
-        total, answer = _timed(functools.partial(home.recall, question.text, ctx))
+        total, answer = timed(functools.partial(home.recall, question.text, ctx))
         spans: dict[str, float] = {}
         for span in answer.trace.spans:
             spans[span.stage] = spans.get(span.stage, 0.0) + span.ms
@@ -206,7 +226,7 @@ def measure_recall(
             ranks[question.planted] = rank
     recall = {
         "visible": answer.trace.counts.get("visible"),
-        "stages": {stage: {"ms": _quantiles(ms)} for stage, ms in stages.items()},
+        "stages": {stage: {"ms": quantiles(ms)} for stage, ms in stages.items()},
         "total": _both(totals),
         "other_than_embedding": _both(others),
         "skips": skips,
@@ -218,10 +238,10 @@ def measure_recall(
 def measure_identifiers(home: FamilyRecall, asked: Sequence[bench_data.Question]) -> dict[str, Any]:
     """Ask for what quotes an order, in every space: total times, and how many came first."""
     ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=BUDGET_MS)
-    timed = [_timed(functools.partial(home.recall, each.text, ctx)) for each in asked]
-    first = [answer.results[0].doc_id if answer.results else None for _, answer in timed]
+    took = [timed(functools.partial(home.recall, each.text, ctx)) for each in asked]
+    first = [answer.results[0].doc_id if answer.results else None for _, answer in took]
     found = sum(doc_id == each.planted for doc_id, each in zip(first, asked, strict=True))
-    return {"n": len(asked), "found": found, **_both([times for times, _ in timed])}
+    return {"n": len(asked), "found": found, **_both([times for times, _ in took])}
 
 
 def measure_start(path: Path, *, model: bool) -> dict[str, float]:
@@ -230,9 +250,9 @@ def measure_start(path: Path, *, model: bool) -> dict[str, float]:
     before = resident_mib()
     question, *more = bench_data.questions(30, 10_000)
     ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=BUDGET_MS)
-    opened, home = _timed(lambda: FamilyRecall.open(path, create=False, encoder=encoder))
+    opened, home = timed(lambda: FamilyRecall.open(path, create=False, encoder=encoder))
     with home:
-        first, _ = _timed(lambda: home.recall(question.text, ctx))
+        first, _ = timed(lambda: home.recall(question.text, ctx))
         for each in more:
             home.recall(each.text, ctx)
         after = resident_mib()
@@ -259,7 +279,7 @@ def embedding() -> dict[str, Any] | None:
             " ".join(words[at * n_tokens : (at + 1) * n_tokens - 2])
             for at in range(EMBEDDING_RUNS + 5)
         ]
-        times = [_timed(functools.partial(model.encode_question, text))[0] for text in texts]
+        times = [timed(functools.partial(model.encode_question, text))[0] for text in texts]
         measured[str(n_tokens)] = _both(times[5:])
     return {"model_id": model.model_id, "tokens": measured}
 
@@ -274,7 +294,7 @@ def machine() -> dict[str, Any]:
             total += number % 7
         return total
 
-    runs = [_timed(work)[0] for _ in range(5)]
+    runs = [timed(work)[0] for _ in range(5)]
     return {
         "processors": os.cpu_count(),
         # numpy's own threads: unset, small products may spin on every processor.
@@ -421,21 +441,8 @@ def _encoder(*, model: bool) -> Encoder:
     return _Mixed(BiEncoder.load()) if model else bench_data.FakeEncoder()
 
 
-def _timed(call: Callable[[], Any]) -> tuple[dict[str, float], Any]:
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = call()
-    return {
-        "ms": (time.perf_counter() - wall) * 1000.0,
-        "cpu_ms": (time.process_time() - cpu) * 1000.0,
-    }, result
-
-
-def _quantiles(values: Sequence[float]) -> dict[str, float]:
-    return {f"p{q}": round(float(np.percentile(values, q)), 3) for q in (50, 95, 99)}
-
-
 def _both(times: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    return {unit: _quantiles([each[unit] for each in times]) for unit in ("ms", "cpu_ms")}
+    return {unit: quantiles([each[unit] for each in times]) for unit in ("ms", "cpu_ms")}
 
 
 def _three(quantiles: Mapping[str, float]) -> str:
@@ -444,6 +451,16 @@ def _three(quantiles: Mapping[str, float]) -> str:
 
 def _output(command: Sequence[str]) -> str:
     return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+
+
+def _peers(file: Path) -> dict[str, Any]:
+    try:
+        read: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise SystemExit(
+            f"--peers {file}: expected the JSON of tools/bench_peers/run.py --json ({error})"
+        ) from None
+    return read
 
 
 def _sizes(text: str) -> list[int]:
@@ -487,6 +504,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--keep", type=Path, metavar="FILE", help="leave the last size's household here"
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="write a page with plots, to read and keep"
+    )
+    parser.add_argument(
+        "--peers",
+        type=Path,
+        metavar="FILE",
+        help="with --report: what tools/bench_peers/run.py --json wrote, to draw beside it",
     )
     parser.add_argument("--start", type=Path, help=argparse.SUPPRESS)
     return parser

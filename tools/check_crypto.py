@@ -25,7 +25,7 @@ from arguments import parser_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NEEDED = (
-    "apsw-sqlite3mc>=3.50", "sqlite-vec>=0.1.9", "numpy>=2.0", "igraph>=0.11", "click>=8.1",
+    "apsw-sqlite3mc>=3.50", "sqlite-vec>=0.1.9", "numpy>=2.0", "click>=8.1",
     "rich>=13", "pytest>=8.3", "pytest-timeout>=2.3", "hypothesis>=6.100",
 )  # fmt: skip
 TESTS = ("tests/stores/test_keys.py", "tests/stores/test_files.py")

@@ -11,6 +11,7 @@ input that takes longer than --longest-s, or one that is taken in and does not c
   jsonl         lines of a JSON Lines file
   record        records of an export, loaded one by one
   export        whole exports, imported into a new household
+  file          a household's file, opened and asked: no text comes of it that nobody told
   answer        Answer from JSON, with its trace
   manifest      entries of a model manifest
 
@@ -32,7 +33,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,16 +42,18 @@ import apsw
 from arguments import parser_of
 from torturing import HOME, move_in, open_home, told
 
-from family_recall import Answer, Filters, Memory, RecallContext, Relation
+from family_recall import Answer, FamilyRecall, Filters, Hidden, Memory, RecallContext, Relation
 from family_recall.care.archive import check_record
 from family_recall.encoders.manifest import read_entry
 from family_recall.errors import (
     DatasetError,
+    FamilyRecallError,
     InvalidMemoryError,
     InvalidRequestError,
     ModelError,
 )
 from family_recall.jsonl import read_jsonl
+from family_recall.stores import seals
 from family_recall.stores.archive import Loader
 from family_recall.stores.schema import MIGRATIONS
 
@@ -78,7 +81,7 @@ TOKENS = (
 
 _REPORT_EVERY = 5_000  # inputs
 
-Run = Callable[[random.Random, Any], None]
+Run = Callable[[random.Random, Any], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +177,21 @@ def _targets() -> Iterator[dict[str, Target]]:
             home.remember_many([told(f"note-{number}", 0, 1) for number in range(40)])
             home.relate(Relation("Priya", "sister of", "Rajesh", HOME, evidence=("note-1",)))
             home.remember(told("note-1", 1, 1))
-            home.export_to(place / "export.jsonl", judgements=True)
-            export = (place / "export.jsonl").read_bytes()
-            answers = [home.recall(question).to_json() for question in QUESTIONS]
-            yield _targets_on(home, place, export, answers)
+            home.set_retention("casual", 30_000)
+            home.add_guardian("priya", "rajesh")
+            home.hide(Hidden(HOME, "guest", ("author",)))
+            found = home.recall(QUESTIONS[0], RecallContext(person_id="priya"))
+            home.feedback(found, found.results[0].doc_id, True, ctx=RecallContext("priya"))
+            home.forget("note-39", person_id="priya")
+            home.audit("priya")  # so that the log is written
+            home.export_to(place / "export.jsonl", judgements=True, log=True)
+            home.backup(place / "backup.db")
+            yield _targets_on(home, place)
 
 
-def _targets_on(
-    home: Any, place: Path, export: bytes, answers: list[dict[str, Any]]
-) -> dict[str, Target]:
+def _targets_on(home: FamilyRecall, place: Path) -> dict[str, Target]:
+    export, kept = (place / "export.jsonl").read_bytes(), (place / "backup.db").read_bytes()
+    answers = [home.recall(question).to_json() for question in QUESTIONS]
     context = RecallContext(time_budget_ms=1000.0)
     records = [json.loads(line) for line in export.splitlines()[1:]]
     memories = [told(f"m{number}", 0, 2).to_json() for number in range(20)]
@@ -202,8 +211,9 @@ def _targets_on(
         "filters": Target(20, tuple(filters), _filters, requests),
         "memory": Target(25, tuple(memories), _memory, memory),
         "jsonl": Target(15, tuple(lines), _lines_in(place / "lines.jsonl"), (DatasetError,)),
-        "record": Target(15, tuple(records), _record(), (*importing, *memory)),
-        "export": Target(0.05, (export,), _import_in(place), importing),
+        "record": Target(15, tuple(records), _record(records), (*importing, *memory)),
+        "export": Target(0.1, (export,), _import_in(place), importing),
+        "file": Target(1, (kept,), _open_in(place, records), (FamilyRecallError,)),
         "answer": Target(10, tuple(answers), _answer, broken),
         "manifest": Target(20, tuple(_entries()), _manifest, (ModelError,)),
     }
@@ -244,12 +254,31 @@ def _lines_in(path: Path) -> Run:
     return run
 
 
-def _record() -> Run:
-    """Load records into tables in memory that are emptied again after each."""
+def _record(records: Sequence[Mapping[str, Any]]) -> Run:
+    """Load records into a household in memory, in place of those they were, and take them back."""
     connection = apsw.Connection(":memory:")
     for step in MIGRATIONS:
         connection.execute(step)
     loader = Loader(connection)
+    for whole in records:
+        loader.load(whole["table"], {name: whole[name] for name in whole if name != "table"})
+    keys = {
+        table: [
+            str(name)
+            for (name,) in connection.execute(
+                "SELECT name FROM pragma_table_info(?) WHERE pk > 0", (table,)
+            ).fetchall()
+        ]
+        for table in {whole["table"] for whole in records}
+    }
+
+    def clear(table: str, fields: Mapping[str, Any]) -> None:
+        values = [fields.get(name) for name in keys[table]]
+        if all(isinstance(one, str) or (type(one) is int and abs(one) < 2**63) for one in values):
+            where = " AND ".join(f"{name} = ?" for name in keys[table])
+            # A lone surrogate is no key of anything.
+            with contextlib.suppress(UnicodeEncodeError):
+                connection.execute(f"DELETE FROM {table} WHERE {where}", values)
 
     def run(_: random.Random, record: Any) -> None:
         fields = dict(record)
@@ -259,10 +288,30 @@ def _record() -> Run:
         check_record(table, fields)
         connection.execute("BEGIN")
         try:
+            if table in keys:
+                clear(table, fields)
             loader.load(table, fields)
             loader.check()
+            seals.seal(connection)
         finally:
             connection.execute("ROLLBACK")
+
+    return run
+
+
+def _open_in(place: Path, records: Sequence[Mapping[str, Any]]) -> Run:
+    texts = {one["text"] for one in records if one["table"] == "memory"}
+
+    def run(_: random.Random, content: bytes) -> None:
+        for made in place.glob("damaged.db*"):
+            made.unlink()
+        (place / "damaged.db").write_bytes(content)
+        with open_home(place / "damaged.db", create=False) as home:
+            for question in QUESTIONS[:2]:
+                said = {one.text for one in home.recall(question).results}
+                if said - texts:
+                    raise Changed(said - texts)
+            home.check()
 
     return run
 
@@ -275,7 +324,7 @@ def _import_in(place: Path) -> Run:
             made.unlink()
         with open_home(place / "imported.db") as home:
             home.import_from(broken)
-            home.export_to(again, judgements=True, overwrite=True)
+            home.export_to(again, judgements=True, log=True, overwrite=True)
             wrong = [one for one in home.check() if one.problem]
             home.flush()
             home.recall(QUESTIONS[0])

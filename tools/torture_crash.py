@@ -73,7 +73,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Kill so many times; 1 if the file was not as it should be after any."""
     options = _parser().parse_args(arguments)
     started = time.monotonic()
-    tally = torture(options.kills, options.seed, options.only or sorted(WORK), options.folder)
+
+    def report(tally: Tally) -> None:
+        if options.json:
+            record = {
+                "kills": dict(tally.kills), "total": tally.kills.total(),
+                "ended_before": dict(tally.ended), "acknowledged": tally.acknowledged,
+                "failures": tally.failures, "seed": options.seed,
+                "seconds": round(time.monotonic() - started, 1),
+            }  # fmt: skip
+            options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+    chosen = options.only or sorted(WORK)
+    tally = torture(options.kills, options.seed, chosen, options.folder, report)
     seconds = time.monotonic() - started
     for failure in tally.failures:
         print(failure)
@@ -85,24 +97,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{tally.ended.total():,} processes ended before their kill; "
         f"{tally.acknowledged:,} memories acknowledged; {len(tally.failures)} failures"
     )
-    if options.json:
-        options.json.write_text(
-            json.dumps(
-                {
-                    "kills": dict(tally.kills), "ended_before": dict(tally.ended),
-                    "acknowledged": tally.acknowledged, "failures": tally.failures,
-                    "seed": options.seed, "seconds": round(seconds, 1),
-                },
-                indent=2,
-            )
-            + "\n",
-            encoding="utf-8",
-        )  # fmt: skip
     return 1 if tally.failures else 0
 
 
-def torture(kills: int, seed: int, only: Sequence[str], folder: Path | None = None) -> Tally:
-    """Kill processes at work ``kills`` times; those that end before their kill do not count."""
+def torture(
+    kills: int,
+    seed: int,
+    only: Sequence[str],
+    folder: Path | None = None,
+    report: Callable[[Tally], None] | None = None,
+) -> Tally:
+    """Kill processes at work ``kills`` times; those that end before their kill do not count.
+
+    ``report`` is given the tally so far after each.
+    """
     chance = random.Random(seed)
     tally = Tally()
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
@@ -123,6 +131,8 @@ def torture(kills: int, seed: int, only: Sequence[str], folder: Path | None = No
             if problems or (n > before and n % FRESH_EVERY == 0):
                 for each in place.iterdir():
                     each.unlink()
+            if report is not None:
+                report(tally)
     return tally
 
 

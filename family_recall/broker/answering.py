@@ -17,7 +17,7 @@ from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
 from family_recall.sources.graph import paths_to
 from family_recall.stage import Pool, QueryContext, Ranking
-from family_recall.stores.base import StoredMemory, epoch_s
+from family_recall.stores.base import StoredMemory, among, epoch_s
 from family_recall.timeline import Period, periods
 from family_recall.trace import TraceBuilder
 from family_recall.types import Answer, IdArray, Rationale, Result
@@ -44,9 +44,13 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
         chosen = ranking.order[: context.request.ctx.top_k]
         if context.plan.strategy == "TIMELINE":
             chosen = chosen[np.argsort(ranking.rows.occurred_s[chosen], kind="stable")]
-        confidence = ranked.calibration.platt(ranking.score[chosen])
         stored = context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
         by_id = {memory.id: memory for memory in stored}
+        if len(by_id) < len(chosen):
+            chosen = chosen[among(ranking.rows.ids[chosen], np.array(list(by_id), np.int64))]
+        if n_damaged := len(context.snapshot.damaged):
+            trace.degrade("memories", f"{n_damaged} damaged in the file; family-recall doctor")
+        confidence = ranked.calibration.platt(ranking.score[chosen])
         told = _Told(
             _paths(ranked, chosen), _sources(ranked.pool, by_id.keys()), outdated(stored, now),
             frozenset(stem for _, stem in context.plan.terms),

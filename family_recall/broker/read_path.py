@@ -61,6 +61,7 @@ class Broker:
             with steps.charged("finish") as stretch:
                 told = answer(ranked, now, steps.trace)
                 stretch.n_in = len(told.results)
+            steps.charge_the_rest()
             return told
 
     def opening(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
@@ -197,6 +198,7 @@ class Broker:
             now_s=now.timestamp(),
             wall_s=wall_s,
             zone=self.store.zone,
+            expired=snapshot.expired(wall_s),
         )
         plan = steps.plan(request, scope, snapshot, now, region or self.store.region)
         if plan.about_time_alone and plan.timespan_s is not None:
@@ -221,6 +223,11 @@ class Broker:
             admitted.give_way()
             trace = TraceBuilder(admitted.deadline, gate=admitted.admission())
             steps = Steps(
-                self.models, self.config, admitted, self.executor, trace, snapshot.interrupt
+                config=self.config,
+                admitted=admitted,
+                trace=trace,
+                interrupt=snapshot.interrupt,
+                models=self.models,
+                executor=self.executor,
             )
             yield admitted.request, snapshot, steps

@@ -6,21 +6,18 @@ Words always run. A step that fails leaves the others to answer, and the answer 
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import dataclasses
 import datetime as dt
 import functools
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
-from family_recall.config import RecallConfig
+from family_recall.broker.attempts import Attempts
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
-from family_recall.qos_gate import Admitted, question_tokens
+from family_recall.qos_gate import question_tokens
 from family_recall.query import planner
 from family_recall.query.text import normalise
 from family_recall.ranking import features
@@ -35,7 +32,6 @@ from family_recall.ranking.folding import fold_copies, is_crowded
 from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.ranker import rank
 from family_recall.ranking.reranker import rerank
-from family_recall.sources import graph
 from family_recall.sources.graph import GraphSource
 from family_recall.sources.identifier import IdentifierSource
 from family_recall.sources.lexical import LexicalSource
@@ -52,14 +48,11 @@ from family_recall.stage import (
     Run,
 )
 from family_recall.stores.base import Rows, Snapshot, among
-from family_recall.trace import Measured, TraceBuilder
+from family_recall.trace import Measured
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
-log = logging.getLogger("family_recall")
 _AFTER_SOURCES = ("score", "finish")  # what must follow whatever finds memories
-_OPTIONAL = frozenset({"late_interaction", "folding"})  # with a price of their own
 _UNDERSTANDING = frozenset({"time", "routing"})  # what a plan can do without
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +76,11 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
-    """The stages of one recall; ``interrupt`` stops the SQL statement that runs, if one does."""
+class Steps(Attempts):
+    """The stages of one recall."""
 
     models: Models
-    config: RecallConfig
-    admitted: Admitted
     executor: concurrent.futures.Executor
-    trace: TraceBuilder
-    interrupt: Callable[[], object]
 
     def plan(
         self,
@@ -157,26 +146,31 @@ class Steps:
         return words.result(), context
 
     def lexical(self, context: QueryContext) -> Run:
-        """Search words."""
+        """Search words; the rarest alone where there is no time for all."""
         nothing = _no_run("lexical")
         if self._left_out("lexical"):
             return nothing
+        n = _matches(context)
+        affordable = self.admitted.affordable("lexical", self.admitted.tail_ms(*_AFTER_SOURCES))
+        if affordable < n:
+            self.trace.skip("lexical", n=n - affordable, why="no time for words that many hold")
+            config = dataclasses.replace(context.config, lexical_matches=affordable)
+            context, n = dataclasses.replace(context, config=config), affordable
         return self._attempt(
-            "lexical",
-            _matches(context),
-            lambda _: LexicalSource()(context),
-            nothing,
-            after=_AFTER_SOURCES,
+            "lexical", n, lambda _: LexicalSource()(context), nothing, after=_AFTER_SOURCES
         )
 
     def vector(self, context: QueryContext) -> Run:
         """Search vectors, if the question was encoded."""
         nothing = _no_run("vector")
+        n = sum(partition.n_current for partition in context.snapshot.partitions(context.scope))
+        # First of all: what counts the vectors may have to read them.
+        if self._refused("vector", n, after=_AFTER_SOURCES):
+            return nothing
         self.trace.counts["vectors_pending"] = self._guarded(
             "vector", lambda: context.snapshot.n_pending(context.model_id, context.scope), -1
         )
-        n = sum(partition.n_current for partition in context.snapshot.partitions(context.scope))
-        if context.question is None or self._refused("vector", n, after=_AFTER_SOURCES):
+        if context.question is None:
             return nothing
         return self._attempt(
             "vector", n, lambda _: VectorSource()(context), nothing, after=_AFTER_SOURCES
@@ -189,9 +183,6 @@ class Steps:
             self.trace.skip("graph", n=len(found.ids), why="the profile does without it")
             return nothing
         if self._refused("graph", len(found.ids), after=_AFTER_SOURCES):
-            return nothing
-        if not graph.is_warm() and context.deadline.remaining_ms() < self.config.graph_load_ms:
-            self.trace.skip("graph", n=len(found.ids), why="igraph is still loading")
             return nothing
 
         def spread(_: Measured) -> GraphRun:
@@ -279,19 +270,6 @@ class Steps:
                 self._given_up("rerank", n, error, since_ms=started_ms, stopped=guard.fired)
                 return ranking
 
-    @contextlib.contextmanager
-    def charged(self, stage: str) -> Iterator[Measured]:
-        """Learn what a stretch costs that always follows, less the optional stages inside it.
-
-        The block sets ``n_in``, its units.
-        """
-        stretch = Measured()
-        start_ms, first = self.admitted.deadline.elapsed_ms(), len(self.trace.spans)
-        yield stretch
-        inside = sum(span.ms for span in self.trace.spans[first:] if span.stage in _OPTIONAL)
-        took_ms = self.admitted.deadline.elapsed_ms() - start_ms
-        self.admitted.observe(stage, stretch.n_in, took_ms - inside)
-
     def room(self, context: QueryContext) -> int:
         """Say how many candidates to score: all there is room for, or those that time pays for."""
         wanted = context.room(context.config.candidate_pool)
@@ -304,7 +282,7 @@ class Steps:
 
     def fold(self, ranking: Ranking, context: QueryContext) -> Ranking:
         """Put copies behind one of them, and count them."""
-        if self._left_out("folding", len(ranking)):
+        if self._refused("folding", len(ranking)):
             return ranking
         wanted = context.request.ctx.top_k
         folded = self._attempt(
@@ -378,19 +356,6 @@ class Steps:
             "mentions", lambda: context.snapshot.mentions(rows.ids, entities, context.scope), []
         )
 
-    def _guarded(self, stage: str, run: Callable[[], _Result], otherwise: _Result) -> _Result:
-        """Run part of a stage, and go on without it should it fail."""
-        try:
-            return run()
-        except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
-            self._failed(stage, error)
-            return otherwise
-
-    def _failed(self, stage: str, error: Exception) -> None:
-        log.warning("%s failed and was left out: %s", stage, type(error).__name__)
-        log.debug("%s failed", stage, exc_info=error)
-        self.trace.degrade(stage, f"failed ({type(error).__name__})")
-
     def _encoded(self, context: QueryContext) -> QueryContext:
         """Encode the question: by the transformer if it is ready and affordable, else the static.
 
@@ -402,7 +367,9 @@ class Steps:
             n = question_tokens(context.request.query_text)
             asked = self._asked(context, encoder, "embed", "full", n)
             if asked is not None:
-                weights = self._attempt("weigh", 0, lambda _: token_weights(encoder, asked), None)
+                weights = self._attempt(
+                    "weigh", 0, lambda _: token_weights(encoder, asked), None, reads=False
+                )
                 return dataclasses.replace(asked, question_weights=weights)
         if static is None or self._refused("embed_static", after=_AFTER_SOURCES):
             return context
@@ -419,7 +386,12 @@ class Steps:
                 span.n_out = n
         else:
             encoding = self._attempt(
-                stage, n, lambda _: encoder.encode_question(text), None, after=_AFTER_SOURCES
+                stage,
+                n,
+                lambda _: encoder.encode_question(text),
+                None,
+                after=_AFTER_SOURCES,
+                reads=False,
             )
             if encoding is None:
                 return None
@@ -475,69 +447,6 @@ class Steps:
     def _wait_ms(self) -> float:
         """How long to wait for the static embedder: half of what is left is for what follows."""
         return min(self.trace.deadline.remaining_ms() / 2.0, self.config.load_wait_ms)
-
-    def _left_out(self, stage: str, n: int = 0) -> bool:
-        if stage not in self.config.leave_out:
-            return False
-        self.trace.skip(stage, n=n, why="left out by the configuration")
-        return True
-
-    def _refused(self, stage: str, n: int = 0, *, after: tuple[str, ...] = ("finish",)) -> bool:
-        """Whether a stage is left out: by the configuration, or for what must come after it."""
-        if self._left_out(stage, n):
-            return True
-        why = self.admitted.refusal(stage, n, tail_ms=self.admitted.tail_ms(*after))
-        if why is not None:
-            self.trace.skip(stage, n=n, why=why)
-        return why is not None
-
-    def _attempt(
-        self,
-        stage: str,
-        n: int,
-        run: Callable[[Measured], _Result],
-        otherwise: _Result,
-        *,
-        after: tuple[str, ...] = ("finish",),
-    ) -> _Result:
-        """Run a stage, learn its cost, and go on without it should it fail.
-
-        One that still runs when what must come after it has to begin is stopped. Words have
-        some time of their own, however short the budget: nothing answers without them.
-        """
-        deadline, least_ms = self.admitted.deadline, 0.0
-        started_ms = deadline.elapsed_ms()
-        if stage == "lexical":
-            least_ms = self.config.words_grace_ms
-        stop_s = deadline.moment_s(self.admitted.tail_ms(*after), at_least_ms=least_ms)
-        with (
-            self.admitted.alarm.guard(stop_s, self.interrupt) as guard,
-            self._timed(stage, n) as span,
-        ):
-            try:
-                result = run(span)
-                span.n_out = len(result) if isinstance(result, Run | Ranking) else span.n_in
-            except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
-                self._given_up(stage, n, error, since_ms=started_ms, stopped=guard.fired)
-                result = otherwise
-        return result
-
-    def _given_up(
-        self, stage: str, n: int, error: Exception, *, since_ms: float, stopped: bool
-    ) -> None:
-        """Say that a stage is left out: out of time, if an alarm stopped it, else failed."""
-        if stopped:
-            took_ms = self.admitted.deadline.elapsed_ms() - since_ms
-            self.trace.skip(stage, n=n, why=f"stopped after {took_ms:.1f} ms: no time left")
-        else:
-            self._failed(stage, error)
-
-    @contextlib.contextmanager
-    def _timed(self, stage: str, n: int) -> Iterator[Measured]:
-        """Time a stage, and learn its cost."""
-        with self.trace.span(stage, n) as span:
-            yield span
-        self.admitted.observe(stage, span.n_in, span.ms)
 
 
 def routing_encoder(static: Encoder | None) -> Callable[[str], FloatArray] | None:

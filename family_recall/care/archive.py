@@ -9,19 +9,21 @@ whatever the household's file is.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from family_recall import policy
-from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError
+from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
 from family_recall.indexer import Indexer
 from family_recall.jsonl import read_jsonl, shown
-from family_recall.stores import archive, files
+from family_recall.stores import archive, files, seals
 from family_recall.stores.archive import Loader
 from family_recall.stores.store import Store
-from family_recall.types import Memory, Person, Relation, Space
+from family_recall.types import Call, Memory, Person, Relation, Space
+from family_recall.types.forgetting import Receipt
 
 FORMAT = 1
 MAX_RECORDS = 50_000_000
@@ -32,6 +34,8 @@ _KIND = "family_recall"
 _EVERY = 1_000  # records between two reports
 _NUMBERED = ("id", "space", "context_id", "recorded_s", "superseded_s", "content_hash", "veil")
 _MOMENTS = ("occurred_s", "valid_from_s", "valid_until_s")
+_CALLS = get_args(Call)
+_INFO_LIKE = {"audit_days": r"\d{1,5}", "forgetting_key": r"[0-9a-f]{64}"}
 
 Progress = Callable[[int, int], None]
 """Called with records done so far, and records in all."""
@@ -39,14 +43,22 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """What an export holds: records of each table, in the order of the file."""
+    """What an export holds: records of each table, in the order of the file.
+
+    ``left_out`` are memories, as ``space/doc_id``, that are damaged in the household's file.
+    """
 
     path: Path
     records: Mapping[str, int]
+    left_out: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Give both."""
-        return {"path": str(self.path), "records": dict(self.records)}
+        """Give every field."""
+        return {
+            "path": str(self.path),
+            "records": dict(self.records),
+            "left_out": list(self.left_out),
+        }
 
 
 def export(
@@ -54,36 +66,45 @@ def export(
     path: Path,
     *,
     judgements: bool,
+    log: bool,
     overwrite: bool,
+    skip_damaged: bool = False,
     progress: Progress | None = None,
 ) -> Archive:
     """Write a household, as one read transaction sees it; the file takes its name when whole.
 
     Raises:
         InvalidRequestError: If something has the name already and may not be overwritten.
-        StoreError: If it cannot be written.
+        StoreError: If it cannot be written, or memories are damaged and not to be left out.
     """
     if path.exists() and not overwrite:
         raise InvalidRequestError(f"{path}: exists; give another name, or allow it to be replaced")
     with store.whole() as connection, files.taking(path) as made:
-        tables = archive.tables(connection, judgements=judgements)
-        counts = {table: archive.count(connection, table) for table in tables}
+        damaged = frozenset(seals.broken(connection))
+        if damaged and not skip_damaged:
+            raise StoreError(
+                f"{store.path}: {len(damaged):,} memories are damaged; family-recall doctor "
+                "names them, and --repair takes them out"
+            )
+        left_out = seals.named(connection, sorted(damaged))
+        tables = archive.tables(connection, judgements=judgements, log=log)
+        counts = {table: archive.count(connection, table, damaged) for table in tables}
         header = {
             _KIND: "export",
             "format": FORMAT,
-            "info": archive.info(connection),
+            "info": archive.info(connection, log=log),
             "records": counts,
         }
         done, total = 0, sum(counts.values())
         with made.open("wb") as file:
             file.write(_line(header))
             for table in tables:
-                for record in archive.records(connection, table):
+                for record in archive.records(connection, table, damaged):
                     file.write(_line({"table": table, **record}))
                     done += 1
                     if progress is not None and (done % _EVERY == 0 or done == total):
                         progress(done, total)
-    return Archive(path, counts)
+    return Archive(path, counts, tuple(f"{one.space_id}/{one.doc_id}" for one in left_out))
 
 
 def load(indexer: Indexer, path: Path, progress: Progress | None = None) -> Archive:
@@ -100,7 +121,7 @@ def load(indexer: Indexer, path: Path, progress: Progress | None = None) -> Arch
     lines = read_jsonl(path, max_line_bytes=MAX_LINE_BYTES)
     info, counts = _header(path, lines)
     with store.whole() as connection:
-        if not archive.is_empty(connection):
+        if not archive.is_empty(connection, also=[table for table, n in counts.items() if n]):
             raise InvalidRequestError(
                 f"{store.path}: has something in it; an export goes into a new household"
             )
@@ -108,6 +129,7 @@ def load(indexer: Indexer, path: Path, progress: Progress | None = None) -> Arch
         loader = Loader(writing.connection)
         _load_lines(path, lines, counts, loader, progress)
         loader.check()
+        seals.seal(writing.connection)
         indexer.rebuild_within(writing)
     return Archive(path, counts)
 
@@ -157,8 +179,14 @@ def _header(
     info, counts = header.get("info"), header.get("records")
     if not isinstance(info, dict) or not all(isinstance(one, str) for one in info.values()):
         raise DatasetError(f"{path}:1: expected info to be names and texts, got {shown(info)}")
-    if not set(info) <= set(archive.INFO):
-        raise DatasetError(f"{path}:1: expected info of {archive.INFO}, got {shown(sorted(info))}")
+    known_info = (*archive.INFO, *archive.LOG_INFO)
+    if not set(info) <= set(known_info):
+        raise DatasetError(f"{path}:1: expected info of {known_info}, got {shown(sorted(info))}")
+    for name, pattern in _INFO_LIKE.items():
+        if name in info and not re.fullmatch(pattern, info[name], re.ASCII):
+            raise DatasetError(
+                f"{path}:1: expected {name} to match {pattern}, got {shown(info[name])}"
+            )
     if not isinstance(counts, dict) or not all(
         type(n) is int and 0 <= n <= MAX_RECORDS for n in counts.values()
     ):
@@ -190,6 +218,26 @@ def check_record(table: str, record: Mapping[str, Any]) -> None:
         policy.check_role(record.get("role", ""))
     elif table == "relation":
         Relation("a", record.get("relation", ""), "b", "s", confidence=record.get("confidence", -1))
+    elif table == "audit":
+        _check_moment("at_s", record.get("at_s"))
+        if record.get("call") not in _CALLS:
+            raise DatasetError(f"expected a call of {_CALLS}, got {shown(record.get('call'))}")
+        _check_from("lost", record.get("lost", 0), 0)
+    elif table == "audit_memory":
+        _check_from("rank", record.get("rank"), 1)
+    elif table == "receipt":
+        _check_moment("at_s", record.get("at_s"))
+        told = record.get("record")
+        receipt = Receipt.from_json(told if isinstance(told, dict) else {})
+        if receipt.receipt_id != record.get("receipt_id"):
+            raise DatasetError(
+                f"expected a receipt under its id, got {shown(record.get('receipt_id'))}"
+            )
+
+
+def _check_from(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise DatasetError(f"expected {name} to be {least} or more, got {shown(value)}")
 
 
 def _check_moment(name: str, value: object) -> None:

@@ -7,18 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 import family_recall as fr
 from family_recall.cli.base import (
     WithExamples,
     console,
-    db_argument,
     existing,
     json_option,
     moment,
     one_line,
     plain,
     print_json,
+)
+from family_recall.cli.settings import (
+    budget_option,
+    db_option,
+    person_option,
+    profile_option,
+    setting,
+    space_option,
 )
 
 if TYPE_CHECKING:
@@ -29,35 +37,14 @@ if TYPE_CHECKING:
     from family_recall.types import Answer, Result, Understanding
 
 TOP_K = 12
-BUDGET_MS = 60.0
 FILTERS = ("kinds", "authors", "labels", "sources", "after", "before")
 
 _ASKED = (
-    click.option("--person", "person_id", metavar="ID", help="who asks (default: a stranger)"),
-    click.option(
-        "--space",
-        "space_id",
-        metavar="ID",
-        help="where it is asked (default: every space the person sees)",
-    ),
-    click.option(
-        "--budget-ms",
-        "time_budget_ms",
-        type=float,
-        default=BUDGET_MS,
-        metavar="MS",
-        help="time allowed once models are loaded; slow stages are skipped past it (default: 60)",
-    ),
-    click.option(
-        "--top-k", type=int, default=TOP_K, metavar="N", help="results wanted (default: 12)"
-    ),
-    click.option(
-        "--profile",
-        default="default",
-        metavar="NAME",
-        help="weights to rank with: default, family_os, annie, three_tier, ppr or neural "
-        "(default: default)",
-    ),
+    db_option,
+    person_option(),
+    space_option,
+    budget_option,
+    profile_option,
     click.option(
         "--mode",
         default="hybrid",
@@ -85,21 +72,30 @@ _ASKED = (
 )
 
 
-def asked(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say who asks, from where, and what it may cost."""
-    for option in reversed(_ASKED):
-        function = option(function)
-    return function
+def asked_for(top_k: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give the options that say who asks, from where, and what it may cost; and how many."""
+    wanted = click.option(
+        "--top-k", type=int, default=top_k, metavar="N", help=f"results wanted (default: {top_k})"
+    )
+
+    def add(function: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed((*_ASKED[:4], wanted, *_ASKED[4:])):
+            function = option(function)
+        return function
+
+    return add
+
+
+asked = asked_for(TOP_K)
 
 
 @click.command(
     cls=WithExamples,
     examples=(
-        'family-recall recall family.db "when does grandma land?" --person alice',
-        'family-recall recall family.db "what did we plan for March?" --person alice --explain',
+        'family-recall recall "when does grandma land?" --person alice --db family.db',
+        'family-recall recall "what did we plan for March?" --person alice --explain',
     ),
 )
-@db_argument
 @click.argument("question")
 @click.option("--explain", "explained", is_flag=True, help="show each result term by term")
 @asked
@@ -136,11 +132,10 @@ def recall(db: Path, question: str, explained: bool, as_json: bool, **about: Any
 @click.command(
     cls=WithExamples,
     examples=(
-        'family-recall explain family.db "when does grandma land?" MEMORY_ID --person alice',
-        'family-recall explain family.db "plans for March?" MEMORY_ID --person alice --json',
+        'family-recall explain "when does grandma land?" MEMORY_ID --person alice --db family.db',
+        'family-recall explain "plans for March?" MEMORY_ID --person alice --json',
     ),
 )
-@db_argument
 @click.argument("question")
 @click.argument("doc_id", metavar="MEMORY_ID")
 @asked
@@ -166,13 +161,12 @@ def explain(db: Path, question: str, doc_id: str, as_json: bool, **about: Any) -
 )
 @click.argument("question")
 @click.option("--now", type=moment, metavar="WHEN", help="when it is asked (default: now)")
-@click.option(
-    "--db",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="DB",
-    help="a household, for its people, its moments and its time zone (default: none)",
+@setting(
+    "db",
+    help="for its people, its moments and its time zone (default: FAMILY_RECALL_DB, as configured, "
+    "or none)",
 )
-@click.option("--person", "person_id", metavar="ID", help="who asks (default: a stranger)")
+@person_option()
 @click.option("--country", metavar="CC", help="for holidays (default: the household's, or US)")
 @click.option(
     "--hemisphere",
@@ -187,8 +181,9 @@ def understand(
     now = asked_in.pop("now")
     given = {name: value for name, value in asked_in.items() if value is not None}
     if db is None:
-        if person_id is not None:
-            raise click.UsageError("--person needs the household it belongs to: add --db DB")
+        said = click.get_current_context().get_parameter_source("person_id")
+        if said is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--person needs the household they belong to: add --db FILE")
         understood = fr.understand(question, now=now, region=fr.Region(**given))
     else:
         with existing(db) as home:

@@ -9,12 +9,12 @@ import click
 from family_recall.cli.base import (
     WithExamples,
     console,
-    db_argument,
     existing,
     json_option,
     one_line,
     print_json,
 )
+from family_recall.cli.settings import db_option, person_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 @click.command(
     cls=WithExamples,
     examples=(
-        "family-recall audit family.db alice",
-        "family-recall audit family.db alice --of sitter --limit 20",
+        "family-recall audit --person alice --db family.db",
+        "family-recall audit --person alice --of sitter --limit 20",
     ),
 )
-@db_argument
-@click.argument("person_id", metavar="PERSON")
+@db_option
+@person_option("whose spaces it tells of (default: as configured)", needed=True)
 @click.option("--of", metavar="ID", help="only what this person asked (default: everybody)")
 @click.option("--limit", type=int, default=50, metavar="N", help="newest entries (default: 50)")
 @click.option(
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def audit(
     db: Path, person_id: str, of: str | None, limit: int, keep_days: int | None, as_json: bool
 ) -> None:
-    """Show who recalled what of the spaces PERSON owns, and when.
+    """Show who recalled what of the spaces that a person owns, and when.
 
     The log holds ids and moments, and no words of a question or a memory.
     """

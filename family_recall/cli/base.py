@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
+import difflib
 import json
+import os
 import re
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
 
 import family_recall as fr
+from family_recall.cli.settings import SETTINGS, in_effect
 from family_recall.errors import FamilyRecallError, NotAStoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from rich.console import Console
 
@@ -60,6 +63,58 @@ class ErrorsInOneLine(GroupWithExamples):
             raise
         except (FamilyRecallError, OSError) as error:
             raise click.ClickException(one_line(str(error))) from error
+        except KeyboardInterrupt:
+            raise Interrupted("stopped; what was acknowledged before is kept") from None
+
+
+class CommandOrQuestion(ErrorsInOneLine):
+    """A group that recalls what is no command: a first argument that reads as a question.
+
+    One does that has a blank in it, ends in a question mark, or comes after ``--``. Any other is
+    a misspelt command, and nothing is recalled.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let ``recall`` take what comes after ``--``, the first of it as the question."""
+        _, left, _ = self.make_parser(ctx).parse_args(list(args))
+        at = len(args) - len(left)
+        if left and args[:at][-1:] == ["--"]:
+            args = [*args[: at - 1], "recall", *left[1:], "--", left[0]]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or ``recall`` for a question."""
+        said = args[0]
+        if said not in self.commands and not ctx.resilient_parsing and not said.startswith("-"):
+            if not is_question(said):
+                raise click.UsageError(self._unknown(said), ctx)
+            args = ["recall", *args]
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, said: str) -> str:
+        close = difflib.get_close_matches(said.lower(), self.commands, n=3)
+        meant = f" Did you mean {' or '.join(close)}?" if close else ""
+        return (
+            f"there is no command {said!r}.{meant} To ask it as a question: "
+            f"family-recall -- {plain(shlex.quote(said))}"
+        )
+
+
+def is_question(said: str) -> bool:
+    """Whether a first argument that is no command can only be meant as a question."""
+    return len(said.split()) > 1 or said.rstrip().endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
+
+
+class Interrupted(click.ClickException):
+    """Somebody pressed Ctrl-C: what is done, and how to go on. The exit code is 130."""
+
+    exit_code = 130
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Say it on stderr, on one line."""
+        click.echo(f"Interrupted: {one_line(self.message)}", file=file, err=file is None)
 
 
 def moment(value: str) -> dt.datetime:
@@ -72,20 +127,27 @@ def moment(value: str) -> dt.datetime:
         ) from None
 
 
-db_argument = click.argument("db", type=click.Path(dir_okay=False, path_type=Path), metavar="DB")
+models_option = click.option(
+    "--models",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="the models folder (default: FAMILY_RECALL_MODELS, or your own models and the shipped)",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON with stable keys")
 
 
 def existing(db: Path) -> fr.FamilyRecall:
     """Open a household that is there; ``init`` alone makes one."""
     if not db.exists():
-        raise NotAStoreError(f"{db}: no such file; make one with: family-recall init {db}")
+        raise NotAStoreError(f"{db}: no such file; make one with: family-recall init --db {db}")
     return fr.FamilyRecall.open(db, create=False, key=key())
 
 
 def key() -> str | bytes | None:
-    """Give the key that --key-file names; None where it was not given."""
-    return key_in(click.get_current_context().find_root().params.get("key_file"))
+    """Give the key in the file that is in effect; None where there is none."""
+    file = in_effect(click.get_current_context(), SETTINGS["key_file"]).value
+    return key_in(None if file is None else Path(file))
 
 
 def key_in(file: Path | None) -> str | bytes | None:
@@ -98,47 +160,15 @@ def key_in(file: Path | None) -> str | bytes | None:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Give a console: colour on a terminal unless NO_COLOR is set, plain text in a pipe."""
+    """Give a console: styled on a terminal unless NO_COLOR is set, plain text in a pipe."""
     from rich.console import Console  # noqa: PLC0415 -- a third of a second, and help needs none
 
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    # Told of NO_COLOR, rich leaves colours out and bold in.
+    styles: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False, color_system=styles)
     if not made.is_terminal:
         made.width = PIPE_WIDTH
     return made
-
-
-@contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Give ``show(step, done, total)``: a bar with rate and time left, on stderr.
-
-    Nothing is written unless stderr is a terminal.
-    """
-    from rich import progress  # noqa: PLC0415 -- see console
-    from rich.text import Text  # noqa: PLC0415 -- see console
-
-    class Rate(progress.ProgressColumn):
-        def render(self, task: progress.Task) -> Text:
-            return Text(f"{task.speed:,.0f}/s" if task.speed else "")
-
-    out = console(stderr=True)
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        Rate(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(
-        *columns, console=out, transient=True, disable=not out.is_terminal
-    ) as bar:
-        tasks: dict[str, progress.TaskID] = {}
-
-        def show(step: str, done: int, total: int) -> None:
-            if step not in tasks:
-                tasks[step] = bar.add_task(step, total=total)
-            bar.update(tasks[step], completed=done)
-
-        yield show
 
 
 def print_json(record: object) -> None:

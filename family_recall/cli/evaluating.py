@@ -15,28 +15,20 @@ from family_recall.cli.base import (
     json_option,
     one_line,
     print_json,
-    progress_bar,
 )
+from family_recall.cli.progress import progress_bar, telling_where
+from family_recall.cli.reporting import (
+    local_now,
+    report_option,
+    see_that_it_can_be_drawn,
+    write_page,
+)
+from family_recall.cli.scores import print_comparison, print_report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from rich.console import Console
-    from rich.table import Table
-
-    from family_recall.evaluation import (
-        Ablation,
-        Baseline,
-        Comparison,
-        Faithfulness,
-        Interval,
-        Report,
-        Within,
-    )
+    from collections.abc import Callable
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
-_BAR = 30
-"""Columns of a reliability diagram's bar, from 0 to 1."""
 
 
 def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F], _F]:
@@ -51,6 +43,7 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
     examples=(
         "family-recall eval locomo/dev --limit 100 --ablate all --budgets 5,20,60,300",
         "family-recall eval locomo/dev --baseline bm25 --save default.json --run default.run",
+        "family-recall eval locomo/dev --limit 100 --budgets 5,20,60,300 --report locomo.html",
     ),
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
@@ -111,6 +104,13 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
 @_written("--run", "run_file", "the rankings as a TREC run", metavar="FILE")
 @_written("--qrels", "qrels_file", "the gold as TREC qrels", metavar="FILE")
 @_written("--save", "saved_file", "the report with every question, to compare", metavar="FILE.json")
+@report_option
+@click.option(
+    "--report-texts",
+    is_flag=True,
+    help="with --report: show the words of the worst questions, where the data is your own "
+    "(default: their ids)",
+)
 @json_option
 def evaluate(
     folder: Path,
@@ -120,6 +120,8 @@ def evaluate(
     run_file: Path | None,
     qrels_file: Path | None,
     saved_file: Path | None,
+    report_file: Path | None,
+    report_texts: bool,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -133,13 +135,31 @@ def evaluate(
 
     parts = [name for part in ablate.split(",") if (name := part.strip())]
     budgets_ms = [_milliseconds(part) for part in budgets.split(",") if part.strip()]
-    with progress_bar() as show:
+    if report_texts and report_file is None:
+        raise click.UsageError("--report-texts needs --report")
+    if report_file is not None:
+        see_that_it_can_be_drawn()
+    at = ["", 0, 0]
+
+    def told() -> str:
+        step, done, total = at
+        return (
+            f"{step or 'start'}: {done:,} of {total:,}; nothing of it is kept, and --limit N asks "
+            "fewer questions"
+        )
+
+    with telling_where(told), progress_bar() as show:
+
+        def progress(*where: Any) -> None:
+            at[:] = where
+            show(*where)
+
         report = evaluation.evaluate(
             folder,
             rerank=not no_rerank,
             ablate=parts,
             budgets_ms=budgets_ms,
-            progress=show,
+            progress=progress,
             **settings,
         )
     if run_file is not None:
@@ -149,10 +169,21 @@ def evaluate(
     if saved_file is not None:
         record = report.to_json(outcomes=True)
         saved_file.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+    if report_file is not None:
+        from family_recall.evaluation import machine, pages  # noqa: PLC0415 -- as above
+
+        queries = evaluation.load_dataset(folder).queries if report_texts else ()
+        page = pages.quality_page(
+            report,
+            machine=machine.describe(),
+            made_at=local_now(),
+            texts={query.id: query.text for query in queries},
+        )
+        write_page(report_file, page)
     if as_json:
         print_json(report.to_json())
     else:
-        _print_report(console(), report)
+        print_report(console(), report)
 
 
 @click.command(
@@ -185,7 +216,7 @@ def compare(first: Path, second: Path, qrels: Path | None, seed: int, as_json: b
         print_json(compared.to_json())
         return
     out = console()
-    _print_comparison(out, compared)
+    print_comparison(out, compared)
     out.print(evaluation.sentence(compared.overall, one_line(first.name), one_line(second.name)))
     if compared.n_left_out:
         out.print(f"{compared.n_left_out:,} questions stand in one of the two only")
@@ -199,70 +230,6 @@ def demo() -> None:
     run(sys.stdout)
 
 
-def _print_report(out: Console, report: Report) -> None:
-    names = [name for name in report.overall if name != "n"]
-    table = _table("category", "n", *names)
-    for category, row in report.by_category.items():
-        table.add_row(one_line(category), str(row["n"]), *_cells(row, names, "value"))
-    overall = report.overall
-    table.add_row("overall", str(overall["n"]), *_cells(overall, names, "value"), style="bold")
-    table.add_row("  95 % from", "", *_cells(overall, names, "low"), style="dim")
-    table.add_row("  95 % to", "", *_cells(overall, names, "high"), style="dim")
-    out.print(table)
-    rows = report.ablation.rows if report.ablation is not None else ()
-    if report.ablation is not None:
-        _print_ablation(out, report.ablation)
-    if report.baseline is not None:
-        _print_baseline(out, report.baseline)
-    _print_calibration(out, report.calibration)
-    if report.abstention is not None:
-        _print_abstention(out, "abstention", report.abstention)
-    if report.without_gold is not None and report.without_gold["n"]:
-        found = report.without_gold
-        out.print(
-            f"gold removed: {found['n']:,} questions asked a second time, less sure in "
-            f"{found['lower']:.0%}"
-        )
-        _print_abstention(out, "told apart", found)
-    if report.faithfulness is not None:
-        _print_faithfulness(out, report.faithfulness)
-    if report.budgets:
-        _print_budgets(out, report.budgets)
-    times = ", ".join(f"{name} {ms:.1f} ms" for name, ms in report.latency_ms.items())
-    out.print(f"latency: {times}")
-    out.print(f"{report.n_queries:,} questions, {report.n_memories:,} memories")
-    hurried = max([report.n_hurried, *(row.n_hurried for row in rows)])
-    if hurried:
-        out.print(
-            f"up to {hurried:,} answers of a run left a stage out for lack of time: "
-            "raise --budget-ms to measure it"
-        )
-
-
-def _print_budgets(out: Console, budgets: Sequence[Within]) -> None:
-    """Print what each budget buys: how good, how many pairs were read, how long it took."""
-    names = ("ndcg@10", "hit@10")
-    ends = ("used p50", "p95", "over p95", "p99")
-    table = _table("budget, ms", names[0], "95 %", names[1], "pairs", *ends, "left out")
-    for row in budgets:
-        judged = bool(row.measures["n"])
-        ndcg, low, high = (
-            _cells(row.measures, names[:1], end)[0] if judged else ""
-            for end in ("value", "low", "high")
-        )
-        table.add_row(
-            f"{row.budget_ms:g}",
-            ndcg,
-            f"[{low}, {high}]" if judged else "",
-            _cells(row.measures, names[1:], "value")[0] if judged else "",
-            f"{row.n_pairs:.1f}",
-            *(f"{row.used_ms[name]:.1f}" for name in ("p50", "p95")),
-            *(f"{row.overshoot_ms[name]:.1f}" for name in ("p95", "p99")),
-            str(row.n_hurried),
-        )
-    out.print(table)
-
-
 def _milliseconds(text: str) -> float:
     try:
         return float(text)
@@ -270,113 +237,3 @@ def _milliseconds(text: str) -> float:
         raise click.BadParameter(
             f"expected milliseconds such as 5,10,20, got {text.strip()!r}", param_hint="--budgets"
         ) from None
-
-
-def _print_ablation(out: Console, ablation: Ablation) -> None:
-    """Print what each part is worth; of a single part by category, too."""
-    if not ablation.rows:
-        return
-    names = list(ablation.rows[0].comparison.overall.difference)
-    table = _table("without", *(cell for name in names for cell in (name, "less full, 95 %")))
-    full = ablation.full
-    means = _cells(full, names, "value")
-    table.add_row("nothing", *(cell for mean in means for cell in (mean, "")), style="bold")
-    for row in ablation.rows:
-        difference = row.comparison.overall.difference
-        cells = zip(_cells(row.measures, names, "value"), names, strict=True)
-        table.add_row(
-            row.name, *(cell for mean, name in cells for cell in (mean, _change(difference[name])))
-        )
-    out.print(table)
-    if len(ablation.rows) == 1:
-        (row,) = ablation.rows
-        out.print(f"without {row.name}, second, and with it, first:")
-        _print_comparison(out, row.comparison)
-
-
-def _print_baseline(out: Console, baseline: Baseline) -> None:
-    """Print what everything together is worth beyond a baseline."""
-    out.print(f"{baseline.name}, first, and all of this, second:")
-    _print_comparison(out, baseline.comparison)
-    gain = baseline.gain()
-    out.print(f"ndcg@10 of {baseline.name} {'is 0' if gain is None else f'and {gain:+.0%}'}")
-
-
-def _print_comparison(out: Console, compared: Comparison) -> None:
-    names = list(compared.overall.difference)
-    table = _table("category", "n", names[0], "", *(f"{name}, 95 %" for name in names))
-    for name, row in (*compared.by_category.items(), ("overall", compared.overall)):
-        table.add_row(
-            one_line(name),
-            str(row.n),
-            f"{row.first[names[0]]:.3f}",
-            f"{row.second[names[0]]:.3f}",
-            *(_change(row.difference[measure]) for measure in names),
-            style="bold" if name == "overall" else "",
-        )
-    out.print(table)
-    asked = compared.overall.n
-    out.print(f"{compared.n_changed:,} of {asked:,} rankings differ")
-
-
-def _print_calibration(out: Console, calibration: Mapping[str, Any]) -> None:
-    """Print a reliability diagram: # up to the share right, | where confidence promised."""
-    table = _table("confidence", "n", "promised", "right", "")
-    for row in calibration["bins"]:
-        if row["n"]:
-            table.add_row(
-                f"{row['low']:.1f} to {row['high']:.1f}",
-                str(row["n"]),
-                f"{row['confidence']:.3f}",
-                f"{row['right']:.3f}",
-                _bar(row["right"], row["confidence"]),
-            )
-    table.columns[-1].justify = "left"
-    out.print(table)
-    out.print(f"first result right: ECE {calibration['ece']:.3f}")
-
-
-def _print_abstention(out: Console, title: str, found: Mapping[str, Any]) -> None:
-    auroc = "none" if found["auroc"] is None else f"{found['auroc']:.3f}"
-    out.print(f"{title}: AUROC {auroc}, ECE {found['ece']:.3f}")
-    for group, counts in found["status"].items():
-        said = ", ".join(f"{n} {status}" for status, n in counts.items())
-        out.print(f"  {group}: {said}")
-
-
-def _print_faithfulness(out: Console, faithfulness: Faithfulness) -> None:
-    found = faithfulness.to_json()
-    if not found["n"]:
-        out.print("rationales: none names other memories")
-        return
-    for title, name in (("without its evidence", "evidence"), ("without others", "control")):
-        row = found[name]
-        out.print(
-            f"rationales {title}: rank fell in {row['rank_fell']['value']:.0%} of {found['n']}, "
-            f"by {row['ranks']['value']:+.2f} ranks and {row['score']['value']:+.3f} of score"
-        )
-    out.print(f"  the evidence is worth {_change(faithfulness.mean_ranks())} ranks more")
-
-
-def _table(first: str, *names: str) -> Table:
-    from rich.table import Table  # noqa: PLC0415 -- help needs no tables
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _cells(row: Mapping[str, Any], names: Sequence[str], end: str) -> list[str]:
-    return [f"{getattr(row[name], end):.3f}" for name in names]
-
-
-def _change(interval: Interval) -> str:
-    return f"{interval.value:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
-
-
-def _bar(right: float, promised: float) -> str:
-    bar = list("#" * round(right * _BAR) + " " * (_BAR - round(right * _BAR)) + " ")
-    bar[round(promised * _BAR)] = "|"
-    return "".join(bar).rstrip()

@@ -1,4 +1,4 @@
-"""Forgetting: ``forget``, ``forgotten`` and ``retention``."""
+"""Forgetting: ``forget``, ``undo`` and ``forgotten``."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from family_recall.cli.base import (
-    GroupWithExamples,
     WithExamples,
-    db_argument,
     existing,
     json_option,
     moment,
     one_line,
     print_json,
 )
+from family_recall.cli.settings import db_option, person_option
 from family_recall.types.forgetting import Selection
 
 if TYPE_CHECKING:
@@ -31,19 +30,16 @@ _EXAMPLE_CHARS = 70
 @click.command(
     cls=WithExamples,
     examples=(
-        "family-recall forget family.db MEMORY_ID --person alice",
-        'family-recall forget family.db --query "the surprise party" --person alice --dry-run',
+        "family-recall forget MEMORY_ID --person alice --db family.db",
+        'family-recall forget --query "the surprise party" --person alice --dry-run',
     ),
 )
-@db_argument
+@db_option
 @click.argument("ids", nargs=-1, metavar="[MEMORY_ID]...")
-@click.option(
-    "--person",
-    "person_id",
-    metavar="ID",
-    required=True,
-    help="who wants it: what they said, what lies in their private space or in one they own "
-    "(default: none)",
+@person_option(
+    "who wants it: what they said, what lies in their private space or in one they own "
+    "(default: as configured)",
+    needed=True,
 )
 @click.option(
     "--query", metavar="TEXT", help="what this question finds, where that is sure (default: any)"
@@ -81,10 +77,7 @@ _EXAMPLE_CHARS = 70
     "--undo-for",
     type=click.FloatRange(min=0, min_open=True),
     metavar="DAYS",
-    help="keep it aside in the file so long, to be brought back (default: gone at once)",
-)
-@click.option(
-    "--undo", metavar="RECEIPT_ID", help="bring back what was kept aside (default: nothing)"
+    help="keep it aside in the file so long, for undo (default: gone at once)",
 )
 @json_option
 def forget(
@@ -95,7 +88,6 @@ def forget(
     token: str | None,
     yes: bool,
     undo_for: float | None,
-    undo: str | None,
     as_json: bool,
     **chosen: Any,
 ) -> None:
@@ -104,11 +96,6 @@ def forget(
     Several ways to choose mean what meets all of them. More than one memory, chosen by anything
     but ids, needs the token of a dry run, or --yes. Backups and exports are not touched.
     """
-    if undo is not None:
-        with existing(db) as home:
-            n = home.undo_forget(undo, person_id=person_id)
-        _say({"undone": undo, "memories": n}, f"brought back: {_memories(n)}", as_json=as_json)
-        return
     selection = Selection(doc_ids=ids, **chosen)
     with existing(db) as home:
         if selection.query is not None:
@@ -117,7 +104,7 @@ def forget(
         if dry_run or (token is None and not by_id_alone):
             plan = home.forget(selection, person_id=person_id, dry_run=True)
             if dry_run or (len(plan.doc_ids) > 1 and not yes):
-                _show_plan(plan, as_json=as_json)
+                show_plan(plan, as_json=as_json)
                 if not dry_run:
                     raise click.ClickException(
                         f"nothing was forgotten; to forget these, add --token {plan.token}"
@@ -130,7 +117,7 @@ def forget(
     if as_json:
         print_json({"receipt": receipt.to_json(), "verification": proven.to_json()})
         return
-    for line in _told(receipt):
+    for line in told(receipt):
         click.echo(one_line(line))
     if receipt.undo_until is None:
         left = "no byte of it is left" if proven.forgotten else "bytes of it are left: try again"
@@ -140,11 +127,35 @@ def forget(
 @click.command(
     cls=WithExamples,
     examples=(
-        "family-recall forgotten family.db",
-        "family-recall forgotten family.db --verify --json",
+        "family-recall undo RECEIPT_ID --person alice --db family.db",
+        "family-recall forgotten",
     ),
 )
-@db_argument
+@db_option
+@click.argument("receipt_id")
+@person_option("who had it forgotten (default: as configured)", needed=True)
+@json_option
+def undo(db: Path, receipt_id: str, person_id: str, as_json: bool) -> None:
+    """Bring back what was forgotten with --undo-for, while it is kept aside.
+
+    Vectors are made anew; judgements of it stay gone.
+    """
+    with existing(db) as home:
+        n = home.undo_forget(receipt_id, person_id=person_id)
+    if as_json:
+        print_json({"undone": receipt_id, "memories": n})
+    else:
+        click.echo(one_line(f"brought back: {memories(n)}"))
+
+
+@click.command(
+    cls=WithExamples,
+    examples=(
+        "family-recall forgotten --db family.db",
+        "family-recall forgotten --verify --json",
+    ),
+)
+@db_option
 @click.option("--verify", is_flag=True, help="look for each in the rows and the bytes of the file")
 @json_option
 def forgotten(db: Path, verify: bool, as_json: bool) -> None:
@@ -159,7 +170,7 @@ def forgotten(db: Path, verify: bool, as_json: bool) -> None:
         print_json(records)
         return
     for at, receipt in enumerate(receipts):
-        for line in _told(receipt):
+        for line in told(receipt):
             click.echo(one_line(line))
         if verify:
             found = proven[at]
@@ -167,91 +178,12 @@ def forgotten(db: Path, verify: bool, as_json: bool) -> None:
             click.echo(one_line(f"  {said} in {found.bytes_read:,} bytes"))
 
 
-@click.group(
-    cls=GroupWithExamples,
-    examples=(
-        "family-recall retention set family.db casual 90",
-        "family-recall retention apply family.db --dry-run",
-    ),
-)
-def retention() -> None:
-    """Set and apply how long memories of a category are kept.
-
-    Rules are followed by ``apply`` and whenever the household is opened.
-    """
-
-
-@retention.command(
-    "set",
-    cls=WithExamples,
-    examples=(
-        "family-recall retention set family.db casual 90",
-        "family-recall retention set family.db casual forever",
-    ),
-)
-@db_argument
-@click.argument("category")
-@click.argument("days", metavar="DAYS|forever")
-@json_option
-def retention_set(db: Path, category: str, days: str, as_json: bool) -> None:
-    """Keep a category so many days after it happened and was recorded, or for good."""
-    if days != "forever":
-        try:
-            float(days)
-        except ValueError:
-            raise click.BadParameter(f"{days!r} is neither a number of days nor forever") from None
-    with existing(db) as home:
-        home.set_retention(category, None if days == "forever" else float(days))
-        _show_rules(home.retention(), as_json=as_json)
-
-
-@retention.command(
-    "list",
-    cls=WithExamples,
-    examples=(
-        "family-recall retention list family.db",
-        "family-recall retention list family.db --json",
-    ),
-)
-@db_argument
-@json_option
-def retention_list(db: Path, as_json: bool) -> None:
-    """List the categories that are not kept for good."""
-    with existing(db) as home:
-        _show_rules(home.retention(), as_json=as_json)
-
-
-@retention.command(
-    "apply",
-    cls=WithExamples,
-    examples=(
-        "family-recall retention apply family.db",
-        "family-recall retention apply family.db --dry-run",
-    ),
-)
-@db_argument
-@click.option("--now", type=moment, metavar="WHEN", help="reckoned from (default: now)")
-@click.option("--dry-run", is_flag=True, help="show what would go")
-@json_option
-def retention_apply(db: Path, now: dt.datetime | None, dry_run: bool, as_json: bool) -> None:
-    """Forget what the rules keep no longer."""
-    with existing(db) as home:
-        if dry_run:
-            _show_plan(home.apply_retention(now, dry_run=True), as_json=as_json)
-            return
-        receipt = home.apply_retention(now)
-    if as_json:
-        print_json({"receipt": None if receipt is None else receipt.to_json()})
-        return
-    for line in ("nothing was due",) if receipt is None else _told(receipt):
-        click.echo(one_line(line))
-
-
-def _show_plan(plan: ForgetPlan, *, as_json: bool) -> None:
+def show_plan(plan: ForgetPlan, *, as_json: bool) -> None:
+    """Print what would go, with the token that confirms it."""
     if as_json:
         print_json(plan.to_json())
         return
-    click.echo(f"would forget {_memories(len(plan.doc_ids))} ({plan.n_versions} versions)")
+    click.echo(f"would forget {memories(len(plan.doc_ids))} ({plan.n_versions} versions)")
     for space_id, n in plan.by_space.items():
         click.echo(one_line(f"  {space_id}: {n}"))
     for example in plan.examples:
@@ -260,38 +192,23 @@ def _show_plan(plan: ForgetPlan, *, as_json: bool) -> None:
         short = text if len(text) <= _EXAMPLE_CHARS else f"{text[: _EXAMPLE_CHARS - 1]}…"
         click.echo(one_line(f"  {example.doc_id}  {short}"))
     if plan.neighbours:
-        click.echo(f"{_memories(plan.neighbours)} would lose it as the turn before")
+        click.echo(f"{memories(plan.neighbours)} would lose it as the turn before")
     if plan.held_back:
-        click.echo(f"{_memories(plan.held_back)} more may be forgotten only by others")
+        click.echo(f"{memories(plan.held_back)} more may be forgotten only by others")
     click.echo(f"token: {plan.token}")
 
 
-def _show_rules(rules: list[Any], *, as_json: bool) -> None:
-    if as_json:
-        print_json({rule.category: rule.keep_days for rule in rules})
-        return
-    for rule in rules:
-        click.echo(f"{rule.category}: {rule.keep_days:g} days")
-    if not rules:
-        click.echo("everything is kept for good")
-
-
-def _told(receipt: Receipt) -> Iterator[str]:
+def told(receipt: Receipt) -> Iterator[str]:
+    """Tell of what was forgotten, in numbers."""
     who = receipt.person_id or "the household"
-    n = _memories(receipt.counts["memories"])
+    n = memories(receipt.counts["memories"])
     yield f"{receipt.receipt_id}: {n} forgotten by {who}, {receipt.at}"
     counts = ", ".join(f"{table} {n}" for table, n in receipt.counts.items() if table != "memories")
     yield f"  chosen by {', '.join(receipt.chosen_by)}; rows: {counts}"
     if receipt.undo_until is not None:
-        yield f"  kept aside until {receipt.undo_until}: --undo {receipt.receipt_id} brings it back"
+        yield f"  kept aside until {receipt.undo_until}: family-recall undo {receipt.receipt_id}"
 
 
-def _memories(n: int) -> str:
+def memories(n: int) -> str:
+    """Count memories in words."""
     return "1 memory" if n == 1 else f"{n:,} memories"
-
-
-def _say(record: dict[str, object], line: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json(record)
-    else:
-        click.echo(one_line(line))

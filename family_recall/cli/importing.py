@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,20 +13,22 @@ import family_recall as fr
 from family_recall.cli.base import (
     DEFAULT_SPACE,
     WithExamples,
-    db_argument,
     existing,
     json_option,
     key,
     one_line,
     print_json,
-    progress_bar,
 )
+from family_recall.cli.progress import progress_bar, steps, telling_where
+from family_recall.cli.settings import db_option, setting
 from family_recall.cli.tables import read_csv
 from family_recall.errors import DatasetError, InvalidMemoryError, ModelError
 from family_recall.jsonl import is_export, read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from family_recall.care.archive import Archive
 
 SHORT_NAMES = {"id": "doc_id", "speaker": "author", "session": "session_id", "space": "space_id"}
 OUTCOMES = ("created", "updated", "unchanged", "duplicate")
@@ -35,11 +38,11 @@ OUTCOMES = ("created", "updated", "unchanged", "duplicate")
     "import",
     cls=WithExamples,
     examples=(
-        "family-recall import family.db memories.jsonl",
-        "family-recall import family.db diary.csv --space private:alice",
+        "family-recall import memories.jsonl --db family.db",
+        "family-recall import diary.csv --space private:alice",
     ),
 )
-@db_argument
+@db_option
 @click.argument(
     "files",
     nargs=-1,
@@ -47,12 +50,11 @@ OUTCOMES = ("created", "updated", "unchanged", "duplicate")
     metavar="FILE...",
     type=click.Path(dir_okay=False, path_type=Path),
 )
-@click.option(
-    "--space",
-    "space_id",
+@setting(
+    "space",
+    *("--space", "space_id"),
     default=DEFAULT_SPACE,
-    metavar="ID",
-    help=f"for lines that name none (default: {DEFAULT_SPACE})",
+    help=f"for lines that name none (default: as configured, or {DEFAULT_SPACE})",
 )
 @click.option(
     "--add-spaces", is_flag=True, help="add unknown spaces as shared ones (default: refuse them)"
@@ -83,8 +85,8 @@ def import_(
     What export wrote goes, as a whole or not at all, into a household that has nothing in it yet,
     which is made if need be.
 
-    Importing a file again changes nothing. A line that cannot be read ends the import; what
-    stands before it is kept.
+    Importing a file again changes nothing, so an import that was interrupted goes on where it
+    stopped. A line that cannot be read ends the import; what stands before it is kept.
     """
     if len(files) == 1 and is_export(files[0]):
         _load(db, files[0], as_json=as_json)
@@ -92,7 +94,14 @@ def import_(
     counts = dict.fromkeys(OUTCOMES, 0)
     batch: list[fr.Memory] = []
     total = sum(_n_lines(path) for path in files)
-    with existing(db) as home, progress_bar() as show:
+
+    def told() -> str:
+        return (
+            f"{sum(counts.values()):,} of {total:,} lines or more are kept; the same command again "
+            "goes on from there, and keeps nothing twice"
+        )
+
+    with telling_where(told), existing(db) as home, progress_bar() as show:
         spaces = _Spaces(home, add=add_spaces)
         try:
             for where, memory in itertools.chain.from_iterable(map(_memories, files)):
@@ -101,6 +110,8 @@ def import_(
                     batch = _store(home, batch, counts)
                     show("remembering", sum(counts.values()), total)
             batch = _store(home, batch, counts)
+            with contextlib.suppress(ModelError):  # what an interrupted import has left without
+                home.flush(progress=lambda done: show("embedding", done, max(done, total)))
         except DatasetError as error:
             _store(home, batch, counts)
             n = sum(counts.values())
@@ -117,10 +128,22 @@ def import_(
 
 def _load(db: Path, file: Path, *, as_json: bool) -> None:
     """Read an export into a household that is new or has nothing in it."""
-    with fr.FamilyRecall.open(db, key=key()) as home, progress_bar() as show:
-        read = home.import_from(file, progress=lambda done, total: show("reading", done, total))
+    read: Archive | None = None
+
+    def told() -> str:
+        if read is None:
+            return "nothing of it is kept; run the same command again"
+        return "all of it is kept; family-recall reembed makes the vectors that are missing"
+
+    with (
+        telling_where(told),
+        fr.FamilyRecall.open(db, key=key()) as home,
+        progress_bar() as show,
+    ):
+        read = home.import_from(file, progress=steps(show, "reading"))
+        total = read.records.get("memory", 0)
         try:
-            home.flush(progress=lambda done: show("embedding", done, read.records.get("memory", 0)))
+            home.flush(progress=lambda done: show("embedding", done, total))
         except ModelError as error:
             click.echo(one_line(f"found by words alone: {error}"), err=True)
     if as_json:
@@ -148,7 +171,7 @@ class _Spaces:
             if not self._add:
                 raise DatasetError(
                     f"{where}: expected a space of this household, got {memory.space_id!r}; add it "
-                    "with family-recall space add, or all of them with --add-spaces"
+                    "with family-recall spaces add, or all of them with --add-spaces"
                 )
             self._home.add_space(fr.Space(memory.space_id, "shared"))
             self._known.add(memory.space_id)

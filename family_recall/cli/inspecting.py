@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-import family_recall as fr
 from family_recall.cli.asking import asked, context_of
-from family_recall.cli.base import WithExamples, db_argument, existing, print_json
-from family_recall.errors import UnknownMemoryError
-
-if TYPE_CHECKING:
-    from family_recall.inspecting import Missed
-    from family_recall.types import Answer, Result
-
-BELOW = 5
-"""Memories past the last result that are told of."""
-FROM_EACH_RUN = 2
-"""Of what a source found and was not returned, how many are asked about."""
-SAME_SCORE = 0.005
-"""Within this a recall that is made again has gone as it went before."""
+from family_recall.cli.base import WithExamples, existing, print_json
 
 
 @click.command(
     cls=WithExamples,
     examples=(
-        'family-recall inspect family.db "when does grandma land?" --person alice -o page.html',
-        'family-recall inspect family.db "plans for March?" --person alice --redact -o page.html',
+        'family-recall inspect "does grandma land?" -o page.html --person alice --db family.db',
+        'family-recall inspect "plans for March?" -o page.html --redact',
     ),
 )
-@db_argument
 @click.argument("question")
 @click.option(
     "-o",
@@ -56,7 +41,8 @@ def inspect(
     The page holds no script and loads nothing. It asks several times, for what missed as well,
     and so takes several times the budget.
     """
-    from family_recall.inspecting import page  # noqa: PLC0415 -- brings numpy, and help needs none
+    # They bring numpy, and help needs none.
+    from family_recall.inspecting import near_misses, page  # noqa: PLC0415
 
     ctx = context_of(**about)
     with existing(db) as home:
@@ -72,41 +58,3 @@ def inspect(
         n = len(answer.results)
         results = "1 result" if n == 1 else f"{n} results"
         click.echo(f"{output}: {size / 1000:,.0f} kB, {results}")
-
-
-def near_misses(
-    home: fr.FamilyRecall, question: str, ctx: fr.RecallContext, answer: Answer
-) -> list[Missed]:
-    """Ask about what stood closest to an answer and is not in it, the closest first.
-
-    That is what a longer answer would have gone on with, copies that stand behind a result, and
-    the first of what each source found. Each is asked about in a recall of its own; where time
-    made that one end otherwise than the answer did, nothing is told, for it would be untrue.
-    """
-    from family_recall.inspecting import Missed  # noqa: PLC0415 -- see inspect
-
-    given = {result.doc_id for result in answer.results}
-    longer = home.recall(question, dataclasses.replace(ctx, top_k=ctx.top_k + BELOW))
-    found = {result.doc_id: result for result in longer.results if result.doc_id not in given}
-    copies = [copy for result in answer.results for copy in result.copies][:BELOW]
-    runs = [
-        doc_id
-        for run in answer.trace.runs.values()
-        for doc_id in [one for one in run if one not in given | set(copies)][:FROM_EACH_RUN]
-    ]
-    missed = []
-    for doc_id in dict.fromkeys([*found, *copies, *runs]):
-        try:
-            told = home.explain(question, doc_id, ctx)
-        except UnknownMemoryError:  # forgotten since
-            continue
-        if told.verdict != "returned" and _ended_alike(told.last, answer):
-            missed.append(Missed(told, found.get(doc_id)))
-    return sorted(missed, key=lambda one: (one.explanation.rank, one.doc_id))
-
-
-def _ended_alike(last: Result | None, answer: Answer) -> bool:
-    if last is None or not answer.results:
-        return last is None and not answer.results
-    same = answer.results[-1]
-    return last.doc_id == same.doc_id and abs(last.score - same.score) < SAME_SCORE

@@ -12,13 +12,13 @@ import family_recall as fr
 from family_recall.cli.base import (
     DEFAULT_SPACE,
     WithExamples,
-    db_argument,
     existing,
     json_option,
     moment,
     one_line,
     print_json,
 )
+from family_recall.cli.settings import db_option, setting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,20 +27,23 @@ if TYPE_CHECKING:
 @click.command(
     cls=WithExamples,
     examples=(
-        'family-recall add family.db "Grandma lands on Sunday at 6:40" --author alice',
-        'family-recall add family.db "Alarm code 4711" --space private:alice --kind fact',
+        'family-recall add "Grandma lands on Sunday at 6:40" --author alice --db family.db',
+        'family-recall add "Alarm code 4711" --space private:alice --kind fact',
     ),
 )
-@db_argument
+@db_option
 @click.argument("text")
-@click.option(
-    "--space",
-    "space_id",
+@setting(
+    "space",
+    *("--space", "space_id"),
     default=DEFAULT_SPACE,
-    metavar="ID",
-    help=f"where it belongs (default: {DEFAULT_SPACE})",
+    help=f"where it belongs (default: as configured, or {DEFAULT_SPACE})",
 )
-@click.option("--author", metavar="ID", help="who said it (default: nobody in particular)")
+@setting(
+    "person",
+    *("--author", "author"),
+    help="who said it (default: the person configured, or nobody in particular)",
+)
 @click.option(
     "--at", "occurred_at", type=moment, metavar="WHEN", help="ISO day or moment (default: now)"
 )
@@ -88,9 +91,9 @@ def add(db: Path, text: str, as_json: bool, **about: Any) -> None:
 
 @click.command(
     cls=WithExamples,
-    examples=("family-recall stats family.db", "family-recall stats family.db --json"),
+    examples=("family-recall stats --db family.db", "family-recall stats --json"),
 )
-@db_argument
+@db_option
 @json_option
 def stats(db: Path, as_json: bool) -> None:
     """Say what a household holds: memories by space, people, vectors, models, bytes."""

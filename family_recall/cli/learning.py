@@ -10,12 +10,12 @@ import family_recall as fr
 from family_recall.cli.base import (
     WithExamples,
     console,
-    db_argument,
     existing,
     json_option,
     one_line,
     print_json,
 )
+from family_recall.cli.settings import db_option, person_option, space_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,23 +27,16 @@ if TYPE_CHECKING:
 @click.command(
     cls=WithExamples,
     examples=(
-        'family-recall feedback family.db "when does grandma land?" MEMORY_ID --accept --person al',
-        'family-recall feedback family.db "plans for March?" MEMORY_ID --reject --person alice',
+        'family-recall feedback "plans for March?" MEMORY_ID --accept --person al --db family.db',
+        'family-recall feedback "plans for March?" MEMORY_ID --reject',
     ),
 )
-@db_argument
+@db_option
 @click.argument("question")
 @click.argument("doc_id", metavar="MEMORY_ID")
 @click.option("--accept/--reject", "accepted", required=True, help="whether it was right")
-@click.option(
-    "--person", "person_id", metavar="ID", required=True, help="who judges (default: none)"
-)
-@click.option(
-    "--space",
-    "space_id",
-    metavar="ID",
-    help="where it was asked (default: every space the person sees)",
-)
+@person_option("who judges (default: as configured)", needed=True)
+@space_option
 @click.option(
     "--weight",
     type=float,
@@ -81,11 +74,11 @@ def feedback(
 @click.command(
     cls=WithExamples,
     examples=(
-        "family-recall learned family.db",
-        "family-recall learned family.db --person alice --json",
+        "family-recall learned --db family.db",
+        "family-recall learned --person alice --json",
     ),
 )
-@db_argument
+@db_option
 @click.option("--person", "person_id", metavar="ID", help="whose (default: everyone's)")
 @json_option
 def learned(db: Path, person_id: str | None, as_json: bool) -> None:
@@ -104,11 +97,11 @@ def learned(db: Path, person_id: str | None, as_json: bool) -> None:
 @click.command(
     cls=WithExamples,
     examples=(
-        "family-recall unlearn family.db --person alice",
-        "family-recall unlearn family.db --all",
+        "family-recall unlearn --person alice --db family.db",
+        "family-recall unlearn --all",
     ),
 )
-@db_argument
+@db_option
 @click.option("--person", "person_id", metavar="ID", help="whose (default: anyone's)")
 @click.option(
     "--last",
@@ -118,14 +111,17 @@ def learned(db: Path, person_id: str | None, as_json: bool) -> None:
     help="judgements to take back (default: 1)",
 )
 @click.option("--all", "everything", is_flag=True, help="back to the shipped weights")
-def unlearn(db: Path, person_id: str | None, last: int, everything: bool) -> None:
+@json_option
+def unlearn(db: Path, person_id: str | None, last: int, everything: bool, as_json: bool) -> None:
     """Take back the last judgements, and all that came of them; or all there are."""
     with existing(db) as home:
+        taken = None if everything else home.unlearn(last, person_id=person_id)
         if everything:
             home.reset_learning(person_id)
-            click.echo("nothing is learned any more")
-        else:
-            click.echo(f"{home.unlearn(last, person_id=person_id)} taken back")
+    if as_json:
+        print_json({"taken_back": taken, "all": everything})
+    else:
+        click.echo("nothing is learned any more" if taken is None else f"{taken} taken back")
 
 
 def _told(learning: Learning) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,26 +12,19 @@ from family_recall.cli.base import (
     WithExamples,
     console,
     json_option,
+    models_option,
     one_line,
     print_json,
 )
+from family_recall.cli.progress import byte_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from family_recall.encoders import ModelEntry
 
 BASE_URL = "https://huggingface.co"
 
 _folder = click.Path(file_okay=False, path_type=Path)
 _file = click.Path(dir_okay=False, path_type=Path)
-_models_option = click.option(
-    "--models",
-    "folder",
-    type=_folder,
-    metavar="DIR",
-    help="the models folder (default: FAMILY_RECALL_MODELS, or your own models and the shipped)",
-)
 _to_option = click.option(
     "--to", type=_folder, metavar="DIR", help="the models folder to put it in (default: your own)"
 )
@@ -62,7 +54,7 @@ def models() -> None:
     cls=WithExamples,
     examples=("family-recall models list", "family-recall models list --json"),
 )
-@_models_option
+@models_option
 @_catalogue_option
 @json_option
 def list_(folder: Path | None, catalogue: Path | None, as_json: bool) -> None:
@@ -95,7 +87,7 @@ def list_(folder: Path | None, catalogue: Path | None, as_json: bool) -> None:
     cls=WithExamples,
     examples=("family-recall models verify", "family-recall models verify --models ./models"),
 )
-@_models_option
+@models_option
 @json_option
 @click.pass_context
 def verify(ctx: click.Context, folder: Path | None, as_json: bool) -> None:
@@ -219,7 +211,7 @@ def fetch(name: str, to: Path | None, catalogue: Path | None, base_url: str, as_
     offer, folder = find_offer(name, catalogue), writable_folder(to)
     from family_recall.encoders import download  # noqa: PLC0415 -- the only way to a network
 
-    with _byte_bar() as show:
+    with byte_bar() as show:
         entry = download.fetch(offer, folder, base_url=base_url, progress=show)
     _print_entry(entry, folder, as_json=as_json)
 
@@ -268,29 +260,3 @@ def _cell(key: str, value: object) -> str:
     if key == "bytes" and isinstance(value, int):
         return f"{value / 1e6:,.1f} MB"
     return f'"{value}"' if key.endswith("_prefix") else str(value)
-
-
-@contextlib.contextmanager
-def _byte_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Give ``show(file, done, total)``: a bar with bytes, rate and time left, on stderr."""
-    from rich import progress  # noqa: PLC0415 -- help needs none
-
-    out = console(stderr=True)
-    columns = (
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.DownloadColumn(),
-        progress.TransferSpeedColumn(),
-        progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(
-        *columns, console=out, transient=True, disable=not out.is_terminal
-    ) as bar:
-        tasks: dict[str, progress.TaskID] = {}
-
-        def show(name: str, done: int, total: int) -> None:
-            if name not in tasks:
-                tasks[name] = bar.add_task(name, total=total)
-            bar.update(tasks[name], completed=done)
-
-        yield show

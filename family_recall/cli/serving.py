@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import signal
 import sys
@@ -12,7 +13,8 @@ from types import ModuleType
 import click
 
 import family_recall as fr
-from family_recall.cli.base import WithExamples, db_argument, existing
+from family_recall.cli.base import WithExamples, existing
+from family_recall.cli.settings import db_option, person_option, setting
 
 BUDGET_MS = 500.0
 PORT = 8787
@@ -22,33 +24,25 @@ TOKEN_VARIABLE = "FAMILY_RECALL_TOKEN"  # noqa: S105 - the name of a variable, n
 @click.command(
     cls=WithExamples,
     examples=(
-        "family-recall mcp family.db --person alice",
-        "family-recall mcp family.db --person alice --read-only --http --port 8787",
+        "family-recall mcp --person alice --db family.db",
+        "family-recall mcp --person alice --read-only --http --port 8787",
     ),
 )
-@db_argument
-@click.option(
-    "--person",
-    "person_id",
-    metavar="ID",
-    required=True,
-    help="who asks, whatever the model says (default: none, it has to be given)",
-)
-@click.option(
-    "--space",
-    "space_id",
-    metavar="ID",
-    help="where it is asked and where new memories go (default: every space the person sees, "
-    "and the person's own)",
+@db_option
+@person_option("who asks, whatever the model says (default: as configured)", needed=True)
+@setting(
+    "space",
+    *("--space", "space_id"),
+    help="where it is asked and where new memories go (default: as configured, or every space the "
+    "person sees, and the person's own)",
 )
 @click.option("--read-only", is_flag=True, help="leave out the tools that write")
-@click.option(
-    "--budget-ms",
-    "time_budget_ms",
-    type=float,
+@setting(
+    "budget_ms",
+    *("--budget-ms", "time_budget_ms"),
     default=BUDGET_MS,
-    metavar="MS",
-    help="time allowed a question; slow stages are skipped past it (default: 500)",
+    help="time allowed a question; slow stages are skipped past it "
+    "(default: as configured, or 500)",
 )
 @click.option("--http", is_flag=True, help="serve HTTP on 127.0.0.1 instead of standard input")
 @click.option(
@@ -80,9 +74,9 @@ def mcp(
     """
     if not http and (port is not None or token_file is not None):
         raise click.UsageError("--port and --token-file need --http")
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- as server below
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- help needs none
 
-    server = _server()
+    server = of_extra("server", "mcp")
     ctx = fr.RecallContext(person_id=person_id, space_id=space_id, time_budget_ms=time_budget_ms)
     known = known_token(token_file) if http else None
     token = known or server.new_token()
@@ -106,16 +100,17 @@ def mcp(
                 server.serve_stdio(served)
 
 
-def _server() -> ModuleType:
+def of_extra(name: str, extra: str) -> ModuleType:
+    """Import a package of ours that needs an extra, or say how to add that."""
     try:
-        from family_recall import server  # noqa: PLC0415 -- half a second, and help needs none
+        # Half a second, and help needs none of it.
+        return importlib.import_module(f"family_recall.{name}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("family_recall"):
             raise
         raise click.ClickException(
-            f"{error.name} is not installed; add it with: pip install 'family-recall[mcp]'"
+            f"{error.name} is not installed; add it with: pip install 'family-recall[{extra}]'"
         ) from None
-    return server
 
 
 def known_token(file: Path | None) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
 from family_recall.encoders.session import Session
-from family_recall.encoders.tokenizer import SubwordTokenizer
+from family_recall.encoders.tokenizer import read_tokenizer
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class BiEncoder:
         if entry.role != ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
         self._entry = entry
-        self._tokenizer = SubwordTokenizer(verify(entry.tokenizer))
+        self._tokenizer = read_tokenizer(entry.tokenizer)
         # Which ids have a token vector, and how much they say; without such vectors, none do.
         self._words = self._tokenizer.words() if self.token_dim else np.zeros(0, np.bool_)
         self._idf = _read_idf(entry, len(self._words))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
 from family_recall.encoders.session import Session
-from family_recall.encoders.tokenizer import SubwordTokenizer
+from family_recall.encoders.tokenizer import read_tokenizer
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class CrossEncoder:
         if entry.role != ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
         self._entry = entry
-        self._tokenizer = SubwordTokenizer(verify(entry.tokenizer))
+        self._tokenizer = read_tokenizer(entry.tokenizer)
         for file in entry.data:
             verify(file)
         self._session = Session(verify(entry.model), precision=entry.precision)

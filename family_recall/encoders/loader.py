@@ -14,6 +14,7 @@ from family_recall.encoders.questions import Questions
 from family_recall.encoders.static import ROLE as STATIC
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
+from family_recall.residence import give_back
 
 LOADING = "the model is still loading"
 NO_CROSS_ENCODER = "no cross-encoder is installed"
@@ -149,3 +150,4 @@ class Models:
         finally:
             self._static_ready.set()
             self._ready.set()
+            give_back()

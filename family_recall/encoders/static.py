@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
-from family_recall.encoders.tokenizer import SubwordTokenizer
+from family_recall.encoders.tokenizer import read_tokenizer
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class StaticEncoder:
         if entry.role != ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
         self._entry = entry
-        self._tokenizer = SubwordTokenizer(verify(entry.tokenizer))
+        self._tokenizer = read_tokenizer(entry.tokenizer)
         table = read_table(verify(entry.model))
         if table.rows.shape[1] != entry.dimensions:
             raise ModelError(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.encoders.manifest import ModelFile, verify
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
@@ -19,6 +21,22 @@ if TYPE_CHECKING:
 CHARACTERS_PER_TOKEN = 32
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PROBE = "a"
+
+
+_shared: weakref.WeakValueDictionary[str, SubwordTokenizer] = weakref.WeakValueDictionary()
+
+
+def read_tokenizer(file: ModelFile) -> SubwordTokenizer:
+    """Give the tokeniser of a file, one for all models that ask for the same: it is 9 MB.
+
+    Raises:
+        ModelError: If the file is missing, altered, or no tokeniser.
+    """
+    path = verify(file)
+    known = _shared.get(file.sha256)
+    if known is None:
+        known = _shared[file.sha256] = SubwordTokenizer(path)
+    return known
 
 
 class SubwordTokenizer:

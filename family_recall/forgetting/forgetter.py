@@ -155,7 +155,7 @@ class Forgetter:
             The receipt; None where nothing was forgotten.
         """
         with self.store.forgotten() as log:
-            due = log.rules() or log.has_expired(now_s) or log.unclean()
+            due = outlived(log, now_s).versions or log.has_expired(now_s) or log.unclean()
         if not due:
             return None
         receipt = None

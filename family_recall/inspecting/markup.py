@@ -11,7 +11,7 @@ _UNSHOWABLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
     r"\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
-_VOID = {"meta", "br"}
+_VOID = {"meta", "br", "input"}
 
 
 class Markup(str):

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Protocol
 
+from family_recall.errors import UnknownMemoryError
 from family_recall.explain import Explanation
 from family_recall.inspecting.markup import Markup, folded, joined, spoken, tag
-from family_recall.types import Answer, Contribution, Result
+from family_recall.types import Answer, Contribution, RecallContext, Result
+
+BELOW = 5
+"""Memories past the last result that are told of."""
+FROM_EACH_RUN = 2
+"""Of what a source found and was not returned, how many are asked about."""
+SAME_SCORE = 0.005
+"""Within this a recall that is made again has gone as it went before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,45 @@ class Missed:
         most = _most_of_the_gap(told.last.contributions, told.contributions)
         because = f", mostly by {most}" if most else ""
         return f"At rank {told.rank}, {gap:.3f} short of the last result{because}."
+
+
+class Household(Protocol):
+    """What is asked again, and asked about."""
+
+    def recall(self, query_text: str, ctx: RecallContext) -> Answer:
+        """Answer a question."""
+        ...
+
+    def explain(self, query_text: str, doc_id: str, ctx: RecallContext) -> Explanation:
+        """Say why a memory is in the answer to a question, or why not."""
+        ...
+
+
+def near_misses(home: Household, question: str, ctx: RecallContext, answer: Answer) -> list[Missed]:
+    """Ask about what stood closest to an answer and is not in it, the closest first.
+
+    That is what a longer answer would have gone on with, copies that stand behind a result, and
+    the first of what each source found. Each is asked about in a recall of its own; where time
+    made that one end otherwise than the answer did, nothing is told, for it would be untrue.
+    """
+    given = {result.doc_id for result in answer.results}
+    longer = home.recall(question, dataclasses.replace(ctx, top_k=ctx.top_k + BELOW))
+    found = {result.doc_id: result for result in longer.results if result.doc_id not in given}
+    copies = [copy for result in answer.results for copy in result.copies][:BELOW]
+    runs = [
+        doc_id
+        for run in answer.trace.runs.values()
+        for doc_id in [one for one in run if one not in given | set(copies)][:FROM_EACH_RUN]
+    ]
+    missed = []
+    for doc_id in dict.fromkeys([*found, *copies, *runs]):
+        try:
+            told = home.explain(question, doc_id, ctx)
+        except UnknownMemoryError:  # forgotten since
+            continue
+        if told.verdict != "returned" and _ended_alike(told.last, answer):
+            missed.append(Missed(told, found.get(doc_id)))
+    return sorted(missed, key=lambda one: (one.explanation.rank, one.doc_id))
 
 
 def section(answer: Answer, missed: tuple[Missed, ...]) -> Markup:
@@ -103,3 +152,10 @@ def _most_of_the_gap(last: tuple[Contribution, ...], this: tuple[Contribution, .
     gaps = [(part.amount - had.get(part.feature, 0.0), part.feature) for part in last]
     gap, feature = max(gaps, default=(0.0, ""))
     return feature if gap > 0.0 else ""
+
+
+def _ended_alike(last: Result | None, answer: Answer) -> bool:
+    if last is None or not answer.results:
+        return last is None and not answer.results
+    same = answer.results[-1]
+    return last.doc_id == same.doc_id and abs(last.score - same.score) < SAME_SCORE

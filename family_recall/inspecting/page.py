@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import functools
-import hashlib
-import importlib.resources
 import json
 import re
 from collections.abc import Sequence
 
 from family_recall.inspecting import graph, ranks, results, stages
+from family_recall.inspecting.document import document
 from family_recall.inspecting.markup import Markup, folded, joined, spoken, tag
 from family_recall.inspecting.missed import Missed
 from family_recall.inspecting.missed import section as missed_section
@@ -18,7 +15,7 @@ from family_recall.inspecting.redaction import redacted
 from family_recall.types import Answer
 
 _TURNING = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_STATUS = {
+STATUS = {
     "ok": "found",
     "weak": "perhaps",
     "no_match": "nothing stored seems to answer",
@@ -26,7 +23,12 @@ _STATUS = {
 
 
 def page(
-    answer: Answer, *, budget_ms: float, missed: Sequence[Missed] = (), redact: bool = False
+    answer: Answer,
+    *,
+    budget_ms: float,
+    missed: Sequence[Missed] = (),
+    redact: bool = False,
+    above: Markup | None = None,
 ) -> str:
     """Write an answer as a page to be read in any browser, kept, and passed on.
 
@@ -35,6 +37,7 @@ def page(
         budget_ms: The time it was allowed, above 0.
         missed: What stood close and was not returned.
         redact: Whether lengths stand for the question and for all that anybody wrote.
+        above: What stands over the heading, such as a way back.
 
     Returns:
         HTML, in UTF-8 once written; its security policy allows its own style sheet and nothing
@@ -51,35 +54,12 @@ def page(
         ("missed", "What did not come back", missed_section(answer, near)),
         ("raw", "Raw", _raw(answer, near)),
     ]
-    style = _style()
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", f"{answer.query_text} · family-recall"),
-        tag("style", Markup(style)),
+    return document(
+        answer.query_text, _header(answer, budget_ms, redact=redact, above=above), sections
     )
-    links = (tag("a", heading, href=f"#{name}") for name, heading, _ in sections)
-    body = tag(
-        "body",
-        _header(answer, budget_ms, redact=redact),
-        tag("nav", *links, aria_label="On this page"),
-        tag(
-            "main",
-            *(
-                tag("section", tag("h2", heading, id=f"{name}-heading"), content, id=name,
-                    aria_labelledby=f"{name}-heading")
-                for name, heading, content in sections
-            ),
-        ),
-    )  # fmt: skip
-    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
 
 
-def _header(answer: Answer, budget_ms: float, *, redact: bool) -> Markup:
+def _header(answer: Answer, budget_ms: float, *, redact: bool, above: Markup | None) -> Markup:
     asked = f"{answer.now:%A %d %B %Y, %H:%M}"
     then = [f", as of {answer.as_of:%d %B %Y, %H:%M}"] if answer.as_of != answer.now else []
     facts = [
@@ -88,11 +68,12 @@ def _header(answer: Answer, budget_ms: float, *, redact: bool) -> Markup:
     ]
     return tag(
         "header",
+        *([tag("p", above)] if above else []),
         tag("p", "A recall, inspected", " · redacted" if redact else "", class_="kicker"),
         tag("h1", answer.query_text or "(an empty question)", dir="auto"),
         tag(
             "p",
-            tag("strong", _STATUS[answer.status], class_=f"status {answer.status}"),
+            tag("strong", STATUS[answer.status], class_=f"status {answer.status}"),
             tag("span", f"{answer.confidence:.0%} sure"),
             tag("span", f"{answer.used_time_ms:,.1f} of {budget_ms:,.0f} ms"),
             tag("span", answer.strategy.lower()),
@@ -122,14 +103,3 @@ def _json(title: str, record: object) -> Markup:
     written = _TURNING.sub(lambda found: f"\\u{ord(found.group()):04x}", written)
     box = tag("pre", tag("code", written), tabindex=0, role="region", aria_label=title)
     return folded(title, box)
-
-
-@functools.cache
-def _style() -> str:
-    file = importlib.resources.files("family_recall.inspecting") / "style.css"
-    return file.read_text(encoding="utf-8")
-
-
-def _policy(style: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

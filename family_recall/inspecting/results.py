@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.inspecting.markup import Markup, folded, joined, spoken, table, tag
@@ -47,8 +47,11 @@ class Scale:
         return (amount - self.low) / (self.high - self.low) * _WIDTH
 
 
-def section(answer: Answer) -> Markup:
-    """Show each result with its text, its dates, and what its score is made of."""
+def section(answer: Answer, below: Callable[[Result], Sequence[Markup]] = lambda _: ()) -> Markup:
+    """Show each result with its text, its dates, and what its score is made of.
+
+    ``below`` gives what is to stand at the end of a result's card.
+    """
     if not answer.results:
         return tag("p", "Nothing came back.", class_="quiet")
     scale = Scale.of(answer.results)
@@ -61,7 +64,11 @@ def section(answer: Answer) -> Markup:
     key = [tag("li", tag("i", class_=f"g-{g}"), g) for g in (*GROUPS, "other") if g in used]
     return joined(
         tag("ul", *key, class_="key", aria_label="What the colours stand for"),
-        tag("ol", *(_card(result, scale) for result in answer.results), class_="results"),
+        tag(
+            "ol",
+            *(_card(result, scale, below(result)) for result in answer.results),
+            class_="results",
+        ),
     )
 
 
@@ -86,7 +93,7 @@ def _place(part: Contribution) -> tuple[int, str]:
     return _PLACE.get(part.feature, len(_PLACE)), part.feature
 
 
-def _card(result: Result, scale: Scale) -> Markup:
+def _card(result: Result, scale: Scale, below: Sequence[Markup]) -> Markup:
     heading = tag(
         "h3",
         tag("span", "Result ", class_="said"),
@@ -109,6 +116,7 @@ def _card(result: Result, scale: Scale) -> Markup:
                 class_="score",
             ),
             _terms(result),
+            *below,
         ),
     )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 from family_recall.inspecting.markup import Markup, joined, table, tag
 from family_recall.types import Answer, Skip, Span
@@ -33,56 +32,31 @@ MEANINGS: Mapping[str, str] = {
 """What each stage does, in the order of the read path."""
 
 _ORDER = {stage: at for at, stage in enumerate(MEANINGS)}
-_BESIDE = {"lexical", "embed"}
 _LAST = len(MEANINGS)
 _WIDTH = 1000.0
 _SEEN_AT_LEAST = 6.0
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A span with the moment it began, in milliseconds since the request."""
-
-    span: Span
-    start_ms: float
-
-    @property
-    def end_ms(self) -> float:
-        """When it ended."""
-        return self.start_ms + self.span.ms
-
-
-def bars(spans: tuple[Span, ...]) -> list[Bar]:
-    """Place spans one after another; the search by words and the encoding begin together."""
-    placed: list[Bar] = []
-    for span in spans:
-        before = placed[-1] if placed else None
-        beside = before is not None and {span.stage, before.span.stage} == _BESIDE
-        start_ms = before.start_ms if before and beside else max_end(placed)
-        placed.append(Bar(span, start_ms))
-    return placed
-
-
-def max_end(placed: list[Bar]) -> float:
-    """Give the moment when the last of some bars ended; 0 where there is none."""
-    return max((bar.end_ms for bar in placed), default=0.0)
+def busy_ms(spans: Sequence[Span]) -> float:
+    """Milliseconds in which at least one stage ran."""
+    busy, until_ms = 0.0, 0.0
+    for span in sorted(spans, key=lambda span: span.start_ms):
+        busy += max(span.end_ms - max(span.start_ms, until_ms), 0.0)
+        until_ms = max(until_ms, span.end_ms)
+    return busy
 
 
 def section(answer: Answer, budget_ms: float) -> Markup:
     """Draw each stage against the budget, and beside it what was skipped and why."""
-    placed = bars(answer.trace.spans)
-    ran_ms = max_end(placed)
+    spans = sorted(answer.trace.spans, key=lambda span: span.start_ms)
+    ran_ms = max((span.end_ms for span in spans), default=0.0)
     near = budget_ms <= 2.0 * ran_ms
     full_ms = max(1.04 * max(ran_ms, budget_ms if near else 0.0), 1e-6)
-    untimed_ms = max(answer.used_time_ms - ran_ms, 0.0)
-    rows = [*_rows(placed, answer.trace.skips, full_ms, budget_ms), _untimed(untimed_ms)]
+    untimed_ms = max(answer.used_time_ms - busy_ms(spans), 0.0)
+    rows = [*_rows(spans, answer.trace.skips, full_ms, budget_ms), _untimed(untimed_ms)]
     used = f"{answer.used_time_ms:,.1f} ms of {budget_ms:,.0f} ms were used in all. "
     line = "The line in the bars is the budget. " if near else "The budget lies off to the right. "
-    laid = (
-        "A trace keeps how long a stage took, so the bars are laid end to end; only the search by "
-        "words and the encoding, which run side by side, begin together."
-    )
-    told = [tag("p", used, line, laid, class_="quiet")]
+    told = [tag("p", used, line, class_="quiet")]
     if gate := answer.trace.gate:
         told += [
             tag("p", f"Cut at the door: {c.name} {c.asked:g} to {c.given:g} ({c.why}).")
@@ -101,25 +75,24 @@ def section(answer: Answer, budget_ms: float) -> Markup:
 
 
 def _rows(
-    placed: list[Bar], skips: tuple[Skip, ...], full_ms: float, budget_ms: float
+    spans: Sequence[Span], skips: tuple[Skip, ...], full_ms: float, budget_ms: float
 ) -> Iterator[Markup]:
     waiting = sorted(skips, key=lambda skip: _ORDER.get(skip.stage, _LAST))
-    for at, bar in enumerate(placed):
-        rest = {_ORDER.get(later.span.stage, _LAST) for later in placed[at:]}
+    for at, span in enumerate(spans):
+        rest = {_ORDER.get(later.stage, _LAST) for later in spans[at:]}
         while waiting and _ORDER.get(waiting[0].stage, _LAST) < min(rest):
             yield _skipped(waiting.pop(0))
-        yield _ran(bar, full_ms, budget_ms)
+        yield _ran(span, full_ms, budget_ms)
     for skip in waiting:
         yield _skipped(skip)
 
 
-def _ran(bar: Bar, full_ms: float, budget_ms: float) -> Markup:
-    span = bar.span
-    said = f"{span.stage}: from {bar.start_ms:.1f} to {bar.end_ms:.1f} ms"
+def _ran(span: Span, full_ms: float, budget_ms: float) -> Markup:
+    said = f"{span.stage}: from {span.start_ms:.1f} to {span.end_ms:.1f} ms"
     scale = _WIDTH / full_ms
     width = max(span.ms * scale, _SEEN_AT_LEAST)
-    start = min(bar.start_ms * scale, _WIDTH - width)
-    over = "over" if bar.end_ms > budget_ms else None
+    start = min(span.start_ms * scale, _WIDTH - width)
+    over = "over" if span.end_ms > budget_ms else None
     drawn = [
         tag("rect", x=0, y=3, width=_WIDTH, height=12, class_="track"),
         tag("rect", x=start, y=3, width=width, height=12, class_=over or "ran"),

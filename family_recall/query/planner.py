@@ -139,9 +139,12 @@ def read(
         )
     past = reads_time and timespan.is_past_reference(question)
     identifiers = find_identifiers(question)
-    way = route(
-        question, timespan=span, past_reference=past, identifiers=identifiers, encode=encode
-    )
+    routed = "routing" not in leave_out
+    way = UNROUTED
+    if routed:
+        way = route(
+            question, timespan=span, past_reference=past, identifiers=identifiers, encode=encode
+        )
     # Words for a time stay search terms beside a topic: a memory's day is indexed with it.
     terms = text.search_terms(stems(question))
     alone = (
@@ -153,12 +156,11 @@ def read(
     if alone:
         # What is left are words such as "what did we do": they find nothing.
         terms = ()
-        way = way if way.strategy == "EPISODIC" else _turned(way, "TIMELINE")
+        if routed and way.strategy != "EPISODIC":
+            way = _turned(way, "TIMELINE")
     elif way.strategy == "TIMELINE":
         # Without a time that was surely read, or with a topic beside it, scores must decide.
         way = _turned(way, "EPISODIC")
-    if "routing" in leave_out:
-        way = UNROUTED
     return QueryPlan(
         terms=terms,
         identifiers=identifiers,

@@ -7,7 +7,7 @@ import numpy as np
 from family_recall.ranking.features import FEATURES, INDEX, weight_of
 from family_recall.stage import Profile, Ranking, by_score
 from family_recall.stores.base import Rows
-from family_recall.types import Contribution, FloatArray
+from family_recall.types import Contribution, FloatArray, IdArray
 
 
 def rank(rows: Rows, features: FloatArray, profile: Profile) -> Ranking:
@@ -19,8 +19,14 @@ def rank(rows: Rows, features: FloatArray, profile: Profile) -> Ranking:
         profile: Whose weights.
     """
     weights = weights_of(profile)
-    score = features.dot(weights)  # unlike @ it reads no flags that BLAS may leave
-    return Ranking(rows, features, weights, score, by_score(score, rows.doc_ids))
+    return Ranking(rows, features, weights, *scored(rows, features, weights))
+
+
+def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[FloatArray, IdArray]:
+    """Give ``Σ weight × feature`` of each candidate, and their order by it; ties by doc_id."""
+    # Unlike @, dot does not ask for the flags that BLAS may leave.
+    score: FloatArray = features.dot(weights)
+    return score, by_score(score, rows.doc_ids)
 
 
 def weights_of(profile: Profile) -> FloatArray:

@@ -10,7 +10,8 @@ import numpy as np
 from family_recall.encoders.base import PairScorer
 from family_recall.errors import ModelError
 from family_recall.ranking.features import INDEX
-from family_recall.stage import QueryContext, Ranking, by_score
+from family_recall.ranking.ranker import scored
+from family_recall.stage import QueryContext, Ranking
 
 TEMPERATURE = 2.0
 """What logits are divided by: one step of a sure model should not outweigh all other reasons."""
@@ -71,8 +72,7 @@ def rerank(
         features[row, INDEX["cross_encoder"]] = probability(logit)
         learn(n_tokens, context.deadline.elapsed_ms() - start_ms)
         done += 1
-    score = features.dot(ranking.weights)  # unlike @ it reads no flags that BLAS may leave
-    order = by_score(score, ranking.rows.doc_ids)
+    score, order = scored(ranking.rows, features, ranking.weights)
     if ranking.folded:
         order = order[np.isin(order, ranking.order)]
     return dataclasses.replace(ranking, features=features, score=score, order=order), done

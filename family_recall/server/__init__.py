@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from family_recall.loopback import HOST, MIN_TOKEN_CHARS, new_token
 from family_recall.server.front import build, serve_stdio
-from family_recall.server.web import HOST, MIN_TOKEN_CHARS, application, new_token, serve_http
+from family_recall.server.web import application, serve_http
 
 __all__ = [
     "HOST",

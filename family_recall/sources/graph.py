@@ -8,7 +8,7 @@ memories no other source found; the link that carried most of their rank is kept
 
 from __future__ import annotations
 
-import threading
+import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -17,7 +17,7 @@ from family_recall.sources.bias import graph_bias, intent_of
 from family_recall.stage import GraphRun, Link, QueryContext, Run, Subgraph
 from family_recall.types import FloatArray, IdArray
 
-_warm = threading.Event()
+_UNSETTLED = 1e-6  # of all weight
 
 
 class GraphSource:
@@ -126,20 +126,34 @@ def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float)
     Returns:
         Shape (n,), 0 or more, summing to 1.
 
-    Source: Haveliwala 2002, doi:10.1145/511446.511513; computed by igraph's prpack.
-    """
-    import igraph  # noqa: PLC0415 - 40 ms that importing this package need not cost
+    A node without edges hands its weight back to where the walk starts. Power iteration, until
+    all that is still to come is below 0.000001 of the weight.
 
+    Source: Haveliwala 2002, doi:10.1145/511446.511513.
+    """
     n = len(graph.nodes)
-    network = igraph.Graph(n=n, edges=graph.ends, directed=False)
-    rank = network.personalized_pagerank(
-        directed=False,
-        damping=damping,
-        reset=[*reset.tolist(), *([0.0] * (n - len(reset)))],
-        weights=list(graph.weights) or None,
-        implementation="prpack",
-    )
-    return np.array(rank, np.float32)
+    start = np.zeros(n)
+    start[: len(reset)] = reset / reset.sum(dtype=np.float64)
+    ends = np.array(graph.ends, np.int64).reshape(-1, 2)
+    linked = np.flatnonzero(np.bincount(ends.ravel(), minlength=n))
+    number = np.zeros(n, np.int64)
+    number[linked] = np.arange(len(linked))
+    src, dst = number[np.concatenate([ends, ends[:, ::-1]])].T
+    weights = np.tile(np.array(graph.weights, np.float64), 2)
+    order = np.argsort(dst, kind="stable")
+    share = (damping * weights / np.bincount(src, weights, len(linked))[src])[order]
+    src, degrees = src[order], np.bincount(dst, minlength=len(linked))
+    first = np.cumsum(degrees) - degrees
+    fresh = start[linked]
+    rank, again, unlinked = fresh, 1.0, 1.0 - float(fresh.sum())
+    for _ in range(math.ceil(math.log(_UNSETTLED) / math.log(damping)) if damping else 0):
+        # What a node without edges has is a multiple of where it starts: this one.
+        again = 1.0 - damping + damping * again * unlinked
+        if len(linked):
+            rank = again * fresh + np.add.reduceat(rank[src] * share, first)
+    full = again * start
+    full[linked] = rank
+    return full.astype(np.float32)
 
 
 def paths_to(graph: GraphRun, memories: Collection[int]) -> dict[int, list[Link]]:
@@ -209,15 +223,3 @@ def _links_to_entities(
     for _, edge, memory, entity in sorted(links):
         found.setdefault(memory, []).append((edge, entity))
     return found
-
-
-def warm_up() -> None:
-    """Import igraph now, so that the first question need not wait for it."""
-    import igraph  # noqa: F401, PLC0415 - see personalized_pagerank
-
-    _warm.set()
-
-
-def is_warm() -> bool:
-    """Whether igraph is imported, so that a graph costs no more than its arithmetic."""
-    return _warm.is_set()

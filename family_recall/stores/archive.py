@@ -1,15 +1,17 @@
 """Archive: the rows that nothing else could be made from, as records out and back in.
 
 Texts with both their time axes, replaced versions too; people, spaces, who may enter them; names
-and how they relate; what was judged, where wanted. Numbers stay what they are, so that records may
-refer to each other by them. Words, counts, vectors, mentions, edges and identifiers are made anew.
+and how they relate; what was judged, who recalled what and what was forgotten, where wanted.
+Numbers stay what they are, so that records may refer to each other by them. Words, counts, vectors,
+mentions, edges and identifiers are made anew. What is kept aside for an undo stays where it is: a
+text that somebody had forgotten goes into no other file.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,9 @@ from family_recall.stores.schema import PARTITION_SHIFT
 
 JUDGED = ("judgement", "shown", "learned")
 """What people thought of results, and what came of it: exported only where wanted."""
+
+LOGGED = ("audit", "audit_memory", "receipt")
+"""Who recalled what, and receipts of what was forgotten: exported only where wanted."""
 
 MAX_INTEGER = 2**63 - 1
 MIN_MOMENT_S = -62_104_200_000.0
@@ -42,16 +47,23 @@ _TABLES: Mapping[str, str] = {
     "shown": "judgement, rank",
     "learned": "no",
     "retention": "category",
+    "audit": "no",
+    "audit_memory": "entry, rank",
+    "receipt": "at_s, rowid",
 }
 """Tables in the order in which a record may refer to earlier ones, with the order of their rows."""
 
 _MADE_ANEW: Mapping[str, frozenset[str]] = {
-    "memory": frozenset({"header", "n_words", "words", "order_s"}),
+    "memory": frozenset({"header", "n_words", "words", "order_s", "seal"}),
     "partition": frozenset(
         {"n_current", "n_past", "words_current", "words_past", "n_bounded", "rewrites"}
     ),
 }
 INFO = ("timezone", "country", "hemisphere")
+LOG_INFO = ("audit_days", "forgetting_key")
+"""Beside the log: how long it is kept, and the key without which no receipt can be checked."""
+
+_OF_MEMORIES = {"memory": "id", "judgement": "memory", "shown": "memory", "audit_memory": "memory"}
 _LISTS: Mapping[str, type] = {"aliases": str, "labels": str, "fields": str, "evidence": int}
 _OBJECTS = ("guard", "record")
 
@@ -65,27 +77,32 @@ class Column:
     required: bool
 
 
-def info(connection: apsw.Connection) -> dict[str, str]:
-    """Give where the household lives, as far as the file says."""
+def info(connection: apsw.Connection, *, log: bool) -> dict[str, str]:
+    """Give where the household lives, as far as the file says, and what belongs to its log."""
     kept = dict(sql.rows(connection, "SELECT key, value FROM info"))
-    return {name: kept[name] for name in INFO if name in kept}
+    return {name: kept[name] for name in (*INFO, *(LOG_INFO if log else ())) if name in kept}
 
 
-def tables(connection: apsw.Connection, *, judgements: bool) -> list[str]:
+def tables(connection: apsw.Connection, *, judgements: bool, log: bool) -> list[str]:
     """Name the tables that are archived, in order, as far as this schema has them."""
     known = {name for (name,) in sql.rows(connection, "SELECT name FROM sqlite_schema")}
-    return [name for name in _TABLES if name in known and (judgements or name not in JUDGED)]
+    left_out = {*(() if judgements else JUDGED), *(() if log else LOGGED)}
+    return [name for name in _TABLES if name in known - left_out]
 
 
-def count(connection: apsw.Connection, table: str) -> int:
-    """Count a table's rows."""
+def count(connection: apsw.Connection, table: str, without: Collection[int] = ()) -> int:
+    """Count a table's rows, but for those of some memories."""
     # Through no index: where one is damaged, the rows can still be told.
-    return int(sql.row(connection, f"SELECT count(*) FROM {table} NOT INDEXED")[0])
+    return int(
+        sql.row(connection, f"SELECT count(*) FROM {table} NOT INDEXED{_but(table, without)}")[0]
+    )
 
 
-def is_empty(connection: apsw.Connection) -> bool:
-    """Whether a household has nothing in it yet."""
-    return not any(count(connection, table) for table in tables(connection, judgements=True))
+def is_empty(connection: apsw.Connection, also: Collection[str] = ()) -> bool:
+    """Whether a household has nothing in it yet: no records but a log, and none in ``also``."""
+    asked = {*tables(connection, judgements=True, log=False), *also}
+    known = tables(connection, judgements=True, log=True)
+    return not any(count(connection, table) for table in known if table in asked)
 
 
 def columns(connection: apsw.Connection, table: str) -> list[Column]:
@@ -101,11 +118,17 @@ def columns(connection: apsw.Connection, table: str) -> list[Column]:
     ]  # fmt: skip
 
 
-def records(connection: apsw.Connection, table: str) -> Iterator[dict[str, Any]]:
-    """Give a table's rows in order: NULLs left out, bytes as hexadecimal digits, lists as lists."""
+def records(
+    connection: apsw.Connection, table: str, without: Collection[int] = ()
+) -> Iterator[dict[str, Any]]:
+    """Give a table's rows in order: NULLs left out, bytes as hexadecimal digits, lists as lists.
+
+    Those of the memories ``without`` are passed over, and nothing refers to them.
+    """
     wanted = columns(connection, table)
     names = ", ".join(column.name for column in wanted)
-    for row in connection.execute(f"SELECT {names} FROM {table} ORDER BY {_TABLES[table]}"):
+    rows = f"SELECT {names} FROM {table}{_but(table, without)} ORDER BY {_TABLES[table]}"
+    for row in connection.execute(rows):
         record = {
             column.name: _told(column.name, value)
             for column, value in zip(wanted, row, strict=True)
@@ -113,7 +136,21 @@ def records(connection: apsw.Connection, table: str) -> Iterator[dict[str, Any]]
         }
         if table == "memory" and "superseded_s" not in record:
             record.pop("context_id", None)  # of a current memory its talk says it
+        if record.get("context_id") in without:
+            del record["context_id"]
+        if table == "relation":
+            record["evidence"] = [one for one in record["evidence"] if one not in without]
         yield record
+
+
+def _but(table: str, without: Collection[int]) -> str:
+    """Give the condition that passes over rows of some memories, by their ids alone."""
+    if not without or table not in _OF_MEMORIES:
+        return ""
+    wrong = f"(SELECT value FROM json_each('{json.dumps(sorted(without))}'))"
+    judged = f" AND judgement NOT IN (SELECT no FROM judgement WHERE memory IN {wrong})"
+    condition = f" WHERE {_OF_MEMORIES[table]} NOT IN {wrong}"
+    return condition + (judged if table == "shown" else "")
 
 
 class Loader:
@@ -124,7 +161,7 @@ class Loader:
         self._connection = connection
         self._columns = {
             table: {column.name: column for column in columns(connection, table)}
-            for table in tables(connection, judgements=True)
+            for table in tables(connection, judgements=True, log=True)
         }
 
     def load(self, table: str, record: Mapping[str, Any]) -> None:
@@ -248,5 +285,11 @@ _DANGLING: Mapping[str, str] = {
     " (SELECT 1 FROM memory m WHERE m.id = j.memory)",
     "a judgement for everything shown": "SELECT 1 FROM shown s WHERE NOT EXISTS"
     " (SELECT 1 FROM judgement j WHERE j.no = s.judgement)",
+    "a person and a space for every entry of the log": "SELECT 1 FROM audit a WHERE"
+    " (a.person IS NOT NULL AND NOT EXISTS (SELECT 1 FROM person p WHERE p.no = a.person))"
+    " OR (a.space IS NOT NULL AND NOT EXISTS (SELECT 1 FROM space s WHERE s.no = a.space))",
+    "an entry and a memory for all that was given": "SELECT 1 FROM audit_memory g WHERE NOT EXISTS"
+    " (SELECT 1 FROM audit a WHERE a.no = g.entry) OR NOT EXISTS"
+    " (SELECT 1 FROM memory m WHERE m.id = g.memory)",
 }
 """What a reader of the file takes for granted, and the rows that would break it."""

@@ -218,12 +218,17 @@ class ToldRelation:
 
 @dataclass(frozen=True, slots=True)
 class StoredMemory:
-    """A memory as it lies in the file."""
+    """A memory as it lies in the file.
+
+    Where it is not ``intact``, the file no longer says what was told: of the memory there are
+    then ``space_id`` and ``doc_id``, and an empty text.
+    """
 
     id: int
     memory: Memory
     recorded_s: float
     superseded_s: float | None
+    intact: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +281,12 @@ class NewVector:
 
 
 class Snapshot(Protocol):
-    """One consistent view of the file. Every question about memories takes a scope."""
+    """One consistent view of the file. Every question about memories takes a scope.
+
+    ``damaged`` are the rows, of those looked at, that no longer say what was told.
+    """
+
+    damaged: set[int]
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
         """Statistics of the partitions in scope, ascending."""

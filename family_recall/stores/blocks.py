@@ -19,6 +19,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.residence import give_back
 from family_recall.stores import sql
 from family_recall.stores.base import Hits
 from family_recall.stores.schema import id_range
@@ -27,7 +28,7 @@ from family_recall.types import BoolArray, FloatArray, IdArray
 
 _MAX_DISTANCE = 4_096  # bits; more than any model has dimensions
 _EXACT_BELOW = 1_000  # rows; below this every row is scored
-_SEGMENT = 65_536  # rows; one word of their bits fits a processor's second-level cache
+_SEGMENT = 65_536  # rows; their sign bits are 3 MB
 _CONVERTED = 4_096  # rows made float32 at a time, 6 MB
 _COUNTED = 131_072  # distances; of more, every so many-th tells where the nearest end
 _READ = 4_096  # rows of a plain table read at a time
@@ -62,7 +63,7 @@ class Segment:
         inverse_norms = np.empty(len(ids), np.float32)
         for start in range(0, len(ids), _CONVERTED):
             wide = rows[start : start + _CONVERTED].astype(np.float32)
-            norms = np.sqrt(np.einsum("nd,nd->n", wide, wide))
+            norms = np.sqrt(np.vecdot(wide, wide))
             inverse_norms[start : start + _CONVERTED] = 1.0 / np.maximum(norms, 1e-12)
         return cls(ids, rows, inverse_norms, _sign_bits(rows))
 
@@ -76,19 +77,14 @@ class Segment:
     def cosines(self, vector: FloatArray, at: IdArray | slice) -> FloatArray:
         """Cosine of a unit vector with some rows."""
         rows = self.rows[at].astype(np.float32) if self.wide is None else self.wide[at]
-        # einsum rather than @, which would wake OpenBLAS's threads for 0.05 ms of work.
-        products: FloatArray = np.einsum("nd,d->n", rows, vector)
+        # vecdot rather than @, which would wake OpenBLAS's threads for 0.05 ms of work.
+        products: FloatArray = np.vecdot(rows, vector)
         return products * self.inverse_norms[at]
 
     def hamming(self, query: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
         """Count, row by row, the signs in which a vector of these sign bits differs."""
-        distances = np.zeros(len(self.ids), np.uint16)
-        differing = np.empty(len(self.ids), np.uint64)
-        counts = np.empty(len(self.ids), np.uint8)
-        for word, bits in zip(query, self.bits, strict=True):
-            np.bitwise_xor(bits, word, out=differing)
-            np.bitwise_count(differing, out=counts)
-            np.add(distances, counts, out=distances)
+        differing = np.bitwise_count(self.bits ^ query[:, None])
+        distances: npt.NDArray[np.uint16] = np.add.reduce(differing, axis=0, dtype=np.uint16)
         return distances
 
     def without(self, ids: IdArray) -> Segment:
@@ -200,6 +196,8 @@ class Blocks:
             if block is None:
                 segments = _segments(_read_all(connection, model, shelf), model.dim)
                 block = Block(model.dim, segments, last_no, rewrites)
+                if len(block) >= _CONVERTED:
+                    give_back()
             elif block.rewrites != rewrites:
                 block = _brought_up(connection, model, shelf, block, last_no, rewrites)
             elif block.last_no < last_no:

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from family_recall.stores import fts, sql, vectors
+from family_recall.stores import fts, seals, sql, vectors
 from family_recall.stores.base import WORD_ENTRY, stem_number
 from family_recall.stores.schema import (
     APPLICATION_ID,
@@ -21,7 +21,10 @@ from family_recall.stores.schema import (
 )
 from family_recall.types import IdArray
 
-_SHOWN = 10  # of SQLite's own findings
+SEALS = "memories"
+"""What is found under this name no ``rebuild`` mends: the texts themselves have changed."""
+
+_SHOWN = 10  # of SQLite's own findings, and of memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,16 @@ def sound(connection: apsw.Connection) -> list[Finding]:
     schema = connection.pragma("user_version")
     wrong = None if 0 < schema <= SCHEMA_VERSION else f"schema {schema}, known is {SCHEMA_VERSION}"
     return [Finding("pages", "; ".join(pages) or None), Finding("schema", wrong)]
+
+
+def as_told(connection: apsw.Connection) -> list[Finding]:
+    """Check each memory against the seal it was given when it was told; reads every text."""
+    wrong = seals.broken(connection)
+    if not wrong:
+        return [Finding(SEALS, None)]
+    told = [f"{one.space_id}/{one.doc_id}" for one in seals.named(connection, wrong[:_SHOWN])]
+    more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+    return [Finding(SEALS, f"{len(wrong):,} not as told: {', '.join(told)}{more}")]
 
 
 def agree(connection: apsw.Connection) -> list[Finding]:

@@ -71,19 +71,7 @@ def back_up(
         raise InvalidRequestError(f"{destination}: is a household in use; give another name")
     sql.row(source, "SELECT count(*) FROM sqlite_schema")  # from here on one snapshot
     with taking(destination) as made:
-        copy = connect(made, key)
-        try:
-            with copy.backup("main", source, "main") as running:
-                while not running.done:
-                    running.step(_STEP_PAGES)
-                    if progress is not None:
-                        progress(running.page_count - running.remaining, running.page_count)
-            # One file, without a log beside it: the library turns the log on again.
-            copy.pragma("journal_mode", "delete")
-        finally:
-            copy.close()
-        found = verify(made, key)
-        _sync(made)
+        found = _copied(source, made, key, progress)
         n_bytes = made.stat().st_size
     return Backup(destination, n_bytes, *found)
 
@@ -150,21 +138,32 @@ def restore(
         raise InvalidRequestError(f"{path}: is the backup itself; give the household's file")
     with taking(path) as made, translated(backup):
         source = connect(backup, key, flags=apsw.SQLITE_OPEN_READWRITE)
-        copy = connect(made, key)
         try:
-            with copy.backup("main", source, "main") as running:
-                while not running.done:
-                    running.step(_STEP_PAGES)
-                    if progress is not None:
-                        progress(running.page_count - running.remaining, running.page_count)
-            copy.pragma("journal_mode", "delete")
+            _, memories = _copied(source, made, key, progress)
         finally:
-            copy.close()
             source.close()
-        _, memories = verify(made, key)
-        _sync(made)
         kept = _set_aside(path, key) if path.exists() else None
     return Restored(path, kept, memories)
+
+
+def _copied(
+    source: apsw.Connection, made: Path, key: Key | None, progress: Progress | None
+) -> tuple[int, int]:
+    """Copy a file into another, check that one and bring it to the disk: (schema, memories)."""
+    copy = connect(made, key)
+    try:
+        with copy.backup("main", source, "main") as running:
+            while not running.done:
+                running.step(_STEP_PAGES)
+                if progress is not None:
+                    progress(running.page_count - running.remaining, running.page_count)
+        # One file, without a log beside it: the library turns the log on again.
+        copy.pragma("journal_mode", "delete")
+    finally:
+        copy.close()
+    found = verify(made, key)
+    _sync(made)
+    return found
 
 
 def rekey(path: Path, key: Key | None, new: Key | None) -> None:

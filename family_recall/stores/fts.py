@@ -15,7 +15,7 @@ import numpy as np
 from family_recall.stores import sql
 from family_recall.stores.base import WORD_ENTRY, Hits, stem_number
 from family_recall.stores.schema import create_words_table, words_table
-from family_recall.types import Scope
+from family_recall.types import Filters, Scope
 
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _TEXTS_KNOWN = 1_000
@@ -229,7 +229,24 @@ def visible(scope: Scope) -> tuple[str, tuple[object, ...]]:
     else:
         parts.append("m.recorded_s <= ? AND (m.superseded_s IS NULL OR m.superseded_s > ?)")
         values += [scope.known_at_s, scope.known_at_s]
-    filters = scope.filters
+    for conditions, bound in (kept(scope), filtered(scope.filters)):
+        parts += conditions
+        values += bound
+    return " AND ".join(parts), tuple(values)
+
+
+def kept(scope: Scope) -> tuple[list[str], list[object]]:
+    """Turn what is not kept any more into conditions on ``memory m``, and what is bound in them."""
+    late = "max(m.recorded_s, coalesce(m.occurred_s, m.recorded_s)) >= ?"
+    return [f"(m.category <> ? OR {late})"] * len(scope.expired), [
+        value for rule in scope.expired for value in rule
+    ]
+
+
+def filtered(filters: Filters) -> tuple[list[str], list[object]]:
+    """Turn filters into conditions on ``memory m``, and what is bound in them."""
+    parts: list[str] = []
+    values: list[object] = []
     for column, wanted in (
         ("source", filters.sources), ("kind", filters.kinds), ("author", filters.authors)
     ):  # fmt: skip
@@ -251,7 +268,7 @@ def visible(scope: Scope) -> tuple[str, tuple[object, ...]]:
     if filters.before_session is not None:
         parts.append("m.session_id < ?")
         values.append(filters.before_session)
-    return " AND ".join(parts), tuple(values)
+    return parts, values
 
 
 def _count(connection: apsw.Connection, shelf: int, rows: Sequence[Words], sign: int) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import apsw
 import numpy as np
 
-from family_recall.stores import fts, sql
+from family_recall.stores import fts, seals, sql
 from family_recall.stores.base import (
     WORD_ENTRY,
     Hits,
@@ -24,13 +24,23 @@ from family_recall.stores.base import (
     View,
 )
 from family_recall.stores.schema import PARTITION_SHIFT, id_range
-from family_recall.types import Filters, IdArray, Memory, Scope, parse_moment
+from family_recall.types import (
+    CATEGORIES,
+    KINDS,
+    Filters,
+    IdArray,
+    Memory,
+    Scope,
+    parse_moment,
+)
 
-_COLUMNS = (
-    "doc_id", "text", "title", "summary", "kind", "category", "author", "session_id", "source",
-    "url", "section", "labels", "band", "guardians_of", "importance", "valence", "arousal",
-    "fact_key", "fact_value", "event_type", "occurred_at", "valid_from_s", "valid_until_s",
-)  # fmt: skip
+_COLUMNS = seals.TOLD
+# Epoch seconds of the years 1 to 9999: whatever else stands for a moment, a disk has made of it.
+_MOMENTS = "-62135650000 AND 253402345000"
+_KINDS, _CATEGORIES = frozenset(KINDS), frozenset(CATEGORIES)
+_UNTOLD: dict[str, Any] = {
+    spec.name: "" if spec.default is MISSING else spec.default for spec in fields(Memory)
+}
 
 
 def body_of(memory: Memory) -> str:
@@ -64,8 +74,12 @@ def insert(
         "valid_from_s": new.valid_from_s, "valid_until_s": new.valid_until_s,
         "recorded_s": recorded_s, "order_s": order_s, "header": new.header,
         "context_id": context_id, "n_words": words.n_words, "words": words.entries,
-        "content_hash": new.content_hash, "space_id": memory.space_id,
+        "content_hash": new.content_hash,
     }  # fmt: skip
+    (values["space"],) = sql.row(
+        connection, "SELECT no FROM space WHERE space_id = ?", (memory.space_id,)
+    )
+    values["seal"] = seals.seal_of([seals.as_kept(name, values[name]) for name in seals.SEALED])
     connection.execute(_INSERT, values)
 
 
@@ -74,18 +88,19 @@ INSERT INTO memory(
   id, space, doc_id, text, title, summary, kind, category, author, session_id, source, url,
   section, labels, band, guardians_of, importance, valence, arousal, fact_key, fact_value,
   event_type, occurred_s, occurred_at, valid_from_s, valid_until_s, recorded_s, order_s,
-  header, context_id, n_words, words, content_hash, veil)
+  header, context_id, n_words, words, content_hash, seal, veil)
 VALUES(
-  :id, (SELECT no FROM space WHERE space_id = :space_id), :doc_id, :text, :title, :summary,
+  :id, :space, :doc_id, :text, :title, :summary,
   :kind, :category, :author, :session_id, :source, :url, :section, :labels, :band,
   :guardians_of, :importance, :valence, :arousal, :fact_key, :fact_value, :event_type,
   :occurred_s, :occurred_at, :valid_from_s, :valid_until_s, :recorded_s, :order_s, :header,
-  :context_id, :n_words, :words, :content_hash, (SELECT veil FROM partition WHERE no = :id >> 40))
+  :context_id, :n_words, :words, :content_hash, :seal,
+  (SELECT veil FROM partition WHERE no = :id >> 40))
 """
 
 _SELECT = f"""
-SELECT m.id, s.space_id, m.recorded_s, m.superseded_s,
-  {", ".join("m." + column for column in _COLUMNS)}
+SELECT s.space_id, m.superseded_s, m.seal,
+  {", ".join("m." + column for column in seals.SEALED)}
 FROM memory m JOIN space s ON s.no = m.space
 """
 
@@ -140,6 +155,8 @@ def rows(connection: apsw.Connection, ids: IdArray, scope: Scope) -> Rows:
         (sql.id_array(np.sort(ids)), *values),
     )  # fmt: skip
     columns = list(zip(*found, strict=True)) if found else [()] * 12
+    if found:
+        _check(columns[3], columns[4], columns[6:9])
     blobs: tuple[bytes, ...] = columns[11]
     counts = [len(blob) // WORD_ENTRY.itemsize for blob in blobs]
     occurred = [np.nan if moment is None else moment for moment in columns[5]]
@@ -160,6 +177,15 @@ def rows(connection: apsw.Connection, ids: IdArray, scope: Scope) -> Rows:
     )
 
 
+def _check(
+    kinds: Sequence[str], categories: Sequence[str], numbers: Sequence[Sequence[float]]
+) -> None:
+    """Refuse what could not have been stored: ranking has a place for each kind and category."""
+    strange = {*kinds} - _KINDS or {*categories} - _CATEGORIES
+    if strange or max(map(max, numbers)) > 1.0 or min(map(min, numbers)) < -1.0:
+        raise ValueError(f"a damaged row: {strange or 'a number'}")
+
+
 def newest(connection: apsw.Connection, scope: Scope, k: int, *, lasting: bool) -> Hits:
     """Give each partition's k newest memories in scope, the newest recorded of all first."""
     condition, values = fts.visible(scope)
@@ -171,7 +197,7 @@ def newest(connection: apsw.Connection, scope: Scope, k: int, *, lasting: bool) 
         for row in sql.rows(
             connection,
             f"SELECT m.recorded_s, m.id FROM memory m WHERE m.id BETWEEN ? AND ? AND {kinds}"
-            f" AND {condition} ORDER BY m.id DESC LIMIT ?",
+            f" AND m.recorded_s BETWEEN {_MOMENTS} AND {condition} ORDER BY m.id DESC LIMIT ?",
             (*id_range(partition), *values, k),
         )
     ]
@@ -188,7 +214,8 @@ def occurred(connection: apsw.Connection, scope: Scope) -> Occurred:
     found = sql.rows(
         connection,
         "SELECT m.id, m.occurred_s, m.importance FROM memory m"
-        f" WHERE m.occurred_s IS NOT NULL AND {condition}"
+        f" WHERE m.occurred_s IS NOT NULL AND m.occurred_s BETWEEN {_MOMENTS}"
+        f" AND m.importance BETWEEN 0 AND 1 AND {condition}"
         f" AND m.id >> {PARTITION_SHIFT} IN (SELECT value FROM carray(?))",
         (*values, sql.id_array(np.array(scope.partitions, np.int64))),
     )
@@ -326,8 +353,15 @@ def covered(connection: apsw.Connection, ids: IdArray, scope: Scope) -> IdArray:
 
 
 def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
-    memory_id, space_id, recorded_s, superseded_s, *fields = row
-    record = dict(zip(_COLUMNS, fields, strict=True))
+    space_id, superseded_s, seal, *sealed = row
+    memory_id, _, _, recorded_s, *told = sealed
+    record = dict(zip(_COLUMNS, told, strict=True))
+    if seals.seal_of(sealed) != seal:
+        # Not a word of it goes any further.
+        blank = {**_UNTOLD, "space_id": space_id, "doc_id": str(record["doc_id"])}
+        return StoredMemory(
+            memory_id, Memory.as_stored(**blank), recorded_s, superseded_s, intact=False
+        )
     record["occurred_at"] = parse_moment(record["occurred_at"], "occurred_at")
     for name in ("valid_from", "valid_until"):
         moment_s = record.pop(f"{name}_s")

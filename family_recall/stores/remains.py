@@ -1,8 +1,8 @@
 """Remains: digests of what was erased in; what of it is still in the rows, the file or its log out.
 
 A needle is a run of 8 bytes of a forgotten text or vector, known by its HMAC alone. A file has as
-many runs as bytes, so a keyed product of each is looked up first, by numpy and for all of them at
-once; what passes, a few in a thousand, is digested and compared.
+many runs as bytes, so 32 bits of a keyed product of each are looked up first; what passes is
+digested and compared.
 """
 
 from __future__ import annotations
@@ -11,27 +11,24 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 import numpy as np
-import numpy.typing as npt
 
 from family_recall.stores import sql, vectors
 from family_recall.stores.base import stem_number
 from family_recall.stores.erasing import POINTING, Erased
 from family_recall.stores.schema import shelf_of, words_table
+from family_recall.stores.sieve import RUN, Sieve, Words64, marks_of, runs_of
 from family_recall.types.forgetting import Digests, Receipt
 
-Words64 = npt.NDArray[np.uint64]
-
-RUN = 8  # bytes
 DIGEST = 8  # bytes of an HMAC that are kept
 MOST_NEEDLES = 50_000
 _FEWEST_VALUES = 3  # different bytes a run must have: rows of spaces or zeros are everywhere
-_PASSING = 8  # bits: a run in 2⁸ passes the sieve at most
+_SIEVE_BITS = 32
 _SIX_BYTES = np.uint64((1 << 48) - 1)
 _CHUNK = 8 << 20  # bytes
 _SAID = (
@@ -75,10 +72,8 @@ def digests(keyring: Keyring, erased: Erased) -> Digests:
     sources = [part for row in erased.rows for part in (*row.said, *row.vectors)]
     total = sum(max(len(part) - RUN + 1, 0) for part in sources)
     stride = -(-max(total, 1) // MOST_NEEDLES)
-    runs = _unique(_telling(_runs(part)[::stride]) for part in sources)
-    # A run in 2⁸ passes where the sieve has 2⁸ places for each needle.
-    bits = min(max(int(np.ceil(np.log2(max(len(runs), 1)))) + _PASSING, 16), 24)
-    marks = np.unique(_sieved(keyring, runs, bits)).astype("<u4")
+    runs = _unique(_telling(runs_of(part)[::stride]) for part in sources)
+    marks = np.unique(marks_of(runs, keyring.multiplier, _SIEVE_BITS)).astype("<u4")
     needles = sorted(keyring.digest("run", run) for run in _as_bytes(runs))
     return Digests(
         rows=tuple(sorted(keyring.row(row.id) for row in erased.rows)),
@@ -88,7 +83,7 @@ def digests(keyring: Keyring, erased: Erased) -> Digests:
         terms=tuple(sorted(keyring.term(stem) for stem in erased.stems)),
         runs=base64.b64encode(b"".join(needles)).decode(),
         sieve=base64.b64encode(marks.tobytes()).decode(),
-        sieve_bits=bits,
+        sieve_bits=_SIEVE_BITS,
         stride=stride,
     )
 
@@ -102,12 +97,18 @@ class Search:
         self._digests = receipt.digests
         packed = base64.b64decode(receipt.digests.runs)
         self._needles = {packed[at : at + DIGEST] for at in range(0, len(packed), DIGEST)}
-        self._sieve = np.zeros(1 << receipt.digests.sieve_bits, np.bool_)
-        self._sieve[np.frombuffer(base64.b64decode(receipt.digests.sieve), "<u4")] = True
+        marks = np.unique(np.frombuffer(base64.b64decode(receipt.digests.sieve), "<u4"))
+        self._sieve = Sieve(marks.astype(np.uint64), keyring.multiplier, receipt.digests.sieve_bits)
 
     def pointing(self, connection: apsw.Connection) -> dict[str, int]:
         """Count, by table, the rows that hold the id of a forgotten row."""
-        wanted = set(self._digests.rows)
+        wanted, known = set(self._digests.rows), dict[int, bool]()
+
+        def is_gone(memory: int) -> bool:
+            if memory not in known:
+                known[memory] = self._keyring.row(memory) in wanted
+            return known[memory]
+
         here = {name for (name,) in sql.rows(connection, "SELECT name FROM sqlite_master")}
         columns = [pair for pair in POINTING if pair[0] in here]
         columns += [
@@ -121,13 +122,13 @@ class Search:
                 connection,
                 f"SELECT {column}, count(*) FROM {table} WHERE {column} > 0 GROUP BY 1",
             )
-            n = sum(times for memory, times in held if self._keyring.row(memory) in wanted)
+            n = sum(times for memory, times in held if is_gone(memory))
             counts[table] = counts.get(table, 0) + n
         (evidence,) = sql.row(
             connection,
             "SELECT json_group_array(e.value) FROM relation r, json_each(r.evidence) e",
         )
-        counts["relation"] = sum(self._keyring.row(one) in wanted for one in json.loads(evidence))
+        counts["relation"] = sum(is_gone(one) for one in json.loads(evidence))
         return {table: n for table, n in counts.items() if n}
 
     def indexed(self, connection: apsw.Connection) -> int:
@@ -159,7 +160,7 @@ class Search:
                 continue
             for chunk in _chunks(file):
                 n_bytes += len(chunk)
-                found |= self._among(_runs(chunk))
+                found |= self._needles_among(_as_bytes(self._sieve.passing(chunk)), found)
         return found, n_bytes
 
     def said_today(self, connection: apsw.Connection, sought: set[bytes]) -> set[bytes]:
@@ -168,38 +169,26 @@ class Search:
         A value's end and the byte that SQLite keeps behind it can happen to be such a run too: six
         of its bytes, at either end, are enough.
         """
-        if not sought:
-            return set()
         runs = np.frombuffer(b"".join(sorted(sought)), "<u8").astype(np.uint64)
-        ends = (runs & _SIX_BYTES, runs >> np.uint64(16))
-        wanted = _unique(ends)
-        known = np.zeros(len(wanted), np.bool_)
-        for value in _together(_stored(connection)):
+        first, last = runs & _SIX_BYTES, runs >> np.uint64(16)
+        multiplier = self._keyring.multiplier
+        marks = np.unique(marks_of(np.concatenate([first, last]), multiplier, 64))
+        sieve = Sieve(marks, multiplier, 64, _SIX_BYTES)
+        said = np.zeros(len(runs), np.bool_)
+        for value in _together(connection):
+            if said.all():
+                break
             # Padded, so that the last six bytes are the beginning of a run as well.
-            held = _runs(value + b"\0\0") & _SIX_BYTES
-            at = np.minimum(np.searchsorted(wanted, held), len(wanted) - 1)
-            known[at[wanted[at] == held]] = True
-        said = known[np.searchsorted(wanted, ends[0])] | known[np.searchsorted(wanted, ends[1])]
+            known = sieve.passing(value + b"\0\0")
+            said |= np.isin(first, known) | np.isin(last, known)
         return set(_as_bytes(runs[said]))
 
-    def _among(self, runs: Words64) -> set[bytes]:
-        marks = _sieved(self._keyring, runs, self._digests.sieve_bits)
-        passing = np.unique(runs[self._sieve[marks]])
+    def _needles_among(self, runs: Iterable[bytes], known: Collection[bytes]) -> set[bytes]:
         return {
-            run for run in _as_bytes(passing) if self._keyring.digest("run", run) in self._needles
+            run
+            for run in runs
+            if run not in known and self._keyring.digest("run", run) in self._needles
         }
-
-
-def _runs(data: bytes) -> Words64:
-    """Give every run of 8 bytes, as little-endian numbers in the order they begin."""
-    n = len(data) - RUN + 1
-    if n <= 0:
-        return np.zeros(0, np.uint64)
-    runs = np.empty(n, np.uint64)
-    for start in range(min(RUN, n)):
-        whole = (len(data) - start) // RUN
-        runs[start::RUN] = np.frombuffer(data, "<u8", whole, start)
-    return runs
 
 
 def _telling(runs: Words64) -> Words64:
@@ -217,14 +206,6 @@ def _unique(parts: Iterable[Words64]) -> Words64:
 def _as_bytes(runs: Words64) -> list[bytes]:
     packed = runs.astype("<u8").tobytes()
     return [packed[at : at + RUN] for at in range(0, len(packed), RUN)]
-
-
-def _sieved(keyring: Keyring, runs: Words64, bits: int) -> Words64:
-    # Multiply-shift: the high bits of a product by an odd number spread evenly (Dietzfelbinger
-    # et al., J. Algorithms 1997, doi:10.1006/jagm.1997.0873).
-    spread: Words64 = np.multiply(runs, keyring.multiplier, dtype=np.uint64)
-    spread >>= np.uint64(64 - bits)
-    return spread
 
 
 def _chunks(file: Path) -> Iterator[bytes]:
@@ -252,27 +233,31 @@ def _vocabulary(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
         connection.execute(f"DROP TABLE {table}")
 
 
-def _together(values: Iterable[bytes]) -> Iterator[bytes]:
-    """Join values to a few long ones, as they are and in the lower case that names are kept in."""
+def _together(connection: apsw.Connection) -> Iterator[bytes]:
+    """Give what is stored in its own right in a few long values.
+
+    Texts come first, as they are and in the lower case that names are kept in; most runs are
+    accounted for by them, and the longer rest need not be read then.
+    """
+    for joined in _joined(_texts(connection)):
+        yield joined
+        yield joined.decode("utf-8", "ignore").casefold().encode()
+    yield from _joined(_numbers(connection))
+
+
+def _joined(values: Iterable[bytes]) -> Iterator[bytes]:
     held: list[bytes] = []
     n_bytes = 0
     for value in values:
         held.append(value)
         n_bytes += len(value)
         if n_bytes > _CHUNK:
-            yield from _both(held)
+            yield b"\0\0".join(held)
             held, n_bytes = [], 0
-    yield from _both(held)
+    yield b"\0\0".join(held)
 
 
-def _both(values: list[bytes]) -> Iterator[bytes]:
-    joined = b"\0\0".join(values)
-    yield joined
-    yield joined.decode("utf-8", "ignore").casefold().encode()
-
-
-def _stored(connection: apsw.Connection) -> Iterator[bytes]:
-    """Go through all that is stored in its own right, and the forms it is kept in."""
+def _texts(connection: apsw.Connection) -> Iterator[bytes]:
     texts = (
         f"SELECT {_SAID} FROM memory",
         "SELECT person_id, name, aliases FROM person",
@@ -290,6 +275,9 @@ def _stored(connection: apsw.Connection) -> Iterator[bytes]:
             yield "\0".join(part for part in row if part).encode()
     for _, stem in _vocabulary(connection):
         yield stem.encode()
+
+
+def _numbers(connection: apsw.Connection) -> Iterator[bytes]:
     for (blob,) in connection.execute("SELECT words FROM memory"):
         yield blob
     for (blob,) in connection.execute("SELECT tokens FROM embedding"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Collection, MutableMapping, Sequence
+from typing import TypeVar
 
 import apsw
 import numpy as np
@@ -16,8 +17,10 @@ from family_recall.stores import (
     household,
     identifiers,
     memories,
+    seals,
     sql,
     vectors,
+    veils,
 )
 from family_recall.stores.base import (
     Access,
@@ -37,11 +40,19 @@ from family_recall.stores.base import (
 )
 from family_recall.stores.feedback import Learned, newest
 from family_recall.stores.schema import PARTITION_SHIFT, partition_of, shelf_of
-from family_recall.types import BoolArray, FloatArray, IdArray, Scope
+from family_recall.types import BoolArray, FloatArray, IdArray, Relation, Scope
+
+DAY_S = 86_400.0
+
+_T = TypeVar("_T")
+_UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
 
 
 class SqliteSnapshot:
-    """What one read transaction sees. One thread at a time may use it."""
+    """What one read transaction sees. One thread at a time may use it.
+
+    ``damaged`` are the rows, of those looked at, that no longer say what was told.
+    """
 
     def __init__(
         self,
@@ -61,6 +72,7 @@ class SqliteSnapshot:
         self._split: dict[str, list[tuple[str, str]]] = {}
         self._counts: dict[tuple[int, ...], dict[str, dict[int, int]]] = {}
         self._all = {partition.no: partition for partition in household.partitions(connection)}
+        self.damaged: set[int] = set()
 
     def interrupt(self) -> None:
         """Stop the statement that runs now, if one does; from any thread."""
@@ -80,6 +92,11 @@ class SqliteSnapshot:
     def every_partition(self) -> tuple[Partition, ...]:
         """List all partitions of the file: for deciding a scope, and for nothing else."""
         return tuple(self._all.values())
+
+    def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
+        """Give, for each category with a rule, the moment before which it is not kept."""
+        found = sql.rows(self._connection, "SELECT category, keep_days FROM retention")
+        return tuple((category, wall_s - days * DAY_S) for category, days in found)
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
         """Statistics of the partitions in scope, ascending."""
@@ -262,6 +279,10 @@ class SqliteSnapshot:
         mine = self._mine(np.array(entities, np.int64), scope)
         return edges.relations(self._connection, mine, scope.as_of_s, scope.known_at_s)
 
+    def relations_in(self, scope: Scope, limit: int) -> list[Relation]:
+        """Give the relations of a scope that hold at its moment, as told, oldest first."""
+        return veils.relations_in(self._connection, scope, limit, self._zone)
+
     def mentions(
         self, ids: IdArray, entities: Sequence[int], scope: Scope
     ) -> list[tuple[int, int]]:
@@ -299,7 +320,9 @@ class SqliteSnapshot:
 
     def rows(self, ids: IdArray, scope: Scope) -> Rows:
         """Load what ranking reads, ascending by id; ids out of scope are left out."""
-        return memories.rows(self._connection, self._mine(ids, scope), scope)
+        return self._legible(
+            self._mine(ids, scope), lambda mine: memories.rows(self._connection, mine, scope)
+        )
 
     def milestones(
         self, scope: Scope, wanted: Callable[[str | None, str | None], bool], limit: int
@@ -311,12 +334,24 @@ class SqliteSnapshot:
         return memories.milestones(self._connection, scope, wanted, limit)
 
     def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
-        """Load whole memories in the order of ``ids``; those out of scope are left out."""
-        return memories.load_ids(self._connection, self._mine(ids, scope), scope, self._zone)
+        """Load whole memories in the order of ``ids``; those out of scope are left out.
+
+        So are those that no longer say what was told, which are added to ``damaged``.
+        """
+        mine = self._mine(ids, scope)
+        loaded = self._legible(
+            mine, lambda some: memories.load_ids(self._connection, some, scope, self._zone)
+        )
+        found = [stored for stored in loaded if stored.intact]
+        if len(found) < len(mine):
+            self.damaged |= set(mine.tolist()) & set(seals.broken(self._connection, mine))
+        return found
 
     def passages(self, ids: IdArray, scope: Scope) -> dict[int, str]:
         """Load memories as a model reads them, `Author: text`; none the scope does not cover."""
-        return memories.passages(self._connection, self._mine(ids, scope), scope)
+        return self._legible(
+            self._mine(ids, scope), lambda mine: memories.passages(self._connection, mine, scope)
+        )
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:
         """Find one memory by its id.
@@ -332,6 +367,15 @@ class SqliteSnapshot:
             if partition_of(stored.id) in mine:
                 return stored
         raise UnknownMemoryError(f"no memory {doc_id!r} that this request may see")
+
+    def _legible(self, ids: IdArray, read: Callable[[IdArray], _T]) -> _T:
+        """Read some rows; where one of them is too damaged for that, without it."""
+        try:
+            return read(ids)
+        except _UNREADABLE:
+            whole = np.array([_reads(read, ids[at : at + 1]) for at in range(len(ids))], np.bool_)
+            self.damaged |= set(ids[~whole].tolist())
+            return read(ids[whole])
 
     def _mine(self, nodes: IdArray, scope: Scope) -> IdArray:
         partitions = np.abs(nodes) >> PARTITION_SHIFT
@@ -384,11 +428,20 @@ class SqliteSnapshot:
         return (
             scope.filters.narrows
             or scope.known_at_s is not None
+            or bool(scope.expired)
             or self._all[shelf // 2].n_bounded > 0
         )
 
     def _allowed(self, scope: Scope) -> Callable[[IdArray], BoolArray]:
         return lambda ids: among(ids, memories.covered(self._connection, ids, scope))
+
+
+def _reads(read: Callable[[IdArray], object], ids: IdArray) -> bool:
+    try:
+        read(ids)
+    except _UNREADABLE:
+        return False
+    return True
 
 
 _NO_TOKENS = TokenVectors(

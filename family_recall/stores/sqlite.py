@@ -21,6 +21,7 @@ from family_recall.errors import (
     StoreFullError,
     WrongKeyError,
 )
+from family_recall.stores import seals
 from family_recall.stores.keys import Key, is_plain, looks_encrypted
 from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 
@@ -110,6 +111,11 @@ def translated(path: Path) -> Iterator[None]:
         ) from error
     except apsw.IOError as error:
         raise StoreError(f"{path}: the disk answered with an error ({error})") from error
+    except UnicodeDecodeError as error:
+        raise StoreError(
+            f"{path}: holds a text that is damaged ({error.reason}); "
+            f"family-recall doctor {path} says which"
+        ) from None
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}; try rebuild, or restore a backup") from error
 
@@ -154,7 +160,9 @@ class Connections:
         self._pid = os.getpid()
         fresh = not path.exists() or path.stat().st_size == 0
         if fresh and not create:
-            raise StoreError(f"{path}: no such file; create it with `family-recall init {path}`")
+            raise StoreError(
+                f"{path}: no such file; create it with `family-recall init --db {path}`"
+            )
         with translated(path):
             if not fresh:
                 self._check_identity()
@@ -338,6 +346,7 @@ class Connections:
             # Another process may have migrated while this one waited for the lock.
             for step in range(self._writer.pragma("user_version"), SCHEMA_VERSION):
                 self._writer.execute(MIGRATIONS[step])
+            seals.seal(self._writer)
             self._writer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._writer.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         except BaseException:
@@ -366,7 +375,7 @@ def schema_of(path: Path, key: Key | None) -> int:
         StoreError: If it is missing or cannot be read with this key.
     """
     if not path.exists():
-        raise StoreError(f"{path}: no such file; create it with `family-recall init {path}`")
+        raise StoreError(f"{path}: no such file; create it with `family-recall init --db {path}`")
     with translated(path):
         connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
         try:

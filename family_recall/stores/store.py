@@ -30,6 +30,7 @@ from family_recall.stores.erasing import Eraser
 from family_recall.stores.feedback import FeedbackLog, Learned
 from family_recall.stores.forgetting import ForgettingLog
 from family_recall.stores.keys import Key
+from family_recall.stores.listing import Listings
 from family_recall.stores.remains import Keyring, Search
 from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
@@ -83,6 +84,15 @@ class Store:
             yield SqliteSnapshot(connection, self._blocks, self.zone, self._learned)
 
     @contextlib.contextmanager
+    def looking(self) -> Iterator[tuple[SqliteSnapshot, Listings]]:
+        """Read as :meth:`snapshot` does, with what there is by page beside it."""
+        with self._connections.reading() as connection:
+            yield (
+                SqliteSnapshot(connection, self._blocks, self.zone, self._learned),
+                Listings(connection, self.zone),
+            )
+
+    @contextlib.contextmanager
     def writing(self) -> Iterator[Writing]:
         """Write: everything inside the block is kept, or nothing is."""
         with self._connections.writing() as connection:
@@ -114,6 +124,8 @@ class Store:
         """Check the file, and what is made from the texts against them."""
         with self._connections.reading() as connection:
             findings = checks.sound(connection)
+            if not any(finding.problem for finding in findings):
+                findings += checks.as_told(connection)
         if any(finding.problem for finding in findings):
             return findings
         with self._connections.looking() as connection:
@@ -165,10 +177,10 @@ class Store:
         """
         if not self.empty_log():
             return False
-        if all(self.verify(receipt).remains == 0 for receipt in receipts):
+        if self._are_gone(receipts):
             return True
         self._connections.compact()
-        return self.empty_log() and all(self.verify(receipt).remains == 0 for receipt in receipts)
+        return self.empty_log() and self._are_gone(receipts)
 
     def empty_log(self) -> bool:
         """Write the log back into the file and cut it to nothing; False where a reader needs it."""
@@ -182,13 +194,7 @@ class Store:
         """
         with self._connections.reading() as connection:
             log = ForgettingLog(connection)
-            key = log.key()
-            if key is None:
-                raise InvalidRequestError(
-                    f"{self.path}: nothing was ever forgotten here; is it another household's "
-                    "receipt?"
-                )
-            search = Search(Keyring(key), receipt)
+            search = self._search(log, receipt)
             found, n_bytes = search.in_files(self.path)
             said = search.said_today(connection, found)
             return Verification(
@@ -199,6 +205,25 @@ class Store:
                 aside=log.aside(receipt.receipt_id) is not None,
                 bytes_read=n_bytes,
             )
+
+    def _are_gone(self, receipts: Sequence[Receipt]) -> bool:
+        """Whether no byte is left of what receipts say, but what is stored today anyway."""
+        with self._connections.reading() as connection:
+            log = ForgettingLog(connection)
+            for receipt in receipts:
+                search = self._search(log, receipt)
+                found, _ = search.in_files(self.path)
+                if found - search.said_today(connection, found):
+                    return False
+        return True
+
+    def _search(self, log: ForgettingLog, receipt: Receipt) -> Search:
+        key = log.key()
+        if key is None:
+            raise InvalidRequestError(
+                f"{self.path}: nothing was ever forgotten here; is it another household's receipt?"
+            )
+        return Search(Keyring(key), receipt)
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[FeedbackLog]:

@@ -80,7 +80,7 @@ def unpack_tokens(blob: bytes, token_dim: int) -> FloatArray:
     tokens[:, : token_dim // 2] = packed >> 4
     tokens[:, token_dim // 2 :] = packed & 15
     tokens -= 8.0
-    norms = np.sqrt(np.einsum("td,td->t", tokens, tokens))
+    norms = np.sqrt(np.vecdot(tokens, tokens))
     tokens /= np.maximum(norms, 1e-12)[:, None]
     return tokens
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import apsw
+import numpy as np
 
 from family_recall.stores import household, sql, vectors
 from family_recall.stores.base import ToldRelation
 from family_recall.stores.schema import PARTITION_SHIFT, id_range, shelf_of, words_table
-from family_recall.types import Hidden, Relation
+from family_recall.types import Hidden, Relation, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +69,43 @@ def remove(connection: apsw.Connection, veil: int, *, vec0: bool) -> None:
 
 def relations(connection: apsw.Connection, space_id: str, zone: dt.tzinfo) -> list[ToldRelation]:
     """List the relations of a space, as they were told, oldest first."""
+    condition = "s.space_id = ? AND p.veil = 0"
+    found = sql.rows(connection, f"{_RELATIONS} WHERE {condition} ORDER BY r.no", (space_id,))
+    return [_told(row, zone) for row in found]
+
+
+def relations_in(
+    connection: apsw.Connection, scope: Scope, limit: int, zone: dt.tzinfo
+) -> list[Relation]:
+    """List the relations of a scope that hold at its moment, as they were told, oldest first."""
     found = sql.rows(
         connection,
-        "SELECT a.name, r.relation, b.name, p.band, r.confidence, r.valid_from_s, r.valid_until_s,"
-        " (SELECT json_group_array(m.doc_id) FROM json_each(r.evidence) e"
-        "  JOIN memory m ON m.id = e.value), w.person_id, r.recorded_s"
-        " FROM relation r JOIN entity a ON a.id = r.subject JOIN entity b ON b.id = r.object"
-        f" JOIN partition p ON p.no = -r.subject >> {PARTITION_SHIFT}"
-        " JOIN space s ON s.no = p.space LEFT JOIN person w ON w.no = p.ward"
-        " WHERE s.space_id = ? AND p.veil = 0 ORDER BY r.no",
-        (space_id,),
+        f"{_RELATIONS} WHERE p.no IN (SELECT value FROM carray(?1))"
+        " AND (r.valid_from_s IS NULL OR r.valid_from_s <= ?2)"
+        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?2)"
+        " AND (?3 IS NULL OR r.recorded_s <= ?3) ORDER BY r.recorded_s, r.no LIMIT ?4",
+        (
+            sql.id_array(np.array(scope.partitions, np.int64)),
+            scope.as_of_s,
+            scope.known_at_s,
+            limit,
+        ),
     )
-    return [_told(row, space_id, zone) for row in found]
+    return [_told(row, zone).relation for row in found]
 
 
-def _told(row: tuple[Any, ...], space_id: str, zone: dt.tzinfo) -> ToldRelation:
-    subject, kind, object_, band, confidence, start, end, evidence, ward, recorded_s = row
+_RELATIONS = (
+    "SELECT a.name, r.relation, b.name, s.space_id, p.band, r.confidence, r.valid_from_s,"
+    " r.valid_until_s, (SELECT json_group_array(m.doc_id) FROM json_each(r.evidence) e"
+    "  JOIN memory m ON m.id = e.value), w.person_id, r.recorded_s"
+    " FROM relation r JOIN entity a ON a.id = r.subject JOIN entity b ON b.id = r.object"
+    f" JOIN partition p ON p.no = -r.subject >> {PARTITION_SHIFT}"
+    " JOIN space s ON s.no = p.space LEFT JOIN person w ON w.no = p.ward"
+)
+
+
+def _told(row: tuple[Any, ...], zone: dt.tzinfo) -> ToldRelation:
+    subject, kind, object_, space_id, band, confidence, start, end, evidence, ward, recorded_s = row
     valid_from, valid_until = (
         None if moment is None else dt.datetime.fromtimestamp(moment, zone)
         for moment in (start, end)

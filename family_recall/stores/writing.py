@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import apsw
 
+from family_recall.errors import StoreError
 from family_recall.stores import (
     edges,
     fts,
@@ -154,6 +155,11 @@ class Writing:
             (space_id,),
             self.zone,
         )
+        if not all(one.intact for one in versions):
+            raise StoreError(
+                f"{space_id}: holds memories that are damaged in the file; family-recall doctor "
+                "names them, and --repair takes them out"
+            )
         told: list[StoredMemory | ToldRelation] = [
             *versions, *veils.relations(self.connection, space_id, self.zone)
         ]  # fmt: skip

@@ -10,7 +10,7 @@ for it, and an argument that a tool does not have is refused.
 from __future__ import annotations
 
 from family_recall.tools.calling import as_text, dispatch
-from family_recall.tools.definitions import TOOLS, Tool
+from family_recall.tools.definitions import TOOLS, Tool, what_happened
 from family_recall.tools.styles import STYLES, Style, schema
 
-__all__ = ["STYLES", "TOOLS", "Style", "Tool", "as_text", "dispatch", "schema"]
+__all__ = ["STYLES", "TOOLS", "Style", "Tool", "as_text", "dispatch", "schema", "what_happened"]

@@ -23,7 +23,7 @@ from family_recall.tools.showing import (
     recalled,
     told,
 )
-from family_recall.types import CATEGORIES, Memory, RecallContext
+from family_recall.types import CATEGORIES, Answer, Memory, RecallContext
 from family_recall.types.forgetting import Selection
 
 if TYPE_CHECKING:
@@ -98,15 +98,24 @@ def _recall(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dic
 
 def _timeline(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
     asked = dataclasses.replace(ctx, top_k=sent["top_k"])
+    return told(what_happened(home, asked, sent["period"]))
+
+
+def what_happened(home: FamilyRecall, ctx: RecallContext, period: str) -> Answer:
+    """Tell a stretch of time, given in words, in the order it happened.
+
+    Raises:
+        InvalidRequestError: If the words name no time.
+    """
     # "2025" alone is a number to the grammar of time; "in 2025" is a year.
-    for period in (sent["period"], f"in {sent['period']}"):
-        question = f"What happened {period}?"
-        understood = home.understand(question, asked)
+    for words in (period, f"in {period}"):
+        question = f"What happened {words}?"
+        understood = home.understand(question, ctx)
         if understood.timespan is not None and understood.strategy == "TIMELINE":
-            return told(home.recall(question, asked))
+            return home.recall(question, ctx)
     raise InvalidRequestError(
         "period must be words for a time, such as 'last week', 'in March 2025' or "
-        f"'from 2025-06-01 to 2025-06-10', got {sent['period']!r}"
+        f"'from 2025-06-01 to 2025-06-10', got {period!r}"
     )
 
 

@@ -128,12 +128,21 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One stage that ran: how long it took, and how many went in and came out."""
+    """One stage that ran: how long it took, how many went in and came out, and when it began.
+
+    ``start_ms`` counts from the request. Stages overlap where they ran side by side, or within.
+    """
 
     stage: str
     ms: float
     n_in: int
     n_out: int
+    start_ms: float = 0.0
+
+    @property
+    def end_ms(self) -> float:
+        """When it ended."""
+        return self.start_ms + self.ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +217,7 @@ class Trace:
         """Give the trace as lists and objects; the stage it describes is always the last."""
         return {
             "stage": "final",
-            "spans": [[s.stage, s.ms, s.n_in, s.n_out] for s in self.spans],
+            "spans": [[s.stage, s.ms, s.n_in, s.n_out, s.start_ms] for s in self.spans],
             "skips": [[s.stage, s.n, s.why] for s in self.skips],
             "counts": dict(self.counts),
             "runs": {name: list(ids) for name, ids in self.runs.items()},

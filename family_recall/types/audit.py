@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-Call: TypeAlias = Literal["recall", "opening", "explain", "gap"]
+Call: TypeAlias = Literal["recall", "opening", "explain", "look", "gap"]
 """What was called; a ``gap`` is a stretch of which calls may be missing."""
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import datetime as dt
 import math
+import re
+import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -12,6 +15,8 @@ from family_recall.errors import InvalidMemoryError, InvalidRequestError
 from family_recall.types.memory import CATEGORIES, parse_moment
 
 LONGEST_KEPT_DAYS = 36_500.0
+MOST_SIEVE_BITS = 32
+_DIGEST = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +127,8 @@ class Digests:
 
     ``rows``, ``documents`` and ``terms`` are HMAC-SHA256, 8 bytes each, in hexadecimal and
     ascending. ``runs`` are such digests of ``stride``-spaced runs of 8 bytes of text and
-    vectors, and ``sieve`` the first ``sieve_bits`` bits of a keyed product of the same, by which a
-    scan passes over what cannot be one of them; both in base 64.
+    vectors, and ``sieve`` the first ``sieve_bits`` bits of a keyed product of the same, ascending,
+    by which a scan passes over what cannot be one of them; both in base 64.
     """
 
     rows: tuple[str, ...] = ()
@@ -133,6 +138,26 @@ class Digests:
     sieve: str = ""
     sieve_bits: int = 16
     stride: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse digests that could not be looked for."""
+        for name in ("rows", "documents", "terms"):
+            if not all(_DIGEST.fullmatch(one) for one in getattr(self, name)):
+                raise InvalidRequestError(f"{name} must be digests of 16 hexadecimal digits each")
+        if type(self.sieve_bits) is not int or not 1 <= self.sieve_bits <= MOST_SIEVE_BITS:
+            raise InvalidRequestError(
+                f"sieve_bits must be between 1 and {MOST_SIEVE_BITS}, got {self.sieve_bits!r}"
+            )
+        if type(self.stride) is not int or self.stride < 1:
+            raise InvalidRequestError(f"stride must be 1 or more, got {self.stride!r}")
+        try:
+            runs, sieve = (base64.b64decode(one, validate=True) for one in (self.runs, self.sieve))
+        except (ValueError, TypeError) as error:
+            raise InvalidRequestError(f"runs and sieve must be in base 64: {error}") from None
+        if len(runs) % 8 or len(sieve) % 4:
+            raise InvalidRequestError("runs must be of 8 bytes each, and sieve of 4")
+        if max(struct.unpack(f"<{len(sieve) // 4}I", sieve), default=0) >> self.sieve_bits:
+            raise InvalidRequestError(f"sieve must be of numbers below 2^{self.sieve_bits}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +197,7 @@ class Receipt:
             digests = dict(record["digests"])
             for name in ("rows", "documents", "terms"):
                 digests[name] = tuple(digests[name])
-            return cls(
+            receipt = cls(
                 receipt_id=record["receipt_id"],
                 at=record["at"],
                 person_id=record["person_id"],
@@ -181,8 +206,18 @@ class Receipt:
                 undo_until=record["undo_until"],
                 digests=Digests(**digests),
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise InvalidRequestError(f"this is no receipt of a forgetting: {error}") from None
+        texts = (receipt.receipt_id, receipt.at, *receipt.chosen_by, *receipt.counts)
+        maybe = (receipt.person_id, receipt.undo_until)
+        counts = receipt.counts.values()
+        if not (
+            all(isinstance(one, str) for one in texts)
+            and all(one is None or isinstance(one, str) for one in maybe)
+            and all(type(n) is int and n >= 0 for n in counts)
+        ):
+            raise InvalidRequestError("this is no receipt of a forgetting: texts and counts wanted")
+        return receipt
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ class Scope:
         as_of_s: Only what was true at this moment, in epoch seconds.
         known_at_s: Only what had been recorded, and not yet replaced, at this moment; None
             for what is believed now.
+        expired: (category, moment): what is of a category, and happened and was recorded before
+            the moment, is not kept any more, and only waits to be forgotten.
     """
 
     person_id: str | None
@@ -28,3 +30,4 @@ class Scope:
     as_of_s: float
     known_at_s: float | None = None
     filters: Filters = field(default_factory=Filters)
+    expired: tuple[tuple[str, float], ...] = ()

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall import FamilyRecall, Memory, RecallContext, Relation
+from family_recall import FamilyRecall, Grant, Hidden, Memory, RecallContext, Relation
 from family_recall.errors import DatasetError, InvalidRequestError
 from family_recall.types import BANDS, CATEGORIES, KINDS
+from family_recall.types.forgetting import Receipt
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, recall, remember, written
 
 texts = st.text(
@@ -53,7 +54,7 @@ memories = st.builds(
 
 def exported(home: FamilyRecall, folder: Path, name: str = "export.jsonl") -> bytes:
     """Give an export's bytes."""
-    home.export_to(folder / name, judgements=True, overwrite=True)
+    home.export_to(folder / name, judgements=True, log=True, overwrite=True)
     return (folder / name).read_bytes()
 
 
@@ -69,12 +70,22 @@ def test_an_export_of_an_import_is_the_same_file(told: list[Memory]) -> None:
                 wall.tick(seconds=1.5)
                 home.remember(memory)
             home.relate(Relation("Priya", "sister of", "Mia", HOME, confidence=0.5))
-            first = exported(home, folder)
+            home.grant(Grant("priya", HOME, "owner"))
+            home.set_retention("casual", 36_000)
+            home.hide(Hidden(HOME, "child", ("author", "title")))
+            home.add_guardian("priya", "mia")
+            remember(home, "What nobody wants to keep", doc_id="gone")
+            receipt = home.forget("gone", person_id="priya")
             right = written(recall(home, told[0].text, "priya"))
+            audit = home.audit("priya")
+            first = exported(home, folder)
         with open_home(folder / "b.db", wall=wall) as home:
             home.import_from(folder / "export.jsonl")
             assert [one for one in home.check() if one.problem] == []
             assert exported(home, folder) == first
+            assert home.audit("priya") == audit
+            assert home.receipts() == [receipt]
+            assert home.verify_forgotten(receipt).forgotten
             home.flush()
             assert written(recall(home, told[0].text, "priya")) == right
 
@@ -117,6 +128,73 @@ def test_judgements_stay_where_they_are_unless_wanted(home: FamilyRecall, tmp_pa
     assert told.records["judgement"] == 1
 
 
+def test_the_log_stays_where_it_is_unless_wanted(home: FamilyRecall, tmp_path: Path) -> None:
+    """Who recalled what, what was forgotten, and the key to check that: only if asked for."""
+    home.grant(Grant("priya", HOME, "owner"))
+    recall(home, "where is the spare key?", "priya")
+    home.keep_audit(9)
+    home.forget("cake", person_id="priya", undo_for=dt.timedelta(days=1))
+
+    without = home.export_to(tmp_path / "without.jsonl")
+    assert not {"audit", "audit_memory", "receipt"} & set(without.records)
+    told = home.export_to(tmp_path / "with.jsonl", log=True)
+    assert told.records["audit"] >= 1
+    assert told.records["receipt"] == 1
+    header = json.loads((tmp_path / "with.jsonl").read_bytes().splitlines()[0])
+    assert header["info"]["audit_days"] == "9"
+    assert "forgetting_key" not in (tmp_path / "without.jsonl").read_text(encoding="utf-8")
+    # Kept aside for an undo, and nowhere else.
+    assert b"chocolate" not in (tmp_path / "with.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("table", "fields", "said"),
+    [
+        ("audit", {"call": "spied"}, "expected a call of"),
+        ("audit", {"person": 99}, "a person and a space for every entry of the log"),
+        ("audit", {"at_s": "now"}, "expected at_s"),
+        ("audit_memory", {"entry": 99}, "an entry and a memory for all that was given"),
+        ("audit_memory", {"rank": 0}, "expected rank to be 1 or more"),
+        ("receipt", {"receipt_id": "another"}, "expected a receipt under its id"),
+        ("receipt", {"record": {}}, "this is no receipt"),
+        ("receipt", {"record": {"digests": {"sieve_bits": 60}}}, "this is no receipt"),
+    ],
+)
+def test_a_log_that_cannot_be_is_refused(
+    home: FamilyRecall, tmp_path: Path, table: str, fields: dict[str, Any], said: str
+) -> None:
+    """What is imported is bounded: calls there are, people there are, receipts one can check."""
+    home.grant(Grant("priya", HOME, "owner"))
+    recall(home, "where is the spare key?", "priya")
+    home.forget("cake", person_id="priya")
+    lines = exported(home, tmp_path).splitlines()
+    at = next(no for no, one in enumerate(lines) if json.loads(one).get("table") == table)
+    changed(at + 1, **fields)(lines)
+    (tmp_path / "broken.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+
+    with open_home(tmp_path / "new.db") as new, pytest.raises(DatasetError, match=said):
+        new.import_from(tmp_path / "broken.jsonl")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sieve_bits": 60}, {"sieve_bits": 0}, {"sieve_bits": True}, {"stride": 0},
+        {"rows": ["zz"]}, {"terms": "0123456789abcdef"}, {"runs": "?"}, {"runs": "AAAA"},
+        {"sieve": "AAA="}, {"sieve": "//////8A", "sieve_bits": 16}, {"sieve": 7},
+    ],
+)  # fmt: skip
+def test_a_receipt_that_could_not_be_checked_is_refused(
+    home: FamilyRecall, wrong: dict[str, Any]
+) -> None:
+    """Digests of another length, a table larger than memory: an error, and no search."""
+    receipt = home.forget("cake", person_id="priya").to_json()
+    receipt["digests"] |= wrong
+
+    with pytest.raises(InvalidRequestError):
+        Receipt.from_json(receipt)
+
+
 def test_an_export_goes_into_a_new_household_alone(home: FamilyRecall, tmp_path: Path) -> None:
     """Its numbers are the file's own, so it cannot be mixed with another household."""
     exported(home, tmp_path)
@@ -150,6 +228,8 @@ def dropped(line: int) -> Any:
         (changed(1, records={"person": 10**9}), r":1: expected records to be counts"),
         (changed(1, info={"timezone": "Atlantis/Deep"}), r"timezone must be an IANA name"),
         (changed(1, info={"schema": "1"}), r":1: expected info of"),
+        (changed(1, info={"forgetting_key": "a b"}), r":1: expected forgetting_key to match"),
+        (changed(1, info={"audit_days": "-1"}), r":1: expected audit_days to match"),
         (changed(2, person_id=""), r":2: person_id must be a text that says something"),
         (changed(2, no="1"), r":2: expected no to be of type INTEGER"),
         (changed(2, no=2**70), r":2: expected no to be of type INTEGER"),

@@ -30,21 +30,23 @@ def done(*args: str | Path) -> str:
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a household of alice and bob with three notes on a key, and one that is bob's own."""
     path = tmp_path_factory.mktemp("household") / "family.db"
-    done("init", path, "--person", "alice", "--person", "bob", "--timezone", "UTC")
+    done("init", "--db", path, "--person", "alice", "--person", "bob", "--timezone", "UTC")
     for name, text in (
         ("pot", "The spare key is under the blue pot"),
         ("shed", "The key of the shed hangs in the kitchen"),
         ("car", "Grandma took the second car key"),
     ):
-        done("add", path, text, "--author", "alice", "--id", name, "--at", "2026-01-08")
-    done("add", path, "My diary's key: zqxj", "--space", "private:bob", "--id", "zqxj-diary")
+        done("add", "--db", path, text, "--author", "alice", "--id", name, "--at", "2026-01-08")
+    done(
+        "add", "--db", path, "My diary's key: zqxj", "--space", "private:bob", "--id", "zqxj-diary"
+    )
     return path
 
 
 def test_a_recall_becomes_a_page(db: Path, tmp_path: Path) -> None:
     """One result is asked for: it is there with its words, and the next ones with their reason."""
     page = tmp_path / "page.html"
-    said = done("inspect", db, "Where is the spare key?", *WHO, "--top-k", "1", "-o", page)
+    said = done("inspect", "--db", db, "Where is the spare key?", *WHO, "--top-k", "1", "-o", page)
     html = page.read_text(encoding="utf-8")
 
     assert said.startswith(f"{page}: ")
@@ -58,7 +60,9 @@ def test_a_recall_becomes_a_page(db: Path, tmp_path: Path) -> None:
 def test_a_redacted_page_names_nobody(db: Path, tmp_path: Path) -> None:
     """No word of the question, the memories, their ids or their space is left."""
     page = tmp_path / "page.html"
-    shown = done("inspect", db, "Where is the spare key?", *WHO, "--redact", "--json", "-o", page)
+    shown = done(
+        "inspect", "--db", db, "Where is the spare key?", *WHO, "--redact", "--json", "-o", page
+    )
     html = page.read_text(encoding="utf-8")
 
     assert json.loads(shown) == {"file": str(page), "bytes": len(html.encode()), "results": 3}
@@ -69,7 +73,7 @@ def test_a_redacted_page_names_nobody(db: Path, tmp_path: Path) -> None:
 
 def test_a_page_needs_a_name(db: Path) -> None:
     """Without -o nothing is asked, and the way out is told."""
-    result = call("inspect", db, "Where is the spare key?")
+    result = call("inspect", "--db", db, "Where is the spare key?")
 
     assert result.exit_code == 2
     assert "-o" in result.stderr

@@ -33,7 +33,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("household") / "family.db"
     said = ("add", "Grandma will land on Sunday at 6:40", "--author", "alice", "--id", "landing")
     for command, *more in (("init", "--person", "alice", "--person", "bob"), said):
-        done = CliRunner().invoke(main, [command, str(path), *more])
+        done = CliRunner().invoke(main, [command, "--db", str(path), *more])
         assert done.exit_code == 0, done.output
     return path
 
@@ -47,16 +47,20 @@ def db(household: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("{db}",), 2, "Missing option '--person'"),
-        (("{db}", "--person", "zoe"), 1, "zoe"),
-        (("{db}", "--person", "alice", "--space", "private:bob"), 1, "private:bob"),
-        (("nowhere.db", "--person", "alice"), 1, "no such file; make one with: family-recall init"),
-        (("{db}", "--person", "alice", "--port", "80"), 2, "--port and --token-file need --http"),
-        (("{db}", "--person", "alice", "--token-file", "{db}"), 2, "need --http"),
-        (("{db}", "--person", "alice", "--http", "--port", "70000"), 2, "0<=x<=65535"),
-        (("{db}", "--person", "alice", "--http", "--token-file", "nowhere"), 2, "does not exist"),
-        (("{db}", "--person", "alice", "--http", "--token-file", "{short}"), 1, "16 or more"),
-        (("{db}", "--person", "alice", "--budget-ms", "0"), 1, "time_budget_ms must be a number"),
+        ((), 2, "who asks? Give --person ID, set FAMILY_RECALL_PERSON, or write person = "),
+        (("--person", "zoe"), 1, "zoe"),
+        (("--person", "alice", "--space", "private:bob"), 1, "private:bob"),
+        (
+            ("--db", "nowhere.db", "--person", "alice"),
+            1,
+            "no such file; make one with: family-recall init",
+        ),
+        (("--person", "alice", "--port", "80"), 2, "--port and --token-file need --http"),
+        (("--person", "alice", "--token-file", "{db}"), 2, "need --http"),
+        (("--person", "alice", "--http", "--port", "70000"), 2, "0<=x<=65535"),
+        (("--person", "alice", "--http", "--token-file", "nowhere"), 2, "does not exist"),
+        (("--person", "alice", "--http", "--token-file", "{short}"), 1, "16 or more"),
+        (("--person", "alice", "--budget-ms", "0"), 1, "time_budget_ms must be a number"),
     ],
 )
 def test_what_cannot_be_served_is_refused_at_once(
@@ -66,7 +70,9 @@ def test_what_cannot_be_served_is_refused_at_once(
     short = tmp_path / "short"
     short.write_text("short\n")
 
-    result = CliRunner().invoke(main, ["mcp", *(arg.format(db=db, short=short) for arg in args)])
+    result = CliRunner().invoke(
+        main, ["mcp", "--db", str(db), *(arg.format(db=db, short=short) for arg in args)]
+    )
 
     assert result.exit_code == code
     assert message in result.stderr
@@ -82,7 +88,7 @@ def test_without_the_extra_it_says_how_to_add_it(db: Path, monkeypatch: pytest.M
     monkeypatch.delattr("family_recall.server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server", None)
 
-    result = CliRunner().invoke(main, ["mcp", str(db), "--person", "alice"])
+    result = CliRunner().invoke(main, ["mcp", "--db", str(db), "--person", "alice"])
 
     assert result.exit_code == 1
     assert result.stderr == (
@@ -106,7 +112,7 @@ def test_a_token_is_taken_from_the_file_or_else_the_environment(
 
 def test_the_sdks_client_speaks_to_a_process_of_its_own(db: Path) -> None:
     """Over standard input and output: remember, recall, and a space of another's stays closed."""
-    args = ["-m", "family_recall", "mcp", str(db), "--person", "bob", "--budget-ms", "5000"]
+    args = ["-m", "family_recall", "mcp", "--db", str(db), "--person", "bob", "--budget-ms", "5000"]
 
     async def talk() -> Any:
         async with Client(StdioServerParameters(command=sys.executable, args=args)) as client:
@@ -120,14 +126,14 @@ def test_the_sdks_client_speaks_to_a_process_of_its_own(db: Path) -> None:
     assert kept["space_id"] == "private:bob"
     assert found["memories"][0]["doc_id"] == kept["doc_id"]
     assert theirs.is_error
-    asked = ["recall", str(db), "Which locker is Bob's?", "--person", "alice"]
+    asked = ["recall", "--db", str(db), "Which locker is Bob's?", "--person", "alice"]
     assert "218" not in CliRunner().invoke(main, asked).stdout
 
 
 @contextlib.contextmanager
 def served(db: Path, *more: str, token: str | None = None) -> Iterator[tuple[Any, str, str]]:
     """Run the command over HTTP; gives the process, its URL and its token."""
-    command = [Path(sysconfig.get_path("scripts")) / "family-recall", "mcp", db, "--http"]
+    command = [Path(sysconfig.get_path("scripts")) / "family-recall", "mcp", "--db", db, "--http"]
     environment = {serving.TOKEN_VARIABLE: token or "", "PATH": "/usr/bin:/bin"}
     process = subprocess.Popen(
         [*map(str, command), "--person", "alice", "--port", "0", *more],
@@ -192,7 +198,16 @@ def test_a_token_of_ones_own_is_not_said(db: Path) -> None:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         answered = httpx2.post(url, json=body, headers=headers, timeout=START_S)
         port = url.rsplit(":", 1)[1].split("/")[0]
-        command = [sys.executable, "-m", "family_recall", "mcp", str(db), "--person", "alice"]
+        command = [
+            sys.executable,
+            "-m",
+            "family_recall",
+            "mcp",
+            "--db",
+            str(db),
+            "--person",
+            "alice",
+        ]
         second = subprocess.run(
             [*command, "--http", "--port", port],
             capture_output=True, text=True, check=False, timeout=START_S,

@@ -172,7 +172,7 @@ from pathlib import Path
 sys.modules["onnxruntime"] = None  # as where it has no wheel
 from family_recall.encoders import StaticEncoder
 vector = StaticEncoder.load(Path(sys.argv[1])).encode_question("when does grandma land?").pooled
-print(vector.shape, [name for name in ("igraph", "apsw", "torch") if name in sys.modules])
+print(vector.shape, [name for name in ("apsw", "torch") if name in sys.modules])
 """
 
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from family_recall.explain import Explanation
 from family_recall.inspecting import Missed, page, redacted
+from family_recall.inspecting.document import sheet
 from family_recall.inspecting.graph import paths, tree
-from family_recall.inspecting.page import _style
 from family_recall.inspecting.ranks import columns, lines_of
 from family_recall.inspecting.results import GROUPS, Scale, stack
-from family_recall.inspecting.stages import bars
+from family_recall.inspecting.stages import busy_ms
 from family_recall.ranking.features import INDEX
 from family_recall.types import (
     Admission,
@@ -92,8 +92,8 @@ def result(rank: int, text: str = "The cake is ready", **also: object) -> Result
 def answer(*results: Result, query: str = "When is the cake ready?", **also: object) -> Answer:
     """Make an answer with a trace in which one stage ran and another was left out."""
     trace = Trace(
-        spans=(Span("plan", 2.0, 0, 0), Span("lexical", 3.0, 9, 4), Span("embed", 7.0, 5, 5),
-               Span("fusion", 1.0, 4, 4)),
+        spans=(Span("plan", 2.0, 0, 0, 0.5), Span("lexical", 3.0, 9, 4, 3.0),
+               Span("embed", 7.0, 5, 5, 3.0), Span("fusion", 1.0, 4, 4, 10.5)),
         skips=(Skip("rerank", 4, "needs 38 ms, 11 ms left"),),
         counts={"visible": 40, "candidates": 9, "folded": 1},
         runs={"lexical": tuple(r.doc_id for r in reversed(results)), "vector": ()},
@@ -299,11 +299,16 @@ def test_redacting_keeps_who_is_who() -> None:
     assert hidden.results[0].doc_id != hidden.results[1].doc_id
 
 
-def test_words_and_encoding_begin_together() -> None:
-    """Plan 0 to 2; words 2 to 5 beside the encoding 2 to 9; fusion 9 to 10."""
-    placed = bars(answer().trace.spans)
+def test_each_stage_stands_where_it_ran() -> None:
+    """Plan from .5 to 2.5 ms, words 3 to 6, the encoding 3 to 10, fusion 10.5 to 11.5: 10 of 14."""
+    drawn = answer()
 
-    assert [(bar.start_ms, bar.end_ms) for bar in placed] == [(0, 2), (2, 5), (2, 9), (9, 10)]
+    assert busy_ms(drawn.trace.spans) == 10.0
+    text = read(drawn).text
+    assert "lexical: from 3.0 to 6.0 ms" in text
+    assert "embed: from 3.0 to 10.0 ms" in text
+    between = " ".join(text.split()).partition("what no stage times")[2]
+    assert between.lstrip().startswith("4.0")
 
 
 def test_what_was_skipped_is_told_with_its_reason() -> None:
@@ -367,7 +372,7 @@ def test_an_empty_answer_is_a_page_too() -> None:
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colours_stand_out_from_what_is_behind_them(scheme: int) -> None:
     """Text has a contrast of 4.5 and more, what is drawn 3 and more, as WCAG 2.2 AA asks."""
-    style = _style()
+    style = sheet()
     roots = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     colour: dict[str, str] = {}
     for root in roots[: scheme + 1]:

@@ -331,16 +331,25 @@ def test_the_command_line_judges_shows_and_takes_back(tmp_path: Path) -> None:
         )  # fmt: skip
         return done.stdout
 
-    run("init", db, "--person", "alice")
-    run("add", db, "Grandma lands on Sunday at 6:40", "--author", "alice", "--id", "landing")
+    run("init", "--db", db, "--person", "alice")
+    run(
+        "add", "--db", db, "Grandma lands on Sunday at 6:40", "--author", "alice", "--id", "landing"
+    )
     said = run(
-        "feedback", db, "when does grandma land?", "landing", "--accept", "--person", "alice"
+        "feedback",
+        "--db",
+        db,
+        "when does grandma land?",
+        "landing",
+        "--accept",
+        "--person",
+        "alice",
     )
     assert said.startswith("kept: no step before 10 questions")
-    (learning,) = json.loads(run("learned", db, "--json"))
+    (learning,) = json.loads(run("learned", "--db", db, "--json"))
     assert (learning["person_id"], learning["samples"]) == ("alice", 1)
     assert learning["weights"]["bm25"]["now"] == learning["weights"]["bm25"]["shipped"]
-    assert run("learned", db) == "alice: 1 judgements\n"
-    assert run("unlearn", db) == "1 taken back\n"
-    assert run("unlearn", db, "--all") == "nothing is learned any more\n"
-    assert run("learned", db, "--json") == "[]\n"
+    assert run("learned", "--db", db) == "alice: 1 judgements\n"
+    assert run("unlearn", "--db", db) == "1 taken back\n"
+    assert run("unlearn", "--db", db, "--all") == "nothing is learned any more\n"
+    assert run("learned", "--db", db, "--json") == "[]\n"

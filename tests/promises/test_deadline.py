@@ -18,10 +18,12 @@ import torture_deadline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall import FamilyRecall, Memory, RecallContext
+from family_recall import Answer, FamilyRecall, Memory, RecallContext
+from family_recall.config import RecallConfig
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import Encoding
 from family_recall.errors import ModelError
+from family_recall.stores.snapshot import SqliteSnapshot
 from tests.conftest import (
     HOME,
     TINY_STATIC,
@@ -93,6 +95,34 @@ def test_on_a_clock_that_jumps_every_answer_is_in_order(
             assert answer.trace.gate is not None
 
 
+def test_short_of_time_the_rarest_words_are_searched(lived_in: Path) -> None:
+    """Grandma is spoken of once and Priya all the time; the trace says that she is left out."""
+
+    def asked(ms_a_match: float) -> Answer:
+        assumed = {**RecallConfig().assumed_cost_ms, "lexical": (0.0, ms_a_match)}
+        config = RecallConfig(assumed_cost_ms=assumed)
+        with open_home(lived_in, encoder=None, config=config) as home:
+            return recall(home, "grandma, Priya", "priya", time_budget_ms=100)
+
+    in_time, short = asked(0.001), asked(40.0)
+    assert {"grandma", "goa", "march"} < set(in_time.trace.runs["lexical"])
+    assert short.trace.runs["lexical"] == ("grandma",)
+    whys = [
+        [(skip.n > 0, skip.why) for skip in answer.trace.skips if skip.stage == "lexical"]
+        for answer in (in_time, short)
+    ]
+    assert whys == [[], [(True, "no time for words that many hold")]]
+
+
+def test_what_no_stage_counts_is_learned(lived_in: Path) -> None:
+    """Every look at the clock takes 2 ms: most are between stages, and later recalls expect it."""
+    with open_home(lived_in, static=TINY_STATIC, clock=Erratic([2.0])) as home:
+        before_ms = home._costs.expected_ms("between")
+        for _ in range(15):  # too few to be kept in the file, which others read
+            recall(home, QUESTION, "priya", time_budget_ms=400)
+        assert home._costs.expected_ms("between") > 2 * before_ms
+
+
 class Endless(TinyEncoder):
     """An embedder that reads on until it is stopped."""
 
@@ -112,13 +142,21 @@ class Endless(TinyEncoder):
         raise ModelError("terminated")
 
 
-def test_a_model_that_does_not_end_is_stopped(lived_in: Path) -> None:
-    """The static embedder answers instead; the trace says what was stopped, and is not alarmed."""
+def test_a_model_that_does_not_end_is_stopped(
+    lived_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The static embedder answers instead; the trace says what was stopped, and is not alarmed.
+
+    Words may be searched meanwhile: their statement is not the one to stop.
+    """
     endless = Endless()
+    interrupted: list[SqliteSnapshot] = []
+    monkeypatch.setattr(SqliteSnapshot, "interrupt", interrupted.append)
     with open_home(lived_in, encoder=endless, static=TINY_STATIC, clock=time.monotonic) as home:
         answer = recall(home, QUESTION, "priya", time_budget_ms=60)
 
     assert endless.n_stopped == 1
+    assert interrupted == []
     assert found(answer)[0] == "grandma"
     assert answer.degraded == ()
     (why,) = [skip.why for skip in answer.trace.skips if skip.stage == "embed"]

@@ -15,7 +15,6 @@ from family_recall import Answer, FamilyRecall, Memory, RecallContext
 from family_recall.encoders import BiEncoder, Encoding, StaticEncoder
 from family_recall.errors import ModelError
 from family_recall.ranking.profiles import profiles
-from family_recall.sources import graph
 from tests.conftest import (
     HOME,
     NO_MODELS,
@@ -492,18 +491,3 @@ def test_no_candidate_at_all_is_no_match(path: Path) -> None:
         assert answer.degraded == ()
         assert answer.now == NOW
         assert answer.used_time_ms < PLENTY_MS
-
-
-def test_a_graph_that_is_still_loading_holds_nobody_up(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Until igraph is imported a short budget goes without the graph, and the trace says so."""
-    fill(path)
-    with open_home(path) as home:
-        home.warmup()
-        monkeypatch.setattr(graph, "_warm", threading.Event())
-        short = recall(home, QUESTION, "priya", time_budget_ms=100)
-        patient = recall(home, QUESTION, "priya", time_budget_ms=60_000)
-
-    assert "igraph is still loading" in {skip.why for skip in short.trace.skips}
-    assert "graph" in {span.stage for span in patient.trace.spans}

@@ -14,7 +14,7 @@ from tests.conftest import HOME, TINY_STATIC, move_in, open_home, remember, stor
 
 BREAKS = {
     "words": "INSERT INTO words_2(words_2) VALUES('delete-all')",
-    "words of each memory": "UPDATE memory SET text = text || ' zebra' WHERE doc_id = 'cake'",
+    "words of each memory": "UPDATE memory SET words = x'', n_words = 0 WHERE doc_id = 'cake'",
     "word counts": "DELETE FROM word_count WHERE rowid IN (SELECT 1)",
     "partition counts": "UPDATE partition SET n_current = n_current + 1",
     "edges": "DELETE FROM edge WHERE src > 0",
@@ -25,7 +25,7 @@ BREAKS = {
     "mention edges": "DELETE FROM mention",
     "identifiers": "INSERT INTO identifier VALUES(1, 'number:1', 77)",
     "relations": "DELETE FROM entity",
-    "places": "UPDATE memory SET band = 'red' WHERE doc_id = 'cake'",
+    "places": "UPDATE partition SET band = 'red' WHERE no = 1",
     "vectors of tiny/1": "DELETE FROM embedding WHERE memory % 2 = 0",
     "vectors of tiny-static/1": "DELETE FROM vectors_1 WHERE id % 2 = 0",
 }

@@ -1,0 +1,239 @@
+"""Timing: a household and questions in; what a recall takes on this device, stage by stage, out."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from family_recall.api import FamilyRecall
+from family_recall.errors import InvalidRequestError
+from family_recall.evaluation import invented, machine
+from family_recall.query.text import STOP_WORDS
+from family_recall.stores.keys import Secret
+from family_recall.types import RecallContext
+
+_T = TypeVar("_T")
+Progress = Callable[[int, int], None]
+"""Called with questions asked so far, and questions in all."""
+
+QUANTILES = (50, 95, 99)
+_FEWEST_WORDS, _MOST_WORDS = 2, 5  # content words of a question made from a memory
+_TRIES = 20
+_FIRST = "What is known here?"
+"""Asked first: a question that is asked again is not encoded again, and would take less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What recalls took.
+
+    Args:
+        memories: Memories in the household.
+        visible: How many of them the asker may see.
+        questions: Questions asked, after the first.
+        budget_ms: Time each was allowed.
+        open_ms: Opening the file.
+        first_ms: The first answer after it, before the models are loaded.
+        warm_ms: Loading the models then, and practising.
+        total: ``ms`` and ``cpu_ms`` (of the whole process) of a recall, each with quantiles.
+        stages: Wall milliseconds of each stage where it ran, with how often that was.
+        left_out: How often each stage was left out, and why that was said most often.
+        over_ms: Quantiles of what a recall took beyond its budget, 0 where it did not.
+        machine: What it was measured on.
+    """
+
+    memories: int
+    visible: int
+    questions: int
+    budget_ms: float
+    open_ms: float
+    first_ms: float
+    warm_ms: float
+    total: Mapping[str, Mapping[str, float]]
+    stages: Mapping[str, Mapping[str, float]]
+    left_out: Mapping[str, Mapping[str, Any]]
+    over_ms: Mapping[str, float]
+    machine: Mapping[str, str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every figure by name."""
+        return dataclasses.asdict(self)
+
+
+def time_household(
+    path: Path,
+    ctx: RecallContext,
+    questions: Sequence[str] | None = None,
+    *,
+    n: int = 100,
+    seed: int = 0,
+    key: Secret | None = None,
+    progress: Progress | None = None,
+) -> Timing:
+    """Time recalls on a household's own file, read alone: a copy beside it is what is asked.
+
+    The copy is encrypted as the file is, and deleted at the end.
+
+    Args:
+        path: The file.
+        ctx: Who asks, and in what time.
+        questions: What is asked; n made from memories the asker may see, when left out.
+        n: Questions to make, 1 or more.
+        seed: Of the words that they are made of.
+        key: What the file is encrypted with.
+        progress: See :data:`Progress`.
+
+    Raises:
+        InvalidRequestError: If there is nothing to ask.
+        StoreError: If the file cannot be read, or there is no room for the copy.
+    """
+    with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
+        copy = Path(scratch) / "copy.db"
+        FamilyRecall.copy_as_it_is(path, copy, key=key)
+        asked = questions
+        with FamilyRecall.open(copy, create=False, key=key) as home:
+            home.keep_audit(0)
+            if asked is None:
+                asked = questions_from(home, ctx, n, seed=seed)
+        if not asked:
+            raise InvalidRequestError("expected a question or more to time, got none")
+        return _timed_anew(copy, ctx, asked, key, progress)
+
+
+def time_invented(
+    n_memories: int,
+    ctx: RecallContext,
+    *,
+    n: int = 100,
+    seed: int = 0,
+    making: Progress | None = None,
+    progress: Progress | None = None,
+) -> Timing:
+    """Time recalls on a household that nobody lives in, made anew in a temporary folder.
+
+    Args:
+        n_memories: Memories in it, 1 or more; they get vectors from the models here.
+        ctx: In what time; who asks is one of its people, in all its spaces.
+        n: Questions, 1 or more.
+        seed: Of its memories and its questions.
+        making: Called with memories made so far, and memories in all.
+        progress: See :data:`Progress`.
+    """
+    ctx = dataclasses.replace(ctx, person_id=invented.ASKER, space_id=None)
+    with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
+        path = Path(scratch) / "invented.db"
+        with FamilyRecall.open(path) as home:
+            invented.furnish(home)
+            home.keep_audit(0)
+            home.remember_many(
+                invented.memories(n_memories, seed=seed),
+                progress=(lambda done: making(done, n_memories)) if making else None,
+            )
+        asked = [one.text for one in invented.questions(n, n_memories, seed=seed)]
+        return _timed_anew(path, ctx, asked, None, progress)
+
+
+def questions_from(home: FamilyRecall, ctx: RecallContext, n: int, *, seed: int = 0) -> list[str]:
+    """Make n questions out of two to five words of memories that the asker may see.
+
+    Of the newest memories, facts and milestones; none is made twice, so a small household gives
+    fewer than n. The same file, seed and n give the same questions.
+
+    Raises:
+        InvalidRequestError: If the asker may see none that has two words of content.
+    """
+    rng = np.random.default_rng([seed, n])
+    opened = home.opening(dataclasses.replace(ctx, top_k=max(n, 1)))
+    said = [_content(result.text) for result in opened.results]
+    said = [words for words in said if len(words) >= _FEWEST_WORDS]
+    if not said:
+        who = "a stranger" if ctx.person_id is None else ctx.person_id
+        raise InvalidRequestError(
+            f"expected memories that {who} may see, to make questions of, got none; name another "
+            "person, or give the questions"
+        )
+    made: dict[str, None] = {}
+    for at in range(n * _TRIES):
+        if len(made) == n:
+            break
+        words = said[at % len(said)]
+        k = int(rng.integers(_FEWEST_WORDS, min(len(words), _MOST_WORDS) + 1))
+        chosen = sorted(rng.choice(len(words), k, replace=False))
+        made[f"What about {' '.join(words[i] for i in chosen)}?"] = None
+    return list(made)
+
+
+def timed(call: Callable[[], _T]) -> tuple[dict[str, float], _T]:
+    """Call, and give the milliseconds it took: ``ms`` on the wall, ``cpu_ms`` of this process."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = call()
+    return {
+        "ms": (time.perf_counter() - wall) * 1000.0,
+        "cpu_ms": (time.process_time() - cpu) * 1000.0,
+    }, result
+
+
+def quantiles(values: Sequence[float]) -> dict[str, float]:
+    """Give ``p50``, ``p95`` and ``p99`` of one value or more, to a thousandth."""
+    return {f"p{q}": round(float(np.percentile(values, q)), 3) for q in QUANTILES}
+
+
+def _timed_anew(
+    path: Path,
+    ctx: RecallContext,
+    asked: Sequence[str],
+    key: Secret | None,
+    progress: Progress | None,
+) -> Timing:
+    """Open a file, ask once as it is, load models, and ask everything."""
+    opening, home = timed(lambda: FamilyRecall.open(path, create=False, key=key))
+    totals: list[dict[str, float]] = []
+    stages: dict[str, list[float]] = {}
+    left_out: dict[str, list[str]] = {}
+    with home:
+        first, _ = timed(lambda: home.recall(_FIRST, ctx))
+        warming, _ = timed(home.warmup)
+        for at, question in enumerate(asked, 1):
+            total, answer = timed(functools.partial(home.recall, question, ctx))
+            totals.append(total)
+            spans: dict[str, float] = {}
+            for span in answer.trace.spans:
+                spans[span.stage] = spans.get(span.stage, 0.0) + span.ms
+            for stage, ms in spans.items():
+                stages.setdefault(stage, []).append(ms)
+            for skip in answer.trace.skips:
+                left_out.setdefault(skip.stage, []).append(skip.why)
+            if progress is not None:
+                progress(at, len(asked))
+        stored = home.stats()["memories"]
+    budget_ms = ctx.time_budget_ms
+    return Timing(
+        memories=stored,
+        visible=int(answer.trace.counts.get("visible", 0)),
+        questions=len(asked),
+        budget_ms=budget_ms,
+        open_ms=round(opening["ms"], 3),
+        first_ms=round(first["ms"], 3),
+        warm_ms=round(warming["ms"], 3),
+        total={unit: quantiles([one[unit] for one in totals]) for unit in ("ms", "cpu_ms")},
+        stages={name: {"n": len(ms), **quantiles(ms)} for name, ms in stages.items()},
+        left_out={
+            name: {"n": len(why), "why": max(set(why), key=lambda one: (why.count(one), one))}
+            for name, why in left_out.items()
+        },
+        over_ms=quantiles([max(one["ms"] - budget_ms, 0.0) for one in totals]),
+        machine=machine.describe(),
+    )
+
+
+def _content(text: str) -> list[str]:
+    words = ("".join(filter(str.isalnum, word)) for word in text.split())
+    return [word for word in words if len(word) > 1 and word.lower() not in STOP_WORDS]

@@ -1,0 +1,104 @@
+"""Loopback: an ASGI application in, served to this machine alone and to who knows the token."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+import uvicorn
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from family_recall.errors import InvalidRequestError
+
+HOST = "127.0.0.1"
+MIN_TOKEN_CHARS = 16
+_PATIENCE_S = 3  # for requests that run when the server is told to stop
+_NAMES = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
+_ORIGINS = re.compile(rb"http://" + _NAMES.pattern)
+
+
+class ThisMachineOnly:
+    """Lets through requests that were sent to this machine by one of its own names.
+
+    A page elsewhere may resolve its own name to this machine (DNS rebinding); its browser then
+    still sends that name as the Host, and the page's address as the Origin.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; answer 421 to a foreign Host and 403 to a foreign Origin."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        hosts, origins = headers(scope, b"host"), headers(scope, b"origin")
+        if len(hosts) != 1 or not _NAMES.fullmatch(hosts[0]):
+            refusal = PlainTextResponse("this is no name of this machine's", status_code=421)
+        elif len(origins) > 1 or not all(map(_ORIGINS.fullmatch, origins)):
+            refusal = PlainTextResponse("a page of another site may not ask this", status_code=403)
+        else:
+            await self._app(scope, receive, send)
+            return
+        await refusal(scope, receive, send)
+
+
+def headers(scope: Scope, name: bytes) -> list[bytes]:
+    """Give every value a request sent for a header, named in lower case."""
+    return [value for sent, value in scope["headers"] if sent == name]
+
+
+def new_token() -> str:
+    """Make a token nobody can guess: 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def check_token(token: str) -> None:
+    """Refuse a token that is easily guessed.
+
+    Raises:
+        InvalidRequestError: If it is short, or cannot stand in a header.
+    """
+    if len(token) < MIN_TOKEN_CHARS or not token.isascii() or not token.isprintable():
+        raise InvalidRequestError(
+            f"a token is {MIN_TOKEN_CHARS} or more printable ASCII characters; make one with: "
+            'python -c "import secrets; print(secrets.token_urlsafe(32))"'
+        )
+
+
+def serve(app: ASGIApp, port: int, ready: Callable[[str], None]) -> None:
+    """Serve on this machine's own address until told to stop.
+
+    Args:
+        app: What to serve.
+        port: Where to listen; 0 for any that is free.
+        ready: Called with ``http://127.0.0.1:…``, no slash after it, once requests are taken.
+    """
+    config = uvicorn.Config(
+        app,
+        host=HOST,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_PATIENCE_S,
+    )
+    _Announced(config, ready).run()
+
+
+class _Announced(uvicorn.Server):
+    """Says where it listens."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        """Begin to listen, then say where."""
+        await super().startup(sockets)
+        for listening in self.servers:
+            for bound in listening.sockets:
+                self._ready(f"http://{HOST}:{bound.getsockname()[1]}")

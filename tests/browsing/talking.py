@@ -1,0 +1,118 @@
+"""One helper for these tests: a browser of our own that goes in by the door, and reads pages."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import Any
+
+from starlette.testclient import TestClient
+
+from family_recall import FamilyRecall, RecallContext
+from family_recall.browsing import Reader, application
+from tests.conftest import NOW, PLENTY_MS
+
+ORIGIN = "http://127.0.0.1:8787"
+TOKEN = "a-token-for-these-tests"  # noqa: S105 - of these tests alone
+VOID = {"meta", "br", "input"}
+READ = ("/", "/?q=spare+key", "/why?q=spare+key", "/look", "/people", "/memory?id=key")
+
+
+class Read(HTMLParser):
+    """Reads a page: its elements, its text, what is left open, and its forms."""
+
+    def __init__(self, html: str) -> None:
+        """Read it to the end."""
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.text = ""
+        self.forms: list[dict[str, Any]] = []
+        self.filling: str | None = None
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element, and of a form what it would send."""
+        sent = dict(attrs)
+        self.elements.append((tag, sent))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "form":
+            self.forms.append(
+                {"action": sent.get("action"), "method": sent.get("method"), "sent": {}}
+            )
+        elif self.forms and "form" in self.open and sent.get("name"):
+            fields, name = self.forms[-1]["sent"], str(sent["name"])
+            if tag == "input":
+                fields[name] = sanitised(str(sent.get("type")), sent.get("value") or "")
+            elif tag in {"select", "textarea"}:
+                fields[name] = ""
+            self.filling = name if tag in {"select", "textarea"} else None
+        elif tag == "option" and "selected" in sent and self.forms:
+            self.forms[-1]["sent"][str(self.filling)] = sent.get("value") or ""
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the last one that was opened."""
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Gather what is read; a field's first line break is none of its text."""
+        if "style" in self.open:
+            return
+        if self.open and self.open[-1] == "textarea":
+            self.forms[-1]["sent"][str(self.filling)] += data.removeprefix("\n")
+        self.text += data
+
+    def all(self, name: str) -> list[dict[str, str | None]]:
+        """Give the attributes of each element of a name."""
+        return [attributes for found, attributes in self.elements if found == name]
+
+
+def sanitised(kind: str, value: str) -> str:
+    """Give what a browser makes of a field's value before anybody touches it.
+
+    Source: html.spec.whatwg.org, "value sanitization algorithm".
+    """
+    if kind == "datetime-local":
+        return value.removesuffix(":00") if len(value) == len("2025-06-15T12:00:00") else value
+    return value.replace("\r", "").replace("\n", "")
+
+
+class Browser:
+    """A browser in which one person's pages are open."""
+
+    def __init__(
+        self, home: FamilyRecall, person_id: str = "rajesh", *, read_only: bool = False
+    ) -> None:
+        """Open the link."""
+        ctx = RecallContext(person_id, time_budget_ms=PLENTY_MS, now=NOW)
+        app = application(Reader(home=home, ctx=ctx, read_only=read_only), TOKEN)
+        self.client = TestClient(app, base_url=ORIGIN)
+        self.landed = "/"
+        self.client.get(f"/?token={TOKEN}")
+
+    def read(self, link: str, status: int = 200) -> Read:
+        """Follow a link, and read what comes."""
+        answer = self.client.get(link)
+        assert answer.status_code == status, answer.text
+        return Read(answer.text)
+
+    def form(self, link: str, action: str) -> dict[str, Any]:
+        """Give the form of a page that sends to an action: where to, and what as it stands."""
+        found = [form for form in self.read(link).forms if str(form["action"]).startswith(action)]
+        assert found, f"no form to {action} on {link}"
+        return found[0]
+
+    def send(self, form: dict[str, Any], status: int = 200, **filled: str) -> Read:
+        """Send a form as a browser does, filled in; gives the page that it leads to."""
+        # A browser sends line breaks as two characters.
+        sent = {
+            name: value.replace("\n", "\r\n") for name, value in {**form["sent"], **filled}.items()
+        }
+        headers = {"Origin": ORIGIN, "Sec-Fetch-Site": "same-origin"}
+        answer = self.client.post(str(form["action"]), data=sent, headers=headers)
+        assert answer.status_code == status, answer.text
+        self.landed = str(answer.url).removeprefix(ORIGIN)
+        return Read(answer.text)

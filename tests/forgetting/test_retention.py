@@ -1,0 +1,106 @@
+"""Retention: what is not kept any more is shown to nobody, whether or not it was swept yet."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from family_recall import FamilyRecall, RecallContext
+from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember
+
+DAY_S = 86_400.0
+
+
+def asked(home: FamilyRecall, **ctx: object) -> list[str]:
+    """Ask for everything that is told of."""
+    return sorted(found(recall(home, "the plumber", "priya", top_k=50, **ctx)))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    ages=st.lists(st.floats(0.0, 60.0), min_size=1, max_size=6),
+    recorded=st.floats(0.0, 60.0),
+    keep_days=st.floats(0.5, 60.0),
+)
+def test_whatever_is_older_than_its_rule_is_not_answered(
+    ages: list[float], recorded: float, keep_days: float
+) -> None:
+    """By words, vectors and edges alike, without a sweep, and what has no rule stays.
+
+    The later of two moments counts: when it happened, and when it was told.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        wall = Wall()
+        with open_home(Path(folder) / "family.db", wall=wall) as home:
+            move_in(home)
+            home._sweep_after_s = float("inf")
+            told_s = wall()
+            for number, age in enumerate(ages):
+                at = NOW.fromtimestamp(told_s + (recorded - age) * DAY_S, NOW.tzinfo)
+                remember(home, f"the plumber came, note {number}", doc_id=f"n{number}",
+                         category="casual", occurred_at=at)  # fmt: skip
+            remember(home, "the plumber is called Otto", doc_id="otto", category="family")
+            wall.tick(days=recorded)
+            home.set_retention("casual", keep_days)
+
+            newest = {f"n{number}": min(age, recorded) for number, age in enumerate(ages)}
+            kept = {name for name, age in newest.items() if age <= keep_days}
+            gone_s = wall() - keep_days * DAY_S
+            on_the_edge = any(
+                abs(max(told_s, told_s + (recorded - age) * DAY_S) - gone_s) < 1e-3 for age in ages
+            )
+            if not on_the_edge:
+                assert set(asked(home)) == {*kept, "otto"}
+                assert home.stats()["memories"] == len(ages) + 1
+                home.apply_retention()
+                assert set(asked(home)) == {*kept, "otto"}
+                assert home.stats()["memories"] == len(kept) + 1
+
+
+def test_what_has_expired_is_not_found_in_any_other_way(home: FamilyRecall, wall: Wall) -> None:
+    """Not as an opening, not as it was known once, not by its identifier."""
+    home._sweep_after_s = float("inf")
+    remember(home, "invoice INV-47110 of the plumber", doc_id="invoice", category="casual")
+    context = RecallContext(person_id="priya", now=NOW, time_budget_ms=60_000, top_k=50)
+    before = wall.tick(days=1)
+    assert "invoice" in found(home.opening(context))
+    assert found(recall(home, "INV-47110", "priya"))[0] == "invoice"
+
+    home.set_retention("casual", 0.5)
+
+    assert "invoice" not in found(home.opening(context))
+    assert "invoice" not in found(recall(home, "INV-47110", "priya"))
+    assert "invoice" not in asked(home, known_at=before)
+    home.set_retention("casual", None)
+    assert "invoice" in found(home.opening(context))
+
+
+def test_closing_sweeps(path: Path) -> None:
+    """A household that was open for weeks leaves nothing in its file that should have gone."""
+    wall = Wall()
+    with open_home(path, wall=wall) as home:
+        move_in(home)
+        home.set_retention("casual", 30)
+        remember(home, "the quicksilver plumber", doc_id="n", category="casual")
+        wall.tick(days=31)
+
+    assert b"quicksilver" not in path.read_bytes()
+
+
+def test_an_hour_later_a_recall_sweeps_beside_itself(path: Path) -> None:
+    """The call that finds it due answers at once; when that is done, it is forgotten."""
+    wall = Wall()
+    with open_home(path, wall=wall) as home:
+        move_in(home)
+        home.set_retention("casual", 30)
+        remember(home, "the quicksilver plumber", doc_id="n", category="casual")
+        wall.tick(days=31)
+        assert asked(home) == []
+        home._executor.shutdown()  # waits for it
+        assert home.receipts()[0].chosen_by == ("retention",)
+        assert home.stats()["memories"] == 0
+        assert home.receipts()[0].person_id is None
+        assert HOME in home.stats()["by_space"]

@@ -1,0 +1,123 @@
+"""People, spaces and relations, as a person may know them: what is closed leaves no trace."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext, Relation, Space
+from family_recall.errors import InvalidRequestError, UnknownPersonError
+from family_recall.types import BANDS, ROLES
+from tests.conftest import NO_MODELS
+
+PEOPLE = ("ann", "ben", "cas")
+SPACES = {
+    "private:ann": "private",
+    "shared:a": "shared",
+    "shared:b": "shared",
+    "house": "household",
+}
+PAST, FUTURE = (dt.datetime(year, 1, 1, tzinfo=dt.UTC) for year in (2001, 2901))
+OPEN = {"owner": BANDS, "adult": BANDS[:3]}
+"""Bands of the roles that open more than the first."""
+
+grants = st.lists(
+    st.builds(
+        Grant,
+        st.sampled_from(PEOPLE),
+        st.sampled_from(list(SPACES)),
+        st.sampled_from(ROLES),
+        st.sampled_from((None, PAST, FUTURE)),
+    ),
+    max_size=8,
+    unique_by=lambda grant: (grant.person_id, grant.space_id),
+)
+relations = st.lists(
+    st.tuples(st.sampled_from(list(SPACES)), st.sampled_from(BANDS)), max_size=6, unique=True
+)
+
+
+def roles_of(person_id: str, held: list[Grant]) -> dict[str, str]:
+    """Give the role of a person in each space they may enter now, from the grants alone."""
+    roles = {
+        one.space_id: one.role
+        for one in held
+        if one.person_id == person_id and one.expires_at != PAST
+    }
+    granted = {one.space_id for one in held if one.person_id == person_id}
+    return roles if "house" in granted else roles | {"house": "guest"}
+
+
+@given(held=grants, told=relations)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_person_knows_of_what_they_may_enter(
+    held: list[Grant], told: list[tuple[str, str]]
+) -> None:
+    """Spaces by grants that hold, people by spaces in common, relations by band as well.
+
+    The oracle reads the grants as they were given, and no table.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        FamilyRecall.open(Path(folder) / "f.db", models=NO_MODELS) as home,
+    ):
+        for name in PEOPLE:
+            home.add_person(Person(name, name.title()))
+        for space_id, kind in SPACES.items():
+            home.add_space(Space(space_id, kind))  # type: ignore[arg-type]  # one of the three
+        for one in held:
+            home.grant(one)
+        for space_id, band in told:
+            home.relate(Relation(f"one in {space_id}", band, "another", space_id, band))
+
+        entered = {name: roles_of(name, held) for name in PEOPLE}
+        for name in PEOPLE:
+            assert {one.space_id for one in home.spaces(name)} == set(entered[name])
+            assert {one.person_id for one in home.people(name)} == {
+                other
+                for other in PEOPLE
+                if other == name or set(entered[other]) & set(entered[name])
+            }
+            seen = {
+                (one.space_id, one.band) for one in home.relations(RecallContext(person_id=name))
+            }
+            assert seen == {
+                (space_id, band)
+                for space_id, band in told
+                if band in OPEN.get(entered[name].get(space_id, ""), BANDS[:1])
+                and space_id in entered[name]
+            }
+        assert len(home.people()) == len(PEOPLE)
+        assert len(home.spaces()) == len(SPACES)
+
+
+def test_a_role_kept_from_fields_sees_its_own_copy_once(tmp_path: Path) -> None:
+    """A relation is listed once for who sees the space, and once for who sees its veiled view."""
+    with FamilyRecall.open(tmp_path / "f.db", models=NO_MODELS) as home:
+        home.add_space(Space("shared:a", "shared"))
+        for name, role in (("ann", "owner"), ("ben", "guest")):
+            home.add_person(Person(name, name.title()))
+            home.grant(Grant(name, "shared:a", role))
+        home.relate(Relation("Tom", "neighbour of", "Eve", "shared:a"))
+        home.hide(Hidden("shared:a", "guest", ("author",)))
+
+        for name in ("ann", "ben"):
+            (one,) = home.relations(RecallContext(person_id=name))
+            assert (one.subject, one.relation, one.object) == ("Tom", "neighbour of", "Eve")
+
+
+def test_who_is_not_there_and_no_number_are_refused(tmp_path: Path) -> None:
+    """As everywhere else."""
+    with FamilyRecall.open(tmp_path / "f.db", models=NO_MODELS) as home:
+        for call in (home.people, home.spaces):
+            with pytest.raises(UnknownPersonError):
+                call("zoe")
+        with pytest.raises(UnknownPersonError):
+            home.relations(RecallContext(person_id="zoe"))
+        with pytest.raises(InvalidRequestError, match="limit must be 1 or more"):
+            home.relations(limit=0)

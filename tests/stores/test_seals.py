@@ -1,0 +1,90 @@
+"""Seals: what was told passes for what was told, in whatever form it was handed over."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from family_recall import FamilyRecall, Memory
+from family_recall.stores import seals
+from tests.conftest import HOME, TINY_STATIC, found, move_in, open_home, recall, remember
+
+ODD: tuple[dict[str, Any], ...] = (
+    {"text": "a\x00b \u202e 👩‍👩‍👧 ﬃ \ufffd None"},
+    {"title": "None", "summary": "\x00"},
+    {"importance": 1, "valence": -1, "arousal": 0},
+    {"importance": -0.0, "valence": -0.0},
+    {"valence": 0.1 + 0.2, "arousal": 1 / 3},
+    {"occurred_at": "0003-01-01", "valid_from": "2025-01-01T00:00:00.000001+05:30"},
+    {"occurred_at": dt.datetime(9997, 1, 1, tzinfo=dt.UTC), "valid_until": "9997-01-01"},
+    {"labels": ("a", "b\x00"), "url": "https://example.org/ß", "fact_key": "k", "fact_value": "1"},
+)
+
+
+def beside(path: Path) -> apsw.Connection:
+    """Open the file beside the household, which may be writing its log."""
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(5_000)
+    return connection
+
+
+@pytest.mark.parametrize("fields", ODD, ids=range(len(ODD)))
+def test_whatever_can_be_told_is_taken_for_what_was_told(home: FamilyRecall, fields: Any) -> None:
+    """Whole numbers, minus zero, moments without a zone, letters of any kind: no false alarm."""
+    told = {"text": "something odd", "space_id": HOME, "doc_id": "odd", **fields}
+    home.remember(Memory(**told))
+
+    assert [one for one in home.check() if one.problem] == []
+    assert recall(home, told["text"], "priya", top_k=20).degraded == ()
+
+
+def test_a_row_without_a_seal_does_not_pass(home: FamilyRecall, path: Path) -> None:
+    """It was sealed when it was written: what has none has lost it."""
+    connection = beside(path)
+    connection.execute("UPDATE memory SET seal = NULL WHERE doc_id = 'key'")
+    assert len(seals.broken(connection)) == 1
+    assert "key" not in found(recall(home, "where is the spare key?", "priya"))
+
+    seals.seal(connection)
+    assert seals.broken(connection) == []
+    connection.close()
+
+
+def test_rows_are_named_as_far_as_they_can_be_read(home: FamilyRecall, path: Path) -> None:
+    """By space and id, damaged letters of which are shown as such."""
+    connection = beside(path)
+    connection.execute("UPDATE memory SET doc_id = CAST(x'6bff79' AS TEXT) WHERE doc_id = 'key'")
+    wrong = seals.broken(connection)
+    (one,) = seals.named(connection, wrong)
+    connection.close()
+
+    assert (one.space_id, one.doc_id) == (HOME, "k\ufffdy")
+    assert "key" not in found(recall(home, "where is the spare key?", "priya"))
+    assert seals.named(home._store._connections._writer, []) == []
+    assert seals.broken(home._store._connections._writer, np.zeros(0, np.int64)) == []
+
+
+def test_what_was_put_aside_before_there_were_seals_comes_back_whole(path: Path) -> None:
+    """An undo of a forgetting of an older version brings rows back as they were told."""
+    with open_home(path, static=TINY_STATIC) as home:
+        move_in(home)
+        remember(home, "The spare key is under the blue pot", "private:priya", doc_id="key")
+        receipt = home.forget("key", person_id="priya", undo_for=dt.timedelta(days=1))
+    connection = beside(path)
+    ((record,),) = connection.execute("SELECT record FROM aside").fetchall()
+    kept = json.loads(str(record))
+    for row in kept["memory"]:
+        del row["seal"]
+    connection.execute("UPDATE aside SET record = ?", (json.dumps(kept),))
+    connection.close()
+
+    with open_home(path, static=TINY_STATIC, create=False) as home:
+        assert home.undo_forget(receipt.receipt_id, person_id="priya") == 1
+        assert [one for one in home.check() if one.problem] == []
+        assert found(recall(home, "where is the spare key?", "priya")) == ["key"]

@@ -1,0 +1,64 @@
+"""Sieve: whatever is looked for and stands in some bytes passes, wherever it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from family_recall.stores import sieve
+from family_recall.stores.sieve import EVERY_BIT, Sieve, marks_of, runs_of
+
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+def sieve_for(runs: list[bytes], bits: int = 32, mask: np.uint64 = EVERY_BIT) -> Sieve:
+    """Lay out a sieve for some runs of 8 bytes."""
+    numbers = np.frombuffer(b"".join(runs), "<u8").astype(np.uint64) & mask
+    return Sieve(np.unique(marks_of(numbers, MULTIPLIER, bits)), MULTIPLIER, bits, mask)
+
+
+@given(
+    data=st.integers(0, 400).flatmap(lambda n: st.binary(min_size=n, max_size=n)),
+    sought=st.lists(st.binary(min_size=8, max_size=8), max_size=5),
+    at=st.lists(st.integers(0, 392), max_size=4),
+    bits=st.sampled_from([16, 24, 32, 64]),
+    mask=st.sampled_from([EVERY_BIT, np.uint64((1 << 48) - 1)]),
+    block=st.sampled_from([64, 128, 1 << 16]),
+)
+def test_nothing_that_stands_there_is_passed_over(
+    data: bytes, sought: list[bytes], at: list[int], bits: int, mask: np.uint64, block: int
+) -> None:
+    """Of all runs, those in the sieve pass, as a plain search finds them, in blocks of any size."""
+    sought = sought + [data[place : place + 8] for place in at if len(data) >= place + 8]
+    wanted = {int.from_bytes(run, "little") & int(mask) for run in sought}
+    here = {
+        int.from_bytes(data[place : place + 8], "little") & int(mask)
+        for place in range(len(data) - 7)
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sieve, "_BLOCK", block)
+        passed = sieve_for(sought, bits, mask).passing(data).tolist()
+
+    assert passed == sorted(set(passed))
+    assert wanted & here <= set(passed) <= here
+    if bits == 64:  # then no two runs have one mark
+        assert set(passed) == wanted & here
+
+
+def test_a_run_across_two_blocks_is_found() -> None:
+    """Every place in more than two blocks is looked at, the first and the last one too."""
+    run = b"quicksil"
+    one = sieve_for([run])
+    size = sieve._BLOCK
+    for place in (0, 1, size - 8, size - 7, size - 1, size, 2 * size - 3, 2 * size + 99 - 8):
+        data = bytearray(2 * size + 99)
+        data[place : place + 8] = run
+        assert one.passing(bytes(data)).tolist() == [int.from_bytes(run, "little")]
+
+
+def test_runs_are_the_numbers_that_bytes_begin() -> None:
+    """Nine bytes begin two runs of eight; seven begin none."""
+    assert runs_of(b"\1" + bytes(7) + b"\2").tolist() == [1, 2 << 56]
+    assert runs_of(bytes(7)).tolist() == []
