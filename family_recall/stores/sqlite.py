@@ -183,7 +183,7 @@ class Connections:
                 yield connection
             finally:
                 if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                    connection.execute("COMMIT")
                 with self._lock:
                     if self._closed:
                         connection.close()
@@ -363,6 +363,8 @@ def connect(path: Path, key: Key | None, *, flags: int | None = None) -> apsw.Co
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     # Looks for a free lock every millisecond; the busy handler alone, ten times a second.
     connection.setlk_timeout(BUSY_TIMEOUT_MS, 0)
+    # Else each run of a statement plans it anew, from what is bound and ANALYZE has counted.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     if key is not None:
         key.unlock(connection, path)
     return connection
