@@ -98,7 +98,11 @@ def test_colour_is_left_out_where_nobody_wants_it(db: Path) -> None:
 
 
 def stopped(args: list[str], when: Callable[[], bool]) -> subprocess.CompletedProcess[str]:
-    """Run a process, press Ctrl-C once ``when`` says so, and give how it ended."""
+    """Run a process, press Ctrl-C once ``when`` says so, and give how it ended.
+
+    Should these tests run in the background, where a shell switches Ctrl-C off, it hears it still.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [*FAMILY_RECALL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
