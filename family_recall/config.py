@@ -83,7 +83,7 @@ class RecallConfig:
     # Milliseconds a stage is assumed to take until this device has shown otherwise: a fixed
     # part and a part per unit: tokens to embed and to rerank, memories that hold a word or are
     # compared, candidates to score, results to tell. `score` and `finish` are what always follows,
-    # `between` is what no stage counts, from the first to the last.
+    # `between` is what no stage counts, by the number of stages.
     assumed_cost_ms: Mapping[str, tuple[float, float]] = field(
         default_factory=lambda: MappingProxyType(
             {
@@ -100,7 +100,7 @@ class RecallConfig:
                 "widen": (2.0, 0.02),
                 "score": (0.3, 0.008),
                 "finish": (0.3, 0.03),
-                "between": (0.2, 0.0),
+                "between": (0.05, 0.04),
             }
         )
     )

@@ -15,7 +15,7 @@ import os
 import statistics
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -25,12 +25,13 @@ from family_recall.stores.costs import StageCost
 from family_recall.types import Admission, Clamp, RecallRequest
 from family_recall.types.request import MAX_TOP_K, SERVICE_CLASSES, service_class_of
 
-_QUANTILE = 0.9  # of what a stage took before: dearer than most
-_STEP = 0.15
-_LARGEST_STEP = 1.2  # after some dear runs in a row: a laptop that has gone to its battery
-_LONGEST_STREAK = 10  # of them that count
-_SETTLING = 0.02  # share by which the long memory follows each run
-_ABOVE = 1.3  # times the median of a few runs: about a high quantile of many
+_RECENT = 31  # runs of a stage that its price rests on …
+_DEAR_AT = (
+    28  # … which is this one of them in order, from 0: nine in ten of those to come are below
+)
+_REVIEWED = 8  # runs, at most, between two looks at them
+_STEP = 0.05  # share by which a run above or below moves the middle
+_ABOVE = 1.3  # times the middle: about a high quantile, until enough runs have shown it
 _FARTHEST = 100.0  # times dearer or cheaper than assumed
 _MOVED = 0.1  # share by which a cost has to change to be written again
 _FEWEST_RUNS = 20  # of a stage before its cost is worth a write
@@ -42,17 +43,17 @@ _AT_LEAST_AS_URGENT = {one: SERVICE_CLASSES[: at + 1] for at, one in enumerate(S
 
 
 class Costs:
-    """Milliseconds each stage takes here, as running quantiles. Safe between threads.
+    """Milliseconds each stage takes here, nine times in ten. Safe between threads.
 
-    A multiplicative form of stochastic quantile tracking: each time a stage takes longer than
-    expected the expectation rises by ``step·q``, else it falls by ``step·(1 − q)``, so that in
-    balance a share q of the runs stays below it. Dear runs in a row double the step, so that it
-    rises quickly and falls slowly. A stage's fixed part and its part per unit (token, row, pair,
-    result) each move by their share of what was expected: exponentiated gradients of the
-    quantile's loss, which tell the two apart where the number of units varies.
+    A stage's price is a line, a fixed part and a part per unit (token, row, pair, result), through
+    the middle of its runs, times how dear the dearest tenth of the last 31 was. Each run above or
+    below the line moves both parts by their share of what was expected: exponentiated gradients of
+    the median's loss, which tell the two apart where the number of units varies. So a price rises
+    within four runs, as on a laptop that goes to its battery; one dear run does not raise it; and
+    what was dear is forgotten after 31.
 
-    A stage that is refused is not run, and so not learned: each refusal lets its price fall back
-    a little, down to what it settled on in the long run.
+    A stage that is refused is not run, and so not learned: each refusal forgets its oldest run, and
+    once there is none its price falls, down to what is assumed.
     """
 
     def __init__(
@@ -72,6 +73,16 @@ class Costs:
     def expected_ms(self, stage: str, n: int = 0) -> float:
         """Milliseconds a stage is expected to take over n units."""
         return self._stages[stage].expected_ms(n)
+
+    def expected_in_all_ms(self, units: Mapping[str, int]) -> float:
+        """Milliseconds some stages are expected to take together, by stage how many units.
+
+        Less than the sum of each, since they are seldom all dear at once: what each may take beyond
+        its middle is added as if it were independent of the others.
+        """
+        prices = [self._stages[stage].middle_and_price_ms(n) for stage, n in units.items()]
+        beyond = math.sqrt(sum([(price - middle) ** 2 for middle, price in prices]))
+        return sum([middle for middle, _ in prices]) + beyond
 
     def affordable(self, stage: str, ms: float) -> int:
         """How many units of a stage so many milliseconds pay for, 0 or more."""
@@ -123,69 +134,84 @@ class Costs:
 
 
 class _Stage:
-    """One stage's expectation."""
+    """One stage's price: a line through the middle of its runs, times how dear recent ones were."""
 
-    __slots__ = ("_bounds", "_dear_in_a_row", "_settled", "fixed_ms", "runs", "unit_ms")
+    __slots__ = ("_assumed", "_middle", "_recent", "_unseen", "fixed_ms", "runs", "unit_ms")
 
     def __init__(self, fixed_ms: float, unit_ms: float, known: StageCost | None) -> None:
-        self._bounds = (fixed_ms, unit_ms)
-        self.fixed_ms, self.unit_ms, self.runs = fixed_ms, unit_ms, 0
+        self._assumed = (fixed_ms, unit_ms)
+        self._recent: deque[tuple[float, float]] = deque(maxlen=_RECENT)
+        self._unseen = 0
+        self.runs = 0 if known is None else known.runs
         if known is not None:
-            self.fixed_ms = _within(known.fixed_ms, fixed_ms)
-            self.unit_ms = _within(known.unit_ms, unit_ms)
-            self.runs = known.runs
-        self._settled = (self.fixed_ms, self.unit_ms)
-        self._dear_in_a_row = 0
+            fixed_ms, unit_ms = known.fixed_ms, known.unit_ms
+        self._middle = (fixed_ms / _ABOVE, unit_ms / _ABOVE)
+        self._set_price(_ABOVE)
 
     def expected_ms(self, n: int) -> float:
         return self.fixed_ms + self.unit_ms * n
 
+    def middle_and_price_ms(self, n: int) -> tuple[float, float]:
+        price = self.expected_ms(n)
+        return min(self._middle[0] + self._middle[1] * n, price), price
+
     def observe(self, n: int, ms: float) -> None:
         self.runs += 1
-        expected = self.expected_ms(n)
-        if expected <= 0.0:
-            return
-        if ms > expected:
-            step = min(_STEP * 2.0**self._dear_in_a_row, _LARGEST_STEP) * _QUANTILE
-            self._dear_in_a_row = min(self._dear_in_a_row + 1, _LONGEST_STREAK)
-        else:
-            step = -_STEP * (1 - _QUANTILE)
-            self._dear_in_a_row = 0
-        share = self.fixed_ms / expected
-        # So divided, the two parts together move by exactly one step.
-        step /= share**2 + (1 - share) ** 2
-        self._move(1 + step * share, 1 + step * (1 - share))
-        fixed, unit = self._settled
-        self._settled = (
-            fixed + _SETTLING * (self.fixed_ms - fixed),
-            unit + _SETTLING * (self.unit_ms - unit),
-        )
+        self._recent.append((n, ms))
+        self._unseen += 1
+        is_dear = ms > self.expected_ms(n)
+        fixed, unit = self._middle
+        if (middle := fixed + unit * n) > 0.0:
+            share = fixed / middle
+            # So divided, the two parts together move by exactly one step.
+            step = (_STEP if ms > middle else -_STEP) / (share**2 + (1 - share) ** 2)
+            self._middle = (fixed * (1 + step * share), unit * (1 + step * (1 - share)))
+        if is_dear or self._unseen >= _REVIEWED:
+            self._review()
 
     def seed(self, samples: Sequence[tuple[int, float]]) -> None:
-        """Draw a line through the middle of the shorter and of the longer runs, and go above it."""
+        """Draw a line through the middle of the shorter and of the longer runs."""
         in_order = sorted(samples)
         half = (len(in_order) + 1) // 2
         (n, ms), (m, more_ms) = (_middle(part) for part in (in_order[:half], in_order[-half:]))
-        if m > n and self.unit_ms > 0.0:
-            unit_ms = max((more_ms - ms) / (m - n), 0.0)
-            fixed_ms = max(ms - unit_ms * n, 0.0)
+        fixed, unit = self._middle
+        if m > n and unit > 0.0:
+            unit = max((more_ms - ms) / (m - n), 0.0)
+            fixed = max(ms - unit * n, 0.0)
         else:
-            expected = self.expected_ms(int(n))
-            times = ms / expected if expected > 0.0 else 1.0
-            fixed_ms, unit_ms = self.fixed_ms * times, self.unit_ms * times
-        self.fixed_ms = _within(_ABOVE * fixed_ms, self._bounds[0])
-        self.unit_ms = _within(_ABOVE * unit_ms, self._bounds[1])
-        self._settled = (self.fixed_ms, self.unit_ms)
+            middle = fixed + unit * n
+            times = ms / middle if middle > 0.0 else 1.0
+            fixed, unit = fixed * times, unit * times
+        self._middle = (fixed, unit)
+        self._recent.extend(samples)
         self.runs = max(self.runs, len(samples))
+        self._review()
 
     def fall_back(self) -> None:
-        share = 1.0 - _STEP * (1 - _QUANTILE)
-        self.fixed_ms = max(self.fixed_ms * share, min(self.fixed_ms, self._settled[0]))
-        self.unit_ms = max(self.unit_ms * share, min(self.unit_ms, self._settled[1]))
+        if self._recent:
+            self._recent.popleft()
+        else:
+            # What the file knew may have been of a busy day.
+            fixed, unit = (
+                max((1 - _STEP) * own, min(own, assumed / _ABOVE))
+                for own, assumed in zip(self._middle, self._assumed, strict=True)
+            )
+            self._middle = (fixed, unit)
+        self._review()
 
-    def _move(self, fixed: float, unit: float) -> None:
-        self.fixed_ms = _within(self.fixed_ms * fixed, self._bounds[0])
-        self.unit_ms = _within(self.unit_ms * unit, self._bounds[1])
+    def _review(self) -> None:
+        fixed, unit = self._middle
+        ratios = [ms / middle for n, ms in self._recent if (middle := fixed + unit * n) > 0.0]
+        ratios += [_ABOVE] * (_RECENT - len(ratios))
+        ratios.sort()
+        self._unseen = 0
+        self._set_price(ratios[_DEAR_AT])
+
+    def _set_price(self, dear: float) -> None:
+        fixed, unit = self._assumed
+        self._middle = (_within(self._middle[0], fixed), _within(self._middle[1], unit))
+        self.fixed_ms = _within(self._middle[0] * dear, fixed)
+        self.unit_ms = _within(self._middle[1] * dear, unit)
 
 
 @dataclass(slots=True)
@@ -214,11 +240,20 @@ class Admitted:
         return self.gate.costs.expected_ms(stage, n) * self.gate.crowding(self.service_class)
 
     def tail_ms(self, *before: str) -> float:
-        """Milliseconds that what must follow is expected to take: ``score``, ``finish``."""
+        """Milliseconds that what must follow is expected to take: ``score``, ``finish``.
+
+        A question whose meaning was searched for answers better with few candidates scored than
+        one whose words alone were, with many.
+        """
         config = self.gate.config
-        units = {"score": config.candidate_pool, "finish": self.request.ctx.top_k}
-        stages = (*before, "between")
-        return sum([self.expected_ms(stage, units.get(stage, 0)) for stage in stages])
+        units = {
+            "score": config.fewest_candidates,
+            "late_interaction": config.fewest_candidates,
+            "finish": self.request.ctx.top_k,
+            "between": 1 + len(before),
+        }
+        stages = {stage: units.get(stage, 0) for stage in (*before, "between")}
+        return self.gate.costs.expected_in_all_ms(stages) * self.gate.crowding(self.service_class)
 
     def refusal(self, stage: str, n: int = 0, *, tail_ms: float = _RESERVE_MS) -> str | None:
         """Say why a stage cannot be paid for, or None when it can.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from family_recall.deadline import Deadline
@@ -25,6 +25,7 @@ class TraceBuilder:
 
     deadline: Deadline
     spans: list[Span] = field(default_factory=list)
+    stretches: list[Span] = field(default_factory=list)  # with a price of their own, spans inside
     skips: list[Skip] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
@@ -64,3 +65,12 @@ class TraceBuilder:
             gate=self.gate,
             top3=tuple((result.doc_id, result.reasons) for result in results[:3]),
         )
+
+
+def busy_ms(spans: Sequence[Span]) -> float:
+    """Milliseconds in which at least one stage ran."""
+    busy, until_ms = 0.0, 0.0
+    for span in sorted(spans, key=lambda span: span.start_ms):
+        busy += max(span.end_ms - max(span.start_ms, until_ms), 0.0)
+        until_ms = max(until_ms, span.end_ms)
+    return busy

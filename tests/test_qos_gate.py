@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,11 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import RecallContext, RecallRequest
+from family_recall.broker.attempts import Attempts
 from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.errors import InvalidRequestError
 from family_recall.qos_gate import Admitted, Costs, Gate, refusal
 from family_recall.stores.costs import StageCost
+from family_recall.trace import TraceBuilder
 from family_recall.types import Trace
 from tests.conftest import TinyScorer, found, move_in, open_home, recall, stories
 
@@ -61,6 +64,50 @@ def test_one_bad_run_is_soon_forgiven() -> None:
         costs.observe("graph", 0, 1.0)
 
     assert costs.expected_ms("graph") < 2.0
+
+
+def test_a_price_is_what_nine_in_ten_of_the_recent_runs_took() -> None:
+    """Of 31 runs that took 1 to 31 ms it is the 29th; what was dear before them is forgotten."""
+    costs = Costs({"graph": (5.0, 0.0)})
+    took_ms = list(range(1, 32))
+    random.Random(2).shuffle(took_ms)
+    for ms in (*[400.0] * 4, 15, *took_ms):
+        costs.observe("graph", 0, ms)
+
+    assert costs.expected_ms("graph") == pytest.approx(29.0)
+
+
+def test_stages_are_seldom_all_dear_at_once() -> None:
+    """Three of 1 ms that may take 1.3 take 3 + √(3 · 0.3²), not 3.9; one alone is its own price."""
+    costs = Costs({"plan": (1.3, 0.0), "score": (0.0, 0.13), "finish": (0.65, 0.065)})
+
+    together = costs.expected_in_all_ms({"plan": 0, "score": 10, "finish": 10})
+    assert together == pytest.approx(3.0 + (3 * 0.3**2) ** 0.5)
+    assert costs.expected_in_all_ms({"score": 10}) == pytest.approx(1.3)
+    assert costs.expected_in_all_ms({}) == 0.0
+
+
+def test_what_no_stage_counts_is_what_is_left_of_the_time() -> None:
+    """2 ms before a stretch with a price of its own, 3 in it, 4 after it: 6, whatever ran in it."""
+    now_s = [0.0]
+    counted = Deadline(0.0, 100.0, clock=lambda: now_s[0])
+    learned: list[tuple[str, int, float]] = []
+
+    def observe(stage: str, n: int, ms: float) -> None:
+        learned.append((stage, n, round(ms, 6)))
+
+    admitted: Any = SimpleNamespace(deadline=counted, observe=observe)
+    attempts = Attempts(CONFIG, admitted, TraceBuilder(counted), interrupt=lambda: None)
+    now_s[0] = 0.002
+    with attempts.charged("score") as stretch:
+        stretch.n_in = 64
+        with attempts.trace.span("rank"):
+            now_s[0] = 0.004
+        now_s[0] = 0.005
+    now_s[0] = 0.009
+    attempts.charge_the_rest()
+
+    assert learned == [("score", 64, 3.0), ("between", 1, 6.0)]
 
 
 def test_what_nobody_prices_costs_nothing_to_observe() -> None:
@@ -148,6 +195,20 @@ def test_a_stage_refused_for_what_it_once_cost_is_tried_again() -> None:
     while refusal(costs, deadline(8.0), "graph") is not None:
         refused += 1
         assert refused < 300
+
+
+def test_what_a_busy_day_has_left_in_the_file_is_doubted_in_time() -> None:
+    """Refused for a kept price alone, a stage is tried again; down to what is assumed."""
+    costs = Costs({"graph": (2.0, 0.0)}, {"graph": StageCost(100.0, 0.0, 50)})
+    refused = 0
+    while refusal(costs, deadline(8.0), "graph") is not None:
+        refused += 1
+        assert refused < 300
+    for _ in range(300):
+        costs.refused("graph")
+
+    assert refused > 10
+    assert costs.expected_ms("graph") == pytest.approx(2.0)
 
 
 def test_what_the_file_knows_is_where_a_device_begins() -> None:

@@ -11,7 +11,8 @@ from typing import TypeVar
 from family_recall.config import RecallConfig
 from family_recall.qos_gate import Admitted
 from family_recall.stage import Ranking, Run
-from family_recall.trace import Measured, TraceBuilder
+from family_recall.trace import Measured, TraceBuilder, busy_ms
+from family_recall.types import Span
 
 log = logging.getLogger("family_recall")
 _OPTIONAL = frozenset({"late_interaction", "folding"})  # with a price of their own
@@ -38,13 +39,14 @@ class Attempts:
         yield stretch
         inside = sum(span.ms for span in self.trace.spans[first:] if span.stage in _OPTIONAL)
         took_ms = self.admitted.deadline.elapsed_ms() - start_ms
+        self.trace.stretches.append(Span(stage, took_ms, stretch.n_in, 0, start_ms))
         self.admitted.observe(stage, stretch.n_in, took_ms - inside)
 
     def charge_the_rest(self) -> None:
         """Learn what this recall took that no stage counts: waiting for a processor, mostly."""
-        counted = sum(span.ms for span in self.trace.spans)
-        rest_ms = self.admitted.deadline.elapsed_ms() - counted
-        self.admitted.observe("between", 0, max(rest_ms, 0.0))
+        counted_ms = busy_ms([*self.trace.spans, *self.trace.stretches])
+        rest_ms = self.admitted.deadline.elapsed_ms() - counted_ms
+        self.admitted.observe("between", len(self.trace.spans), max(rest_ms, 0.0))
 
     def _guarded(self, stage: str, run: Callable[[], _Result], otherwise: _Result) -> _Result:
         """Run part of a stage, and go on without it should it fail."""

@@ -52,6 +52,8 @@ from family_recall.trace import Measured
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
 _AFTER_SOURCES = ("score", "finish")  # what must follow whatever finds memories
+_AFTER_STATIC = ("vector", *_AFTER_SOURCES)  # a question that is encoded for nothing is dear
+_AFTER_GRAPH = ("late_interaction", *_AFTER_SOURCES)  # which is worth more than the graph is
 _UNDERSTANDING = frozenset({"time", "routing"})  # what a plan can do without
 
 
@@ -93,7 +95,7 @@ class Steps(Attempts):
         """Understand the question; what cannot be looked up is left out of the plan."""
         static = self.models.static(self._wait_ms())
         leave_out = self.config.leave_out
-        tail_ms = self.admitted.tail_ms("lexical", *_AFTER_SOURCES)
+        tail_ms = self.admitted.tail_ms("lexical", "embed_static", *_AFTER_STATIC)
         why = self.admitted.refusal("plan", tail_ms=tail_ms)
         if why is not None:
             # What a question is after, and when, is a matter of order; words find all the same.
@@ -182,7 +184,7 @@ class Steps(Attempts):
         if not context.profile.walks_graph:
             self.trace.skip("graph", n=len(found.ids), why="the profile does without it")
             return nothing
-        if self._refused("graph", len(found.ids), after=_AFTER_SOURCES):
+        if self._refused("graph", len(found.ids), after=_AFTER_GRAPH):
             return nothing
 
         def spread(_: Measured) -> GraphRun:
@@ -371,7 +373,7 @@ class Steps(Attempts):
                     "weigh", 0, lambda _: token_weights(encoder, asked), None, reads=False
                 )
                 return dataclasses.replace(asked, question_weights=weights)
-        if static is None or self._refused("embed_static", after=_AFTER_SOURCES):
+        if static is None or self._refused("embed_static", after=_AFTER_STATIC):
             return context
         return self._asked(context, static, "embed_static", "static", 0) or context
 
@@ -442,7 +444,7 @@ class Steps(Attempts):
     def _tail_of_embedding(self) -> float:
         """Give what must follow the transformer: words that it does not hide, and the search."""
         words_ms = self.admitted.expected_ms("lexical") - self.admitted.expected_ms("embed")
-        return max(words_ms, 0.0) + self.admitted.tail_ms("vector", *_AFTER_SOURCES)
+        return max(words_ms, 0.0) + self.admitted.tail_ms(*_AFTER_STATIC)
 
     def _wait_ms(self) -> float:
         """How long to wait for the static embedder: half of what is left is for what follows."""

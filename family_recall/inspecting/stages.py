@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from family_recall.inspecting.markup import Markup, joined, table, tag
+from family_recall.trace import busy_ms
 from family_recall.types import Answer, Skip, Span
 
 MEANINGS: Mapping[str, str] = {
@@ -35,15 +36,6 @@ _ORDER = {stage: at for at, stage in enumerate(MEANINGS)}
 _LAST = len(MEANINGS)
 _WIDTH = 1000.0
 _SEEN_AT_LEAST = 6.0
-
-
-def busy_ms(spans: Sequence[Span]) -> float:
-    """Milliseconds in which at least one stage ran."""
-    busy, until_ms = 0.0, 0.0
-    for span in sorted(spans, key=lambda span: span.start_ms):
-        busy += max(span.end_ms - max(span.start_ms, until_ms), 0.0)
-        until_ms = max(until_ms, span.end_ms)
-    return busy
 
 
 def section(answer: Answer, budget_ms: float) -> Markup:

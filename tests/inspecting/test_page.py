@@ -24,8 +24,8 @@ from family_recall.inspecting.document import sheet
 from family_recall.inspecting.graph import paths, tree
 from family_recall.inspecting.ranks import columns, lines_of
 from family_recall.inspecting.results import GROUPS, Scale, stack
-from family_recall.inspecting.stages import busy_ms
 from family_recall.ranking.features import INDEX
+from family_recall.trace import busy_ms
 from family_recall.types import (
     Admission,
     Answer,
