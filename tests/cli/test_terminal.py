@@ -118,7 +118,8 @@ def stored(db: Path) -> int:
     """Count what is in the file, from outside, waiting for no lock."""
     file = apsw.Connection(str(db), flags=apsw.SQLITE_OPEN_READONLY)
     with contextlib.closing(file):
-        return int(file.execute("SELECT count(*) FROM memory").fetchall()[0][0])
+        ((n,),) = file.execute("SELECT count(*) FROM memory")
+        return int(str(n))
 
 
 def test_an_interrupted_import_is_whole_and_goes_on(db: Path, tmp_path: Path) -> None:
