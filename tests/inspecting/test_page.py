@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.explain import Explanation
-from family_recall.inspecting import Missed, page, redacted
+from family_recall.explain import Explanation, Missed
+from family_recall.inspecting import page, redacted
 from family_recall.inspecting.document import sheet
 from family_recall.inspecting.graph import paths, tree
 from family_recall.inspecting.ranks import columns, lines_of
@@ -112,7 +112,7 @@ def missed(verdict: str = "outranked", text: str = "A pie") -> Missed:
         "pie", verdict, 7, 2, low.score, low.contributions, {"lexical": 9}, result(2),  # type: ignore[arg-type]  # one of its literals
         "shared:home",
     )  # fmt: skip
-    return Missed(told, low)
+    return Missed(told, text)
 
 
 def read(drawn: Answer, *near: Missed, redact: bool = False) -> Reader:
