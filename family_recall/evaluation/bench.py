@@ -125,12 +125,13 @@ class Bench:
 
     def open(self, config: RecallConfig | None = None) -> FamilyRecall:
         """Open the household of the whole dataset; :meth:`fill` fills it, once."""
-        return self._open(self.folder / "household.db", config or self.config)
+        return self._open(self._household, config or self.config)
 
     def fill(self, progress: Progress | None = None) -> str | None:
         """Store the whole dataset, or what is missing of it; gives the embedder's id."""
+        filled = self.kept.knows("import", "") and self._household.exists()
         with self.open() as home:
-            if not self.kept.knows("import", ""):
+            if not filled:
                 furnish(home, self.dataset, progress)
                 if self.encoder is not None or self.static is not None:
                     home.flush()  # what an import that was stopped had no vectors for yet
@@ -192,6 +193,10 @@ class Bench:
             _move_in(home, [space])
             _store(home, kept)
             yield home
+
+    @property
+    def _household(self) -> Path:
+        return self.folder / "household.db"
 
     def _open(self, path: Path, config: RecallConfig) -> FamilyRecall:
         return FamilyRecall.open(

@@ -195,6 +195,17 @@ def test_an_import_that_was_stopped_between_words_and_vectors_goes_on(tmp_path: 
     ]
 
 
+def test_a_household_that_was_deleted_is_filled_again(folder: Path, tmp_path: Path) -> None:
+    """To make room, say; what is asked once more is not asked of nobody's memory."""
+    measured(folder, tmp_path / "kept")
+    for file in (tmp_path / "kept").glob("household.db*"):
+        file.unlink()
+
+    going_on = measured(folder, tmp_path / "kept", ablate=["vector"])
+
+    assert timeless(going_on) == timeless(measured(folder, ablate=["vector"]))
+
+
 def test_a_torn_line_is_asked_again(folder: Path, tmp_path: Path) -> None:
     """Killed while it wrote, a process leaves half a line; what stands before that counts."""
     report = measured(folder, tmp_path / "kept")
