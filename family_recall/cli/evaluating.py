@@ -41,10 +41,9 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
     "eval",
     cls=WithExamples,
     examples=(
-        "family-recall eval locomo/dev --limit 100 --ablate all --budgets 5,20,60,300",
+        "family-recall eval locomo/dev --limit 100 --ablate all --checkpoint locomo-kept",
         "family-recall eval locomo/dev --baseline bm25 --save default.json --run default.run",
         "family-recall eval locomo/dev --limit 100 --budgets 5,20,60,300 --report locomo.html",
-        "family-recall eval locomo/dev --ablate all --checkpoint locomo-all",
     ),
 )
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
