@@ -6,6 +6,7 @@ line for each question of each leg (``full``, ``without graph``, …), written a
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeVar
 
@@ -54,14 +55,18 @@ class Checkpoint:
         """
         kept = cls()
         kept._path = folder / DONE
-        begun = kept._path.is_file() and _without_a_torn_end(kept._path) > 0
+        first = _line({"family_recall": "evaluation", "settings": dict(settings)})
+        content = kept._path.read_bytes() if kept._path.is_file() else b""
+        begun = content == first or not first.startswith(content)
         if begun:
-            kept._read(settings)
+            kept._read(settings, n_lines=content.count(b"\n"))
         else:
             _see_that_it_is_empty(folder)
         kept._file = kept._path.open("ab", buffering=0)
+        # A process that was killed may have left half a line.
+        kept._file.truncate(content.rfind(b"\n") + 1)
         if not begun:
-            kept._write({"family_recall": "evaluation", "settings": dict(settings)})
+            kept._file.write(first)
         return kept
 
     def __enter__(self) -> Self:
@@ -85,7 +90,8 @@ class Checkpoint:
     def keep(self, leg: str, of: str, record: Mapping[str, Any]) -> None:
         """Keep what has been done, from this moment on whatever happens to the process."""
         self._known[leg, of] = dict(record)
-        self._write({"leg": leg, "of": of, "record": record})
+        if self._file is not None:
+            self._file.write(_line({"leg": leg, "of": of, "record": record}))
 
     def once(self, kind: type[_Kept], leg: str, of: str, do: Callable[[], _Kept]) -> _Kept:
         """Give what has been done, or do it and keep it.
@@ -103,9 +109,9 @@ class Checkpoint:
                 "and begin anew"
             ) from None
 
-    def _read(self, settings: Mapping[str, str]) -> None:
+    def _read(self, settings: Mapping[str, str], *, n_lines: int) -> None:
         assert self._path is not None  # noqa: S101 - only a checkpoint with a folder reads
-        lines = (record for _, record in read_jsonl(self._path))
+        lines = (record for _, record in itertools.islice(read_jsonl(self._path), n_lines))
         begun_with = next(lines, {}).get("settings")
         if not isinstance(begun_with, dict):
             raise DatasetError(
@@ -128,9 +134,9 @@ class Checkpoint:
                     f"{', '.join(line)}; delete the folder and begin anew"
                 ) from None
 
-    def _write(self, line: Mapping[str, Any]) -> None:
-        if self._file is not None:
-            self._file.write(json.dumps(line, ensure_ascii=True).encode() + b"\n")
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record).encode() + b"\n"
 
 
 def _see_that_it_is_empty(folder: Path) -> None:
@@ -146,11 +152,3 @@ def _see_that_it_is_empty(folder: Path) -> None:
             f"{folder}: expected an empty folder or one with {DONE}, and it holds other files; "
             "name another"
         )
-
-
-def _without_a_torn_end(path: Path) -> int:
-    """Take off a line that was not written to its end; gives the bytes that are left."""
-    with path.open("r+b") as file:
-        whole = file.read().rfind(b"\n") + 1
-        file.truncate(whole)
-    return whole

@@ -276,6 +276,16 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path, 
         measured(folder, tmp_path / "home" / name)
 
 
+def test_somebody_elses_file_of_that_name_is_left_as_it_is(folder: Path, tmp_path: Path) -> None:
+    """Also one whose last line has no end."""
+    (tmp_path / "home").mkdir()
+    for content in (b"my to-do list", b'{"done": "the dishes"}\n{"done'):
+        (tmp_path / "home" / DONE).write_bytes(content)
+        with pytest.raises(DatasetError, match="expected the settings of an evaluation"):
+            measured(folder, tmp_path / "home")
+        assert (tmp_path / "home" / DONE).read_bytes() == content
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
