@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from family_recall.stage import Link
-from family_recall.types import Contribution, Rationale, Result
+from family_recall.types import Answer, Contribution, Rationale, Result
 
 
 def rationale(path: Sequence[Link], names: Mapping[int, str]) -> Rationale | None:
@@ -81,3 +81,51 @@ class Explanation:
             "found_by": dict(self.found_by),
             "last": self.last and {"doc_id": self.last.doc_id, "score": self.last.score},
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A memory that came close to an answer and is not in it, with what it says."""
+
+    explanation: Explanation
+    text: str
+
+    @property
+    def doc_id(self) -> str:
+        """Its id."""
+        return self.explanation.doc_id
+
+    @property
+    def why(self) -> str:
+        """Say in a sentence what kept it out."""
+        told = self.explanation
+        if told.verdict == "folded":
+            return f"A near copy of what stands at rank {told.rank}, and counted there."
+        if told.verdict == "not_found":
+            return f"No source found it; its score would have put it at rank {told.rank}."
+        if told.last is None:
+            return f"It came at rank {told.rank}, past the {told.top_k} asked for."
+        gap = told.last.score - told.score
+        if gap <= 0.0:
+            return (
+                f"It scored {-gap:.3f} more than the last result, and was moved to rank "
+                f"{told.rank} because it says what those above it say."
+            )
+        most = _most_of_the_gap(told.last.contributions, told.contributions)
+        because = f", mostly by {most}" if most else ""
+        return f"At rank {told.rank}, {gap:.3f} short of the last result{because}."
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """An answer, and what stood closest and is not in it, the closest first."""
+
+    answer: Answer
+    missed: tuple[Missed, ...]
+
+
+def _most_of_the_gap(last: Sequence[Contribution], this: Sequence[Contribution]) -> str:
+    had = {part.feature: part.amount for part in this}
+    gaps = [(part.amount - had.get(part.feature, 0.0), part.feature) for part in last]
+    gap, feature = max(gaps, default=(0.0, ""))
+    return feature if gap > 0.0 else ""

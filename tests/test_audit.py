@@ -99,6 +99,21 @@ def test_openings_and_explanations_are_calls_too(home: FamilyRecall) -> None:
     assert opened.memories
 
 
+def test_what_an_inspection_tells_of_is_in_the_log(home: FamilyRecall) -> None:
+    """The answer as a recall, and what only just missed as an explanation: nothing is read unseen.
+
+    Whatever it tells of, the log has two entries.
+    """
+    inspection = home.inspect("spare key", RecallContext("mia", top_k=1, now=NOW))
+    missed, answered = home.audit("priya")
+
+    assert (answered.call, answered.person_id) == ("recall", "mia")
+    assert answered.memories == ((HOME, inspection.answer.results[0].doc_id),)
+    assert missed.call == "explain"
+    assert {doc_id for _, doc_id in missed.memories} == {one.doc_id for one in inspection.missed}
+    assert inspection.missed
+
+
 def test_no_word_is_in_the_log(home: FamilyRecall, path: Path) -> None:
     """The tables of the log hold numbers and the kind of call."""
     recall(home, "the unmistakable kettle", "mia")

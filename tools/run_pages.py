@@ -2,7 +2,8 @@
 
 A block of `sh` or `python` is run; a block of `text` right below it is what it has to print, where
 … stands for whatever is printed there, or on a line of its own for some lines. A comment before a
-block, <!-- not run: why -->, leaves it out. Variables, files and names live as long as the page.
+block, <!-- not run: why -->, leaves it out, unless a test has what it needs. Variables, files and
+names live as long as the page.
 
 Examples:
   python tools/run_pages.py docs/tutorial.md
@@ -19,7 +20,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,9 @@ from arguments import parser_of
 from click.testing import CliRunner
 
 from family_recall.cli import main as command_line
+
+# Before ONNX Runtime's first import, and so that putting the environment back leaves it set.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 _BLOCK = re.compile(
     r"(?:<!-- not run: (?P<why>[^\n]*) -->\n)?```(?P<kind>sh|python)\n(?P<source>.*?)```\n"
@@ -81,8 +85,13 @@ def blocks(text: str) -> list[Block]:
     ]
 
 
-def run(text: str, folder: Path) -> list[Ran]:
+def run(text: str, folder: Path, *, here: Collection[str] = ()) -> list[Ran]:
     """Run a page's blocks in a folder, one after another.
+
+    Args:
+        text: The page.
+        folder: Empty, but for what the page needs.
+        here: The reasons not to run a block that do not hold here.
 
     Raises:
         PageError: If one fails, and does not show an error.
@@ -91,7 +100,7 @@ def run(text: str, folder: Path) -> list[Ran]:
     ran = []
     with contextlib.chdir(folder), _nobodys_settings(folder):
         for block in blocks(text):
-            if block.why is not None:
+            if block.why is not None and block.why not in here:
                 continue
             if block.kind == "python":
                 printed = _python(block.source, names)

@@ -12,7 +12,7 @@ from family_recall.api.opened import Opened
 from family_recall.broker import routing_encoder
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import InvalidRequestError
-from family_recall.explain import Explanation
+from family_recall.explain import Explanation, Inspection
 from family_recall.query import planner
 from family_recall.stores import fts
 from family_recall.types import (
@@ -92,6 +92,22 @@ class Asking(Opened):
         request = RecallRequest(query_text, ctx or RecallContext())
         told = self._broker.explain(request, doc_id, self._now(request), self._wall_clock())
         self._audit.note_given("explain", request.ctx, [(told.space_id, doc_id)])
+        return told
+
+    def inspect(self, query_text: str, ctx: RecallContext | None = None) -> Inspection:
+        """Recall, and say of what came close why it is not in the answer.
+
+        It takes no longer than :meth:`recall`, but for reading a dozen memories.
+
+        Raises:
+            As :meth:`recall`.
+        """
+        request = RecallRequest(query_text, ctx or RecallContext())
+        told = self._broker.inspect(request, self._now(request), self._wall_clock())
+        self._given("recall", request, told.answer)
+        if told.missed:
+            pairs = [(one.explanation.space_id, one.doc_id) for one in told.missed]
+            self._audit.note_given("explain", request.ctx, pairs)
         return told
 
     def understand(

@@ -24,7 +24,8 @@ from family_recall.types import Answer, IdArray, Rationale, Result
 
 SAME_WORDS = 0.75
 """Share of words, values apart, from which two facts with one key are about one thing."""
-_RUN_LENGTH = 20  # doc_ids of each run kept in a trace
+RUN_LENGTH = 20
+"""The first of each run, that a trace keeps by doc_id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
         span.n_out = len(results)
     doc_ids = dict(zip(ranking.rows.ids.tolist(), ranking.rows.doc_ids, strict=True))
     for name, run in ranked.pool.runs.items():
-        ids = run.ids[:_RUN_LENGTH].tolist()
+        ids = run.ids[:RUN_LENGTH].tolist()
         trace.runs[name] = tuple(doc_ids[memory] for memory in ids if memory in doc_ids)
     trace.counts["candidates"] = len(ranking.rows)
     trace.counts["visible"] = sum(

@@ -13,10 +13,11 @@ import numpy as np
 
 from family_recall import policy
 from family_recall.broker.answering import answer, explanation
+from family_recall.broker.missing import missed
 from family_recall.broker.steps import Found, Ranked, Steps
 from family_recall.config import RecallConfig
 from family_recall.encoders.loader import Models
-from family_recall.explain import Explanation
+from family_recall.explain import Explanation, Inspection
 from family_recall.qos_gate import Gate
 from family_recall.query import planner
 from family_recall.ranking import calibration
@@ -57,12 +58,18 @@ class Broker:
                 the focus is not there, or not for this person.
         """
         with self._asked(request) as (asked, snapshot, steps):
-            ranked = self._rank(asked, now, wall_s, snapshot, steps)
-            with steps.charged("finish") as stretch:
-                told = answer(ranked, now, steps.trace)
-                stretch.n_in = len(told.results)
-            steps.charge_the_rest()
+            _, told = self._answered(asked, now, wall_s, snapshot, steps)
             return told
+
+    def inspect(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Inspection:
+        """Answer a request, and say of what came close why it is not in the answer.
+
+        Raises:
+            As :meth:`recall`.
+        """
+        with self._asked(request) as (asked, snapshot, steps):
+            ranked, told = self._answered(asked, now, wall_s, snapshot, steps)
+            return Inspection(told, missed(ranked, told))
 
     def opening(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
         """Give what a conversation begins with: recent talk, and what lasts.
@@ -115,6 +122,21 @@ class Broker:
         with self._asked(request) as (asked, snapshot, steps):
             plan = self._admit(asked, now, wall_s, snapshot, steps, region).plan
         return planner.understanding(request.query_text, plan, self.store.zone)
+
+    def _answered(
+        self,
+        request: RecallRequest,
+        now: dt.datetime,
+        wall_s: float,
+        snapshot: SqliteSnapshot,
+        steps: Steps,
+    ) -> tuple[Ranked, Answer]:
+        ranked = self._rank(request, now, wall_s, snapshot, steps)
+        with steps.charged("finish") as stretch:
+            told = answer(ranked, now, steps.trace)
+            stretch.n_in = len(told.results)
+        steps.charge_the_rest()
+        return ranked, told
 
     def _rank(
         self,

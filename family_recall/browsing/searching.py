@@ -27,7 +27,6 @@ from family_recall.errors import InvalidRequestError
 from family_recall.inspecting import page as inspected
 from family_recall.inspecting import results
 from family_recall.inspecting.markup import Markup, joined, spoken, tag
-from family_recall.inspecting.missed import near_misses
 from family_recall.inspecting.page import STATUS
 from family_recall.types import Answer, Kept, RecallContext, Result, Room
 
@@ -75,10 +74,9 @@ def why(reader: Reader, params: QueryParams) -> str:
     """Ask the question a link asks, and draw how the answer came to be."""
     question = param(params, "q")
     ctx = _context(reader, params, reader.rooms())
-    answer = reader.home.recall(question, ctx)
-    near = near_misses(reader.home, question, ctx, answer)
+    found = reader.home.inspect(question, ctx)
     back = tag("a", "← Back to the results", href=_again(params), class_="back")
-    return inspected(answer, budget_ms=ctx.time_budget_ms, missed=near, above=back)
+    return inspected(found.answer, budget_ms=ctx.time_budget_ms, missed=found.missed, above=back)
 
 
 def judge(reader: Reader, params: QueryParams, sent: QueryParams) -> str:

@@ -41,7 +41,7 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
     "eval",
     cls=WithExamples,
     examples=(
-        "family-recall eval locomo/dev --limit 100 --ablate all --budgets 5,20,60,300",
+        "family-recall eval locomo/dev --limit 100 --ablate all --checkpoint locomo-kept",
         "family-recall eval locomo/dev --baseline bm25 --save default.json --run default.run",
         "family-recall eval locomo/dev --limit 100 --budgets 5,20,60,300 --report locomo.html",
     ),
@@ -101,6 +101,12 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
 @click.option(
     "--seed", type=int, default=0, metavar="N", help="of intervals and draws (default: 0)"
 )
+@click.option(
+    "--checkpoint",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="keep each answer in FOLDER as it is given, and go on from there (default: not)",
+)
 @_written("--run", "run_file", "the rankings as a TREC run", metavar="FILE")
 @_written("--qrels", "qrels_file", "the gold as TREC qrels", metavar="FILE")
 @_written("--save", "saved_file", "the report with every question, to compare", metavar="FILE.json")
@@ -117,6 +123,7 @@ def evaluate(
     no_rerank: bool,
     ablate: str,
     budgets: str,
+    checkpoint: Path | None,
     run_file: Path | None,
     qrels_file: Path | None,
     saved_file: Path | None,
@@ -129,7 +136,8 @@ def evaluate(
 
     Every question is asked in a fresh household of its own making; means come with 95 %
     intervals, questions nothing answers with how well they were told apart. What is left out
-    (--ablate) is compared with the full configuration question by question.
+    (--ablate) is compared with the full configuration question by question. One that was stopped
+    goes on where it was, and gives the same report, with --checkpoint.
     """
     from family_recall import evaluation  # noqa: PLC0415 -- brings numpy
 
@@ -143,10 +151,12 @@ def evaluate(
 
     def told() -> str:
         step, done, total = at
-        return (
-            f"{step or 'start'}: {done:,} of {total:,}; nothing of it is kept, and --limit N asks "
-            "fewer questions"
+        kept = (
+            "nothing of it is kept: --checkpoint FOLDER would keep it, --limit N ask less"
+            if checkpoint is None
+            else f"kept in {checkpoint}; the same command goes on from there"
         )
+        return f"{step or 'start'}: {done:,} of {total:,}; {kept}"
 
     with telling_where(told), progress_bar() as show:
 
@@ -159,6 +169,7 @@ def evaluate(
             rerank=not no_rerank,
             ablate=parts,
             budgets_ms=budgets_ms,
+            checkpoint=checkpoint,
             progress=progress,
             **settings,
         )

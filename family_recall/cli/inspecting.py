@@ -38,23 +38,20 @@ def inspect(
 ) -> None:
     """Draw a recall as one page for a browser: stages, scores, ranks, links, and who missed.
 
-    The page holds no script and loads nothing. It asks several times, for what missed as well,
-    and so takes several times the budget.
+    The page holds no script and loads nothing.
     """
-    # They bring numpy, and help needs none.
-    from family_recall.inspecting import near_misses, page  # noqa: PLC0415
+    from family_recall.inspecting import page  # noqa: PLC0415 -- brings numpy, and help needs none
 
     ctx = context_of(**about)
     with existing(db) as home:
         home.warmup()
-        answer = home.recall(question, ctx)
-        missed = near_misses(home, question, ctx, answer)
-    written = page(answer, budget_ms=ctx.time_budget_ms, missed=missed, redact=redact)
+        found = home.inspect(question, ctx)
+    written = page(found.answer, budget_ms=ctx.time_budget_ms, missed=found.missed, redact=redact)
     output.write_text(written, encoding="utf-8", newline="\n")
     size = len(written.encode())
     if as_json:
-        print_json({"file": str(output), "bytes": size, "results": len(answer.results)})
+        print_json({"file": str(output), "bytes": size, "results": len(found.answer.results)})
     else:
-        n = len(answer.results)
+        n = len(found.answer.results)
         results = "1 result" if n == 1 else f"{n} results"
         click.echo(f"{output}: {size / 1000:,.0f} kB, {results}")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from family_recall.types import Answer, Result
 
-__all__ = ["HOME", "MEMORIES", "NOW", "SCENES", "Scene", "ask", "run"]
+__all__ = ["MEMORIES", "NOW", "SCENES", "Scene", "ask", "run"]
 
 WIDTH = 96
 N_TERMS = 3

@@ -124,14 +124,12 @@ def ablate(
     total = len(parts) * len(full)
     rows = []
     for number, part in enumerate(parts):
-        with bench.open(part.config) as home:
 
-            def tick(done: int, before: int = number * len(full)) -> None:
-                if progress:
-                    progress("ablate", before + done, total)
+        def tick(done: int, before: int = number * len(full)) -> None:
+            if progress:
+                progress("ablate", before + done, total)
 
-            home.warmup()
-            outcomes = bench.ask(home, tick)
+        outcomes = bench.ask(f"without {part.name}", part.config, tick)
         judged = [outcome for outcome in outcomes if outcome.gold]
         compared = compare(full, outcomes, seed=seed)
         hurried = sum(outcome.hurried for outcome in outcomes)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from family_recall.evaluation.bench import Bench, Progress
+    from family_recall.evaluation.datasets import Query
 
 
 def ask_without_gold(bench: Bench, progress: Progress | None = None) -> list[Outcome]:
@@ -20,12 +21,16 @@ def ask_without_gold(bench: Bench, progress: Progress | None = None) -> list[Out
     question's space. The moment of asking stays that of the whole dataset. A memory that says
     the same as the gold, and is not gold itself, stays where it is.
     """
+
+    def ask(query: Query) -> Outcome:
+        with bench.without(query.space, query.gold) as home:
+            answer = home.recall(query.text, bench.asked(query))
+        return Outcome.of(query, answer, gold=())
+
     queries = [query for query in bench.dataset.queries if query.gold]
     outcomes = []
     for done, query in enumerate(queries, 1):
-        with bench.without(query.space, query.gold) as home:
-            answer = home.recall(query.text, bench.asked(query))
-        outcomes.append(Outcome.of(query, answer, gold=()))
+        outcomes.append(bench.once("without gold", query, ask))
         if progress:
             progress("without gold", done, len(queries))
     return outcomes

@@ -76,10 +76,10 @@ def measure(
     Raises:
         InvalidRequestError: As :func:`only`.
     """
-    with bench.open(only(name, bench.context.profile, bench.config)) as home:
-        home.warmup()
-        n = len(full)
-        outcomes = bench.ask(
-            home, (lambda done: progress("baseline", done, n)) if progress else None
-        )
+    n = len(full)
+    outcomes = bench.ask(
+        f"baseline {name}",
+        only(name, bench.context.profile, bench.config),
+        (lambda done: progress("baseline", done, n)) if progress else None,
+    )
     return Baseline(name, compare(outcomes, full, seed=seed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import functools
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from family_recall.api import FamilyRecall
 from family_recall.encoders.loader import Models
+from family_recall.evaluation.checkpoint import Checkpoint
 from family_recall.evaluation.datasets import Dataset, DatasetMemory, Query, to_memory
 from family_recall.evaluation.outcomes import Outcome
 from family_recall.types import Filters, Grant, Person, RecallContext, Space
@@ -76,7 +78,7 @@ class Bench:
     """A dataset, how it is asked, and the models to ask it with, loaded once.
 
     Files are made under ``folder``: one for all of the dataset, and one, gone when it is
-    closed, for each :meth:`without`.
+    closed, for each :meth:`without`. What ``kept`` knows is not done again.
     """
 
     dataset: Dataset
@@ -87,6 +89,7 @@ class Bench:
     scorer: PairScorer | None = None
     static: Encoder | None = None
     models: Path | None = None
+    kept: Checkpoint = field(default_factory=Checkpoint)
     moments: Mapping[str, dt.datetime] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,6 +106,7 @@ class Bench:
         *,
         models: Path | None = None,
         refills: bool = False,
+        kept: Checkpoint | None = None,
     ) -> Bench:
         """Load the models of a folder; ``refills`` keeps vectors for :meth:`without`."""
         loaded = Models(models)
@@ -116,26 +120,59 @@ class Bench:
             scorer=loaded.scorer(),
             static=loaded.static(),
             models=models,
+            kept=kept or Checkpoint(),
         )
 
     def open(self, config: RecallConfig | None = None) -> FamilyRecall:
         """Open the household of the whole dataset; :meth:`fill` fills it, once."""
-        return self._open(self.folder / "evaluation.db", config or self.config)
+        return self._open(self._household, config or self.config)
 
-    def fill(self, home: FamilyRecall, progress: Progress | None = None) -> None:
-        """Store the whole dataset."""
-        furnish(home, self.dataset, progress)
+    def fill(self, progress: Progress | None = None) -> str | None:
+        """Store the whole dataset, or what is missing of it; gives the embedder's id."""
+        filled = self.kept.knows("import", "") and self._household.exists()
+        with self.open() as home:
+            if not filled:
+                furnish(home, self.dataset, progress)
+                if self.encoder is not None or self.static is not None:
+                    home.flush()  # what an import that was stopped had no vectors for yet
+                self.kept.keep("import", "", {"memories": len(self.dataset.memories)})
+            embedder: str | None = home.stats()["model"]
+            return embedder
 
     def ask(
-        self, home: FamilyRecall, progress: Callable[[int], None] | None = None
+        self,
+        leg: str = "full",
+        config: RecallConfig | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> list[Outcome]:
-        """Ask every question; ``progress`` is told how many are done."""
-        outcomes = []
-        for done, query in enumerate(self.dataset.queries, 1):
-            outcomes.append(Outcome.of(query, home.recall(query.text, self.asked(query))))
-            if progress:
-                progress(done)
+        """Ask every question in the filled household, opened anew for all of them.
+
+        Args:
+            leg: What this asking is called among what is kept.
+            config: What it is asked with, in place of the bench's own.
+            progress: Told how many are done.
+        """
+        with contextlib.ExitStack() as opened:
+
+            @functools.cache
+            def home() -> FamilyRecall:
+                household = opened.enter_context(self.open(config))
+                household.warmup()
+                return household
+
+            def ask(query: Query) -> Outcome:
+                return Outcome.of(query, home().recall(query.text, self.asked(query)))
+
+            outcomes = []
+            for done, query in enumerate(self.dataset.queries, 1):
+                outcomes.append(self.once(leg, query, ask))
+                if progress:
+                    progress(done)
         return outcomes
+
+    def once(self, leg: str, query: Query, ask: Callable[[Query], Outcome]) -> Outcome:
+        """Give what is kept of a question, or ask it and keep that."""
+        return self.kept.once(Outcome, leg, query.id, lambda: ask(query))
 
     def asked(self, query: Query) -> RecallContext:
         """Give the context a question is asked in, whatever the store lacks."""
@@ -156,6 +193,10 @@ class Bench:
             _move_in(home, [space])
             _store(home, kept)
             yield home
+
+    @property
+    def _household(self) -> Path:
+        return self.folder / "household.db"
 
     def _open(self, path: Path, config: RecallConfig) -> FamilyRecall:
         return FamilyRecall.open(

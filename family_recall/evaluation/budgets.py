@@ -61,9 +61,7 @@ def ask_within(
             if progress:
                 progress("budgets", before + done, len(budgets_ms) * n)
 
-        with hurried.open() as home:
-            home.warmup()
-            outcomes = hurried.ask(home, tick)
+        outcomes = hurried.ask(f"within {budget_ms!r} ms", progress=tick)
         used = np.array([outcome.used_time_ms for outcome in outcomes])
         rows.append(
             Within(

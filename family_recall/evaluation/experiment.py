@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,9 @@ from family_recall.evaluation.bench import (
     last_moments,
 )
 from family_recall.evaluation.budgets import ask_within
+from family_recall.evaluation.checkpoint import Checkpoint
 from family_recall.evaluation.datasets import Dataset, load_dataset
+from family_recall.evaluation.fingerprint import fingerprint
 from family_recall.evaluation.outcomes import DEEPEST_K
 from family_recall.evaluation.report import Report, summarise
 from family_recall.types import RecallContext
@@ -56,6 +59,7 @@ def evaluate(
     remove_gold: bool = False,
     n_rationales: int = 0,
     budgets_ms: Sequence[float] = (),
+    checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Ask every question of a dataset in a fresh household, and measure the answers.
@@ -86,10 +90,15 @@ def evaluate(
             :func:`family_recall.evaluation.faithfulness.measure`.
         budgets_ms: Budgets to ask everything once more within, see
             :func:`family_recall.evaluation.budgets.ask_within`.
+        checkpoint: A folder to keep each answer in as it is given. Called again with the same
+            one after a stop, this goes on, and gives the report it would have given; asked for
+            more (``ablate``, ``budgets_ms``, …), it asks only what is new. The filled household
+            is in it too; left out, nothing is kept.
         progress: See :data:`Progress`.
 
     Raises:
-        DatasetError: If the folder cannot be read.
+        DatasetError: If the folder cannot be read, or the checkpoint is one of another dataset,
+            other settings or models, or another version of this package.
         InvalidRequestError: If there is no such profile, stage, feature or baseline.
         ValueError: If ``top_k`` or ``limit`` is too small to measure anything.
     """
@@ -111,23 +120,28 @@ def evaluate(
         allow_cross_encoder=rerank,
         profile=profile,
     )
-    with tempfile.TemporaryDirectory(prefix="family_recall_eval_") as scratch:
+    with contextlib.ExitStack() as stack:
+        if checkpoint is None:
+            scratch = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="family_recall_eval_"))
+            )
+            kept = Checkpoint()
+        else:
+            scratch = checkpoint
+            settings = fingerprint(Path(folder), context, limit=limit, config=config, models=models)
+            kept = stack.enter_context(Checkpoint.open(checkpoint, settings))
         bench = Bench.load(
             dataset,
             context,
             config,
-            Path(scratch),
+            scratch,
             models=models,
             refills=remove_gold or n_rationales > 0,
+            kept=kept,
         )
-        with bench.open() as home:
-            bench.fill(home, progress)
-            home.warmup()
-            n = len(dataset.queries)
-            outcomes = bench.ask(
-                home, (lambda done: progress("ask", done, n)) if progress else None
-            )
-            stats = home.stats()
+        model = bench.fill(progress)
+        n = len(dataset.queries)
+        outcomes = bench.ask(progress=(lambda done: progress("ask", done, n)) if progress else None)
         return Report(
             **summarise(outcomes, seed=seed),
             n_memories=len(dataset.memories),
@@ -139,7 +153,7 @@ def evaluate(
                 "limit": limit,
                 "rerank": rerank,
                 "seed": seed,
-                "model": stats["model"],
+                "model": model,
             },
             ablation=(
                 ablated(bench, outcomes, ablate, seed=seed, progress=progress) if ablate else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ import numpy as np
 from family_recall.evaluation.intervals import Interval, bootstrap_means
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Mapping, Sequence
 
     from family_recall.evaluation.bench import Bench, Progress
     from family_recall.evaluation.datasets import Query
@@ -30,6 +32,15 @@ class Fall:
     dropped: tuple[str, ...]
     ranks: int
     score: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Fall:
+        """Read what :meth:`to_json` wrote; raises ``KeyError`` or ``TypeError`` for else."""
+        return cls(**{**record, "dropped": tuple(record["dropped"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,19 +134,23 @@ def measure(
 
 
 def _fall(
-    bench: Bench, query: Query, outcome: Outcome, doc_id: str, dropped: Collection[str]
+    bench: Bench, query: Query, outcome: Outcome, doc_id: str, dropped: Sequence[str]
 ) -> Fall:
     at = outcome.ranking.index(doc_id)
     above = sum(one in dropped for one in outcome.ranking[:at])
-    with bench.without(query.space, dropped) as home:
-        found = home.explain(query.text, doc_id, bench.asked(query))
-    return Fall(
-        query_id=query.id,
-        doc_id=doc_id,
-        dropped=tuple(dropped),
-        ranks=found.rank - (at + 1 - above),
-        score=outcome.scores[at] - sum(part.amount for part in found.contributions),
-    )
+
+    def ask() -> Fall:
+        with bench.without(query.space, dropped) as home:
+            found = home.explain(query.text, doc_id, bench.asked(query))
+        return Fall(
+            query_id=query.id,
+            doc_id=doc_id,
+            dropped=tuple(dropped),
+            ranks=found.rank - (at + 1 - above),
+            score=outcome.scores[at] - sum(part.amount for part in found.contributions),
+        )
+
+    return bench.kept.once(Fall, "rationales", json.dumps([query.id, doc_id, *dropped]), ask)
 
 
 def _table(falls: Sequence[Fall]) -> np.ndarray[Any, np.dtype[np.float64]]:

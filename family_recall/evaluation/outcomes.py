@@ -85,7 +85,7 @@ class Outcome:
         return bool(self.ranking) and self.ranking[0] in self.gold
 
     def to_json(self) -> dict[str, Any]:
-        """Give what a comparison needs, and what else was said of the question."""
+        """Give all that was said of the question; :meth:`from_json` reads the same again."""
         return {
             "id": self.query_id,
             "category": self.category,
@@ -101,6 +101,8 @@ class Outcome:
             "n_words": self.n_words,
             "hurried": self.hurried,
             "n_pairs": self.n_pairs,
+            "shares": dict(self.shares),
+            "evidence": {doc_id: list(named) for doc_id, named in self.evidence.items()},
         }
 
     @classmethod
@@ -109,6 +111,8 @@ class Outcome:
         found = dict(record)
         for name in ("gold", "ranking", "scores", "sources"):
             found[name] = tuple(found[name])
+        evidence = found.get("evidence", {})
+        found["evidence"] = {doc_id: tuple(named) for doc_id, named in evidence.items()}
         return cls(query_id=found.pop("id"), **found)
 
 

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Sequence
 
+from family_recall.explain import Missed
 from family_recall.inspecting import graph, ranks, results, stages
 from family_recall.inspecting.document import document
 from family_recall.inspecting.markup import Markup, folded, joined, spoken, tag
-from family_recall.inspecting.missed import Missed
 from family_recall.inspecting.missed import section as missed_section
 from family_recall.inspecting.redaction import redacted
 from family_recall.types import Answer

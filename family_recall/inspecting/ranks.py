@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from family_recall.explain import Missed
 from family_recall.inspecting.markup import Markup, folded, joined, table, tag
-from family_recall.inspecting.missed import Missed
 from family_recall.types import Answer, Contribution
 
 SOURCES: Mapping[str, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from family_recall.inspecting.missed import Missed
+from family_recall.explain import Missed
 from family_recall.types import Answer, Rationale, Result, Skip, Trace
 
 _FROM_A_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
@@ -107,7 +107,7 @@ class _Hiding:
             space_id=self.space(told.space_id),
             last=told.last and self.result(told.last),
         )
-        return Missed(hidden, one.found and self.result(one.found))
+        return Missed(hidden, _length(one.text))
 
 
 def _length(text: str) -> str:

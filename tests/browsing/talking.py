@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from typing import Any
 
 from starlette.testclient import TestClient
 
 from family_recall import FamilyRecall, RecallContext
 from family_recall.browsing import Reader, application
+from tests.closed_pages import ReadPage
 from tests.conftest import NOW, PLENTY_MS
 
 ORIGIN = "http://127.0.0.1:8787"
 TOKEN = "a-token-for-these-tests"  # noqa: S105 - of these tests alone
-VOID = {"meta", "br", "input"}
+LINKS = ("/", "#", "https://", "http://")
+"""How a link of these pages may begin: one out of them is a memory's own address."""
 READ = ("/", "/?q=spare+key", "/why?q=spare+key", "/look", "/people", "/memory?id=key")
 
 
-class Read(HTMLParser):
-    """Reads a page: its elements, its text, what is left open, and its forms."""
+class Read(ReadPage):
+    """Reads a page, and of each form what it would send."""
 
     def __init__(self, html: str) -> None:
         """Read it to the end."""
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.wrong: list[str] = []
-        self.text = ""
         self.forms: list[dict[str, Any]] = []
         self.filling: str | None = None
-        self.feed(html)
-        self.close()
+        super().__init__(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note an element, and of a form what it would send."""
+        super().handle_starttag(tag, attrs)
         sent = dict(attrs)
-        self.elements.append((tag, sent))
-        if tag not in VOID:
-            self.open.append(tag)
         if tag == "form":
             self.forms.append(
                 {"action": sent.get("action"), "method": sent.get("method"), "sent": {}}
@@ -52,22 +45,11 @@ class Read(HTMLParser):
         elif tag == "option" and "selected" in sent and self.forms:
             self.forms[-1]["sent"][str(self.filling)] = sent.get("value") or ""
 
-    def handle_endtag(self, tag: str) -> None:
-        """Close the last one that was opened."""
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append(tag)
-
     def handle_data(self, data: str) -> None:
         """Gather what is read; a field's first line break is none of its text."""
-        if "style" in self.open:
-            return
+        super().handle_data(data)
         if self.open and self.open[-1] == "textarea":
             self.forms[-1]["sent"][str(self.filling)] += data.removeprefix("\n")
-        self.text += data
-
-    def all(self, name: str) -> list[dict[str, str | None]]:
-        """Give the attributes of each element of a name."""
-        return [attributes for found, attributes in self.elements if found == name]
 
 
 def sanitised(kind: str, value: str) -> str:

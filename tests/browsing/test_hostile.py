@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, RecallContext, Relation
-from tests.browsing.talking import Browser, Read
+from tests.browsing.talking import LINKS, Browser, Read
+from tests.closed_pages import see_that_nothing_runs_or_loads
 from tests.conftest import HOME, Wall, move_in, open_home, remember
 from tests.promises.households import PEOPLE, Asked, World, furnish, view, worlds
 
@@ -23,7 +24,7 @@ HOSTILE = (
     "\"><form action=http://evil.example><input name=a>' onfocus=alert(1) autofocus x='"
     "\x00\u202egnp.exe\u2066\u200f &amp; &lt; javascript:alert(1) "
 )
-LINKS = ("/", "/?q={q}", "/why?q={q}", "/look", "/look?about={q}", "/people", "/memory?id={id}",
+ON = ("/", "/?q={q}", "/why?q={q}", "/look", "/look?about={q}", "/people", "/memory?id={id}",
          "/correct?id={id}", "/relate?id={id}", "/forget?id={id}")  # fmt: skip
 
 
@@ -44,17 +45,17 @@ def skeleton(page: Read) -> list[tuple[str, tuple[str, ...]]]:
     ]
 
 
-def pages(home: FamilyRecall, doc_id: str, question: str) -> list[tuple[str, Read]]:
+def pages(home: FamilyRecall, doc_id: str, question: str) -> list[Read]:
     """Read every page on which a memory, its names and its question stand."""
     browser = Browser(home)
     read = []
-    for link in LINKS:
+    for link in ON:
         path, _, asked = link.partition("?")
         name, _, kind = asked.partition("=")
         params = {name: {"{q}": question, "{id}": doc_id}[kind]} if name else {}
         answer = browser.client.get(path, params=params)
         assert answer.status_code == 200, answer.text
-        read.append((link, Read(answer.text)))
+        read.append(Read(answer.text))
     return read
 
 
@@ -75,16 +76,8 @@ def test_hostile_text_is_text_on_every_page(home: FamilyRecall) -> None:
     remember(home, "w" * 100_000, doc_id="word", author="rajesh")
 
     for doc_id in ("it", "long", "word"):
-        for link, page in pages(home, doc_id, HOSTILE):
-            names = {name for name, _ in page.elements}
-            assert (page.open, page.wrong) == ([], []), link
-            assert not names & {"script", "img", "iframe", "object", "base", "link"}, link
-            for _, attributes in page.elements:
-                assert not [key for key in attributes if key.startswith("on") or key == "style"]
-                assert "autofocus" not in attributes
-                assert not str(attributes.get("href", "/")).startswith("javascript")
-            for form in page.forms:
-                assert str(form["action"]).startswith("/")
+        for page in pages(home, doc_id, HOSTILE):
+            see_that_nothing_runs_or_loads(page, LINKS, forms=True)
             assert not set("\x00\u202e\u2066\u200f") & set(page.text)
 
 

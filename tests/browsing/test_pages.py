@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from family_recall import FamilyRecall, Grant, Hidden, Memory, Person, RecallContext, Space
-from tests.browsing.talking import READ, Browser, Read
+from tests.browsing.talking import LINKS, READ, Browser, Read
+from tests.closed_pages import see_that_nothing_runs_or_loads
 from tests.conftest import HOME, Wall, remember
 
 MINE = "/memory?id=mine"
@@ -30,20 +31,12 @@ def kept(home: FamilyRecall, doc_id: str = "mine", person_id: str = "rajesh") ->
 
 
 def well_formed(page: Read) -> None:
-    """Check what every page has: closed elements, one heading, labels, names for landmarks."""
-    assert (page.open, page.wrong) == ([], [])
+    """Check what every page has: one heading, labels, names for landmarks."""
     assert len(page.all("h1")) == len(page.all("main")) == 1
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     for attributes in page.all("nav") + page.all("section"):
         assert {"aria-label", "aria-labelledby", "class"} & set(attributes), attributes
-    banned = {"script", "link", "img", "iframe", "object", "embed", "base", "video", "audio"}
-    for name, attributes in page.elements:
-        assert name not in banned
-        assert not [key for key in attributes if key == "style" or key.startswith("on")]
-        assert "src" not in attributes
-        href = attributes.get("href")
-        assert href is None or href.startswith(("/", "#", "https://", "http://")), href
 
 
 @pytest.mark.parametrize(
@@ -56,6 +49,7 @@ def test_every_page_is_well_formed(mine: FamilyRecall, link: str) -> None:
     """All that is opened is closed; nothing runs, nothing loads; parts have names and labels."""
     page = Browser(mine).read(link)
 
+    see_that_nothing_runs_or_loads(page, LINKS, forms=True)
     if not link.startswith("/why"):
         well_formed(page)
         for at, (name, attributes) in enumerate(page.elements):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import ir_measures
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from family_recall.cli import main
 from family_recall.config import STAGES
+from family_recall.evaluation.checkpoint import Checkpoint
 from tests.evaluation.small import QUERIES, memories
 
 
@@ -171,6 +173,44 @@ def test_two_runs_are_compared_by_their_qrels(saved: Path) -> None:
     assert result.exit_code == 1
     assert "name its qrels with --qrels" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_an_evaluation_that_was_stopped_goes_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C after the second answer says how; the same command then prints what it would have.
+
+    With other options the folder is refused in one line.
+    """
+    line = ("eval", folder, "--budget-ms", "60000", "--ablate", "graph")
+    going_on = (*line, "--checkpoint", tmp_path / "kept")
+    keep = Checkpoint.keep
+
+    def press_after_two(self: Checkpoint, leg: str, of: str, record: dict[str, Any]) -> None:
+        keep(self, leg, of, record)
+        if of == "q 1":
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "keep", press_after_two)
+        stopped = call(*going_on)
+    again = done(*going_on)
+
+    assert stopped.exit_code == 130
+    assert stopped.stderr == (
+        f"Interrupted: ask: 1 of 4; kept in {tmp_path / 'kept'}; the same command goes on from "
+        "there\n"
+    )
+    assert timeless(again) == timeless(done(*line))
+    refused = call(*going_on, "--no-rerank")
+    assert refused.exit_code == 1
+    assert "begun with cross-encoder allowed" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+def timeless(printed: str) -> list[str]:
+    """Give the lines of a report but that of its milliseconds."""
+    return [line for line in printed.splitlines() if not line.startswith("latency: ")]
 
 
 def test_what_cannot_be_left_out_is_named_before_anything_is_stored(folder: Path) -> None:

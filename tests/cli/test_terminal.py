@@ -167,6 +167,11 @@ def press(*_: Any, **__: Any) -> Any:
         (["import", "{export}"], (FamilyRecall, "import_from"), "nothing of it is kept; run the"),
         (["import", "{export}"], (FamilyRecall, "flush"), "all of it is kept; family-recall reem"),
         (["eval", "{folder}"], (evaluation, "evaluate"), "start: 0 of 0; nothing of it is kept"),
+        (
+            ["eval", "{folder}", "--checkpoint", "done"],
+            (evaluation, "evaluate"),
+            "start: 0 of 0; kept in done; the same command goes on from there",
+        ),
         (["bench"], (timing, "time_household"), "nothing is kept; run it again, or with fewer"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,

@@ -53,8 +53,8 @@ def test_what_is_not_there_cannot_be_left_out(name: str, profile: str) -> None:
 def test_a_stage_left_out_does_not_run_and_says_so(tmp_path: Path) -> None:
     """Each stage that runs in the full configuration is skipped in its own variation alone."""
     whole = bench(tmp_path)
+    whole.fill()
     with whole.open() as home:
-        whole.fill(home)
         home.warmup()
         full = home.recall(QUERIES[0].text, whole.asked(QUERIES[0]))
     assert {span.stage for span in full.trace.spans}.issuperset(RUNNING)
@@ -95,8 +95,8 @@ def test_time_and_routing_can_be_left_out(tmp_path: Path) -> None:
 def test_identifiers_can_be_left_out(tmp_path: Path) -> None:
     """An order number that is quoted is looked up and answers at once; else it is only words."""
     whole = bench(tmp_path)
+    whole.fill()
     with whole.open() as home:
-        whole.fill(home)
         home.remember(Memory("The fridge is order 302-9921844", space_id="home", doc_id="fridge"))
         fast = home.recall("Where is order 302-9921844?", whole.context)
     (part,) = variations(["identifiers"], "default", RecallConfig())
@@ -117,8 +117,8 @@ def test_a_feature_of_weight_0_is_in_no_reason(tmp_path: Path) -> None:
     """The other features keep their weights, and reasons still add up to the score."""
     whole = bench(tmp_path)
     (part,) = variations(["bm25"], "default", RecallConfig())
+    whole.fill()
     with whole.open(part.config) as home:
-        whole.fill(home)
         result = home.recall(QUERIES[0].text, whole.asked(QUERIES[0])).results[0]
 
     weights = {one.feature: one.weight for one in result.contributions}
@@ -130,10 +130,9 @@ def test_a_feature_of_weight_0_is_in_no_reason(tmp_path: Path) -> None:
 def test_weights_of_no_feature_are_refused(tmp_path: Path) -> None:
     """A misspelt weight is an error, not a feature nobody hears of; so is a misspelt stage."""
     whole = bench(tmp_path, config=RecallConfig(weights={"bm26": 1.0}))
-    with whole.open() as home:
-        whole.fill(home)
-        with pytest.raises(InvalidRequestError, match="got 'bm26'"):
-            home.recall("boiler?", whole.asked(QUERIES[0]))
+    whole.fill()
+    with whole.open() as home, pytest.raises(InvalidRequestError, match="got 'bm26'"):
+        home.recall("boiler?", whole.asked(QUERIES[0]))
     with pytest.raises(InvalidRequestError, match="got 'words'"):
         RecallConfig(leave_out=frozenset({"words"}))
 
@@ -148,9 +147,8 @@ def test_where_words_answer_alone_they_are_worth_everything(tmp_path: Path) -> N
         models=NO_MODELS,
         config=RecallConfig(leave_out=frozenset({"graph"})),
     )
-    with words.open() as home:
-        words.fill(home)
-        full = words.ask(home)
+    words.fill()
+    full = words.ask()
 
     ablation = ablate(words, full, ["lexical", "diversify"], seed=0)
 
@@ -173,9 +171,8 @@ def test_the_store_is_filled_once(tmp_path: Path) -> None:
     """No memory is read again for a variation, and progress counts questions of all of them."""
     counting = Counting()
     whole = bench(tmp_path, encoder=counting)
-    with whole.open() as home:
-        whole.fill(home)
-        full = whole.ask(home)
+    whole.fill()
+    full = whole.ask()
     n_read = counting.n_read
     steps: list[tuple[str, int, int]] = []
 
@@ -191,9 +188,8 @@ def test_the_store_is_filled_once(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_table(tmp_path: Path) -> None:
     """Asking and drawing again changes no number."""
     whole = bench(tmp_path)
-    with whole.open() as home:
-        whole.fill(home)
-        full = whole.ask(home)
+    whole.fill()
+    full = whole.ask()
 
     once, again = (ablate(whole, full, ["vector", "maxsim"], seed=5).to_json() for _ in range(2))
 

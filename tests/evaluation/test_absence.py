@@ -20,9 +20,8 @@ def outcome(name: str, confidence: float, gold: str = "a") -> Outcome:
 def test_the_gold_is_really_gone(tmp_path: Path) -> None:
     """Each of three questions is asked again; its gold is in no ranking, and all else may be."""
     whole = bench(tmp_path)
-    with whole.open() as home:
-        whole.fill(home)
-        there = whole.ask(home)
+    whole.fill()
+    there = whole.ask()
     steps: list[tuple[str, int, int]] = []
 
     gone = ask_without_gold(whole, lambda *step: steps.append(step))

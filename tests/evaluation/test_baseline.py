@@ -54,9 +54,8 @@ def test_the_baseline_is_bm25_and_nothing_else(tmp_path: Path, seed: int) -> Non
         ),
     )
     whole = bench(tmp_path, dataset=dataset, config=only("bm25", "default", RecallConfig()))
-    with whole.open() as home:
-        whole.fill(home)
-        outcomes = whole.ask(home)
+    whole.fill()
+    outcomes = whole.ask()
 
     assert [list(one.ranking) for one in outcomes] == [okapi(texts, text)[:10] for text in asked]
 
@@ -73,9 +72,8 @@ def test_everything_but_words_is_left_out() -> None:
 def test_a_baseline_is_compared_question_by_question(tmp_path: Path) -> None:
     """BM25 stands first; the gain is what the second's mean is above the first's, as a share."""
     whole = bench(tmp_path)
-    with whole.open() as home:
-        whole.fill(home)
-        full = whole.ask(home)
+    whole.fill()
+    full = whole.ask()
 
     steps: list[tuple[str, int, int]] = []
     baseline = measure(whole, full, "bm25", seed=0, progress=lambda *step: steps.append(step))

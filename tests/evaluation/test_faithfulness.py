@@ -54,10 +54,8 @@ def test_evidence_is_taken_out_and_the_result_asked_for_again(tmp_path: Path) ->
         config=RecallConfig(graph_seeds=1),
         context=RecallContext(EVALUATOR, time_budget_ms=PLENTY_MS, top_k=10, profile="ppr"),
     )
-    with whole.open() as home:
-        whole.fill(home)
-        home.warmup()
-        outcomes = whole.ask(home)
+    whole.fill()
+    outcomes = whole.ask()
     steps: list[tuple[str, int, int]] = []
 
     faithful = measure(whole, outcomes, 4, seed=1, progress=lambda *step: steps.append(step))

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import datetime as dt
-import hashlib
 import itertools
 import json
 import re
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.explain import Explanation
-from family_recall.inspecting import Missed, page, redacted
+from family_recall.explain import Explanation, Missed
+from family_recall.inspecting import page, redacted
 from family_recall.inspecting.document import sheet
 from family_recall.inspecting.graph import paths, tree
 from family_recall.inspecting.ranks import columns, lines_of
@@ -36,46 +33,13 @@ from family_recall.types import (
     Span,
     Trace,
 )
+from tests.closed_pages import ReadPage, see_that_it_is_closed
 
 NOW = dt.datetime(2026, 1, 10, 18, 0, tzinfo=dt.UTC)
 HOSTILE = (
     '</title></style></pre></code><script>alert("1")</script><img src=x onerror=alert(1)>'
     "\x00\u202egnp.exe\u2066 ' & &lt; " + "w" * 5000
 )
-
-
-class Reader(HTMLParser):
-    """Reads a page: its elements with their attributes, its texts, and what is left open."""
-
-    def __init__(self, html: str) -> None:
-        """Read it to the end."""
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.wrong: list[str] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
-        self.elements.append((tag, dict(attrs)))
-        if tag not in {"meta", "br"}:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Close the last one that was opened."""
-        if not self.open or self.open.pop() != tag:
-            self.wrong.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        """Gather what is read."""
-        if "style" not in self.open:
-            self.text += data
-
-    def all(self, name: str) -> list[dict[str, str | None]]:
-        """Give the attributes of each element of a name."""
-        return [attributes for found, attributes in self.elements if found == name]
 
 
 def result(rank: int, text: str = "The cake is ready", **also: object) -> Result:
@@ -112,31 +76,17 @@ def missed(verdict: str = "outranked", text: str = "A pie") -> Missed:
         "pie", verdict, 7, 2, low.score, low.contributions, {"lexical": 9}, result(2),  # type: ignore[arg-type]  # one of its literals
         "shared:home",
     )  # fmt: skip
-    return Missed(told, low)
+    return Missed(told, text)
 
 
-def read(drawn: Answer, *near: Missed, redact: bool = False) -> Reader:
+def read(drawn: Answer, *near: Missed, redact: bool = False) -> ReadPage:
     """Write a page and read it back."""
-    return Reader(page(drawn, budget_ms=20.0, missed=near, redact=redact))
+    return ReadPage(page(drawn, budget_ms=20.0, missed=near, redact=redact))
 
 
 def test_a_page_is_closed_to_everything_but_its_own_style() -> None:
     """The policy names the hash of the one style sheet; no script, no link out, no style inline."""
-    html = page(answer(result(1), result(2)), budget_ms=20.0, missed=(missed(),))
-    found = Reader(html)
-    (style,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    (policy,) = [m["content"] for m in found.all("meta") if "http-equiv" in m]
-
-    assert policy == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
-    assert not {name for name, _ in found.elements} & {"script", "link", "img", "iframe", "form"}
-    for name, attributes in found.elements:
-        assert not [key for key in attributes if key == "style" or key.startswith("on")], name
-        assert (attributes.get("href") or "#").startswith("#")
-    assert "url(" not in style
-    assert "@import" not in style
+    see_that_it_is_closed(page(answer(result(1), result(2)), budget_ms=20.0, missed=(missed(),)))
 
 
 def test_a_page_is_well_formed_and_every_picture_and_table_has_words() -> None:
@@ -235,10 +185,9 @@ def test_a_hostile_memory_does_nothing() -> None:
     html = page(
         answer(one, result(2), query=HOSTILE + "\ud800", degraded=(HOSTILE,)), budget_ms=20.0
     )
-    found = Reader(html)
+    found = ReadPage(html)
 
-    assert (found.open, found.wrong) == ([], [])
-    assert not {name for name, _ in found.elements} & {"script", "img"}
+    see_that_it_is_closed(html)
     assert not set("\x00\u202e\u2066") & set(html)
     assert "<script>" in found.text
     html.encode()

@@ -28,7 +28,7 @@ from family_recall import (
     Space,
 )
 from family_recall.errors import FamilyRecallError
-from family_recall.types import BANDS, KINDS, Answer
+from family_recall.types import BANDS, KINDS
 from tests.conftest import NOW, PLENTY_MS, TINY, TINY_STATIC, TinyScorer, Wall, written
 
 PEOPLE = {"ana": "Ana Lima", "ben": "Ben", "cleo": "Cleo"}
@@ -209,11 +209,17 @@ def outcome(home: FamilyRecall, asked: Asked) -> str:
         if asked.call.startswith("explain "):
             told = home.explain(asked.question, asked.call.removeprefix("explain "), ctx)
             return json.dumps(told.to_json(), sort_keys=True)
-        opening = asked.call == "opening"
-        answer: Answer = home.opening(ctx) if opening else home.recall(asked.question, ctx)
+        missed = ""
+        if asked.call == "inspect":
+            inspection = home.inspect(asked.question, ctx)
+            answer, missed = inspection.answer, repr(inspection.missed)
+        elif asked.call == "opening":
+            answer = home.opening(ctx)
+        else:
+            answer = home.recall(asked.question, ctx)
         # What stages are found to cost is the machine's, whoever asks.
         answer = dataclasses.replace(answer, trace=dataclasses.replace(answer.trace, gate=None))
-        return written(answer) + answer.briefing()
+        return written(answer) + answer.briefing() + missed
     except FamilyRecallError as error:
         return f"{type(error).__name__}: {error}"
 
@@ -273,7 +279,7 @@ requests = st.builds(
     space_id=st.sampled_from([None, None, None, *sorted(SPACES)]),
     question=st.sampled_from(QUESTIONS),
     call=st.one_of(
-        st.sampled_from(["recall"] * 5 + ["understand", "opening"]),
+        st.sampled_from(["recall"] * 4 + ["inspect", "understand", "opening"]),
         _DOC_IDS.map("explain {}".format),
     ),
     ctx=st.fixed_dictionaries(

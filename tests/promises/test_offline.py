@@ -70,7 +70,8 @@ question = "where is the spare key?"
 answer = it.recall(question, context)
 assert answer.results[0].doc_id == "key", answer
 assert answer.trace.embedder, answer.degraded
-it.explain(question, "key", context); it.understand(question, context); it.opening(context)
+it.explain(question, "key", context); it.inspect(question, context)
+it.understand(question, context); it.opening(context)
 it.feedback(answer, "key", True, ctx=context)
 it.relations(context); it.listing(context); it.names(context); it.rooms("ana"); it.zone
 assert it.look("key", context)

@@ -163,6 +163,48 @@ def test_explain_agrees_with_the_answer(told: FamilyRecall, profile: str) -> Non
     assert f"{left_out[0]} was a candidate" in outranked.lines()[0]
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_an_inspection_agrees_with_the_answer_and_with_explain(
+    told: FamilyRecall, profile: str
+) -> None:
+    """One call gives what recall() gives, and of each that missed what explain() says of it.
+
+    The five that come next are among them: none that stands closer is left untold.
+    """
+    top_k = 3
+    ctx = RecallContext("rajesh", profile=profile, top_k=top_k, now=NOW, time_budget_ms=PLENTY_MS)
+    for question in QUESTIONS:
+        inspection = told.inspect(question, ctx)
+        missed = [one.explanation for one in inspection.missed]
+
+        assert inspection.answer.results == told.recall(question, ctx).results
+        assert missed == [told.explain(question, one.doc_id, ctx) for one in missed]
+        assert "returned" not in {one.verdict for one in missed}
+        ranks = [one.rank for one in missed if one.verdict == "outranked"]
+        assert ranks[:5] == list(range(top_k + 1, top_k + 1 + min(5, len(ranks))))
+        assert all(one.why and one.text for one in inspection.missed)
+        answered = {result.doc_id for result in inspection.answer.results}
+        assert {one.doc_id for one in missed}.isdisjoint(answered)
+        runs = inspection.answer.trace.runs.values()
+        first = {doc_id for run in runs for doc_id in run[:1]}
+        assert first <= answered | {one.doc_id for one in missed}
+
+
+def test_a_copy_is_told_of_beside_what_it_stands_behind(path: Path) -> None:
+    """Asked for one result, the copy is folded, with its words, at that result's rank."""
+    with open_home(path) as home:
+        move_in(home)
+        for name in ("one", "two"):
+            remember(home, "The spare key is under the blue pot", doc_id=name, author="Priya")
+        remember(home, "Mia wants a chocolate cake for her birthday", doc_id="cake")
+        ctx = RecallContext("rajesh", top_k=1, now=NOW, time_budget_ms=PLENTY_MS)
+        inspection = home.inspect("where is the spare key?", ctx)
+
+    (copy,) = [one for one in inspection.missed if one.explanation.verdict == "folded"]
+    assert inspection.answer.results[0].copies == (copy.doc_id,)
+    assert (copy.explanation.rank, copy.text) == (1, "The spare key is under the blue pot")
+
+
 def test_explain_says_what_no_source_found(path: Path) -> None:
     """A memory no source brings up is not_found, yet has a score and a place."""
     with open_home(path, encoder=None) as home:

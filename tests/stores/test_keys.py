@@ -12,12 +12,14 @@ from pathlib import Path
 
 import apsw
 import pytest
+import run_pages
 
 from family_recall import FamilyRecall, Memory
 from family_recall.errors import NotAStoreError, StoreBusyError, WrongKeyError
 from family_recall.stores.keys import Secret, read_key_file
 from tests.conftest import HOME, NO_MODELS, found, move_in, recall, stories, written
 
+ROOT = Path(__file__).parents[2]
 encrypting = pytest.mark.skipif(
     not hasattr(apsw, "mc_version"), reason="needs the extra crypto: tools/check_crypto.py"
 )
@@ -198,3 +200,14 @@ def test_a_file_made_by_a_phrase_opens_again_in_another_process(path: Path) -> N
         os._exit(0)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@encrypting
+def test_the_page_about_encryption_prints_what_it_shows(tmp_path: Path) -> None:
+    """Each command of docs/how-to/encrypt.md that installs nothing, in order."""
+    page = (ROOT / "docs" / "how-to" / "encrypt.md").read_text(encoding="utf-8")
+    ran = run_pages.run(page, tmp_path, here={"needs the extra crypto"})
+
+    assert len(ran) == 4
+    for one in ran:
+        assert one.as_shown, f"{one.block.source}printed\n{one.printed}"

@@ -53,6 +53,14 @@ def test_a_page_runs_in_order_and_what_differs_is_told(tmp_path: Path) -> None:
     assert ran[-1].printed == "3 one\n"
 
 
+def test_a_block_runs_where_the_reason_not_to_does_not_hold(tmp_path: Path) -> None:
+    """Another reason leaves it out; the page's own runs it, and it fails as it says."""
+    assert len(run_pages.run(PAGE, tmp_path, here={"uses the network"})) == 4
+
+    with pytest.raises(run_pages.PageError, match=r"^false\nended with 1"):
+        run_pages.run(PAGE, tmp_path, here={"installs"})
+
+
 def test_a_rewritten_page_shows_what_was_printed(tmp_path: Path) -> None:
     """Only the block that differed changes."""
     now = run_pages.rewritten(PAGE, run_pages.run(PAGE, tmp_path))

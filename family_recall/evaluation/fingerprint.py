@@ -1,0 +1,103 @@
+"""Fingerprint: an evaluation's dataset and settings in, the name of each thing it rests on out."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import importlib.resources
+import json
+from typing import TYPE_CHECKING, Any
+
+import family_recall
+from family_recall.config import RecallConfig
+from family_recall.encoders.manifest import ROLES, read_manifest
+from family_recall.errors import DatasetError, ModelError
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+    from pathlib import Path
+
+    from family_recall.types import RecallContext
+
+DIGITS = 12
+"""Of a SHA-256 that stands for files."""
+
+
+def fingerprint(
+    folder: Path,
+    context: RecallContext,
+    *,
+    limit: int | None,
+    config: RecallConfig,
+    models: Path | None,
+) -> dict[str, str]:
+    """Name all that an answer of an evaluation depends on, files by the start of their SHA-256.
+
+    What else is asked once more, and the seed of intervals and draws, are no part of it: they
+    may change from one run to the next.
+
+    Raises:
+        DatasetError: If the dataset cannot be read.
+    """
+    defaults = RecallConfig()
+    changed = {
+        one.name: value
+        for one in dataclasses.fields(config)
+        if (value := getattr(config, one.name)) != getattr(defaults, one.name)
+    }
+    return {
+        "version": f"{family_recall.__version__} {_code()}",
+        "dataset": f"{folder.resolve().name} {_dataset(folder)}",
+        "profile": context.profile,
+        "budget": f"{context.time_budget_ms:.12g} ms",
+        "top_k": str(context.top_k),
+        "limit": "none" if limit is None else str(limit),
+        "cross-encoder": "allowed" if context.allow_cross_encoder else "left out",
+        "configuration": json.dumps(changed, default=_as_json, sort_keys=True),
+        **_models(models),
+    }
+
+
+def _dataset(folder: Path) -> str:
+    digest = hashlib.sha256()
+    for name in ("memories.jsonl", "queries.jsonl"):
+        try:
+            content = (folder / name).read_bytes()
+        except OSError as error:
+            raise DatasetError(
+                f"{folder / name}: cannot be read ({error.strerror}); check the path"
+            ) from None
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()[:DIGITS]
+
+
+def _models(folder: Path | None) -> dict[str, str]:
+    """Name the model of each role and the start of its graph's or table's digest."""
+    try:
+        entries = {role: read_manifest(folder).find_entry(role) for role in ROLES}
+    except ModelError:
+        return {}
+    return {
+        role: f"{entry.model_id} {entry.model.sha256[:DIGITS]}"
+        for role, entry in entries.items()
+        if entry is not None
+    }
+
+
+def _code() -> str:
+    """Give the digest of the package as it is now: a version may be worked on."""
+    digest = hashlib.sha256()
+
+    def read(folder: Traversable) -> None:
+        for one in sorted(folder.iterdir(), key=lambda each: each.name):
+            if one.is_dir() and one.name not in {"__pycache__", "models"}:
+                read(one)
+            elif one.name.endswith((".py", ".json")):
+                digest.update(one.read_bytes())
+
+    read(importlib.resources.files("family_recall"))
+    return digest.hexdigest()[:DIGITS]
+
+
+def _as_json(value: Any) -> Any:
+    return sorted(value) if isinstance(value, frozenset) else dict(value)

@@ -1,0 +1,87 @@
+"""Closed pages: a page's HTML in, what stands on it out; and what no page of ours may hold."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+VOID = {"meta", "br", "input"}
+RUNS_OR_LOADS = {
+    "script", "link", "base", "iframe", "frame", "object", "embed", "applet", "portal", "img",
+    "image", "picture", "source", "video", "audio", "track", "use", "foreignobject", "animate",
+    "set",
+}  # fmt: skip
+"""Elements that run something, load something, or change where links lead."""
+SENDS = {"form", "input", "button", "select", "textarea"}
+LOADED = {"src", "srcset", "data", "poster", "background", "xlink:href", "ping", "formaction"}
+PAINTED = {"fill", "stroke", "clip-path", "mask", "filter", "cursor", "marker-start", "marker-end"}
+"""Attributes of SVG that may name something to load."""
+
+
+class ReadPage(HTMLParser):
+    """Reads a page: its elements with their attributes, its text, and what is left open."""
+
+    def __init__(self, html: str) -> None:
+        """Read it to the end."""
+        super().__init__()
+        self.html = html
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note an element."""
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the last one that was opened."""
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Gather what is read."""
+        if "style" not in self.open:
+            self.text += data
+
+    def all(self, name: str) -> list[dict[str, str | None]]:
+        """Give the attributes of each element of a name."""
+        return [attributes for found, attributes in self.elements if found == name]
+
+
+def see_that_nothing_runs_or_loads(
+    page: ReadPage, links: tuple[str, ...] = ("#",), *, forms: bool = False
+) -> None:
+    """Check that a page is whole, and does nothing: no script, no picture, no style inline.
+
+    Links begin as given. Forms, where there may be any, send to their own site.
+    """
+    assert (page.open, page.wrong) == ([], [])
+    assert not {name for name, _ in page.elements} & (RUNS_OR_LOADS | (set() if forms else SENDS))
+    for name, attributes in page.elements:
+        assert not [key for key in attributes if key == "style" or key.startswith("on")], name
+        assert not (LOADED | {"autofocus"}) & set(attributes), name
+        assert not [key for key in PAINTED & set(attributes) if "url(" in str(attributes[key])]
+        assert str(attributes.get("href", links[0])).startswith(links), attributes
+        assert re.match(r"/(?!/)", str(attributes.get("action", "/"))), attributes
+    (sheet,) = re.findall(r"<style>(.*?)</style>", page.html, re.DOTALL)
+    assert not re.search(r"url\(|@import|expression\(", sheet)
+
+
+def see_that_it_is_closed(html: str) -> None:
+    """Check that a file allows itself its one sheet, by its hash, and nothing else."""
+    page = ReadPage(html)
+    (sheet,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
+    (policy,) = [meta["content"] for meta in page.all("meta") if "http-equiv" in meta]
+
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    see_that_nothing_runs_or_loads(page)

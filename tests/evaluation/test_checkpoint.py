@@ -1,0 +1,335 @@
+"""Checkpoint: an evaluation stopped anywhere goes on, to the report it would have given."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from family_recall.config import RecallConfig
+from family_recall.encoders.base import Encoding
+from family_recall.errors import DatasetError
+from family_recall.evaluation import Report, evaluate
+from family_recall.evaluation import fingerprint as fingerprints
+from family_recall.evaluation.bench import Bench, Memo
+from family_recall.evaluation.checkpoint import DONE, Checkpoint
+from family_recall.evaluation.datasets import Dataset
+from family_recall.evaluation.fingerprint import fingerprint
+from family_recall.types import RecallContext
+from tests.conftest import NO_MODELS, PLENTY_MS, TINY, TINY_STATIC, TinyEncoder, TinyScorer
+from tests.evaluation.small import QUERIES, bench, memories
+
+EVERYTHING: dict[str, Any] = {
+    "profile": "ppr",
+    "config": RecallConfig(graph_seeds=1),
+    "ablate": ("vector", "lexical"),
+    "baseline": "bm25",
+    "remove_gold": True,
+    "n_rationales": 2,
+    "budgets_ms": (PLENTY_MS,),
+}
+TOLD = 1 + 4 + 2 * 4 + 4 + 3 + 2 + 4
+"""The import, all questions, without two parts, the baseline, without gold, draws, a budget."""
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C at a moment of our choosing."""
+
+
+@pytest.fixture(autouse=True)
+def _tiny_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a bench load the tiny models in place of the shipped ones."""
+
+    def load(dataset: Any, context: Any, config: Any, folder: Path, **known: Any) -> Bench:
+        del known["models"]
+        known |= {"scorer": TinyScorer(), "static": TINY_STATIC}
+        encoder = Memo(TINY) if known.pop("refills") else TINY
+        return Bench(dataset, context, config, folder, encoder=encoder, **known)
+
+    monkeypatch.setattr(Bench, "load", load)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give the small dataset as files."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    stored = [
+        {**dataclasses.asdict(memory), "occurred_at": str(memory.occurred_at)}
+        for memory in memories()
+    ]
+    asked = [
+        {"id": q.id, "text": q.text, "space": q.space, "category": q.category, "gold": q.gold}
+        for q in QUERIES
+    ]
+    for name, records in (("memories", stored), ("queries", asked)):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    return folder
+
+
+def measured(folder: Path, checkpoint: Path | None = None, **settings: Any) -> Report:
+    """Evaluate with time enough."""
+    return evaluate(folder, budget_ms=PLENTY_MS, checkpoint=checkpoint, **settings)
+
+
+def timeless(report: Report) -> str:
+    """Write a report out to the last bit, less its milliseconds."""
+    record = report.to_json(outcomes=True)
+    del record["latency_ms"]
+    for within in record["budgets"]:
+        del within["used_ms"]
+    for outcome in record["outcomes"]:
+        del outcome["used_time_ms"]
+    return json.dumps(record)
+
+
+def stopping_at(n: int) -> Any:
+    """Give a progress that presses Ctrl-C when it is told for the n-th time."""
+    told = iter(range(1, n))
+
+    def progress(*_: object) -> None:
+        if next(told, None) is None:
+            raise Stopped
+
+    return progress
+
+
+def lines(checkpoint: Path) -> Iterator[dict[str, Any]]:
+    """Read what is done, past the line of settings."""
+    return map(json.loads, (checkpoint / DONE).read_text("utf-8").splitlines()[1:])
+
+
+@pytest.mark.parametrize("step", [40, 5])
+def test_stopped_again_and_again_it_gives_the_same_report(
+    folder: Path, tmp_path: Path, step: int
+) -> None:
+    """Whatever it was at, nothing is asked twice, and no number differs but milliseconds.
+
+    Stopped in each leg with step 5: at the import, between questions, stores made anew, draws.
+    """
+    whole, checkpoint, stops = measured(folder, **EVERYTHING), tmp_path / "kept", 0
+    while True:
+        try:
+            report = measured(
+                folder, checkpoint, **EVERYTHING, progress=stopping_at(step * (stops + 1))
+            )
+            break
+        except Stopped:
+            stops += 1
+
+    assert stops == TOLD // step
+    assert timeless(report) == timeless(whole)
+    done = [(line["leg"], line["of"]) for line in lines(checkpoint)]
+    # Each draw is asked for twice: without its evidence, and without others.
+    assert len(done) == len(set(done)) == TOLD + 2
+
+
+def test_what_is_done_is_not_done_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Called again, it gives the very report, milliseconds included, and opens no household.
+
+    Asked for one part more, it asks that one alone.
+    """
+    first = measured(folder, tmp_path / "kept", ablate=["vector"])
+    asked = list[str]()
+    keep = Checkpoint.keep
+
+    def noted(self: Checkpoint, leg: str, of: str, record: Any) -> None:
+        asked.append(leg)
+        keep(self, leg, of, record)
+
+    monkeypatch.setattr(Checkpoint, "keep", noted)
+    again = measured(folder, tmp_path / "kept", ablate=["vector"])
+
+    assert again.to_json(outcomes=True) == first.to_json(outcomes=True)
+    assert asked == []
+    measured(folder, tmp_path / "kept", ablate=["vector", "graph"], seed=7)
+    assert asked == ["without graph"] * 4
+
+
+class Breaking(TinyEncoder):
+    """The tiny encoder, stopped after thirty memories."""
+
+    def __init__(self) -> None:
+        """Have read none."""
+        super().__init__(TINY.model_id, TINY.dim, TINY.token_dim)
+        self.n_read = 0
+
+    def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
+        """Read some, and press Ctrl-C after enough of them."""
+        self.n_read += len(texts)
+        if self.n_read > 30:
+            raise Stopped
+        return super().encode_memories(texts)
+
+
+def test_an_import_that_was_stopped_between_words_and_vectors_goes_on(tmp_path: Path) -> None:
+    """Some memories have their words and no vectors: they get them, and answers are the same."""
+    notes = tuple(
+        dataclasses.replace(memory, id=f"{memory.id}-{n}", text=f"{memory.text} {n}")
+        for n in range(10)
+        for memory in memories()
+    )
+    dataset = Dataset("notes", notes, tuple(dataclasses.replace(q, gold=()) for q in QUERIES))
+    for name in ("whole", "stopped"):
+        (tmp_path / name).mkdir()
+    config = RecallConfig(embed_batch=16, embed_threads=1)
+    whole = bench(tmp_path / "whole", dataset=dataset, config=config)
+    stopped = bench(tmp_path / "stopped", dataset=dataset, config=config)
+    whole.fill()
+    with pytest.raises(Stopped):
+        dataclasses.replace(stopped, encoder=Breaking()).fill()
+    with stopped.open() as home:
+        assert home.pending()[TINY.model_id] == 70 - 16
+    stopped.fill()
+
+    assert [dataclasses.replace(one, used_time_ms=0.0) for one in stopped.ask()] == [
+        dataclasses.replace(one, used_time_ms=0.0) for one in whole.ask()
+    ]
+
+
+def test_a_household_that_was_deleted_is_filled_again(folder: Path, tmp_path: Path) -> None:
+    """To make room, say; what is asked once more is not asked of nobody's memory."""
+    measured(folder, tmp_path / "kept")
+    for file in (tmp_path / "kept").glob("household.db*"):
+        file.unlink()
+
+    going_on = measured(folder, tmp_path / "kept", ablate=["vector"])
+
+    assert timeless(going_on) == timeless(measured(folder, ablate=["vector"]))
+
+
+def test_a_torn_line_is_asked_again(folder: Path, tmp_path: Path) -> None:
+    """Killed while it wrote, a process leaves half a line; what stands before that counts."""
+    report = measured(folder, tmp_path / "kept")
+    path = tmp_path / "kept" / DONE
+    path.write_bytes(path.read_bytes()[:-20])
+
+    assert timeless(measured(folder, tmp_path / "kept")) == timeless(report)
+    begun = tmp_path / "begun"
+    begun.mkdir()
+    (begun / DONE).write_bytes(b'{"family_rec')
+    assert timeless(measured(folder, begun)) == timeless(report)
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"profile": "annie"}, "begun with profile default, and this is profile annie"),
+        ({"limit": 2}, "begun with limit none, and this is limit 2"),
+        ({"rerank": False}, "begun with cross-encoder allowed, and this is cross-encoder left out"),
+        ({"top_k": 20}, "begun with top_k 10, and this is top_k 20"),
+        ({"config": RecallConfig(rerank_pool=3)}, 'this is configuration {"rerank_pool": 3}'),
+        ({"models": NO_MODELS}, "begun with embedder "),
+    ],
+    ids=lambda value: None if isinstance(value, str) else next(iter(value)),
+)
+def test_other_settings_are_refused(
+    folder: Path, tmp_path: Path, other: dict[str, Any], said: str
+) -> None:
+    """Which one differs is named with both its values, and the way out; nothing is changed."""
+    measured(folder, tmp_path / "kept")
+    before = (tmp_path / "kept" / DONE).read_bytes()
+
+    with pytest.raises(DatasetError, match=re.escape(said)) as refused:
+        measured(folder, tmp_path / "kept", **other)
+
+    assert "go on with what it was begun with, or begin in another folder" in str(refused.value)
+    assert (tmp_path / "kept" / DONE).read_bytes() == before
+
+
+def test_another_dataset_or_version_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that was edited is another dataset, and code that was edited another version."""
+    measured(folder, tmp_path / "kept")
+    with monkeypatch.context() as patched:
+        patched.setattr(fingerprints, "_code", lambda: "edited")
+        with pytest.raises(DatasetError, match=r"begun with version .*this is version .* edited"):
+            measured(folder, tmp_path / "kept")
+    with (folder / "queries.jsonl").open("a", encoding="utf-8") as file:
+        file.write("\n")
+
+    with pytest.raises(DatasetError, match=r"begun with dataset small .*this is dataset small "):
+        measured(folder, tmp_path / "kept")
+
+
+@pytest.mark.parametrize("name", ["family.db", "notes.txt"])
+def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path, name: str) -> None:
+    """Nothing is written beside somebody's files; a file is no folder."""
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / name).write_text("mine", encoding="utf-8")
+
+    with pytest.raises(
+        DatasetError, match=r"home: expected an empty folder or one with done\.json"
+    ):
+        measured(folder, tmp_path / "home")
+    assert [one.name for one in (tmp_path / "home").iterdir()] == [name]
+    with pytest.raises(DatasetError, match="cannot be used as a folder"):
+        measured(folder, tmp_path / "home" / name)
+
+
+def test_somebody_elses_file_of_that_name_is_left_as_it_is(folder: Path, tmp_path: Path) -> None:
+    """Also one whose last line has no end."""
+    (tmp_path / "home").mkdir()
+    for content in (b"my to-do list", b'{"done": "the dishes"}\n{"done'):
+        (tmp_path / "home" / DONE).write_bytes(content)
+        with pytest.raises(DatasetError, match="expected the settings of an evaluation"):
+            measured(folder, tmp_path / "home")
+        assert (tmp_path / "home" / DONE).read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"leg": "full", "of": "q0", "record": {}}', "'q0' of leg 'full' is not as it was"),
+        ('{"leg": "full"}', "expected lines with leg, of and record, got leg"),
+        ("{oops", "2: expected one JSON object"),
+    ],
+)
+def test_what_was_edited_is_said(folder: Path, tmp_path: Path, line: str, said: str) -> None:
+    """A line nobody can read names its file and what to do."""
+    measured(folder, tmp_path / "kept")
+    path = tmp_path / "kept" / DONE
+    first = path.read_text("utf-8").splitlines()[0]
+    path.write_text(f"{first}\n{line}\n", encoding="utf-8")
+
+    with pytest.raises(DatasetError, match=re.escape(said)):
+        measured(folder, tmp_path / "kept")
+    path.write_text(f"{line}\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"settings of an evaluation|one JSON object"):
+        measured(folder, tmp_path / "kept")
+
+
+def test_without_a_folder_nothing_is_kept(tmp_path: Path) -> None:
+    """What is done is known for as long as it lasts."""
+    kept = Checkpoint()
+    kept.keep("full", "q0", {})
+
+    assert kept.knows("full", "q0")
+    assert not kept.knows("full", "q1")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_fingerprint_is_the_same_in_every_process(folder: Path) -> None:
+    """Neither the order of a set nor a default that is said changes it."""
+    ctx = RecallContext()
+    stages = ["graph", "vector", "rerank", "lexical"]
+
+    def named(config: RecallConfig) -> dict[str, str]:
+        return fingerprint(folder, ctx, limit=None, config=config, models=None)
+
+    one, other = (
+        named(RecallConfig(leave_out=frozenset(order))) for order in (stages, stages[::-1])
+    )
+    assert one == other
+    assert one["configuration"] == '{"leave_out": ["graph", "lexical", "rerank", "vector"]}'
+    assert named(RecallConfig())["configuration"] == "{}"
+    assert re.fullmatch(r".+ [0-9a-f]{12}", one["embedder"])
