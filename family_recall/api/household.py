@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from family_recall import policy
+from family_recall import policy, rooms
 from family_recall.api.opened import Opened
 from family_recall.stores.base import epoch_s
 from family_recall.types import (
@@ -84,16 +84,10 @@ class Household(Opened):
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        everybody = self._store.people()
-        if person_id is None:
-            return everybody
-        seen = {space.space_id for space in self.spaces(person_id)}
-        return [
-            person
-            for person in everybody
-            if person.person_id == person_id
-            or seen & {space.space_id for space in self.spaces(person.person_id)}
-        ]
+        with self._store.household() as household:
+            if person_id is None:
+                return household.people()
+            return rooms.people(household, person_id, self._wall_clock())
 
     def spaces(self, person_id: str | None = None) -> list[Space]:
         """List the spaces, by id; for a person, those they may enter now.
@@ -101,29 +95,25 @@ class Household(Opened):
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        everything = self._store.spaces()
-        if person_id is None:
-            return everything
-        wall_s = self._wall_clock()
-        with self._store.snapshot() as snapshot:
-            entered = {
-                entry.space_id
-                for entry in snapshot.access(person_id)
-                if entry.expires_s is None or entry.expires_s > wall_s
-            }
-        return [space for space in everything if space.space_id in entered]
+        with self._store.household() as household:
+            if person_id is None:
+                return household.spaces()
+            return rooms.spaces(household, person_id, self._wall_clock())
 
     def grants(self) -> list[Grant]:
         """List who may enter which space."""
-        return self._store.grants()
+        with self._store.household() as household:
+            return household.grants(self._store.zone)
 
     def guardians(self) -> dict[str, tuple[str, ...]]:
         """Name each child's guardians, by id."""
-        return self._store.guardians()
+        with self._store.household() as household:
+            return household.guardians()
 
     def hidden(self) -> list[Hidden]:
         """List what roles are kept from."""
-        return self._store.hidden()
+        with self._store.household() as household:
+            return household.hidden()
 
     def rooms(self, person_id: str | None) -> list[Room]:
         """List the spaces a person may enter, what they are there, and who else may.
@@ -131,7 +121,8 @@ class Household(Opened):
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        return self._looker.rooms(person_id, wall_s=self._wall_clock())
+        with self._store.household() as household:
+            return rooms.rooms(household, person_id, self._wall_clock(), self._store.zone)
 
     def audit(self, person_id: str, *, of: str | None = None, limit: int = 100) -> list[AuditEntry]:
         """Tell a space's owner who recalled what of it, the newest first; ids, and no words.

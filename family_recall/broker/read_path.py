@@ -191,14 +191,8 @@ class Broker:
         if self.config.weights:
             profile = reweighed(profile, self.config.weights)
         profile = taught(profile, snapshot.learned(request.ctx.person_id))
-        scope = policy.scope_of(
-            request.ctx,
-            snapshot.access(request.ctx.person_id),
-            snapshot.every_partition(),
-            now_s=now.timestamp(),
-            wall_s=wall_s,
-            zone=self.store.zone,
-            expired=snapshot.expired(wall_s),
+        scope = policy.scope_in(
+            snapshot, request.ctx, wall_s=wall_s, zone=self.store.zone, now_s=now.timestamp()
         )
         plan = steps.plan(request, scope, snapshot, now, region or self.store.region)
         if plan.about_time_alone and plan.timespan_s is not None:

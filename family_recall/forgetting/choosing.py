@@ -151,7 +151,7 @@ def _authors(log: ForgettingLog, person_id: str | None, seen: Collection[int]) -
     """List how a person is written as an author; None where nobody is asked for."""
     if person_id is None:
         return None
-    names = names_of(person_id, log.people())
+    names = names_of(person_id, log.household.people())
     return {
         author for author in log.authors(seen) if author == person_id or normalise(author) in names
     }
@@ -159,6 +159,6 @@ def _authors(log: ForgettingLog, person_id: str | None, seen: Collection[int]) -
 
 def _naming(log: ForgettingLog, person_id: str, seen: Collection[int]) -> set[int]:
     """List the versions in which a person is named; what has been replaced is read for it."""
-    names = names_of(person_id, log.people())
+    names = names_of(person_id, log.household.people())
     past = {memory for memory, text in log.past_texts(seen) if names_in(text, names)}
     return past | set(log.naming(seen, person_id))

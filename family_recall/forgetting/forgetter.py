@@ -58,7 +58,7 @@ class Forgetter:
         """
         key = self._key()
         with self.store.forgotten() as log:
-            who = asker(log, person_id, wall_s=wall_s)
+            who = asker(log.household, person_id, wall_s=wall_s)
             choice = choose(log, selection, who, self.store.zone, answered)
             return plan(log, choice, token_for(key, who.person_id, choice))
 
@@ -83,7 +83,7 @@ class Forgetter:
         """
         until_s = _until(undo_for, wall_s)
         with self.store.erasing(self.indexer.config.next_weight) as (writing, eraser, log):
-            who = asker(log, person_id, wall_s=wall_s)
+            who = asker(log.household, person_id, wall_s=wall_s)
             choice = choose(log, selection, who, self.store.zone, answered)
             _check(selection, choice)
             expected = token_for(log.make_key(), who.person_id, choice)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from family_recall import policy
 from family_recall.errors import InvalidRequestError
 from family_recall.query.text import normalise
-from family_recall.stores.forgetting import ForgettingLog, Version
+from family_recall.stores.forgetting import Version
+from family_recall.stores.household_tables import HouseholdTables
 from family_recall.types import Person, RecallContext
 
 
@@ -41,7 +42,7 @@ class Asker:
         return author is not None and (author == self.person_id or normalise(author) in self.names)
 
 
-def asker(log: ForgettingLog, person_id: str | None, *, wall_s: float) -> Asker:
+def asker(household: HouseholdTables, person_id: str | None, *, wall_s: float) -> Asker:
     """Decide how far somebody reaches, everywhere they may enter.
 
     Raises:
@@ -52,10 +53,8 @@ def asker(log: ForgettingLog, person_id: str | None, *, wall_s: float) -> Asker:
         raise InvalidRequestError(
             "somebody must say so for a memory to be forgotten; got person_id=None"
         )
-    access = [
-        one for one in log.access(person_id) if one.expires_s is None or one.expires_s > wall_s
-    ]
-    partitions = log.every_partition()
+    access = policy.entered(household.access(person_id), wall_s).values()
+    partitions = household.every_partition()
     ctx = RecallContext(person_id=person_id)
     seen, told = (
         frozenset(
@@ -68,8 +67,8 @@ def asker(log: ForgettingLog, person_id: str | None, *, wall_s: float) -> Asker:
     owned = {one.space_id for one in access if one.role == "owner"}
     return Asker(
         person_id=person_id,
-        names=names_of(person_id, log.people()),
-        own_spaces=frozenset(owned | log.alone_in(person_id)),
+        names=names_of(person_id, household.people()),
+        own_spaces=frozenset(owned | household.alone_in(person_id)),
         seen=seen,
         told=told,
     )

@@ -12,9 +12,8 @@ from typing import Any
 import apsw
 
 from family_recall.stores import household, sql
-from family_recall.stores.base import Access, Partition
+from family_recall.stores.household_tables import HouseholdTables
 from family_recall.stores.schema import PARTITION_SHIFT
-from family_recall.types import Person
 from family_recall.types.forgetting import Receipt, RetentionRule
 
 _KEY = "forgetting_key"
@@ -65,30 +64,10 @@ class ForgettingLog:
 
     connection: apsw.Connection
 
-    # Who and where
-
-    def access(self, person_id: str | None) -> list[Access]:
-        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
-        return household.access_of(self.connection, person_id)
-
-    def every_partition(self) -> list[Partition]:
-        """List all partitions of the file: for deciding a scope, and for nothing else."""
-        return household.partitions(self.connection)
-
-    def people(self) -> list[Person]:
-        """List the household's people."""
-        return household.people(self.connection)
-
-    def alone_in(self, person_id: str) -> frozenset[str]:
-        """Name the private spaces that this person may enter and nobody else."""
-        found = sql.rows(
-            self.connection,
-            "SELECT s.space_id FROM space s JOIN access a ON a.space = s.no"
-            " JOIN person p ON p.no = a.person WHERE s.kind = 'private'"
-            " GROUP BY s.no HAVING count(*) = 1 AND max(p.person_id) = ?",
-            (person_id,),
-        )
-        return frozenset(space_id for (space_id,) in found)
+    @property
+    def household(self) -> HouseholdTables:
+        """Who lives here, and where they may go."""
+        return HouseholdTables(self.connection)
 
     # Choosing
 

@@ -13,6 +13,8 @@ from family_recall.stores.base import Access, Partition
 from family_recall.stores.schema import shelf_of
 from family_recall.types import Grant, Person, Space
 
+DAY_S = 86_400.0
+
 
 def put_person(connection: apsw.Connection, person: Person) -> None:
     """Add or change a person."""
@@ -176,6 +178,12 @@ def partitions(connection: apsw.Connection) -> list[Partition]:
             " FROM partition p JOIN space s ON s.no = p.space ORDER BY p.no",
         )
     ]
+
+
+def expired(connection: apsw.Connection, wall_s: float) -> tuple[tuple[str, float], ...]:
+    """Give, for each category with a rule, the moment before which it is not kept."""
+    found = sql.rows(connection, "SELECT category, keep_days FROM retention")
+    return tuple((category, wall_s - days * DAY_S) for category, days in found)
 
 
 def partition_for(

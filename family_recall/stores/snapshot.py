@@ -42,8 +42,6 @@ from family_recall.stores.feedback import Learned, newest
 from family_recall.stores.schema import PARTITION_SHIFT, partition_of, shelf_of
 from family_recall.types import BoolArray, FloatArray, IdArray, Relation, Scope
 
-DAY_S = 86_400.0
-
 _T = TypeVar("_T")
 _UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
 
@@ -95,8 +93,7 @@ class SqliteSnapshot:
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
         """Give, for each category with a rule, the moment before which it is not kept."""
-        found = sql.rows(self._connection, "SELECT category, keep_days FROM retention")
-        return tuple((category, wall_s - days * DAY_S) for category, days in found)
+        return household.expired(self._connection, wall_s)
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
         """Statistics of the partitions in scope, ascending."""

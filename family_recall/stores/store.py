@@ -21,7 +21,6 @@ from family_recall.stores import (
     memories,
     sql,
     vectors,
-    veils,
 )
 from family_recall.stores.audit import AuditTables
 from family_recall.stores.base import ToEmbed
@@ -29,6 +28,7 @@ from family_recall.stores.costs import StageCost
 from family_recall.stores.erasing import Eraser
 from family_recall.stores.feedback import FeedbackLog, Learned
 from family_recall.stores.forgetting import ForgettingLog
+from family_recall.stores.household_tables import HouseholdTables
 from family_recall.stores.keys import Key
 from family_recall.stores.listing import Listings
 from family_recall.stores.remains import Keyring, Search
@@ -36,7 +36,7 @@ from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.sqlite import Connections
 from family_recall.stores.writing import Writing
-from family_recall.types import Grant, Hidden, Person, Region, Space
+from family_recall.types import Region
 from family_recall.types.forgetting import Receipt, Verification
 
 
@@ -91,6 +91,12 @@ class Store:
                 SqliteSnapshot(connection, self._blocks, self.zone, self._learned),
                 Listings(connection, self.zone),
             )
+
+    @contextlib.contextmanager
+    def household(self) -> Iterator[HouseholdTables]:
+        """Read who lives here and where they may go, in one view."""
+        with self._connections.reading() as connection:
+            yield HouseholdTables(connection)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Writing]:
@@ -274,31 +280,6 @@ class Store:
         with self._connections.reading() as connection:
             row = sql.row(connection, "SELECT value FROM info WHERE key = ?", (key,))
         return str(row[0]) if row else None
-
-    def people(self) -> list[Person]:
-        """List the household's people."""
-        with self._connections.reading() as connection:
-            return household.people(connection)
-
-    def spaces(self) -> list[Space]:
-        """List the household's spaces."""
-        with self._connections.reading() as connection:
-            return household.spaces(connection)
-
-    def grants(self) -> list[Grant]:
-        """List who may enter which space."""
-        with self._connections.reading() as connection:
-            return household.grants(connection, self.zone)
-
-    def guardians(self) -> dict[str, tuple[str, ...]]:
-        """Name each child's guardians."""
-        with self._connections.reading() as connection:
-            return household.guardians(connection)
-
-    def hidden(self) -> list[Hidden]:
-        """List what roles do not see."""
-        with self._connections.reading() as connection:
-            return [veil.hidden for veil in veils.veils(connection)]
 
     def stats(self) -> dict[str, Any]:
         """Count what is stored, for the household's owner."""
