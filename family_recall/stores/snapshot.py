@@ -17,10 +17,10 @@ from family_recall.stores import (
     household,
     identifiers,
     memories,
+    relations,
     seals,
     sql,
     vectors,
-    veils,
 )
 from family_recall.stores.base import (
     Access,
@@ -274,11 +274,11 @@ class SqliteSnapshot:
         Only those valid at the scope's moment and, where it asks for that, recorded by then.
         """
         mine = self._mine(np.array(entities, np.int64), scope)
-        return edges.relations(self._connection, mine, scope.as_of_s, scope.known_at_s)
+        return relations.among(self._connection, mine, scope)
 
     def relations_in(self, scope: Scope, limit: int) -> list[Relation]:
         """Give the relations of a scope that hold at its moment, as told, oldest first."""
-        return veils.relations_in(self._connection, scope, limit, self._zone)
+        return relations.in_scope(self._connection, scope, limit, self._zone)
 
     def mentions(
         self, ids: IdArray, entities: Sequence[int], scope: Scope

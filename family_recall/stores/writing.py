@@ -16,6 +16,7 @@ from family_recall.stores import (
     household,
     identifiers,
     memories,
+    relations,
     sql,
     vectors,
     veils,
@@ -161,7 +162,7 @@ class Writing:
                 "names them, and --repair takes them out"
             )
         told: list[StoredMemory | ToldRelation] = [
-            *versions, *veils.relations(self.connection, space_id, self.zone)
+            *versions, *relations.of_space(self.connection, space_id, self.zone)
         ]  # fmt: skip
         return sorted(told, key=lambda one: one.recorded_s)
 

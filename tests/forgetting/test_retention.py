@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall import FamilyRecall, RecallContext
+from family_recall import FamilyRecall, RecallContext, Relation
 from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember
 
 DAY_S = 86_400.0
@@ -104,3 +105,34 @@ def test_an_hour_later_a_recall_sweeps_beside_itself(path: Path) -> None:
         assert home.stats()["memories"] == 0
         assert home.receipts()[0].person_id is None
         assert HOME in home.stats()["by_space"]
+
+
+def test_a_relation_goes_with_the_last_evidence_that_is_kept(
+    home: FamilyRecall, wall: Wall
+) -> None:
+    """Listed and understood as after the sweep, before it; what was told without any stays."""
+    home._sweep_after_s = float("inf")
+    remember(home, "Otto mends our pipes", doc_id="pipes", category="casual")
+    remember(home, "Otto is a friend by now", doc_id="friend", category="family")
+    home.relate(Relation("Otto", "plumber of", "Priya", HOME, evidence=("pipes",)))
+    home.relate(Relation("Otto", "friend of", "Priya", HOME, evidence=("pipes", "friend")))
+    home.relate(Relation("Otto", "brother of", "Ida", HOME))
+
+    def told() -> tuple[Any, Any]:
+        listed = home.relations(RecallContext("priya"))
+        understood = home.recall(
+            "What is Otto to Priya?", RecallContext("priya", time_budget_ms=60_000)
+        ).relations
+        return [(one.relation, one.evidence) for one in listed], understood
+
+    before = told()
+    wall.tick(days=1)
+    home.set_retention("casual", 0.5)
+    unswept = told()
+    home.apply_retention()
+
+    assert [kind for kind, _ in before[0]] == ["plumber of", "friend of", "brother of"]
+    assert unswept == told()
+    assert unswept[0] == [("friend of", ("friend",)), ("brother of", ())]
+    assert before[1]
+    assert before[1] != unswept[1]
