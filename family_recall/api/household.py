@@ -21,12 +21,12 @@ class Household(Opened):
     def add_person(self, person: Person) -> None:
         """Add a person, or change the name and aliases of one that is there."""
         with self._store.writing() as writing:
-            writing.put_person(person)
+            writing.admission.put_person(person)
 
     def add_space(self, space: Space) -> None:
         """Add a space, or change one that is there."""
         with self._store.writing() as writing:
-            writing.put_space(space)
+            writing.admission.put_space(space)
 
     def grant(self, grant: Grant) -> None:
         """Let a person into a space, or change their role there.
@@ -37,7 +37,7 @@ class Household(Opened):
         """
         policy.check_role(grant.role)
         with self._store.writing() as writing:
-            writing.put_grant(grant, epoch_s(grant.expires_at, self._store.zone))
+            writing.admission.put_grant(grant, epoch_s(grant.expires_at, self._store.zone))
 
     def revoke(self, person_id: str, space_id: str) -> bool:
         """Take a person's way into a space away; False where they had none.
@@ -46,7 +46,7 @@ class Household(Opened):
             UnknownPersonError, UnknownSpaceError: If one of the two is not there.
         """
         with self._store.writing() as writing:
-            return writing.revoke(person_id, space_id)
+            return writing.admission.revoke(person_id, space_id)
 
     def add_guardian(self, person_id: str, child_id: str) -> None:
         """Make a person the guardian of a child: they may see what is told for guardians only.
@@ -55,7 +55,7 @@ class Household(Opened):
             UnknownPersonError: If one of the two is not there.
         """
         with self._store.writing() as writing:
-            writing.put_guardian(person_id, child_id)
+            writing.admission.put_guardian(person_id, child_id)
 
     def remove_guardian(self, person_id: str, child_id: str) -> bool:
         """Make a person a child's guardian no longer; False where they were none.
@@ -64,7 +64,7 @@ class Household(Opened):
             UnknownPersonError: If one of the two is not there.
         """
         with self._store.writing() as writing:
-            return writing.remove_guardian(person_id, child_id)
+            return writing.admission.remove_guardian(person_id, child_id)
 
     def hide(self, hidden: Hidden) -> None:
         """Keep a role from some fields of a space's memories, in place of those it was kept from.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from family_recall.api.opened import Embed, Opened
 from family_recall.errors import InvalidRequestError, ModelError
-from family_recall.indexer import Progress
+from family_recall.indexing import Progress
 from family_recall.types import (
     Memory,
     Relation,

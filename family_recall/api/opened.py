@@ -22,7 +22,7 @@ from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
 from family_recall.errors import FamilyRecallError, ModelError
 from family_recall.forgetting import Forgetter
-from family_recall.indexer import Indexer, Progress
+from family_recall.indexing import Indexer, Progress
 from family_recall.learning import Learner
 from family_recall.looking import Looker
 from family_recall.observing import Observer

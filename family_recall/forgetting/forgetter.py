@@ -17,7 +17,7 @@ from family_recall.errors import (
 from family_recall.forgetting import naming, relearning
 from family_recall.forgetting.choosing import Choice, choose, outlived, plan, token_for
 from family_recall.forgetting.rights import asker
-from family_recall.indexer import Indexer
+from family_recall.indexing import Indexer
 from family_recall.stores import remains
 from family_recall.stores.erasing import Eraser
 from family_recall.stores.forgetting import ForgettingLog

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from family_recall.forgetting.choosing import Choice
-from family_recall.indexer import Indexer
+from family_recall.indexing import Indexer
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.erasing import Eraser
 from family_recall.stores.named import RelationRow, TellingRow
@@ -68,7 +68,7 @@ def relate_again(
         names = [told["subject_name"], told["object_name"]]
         subject, object_ = json.loads(told["stated"]) if told["stated"] else names
         space_id = named.space_of(partition)
-        first, second = indexer.ends(writing, partition, space_id, (subject, object_))
+        first, second = indexer.cast(writing).ends(partition, space_id, (subject, object_))
         named.put_relation({**told, "subject": first, "object": second})
         writing.names.relink(first, second)
 
@@ -122,15 +122,15 @@ def _name_again(
     space_id = named.space_of(partition)
     for told in sorted(steps, key=lambda one: (one.recorded_s, one.no)):
         if isinstance(told, RelationRow):
-            ends = indexer.ends(writing, partition, space_id, told.stated)
+            ends = indexer.cast(writing).ends(partition, space_id, told.stated)
             named.move_relation(told.no, *ends)
             moved.append(ends)
         else:
             # A name made known above was tied to this memory, which was not yet told then.
             named.unlink(told.no, aliases)
-            indexer.name_again(
-                writing, told.no, space_id, told.author, told.text, linked=not told.past
+            indexer.cast(writing).name(
+                told.no, space_id, told.author, told.text, linked=not told.past
             )
-        writing.write_links()
+        writing.ties.write()
     for ends in moved:
         writing.names.relink(*ends)

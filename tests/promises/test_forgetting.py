@@ -16,7 +16,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Memory, Relation
-from family_recall.indexer import embedded_text
+from family_recall.indexing import embedded_text
 from family_recall.stores.base import ToEmbed
 from family_recall.stores.schema import PARTITION_SHIFT, shelf_of, words_table
 from family_recall.stores.vectors import models, pack_tokens, quantise

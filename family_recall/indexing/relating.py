@@ -1,0 +1,73 @@
+"""Relating: typed edges between named things, and the memories they rest on."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+
+from family_recall import policy
+from family_recall.errors import UnknownMemoryError
+from family_recall.indexing.cast import Cast
+from family_recall.stores.base import ToldRelation, epoch_s
+from family_recall.stores.veils import Veil
+from family_recall.stores.writing import Writing
+from family_recall.types import Relation
+
+
+def relate(writing: Writing, cast: Cast, told: ToldRelation, zone: dt.tzinfo) -> None:
+    """Write a relation, and behind each veil of its space what that role sees of it.
+
+    Raises:
+        UnknownSpaceError: If the space is not there.
+        UnknownMemoryError: If a piece of evidence is not in that space and band.
+    """
+    relation = told.relation
+    evidence = _evidence(writing, relation)
+    missing = sorted(set(relation.evidence) - set(evidence))
+    if missing:
+        whose = f", for {relation.guardians_of}'s guardians" if relation.guardians_of else ""
+        raise UnknownMemoryError(
+            f"evidence {missing[0]!r} is no memory of {relation.space_id!r} "
+            f"in band {relation.band!r}{whose}"
+        )
+    _put(writing, cast, told, zone, evidence.values())
+    for veil in writing.admission.veils(relation.space_id):
+        show(writing, cast, told, zone, veil)
+
+
+def show(writing: Writing, cast: Cast, told: ToldRelation, zone: dt.tzinfo, veil: Veil) -> None:
+    """Write a relation's view behind a veil, with the evidence that role sees."""
+    if policy.opens(veil.hidden.role, told.relation.band):
+        seen = _evidence(writing, told.relation, veil.no)
+        _put(writing, cast, told, zone, seen.values(), veil.no)
+
+
+def _put(
+    writing: Writing,
+    cast: Cast,
+    told: ToldRelation,
+    zone: dt.tzinfo,
+    evidence: Iterable[int],
+    veil: int = 0,
+) -> None:
+    relation = told.relation
+    partition = writing.partition(relation.space_id, relation.band, relation.guardians_of, veil)
+    names = (relation.subject, relation.object)
+    subject, object_ = cast.ends(partition, relation.space_id, names)
+    moments = (
+        epoch_s(relation.valid_from, zone), epoch_s(relation.valid_until, zone), told.recorded_s,
+    )  # fmt: skip
+    writing.names.put_relation(subject, relation, object_, moments, list(evidence))
+
+
+def _evidence(writing: Writing, relation: Relation, veil: int = 0) -> dict[str, int]:
+    """Find the current memories a relation rests on, row ids by doc_id; others are left out."""
+    key = (relation.band, relation.guardians_of)
+    found = {
+        doc_id: writing.current(relation.space_id, doc_id, veil) for doc_id in relation.evidence
+    }
+    return {
+        doc_id: stored.id
+        for doc_id, stored in found.items()
+        if stored is not None and (stored.memory.band, stored.memory.guardians_of) == key
+    }
