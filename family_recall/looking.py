@@ -93,7 +93,7 @@ class Looker:
                 raise UnknownMemoryError(f"no memory {doc_id!r} that this person may see")
             stored = every[0]
             names = listings.names_of(stored.id)
-            told = snapshot.relations([entity for entity, _, _ in names], scope)
+            told = snapshot.relations_in(scope, MAX_LISTED, [entity for entity, _, _ in names])
             links = snapshot.edges(np.array([stored.id], np.int64), scope, _MOST_LINKS)
             kinds = dict(zip(links.dst.tolist(), links.kinds, strict=True))
             others = listings.load(links.dst[links.dst > 0], scope)
@@ -105,9 +105,7 @@ class Looker:
                 if one.memory.space_id == stored.memory.space_id
             ),
             names=tuple(dict.fromkeys((name, role) for _, name, role in names)),
-            relations=tuple(
-                dict.fromkeys((one.subject.name, one.relation, one.object.name) for one in told)
-            ),
+            relations=tuple(told),
             links=tuple((kinds[one.id], self._kept(one)) for one in others),
         )
 

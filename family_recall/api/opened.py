@@ -20,11 +20,12 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
-from family_recall.errors import FamilyRecallError, ModelError
+from family_recall.errors import FamilyRecallError, InvalidRequestError, ModelError
 from family_recall.forgetting import Forgetter
 from family_recall.indexing import Indexer, Progress
 from family_recall.learning import Learner
 from family_recall.looking import Looker
+from family_recall.mending import Mender
 from family_recall.observing import Observer
 from family_recall.qos_gate import Costs, Gate
 from family_recall.query import router
@@ -93,6 +94,7 @@ class Opened:
         self._indexer = Indexer(store, config, gate.breathe)
         self._learner = Learner(store)
         self._forgetter = Forgetter(store, self._indexer)
+        self._mender = Mender(store, self._indexer)
         self._observer = Observer(on_trace) if on_trace else None
         self._audit = AuditLog(store, wall_clock)
         self._sweep_after_s = wall_clock() + SWEEP_EVERY_S
@@ -254,3 +256,13 @@ class Opened:
 
     async def _awaited(self, call: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._asking, call)
+
+
+def check_embed(embed: str) -> None:
+    """Refuse what says neither when vectors are made.
+
+    Raises:
+        InvalidRequestError: If it is not ``now`` or ``later``.
+    """
+    if embed not in {"now", "later"}:
+        raise InvalidRequestError(f"embed must be now or later, got {embed!r}")

@@ -124,7 +124,7 @@ class Forgetter:
             stored = eraser.restore(kept[1]["memory"], self.store.zone)
             self.indexer.restore(writing, stored)
             eraser.follow_again([one.id for one in stored])
-            naming.relate_again(self.indexer, writing, eraser, kept[1]["relation"])
+            naming.relate_again(self.indexer, writing, kept[1]["relation"])
             log.remove(receipt_id)
         self.clean()
         return len({(one.memory.space_id, one.memory.doc_id) for one in stored})
@@ -206,7 +206,7 @@ class Forgetter:
         raw = eraser.raw_rows(choice.ids) if until_s else []
         touched = naming.named_in_the_past(writing, choice)
         erased = eraser.erase(choice.ids)
-        naming.settle(self.indexer, writing, eraser, erased.entities | touched)
+        naming.settle(self.indexer, writing, erased.entities | touched)
         erased.stems = eraser.unsaid(erased.stems)
         relearning.relearn(self.store, writing, log, erased.judges, wall_s)
         counts = Counter(erased.counts)

@@ -77,17 +77,34 @@ class Indexer:
         outcomes: list[Remembered] = []
         for batch in _batches(memories, batch_size):
             with self.store.writing() as writing:
-                cast = self.cast(writing)
-                for memory in batch:
-                    outcomes.append(self._remember(writing, cast, memory, now_s))
-                    self.breathe()
-                if static is not None:
-                    embed_at_once(writing, static)
+                outcomes += self.remember_within(writing, batch, now_s=now_s, static=static)
             if encoder is not None:
-                self._embedding.embed(encoder, self.store.readings(writing.changed))
+                self.embed(encoder, writing.changed)
             if progress is not None:
                 progress(len(outcomes))
         return outcomes
+
+    def remember_within(
+        self,
+        writing: Writing,
+        memories: Iterable[Memory],
+        *,
+        now_s: float,
+        static: Encoder | None,
+    ) -> list[Remembered]:
+        """Store memories inside a transaction that is open, with their static vectors."""
+        cast = self.cast(writing)
+        outcomes = []
+        for memory in memories:
+            outcomes.append(self._remember(writing, cast, memory, now_s))
+            self.breathe()
+        if static is not None:
+            embed_at_once(writing, static)
+        return outcomes
+
+    def embed(self, encoder: Encoder, ids: Sequence[int]) -> None:
+        """Give some memories their vectors, by the ids of their rows."""
+        self._embedding.embed(encoder, self.store.readings(ids))
 
     def flush(
         self, encoder: Encoder, progress: Progress | None = None, *, role: Role = "embedder"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from family_recall import policy
 from family_recall.errors import UnknownMemoryError
 from family_recall.indexing.cast import Cast
+from family_recall.query.text import normalise
 from family_recall.stores.base import ToldRelation, epoch_s
+from family_recall.stores.listing import Listings
+from family_recall.stores.relations import Statement
 from family_recall.stores.veils import Veil
 from family_recall.stores.writing import Writing
-from family_recall.types import Relation
+from family_recall.types import Relation, Scope
 
 
 def relate(writing: Writing, cast: Cast, told: ToldRelation, zone: dt.tzinfo) -> None:
@@ -40,6 +43,60 @@ def show(writing: Writing, cast: Cast, told: ToldRelation, zone: dt.tzinfo, veil
     if policy.opens(veil.hidden.role, told.relation.band):
         seen = _evidence(writing, told.relation, veil.no)
         _put(writing, cast, told, zone, seen.values(), veil.no)
+
+
+def statements(
+    listings: Listings, relation: Relation, scope: Scope, veil: int = 0
+) -> list[Statement]:
+    """Find what was told as a relation; none where nothing was.
+
+    Its ends may be called what they were told as, what they are listed as, or any name that means
+    them here; where some are called just so, those alone are meant.
+    """
+    ends = (relation.subject, relation.object)
+    alike = [
+        one
+        for one in listings.statements(relation, scope, veil)
+        if all(
+            name in {stated, named} or {name, normalise(name)} & aliases
+            for name, stated, named, aliases in zip(
+                ends, one.stated, one.names, one.aliases, strict=True
+            )
+        )
+    ]
+    exactly = [one for one in alike if ends in {one.stated, one.names}]
+    return exactly or alike
+
+
+def unrelate(
+    writing: Writing, relation: Relation, told: Sequence[Statement], scope: Scope
+) -> set[int]:
+    """Take back what was told as a relation, and its views; gives the entities it was about.
+
+    Names that nothing else gives a reason for are the caller's.
+    """
+    gone = list(told)
+    for veil in writing.admission.veils(relation.space_id):
+        gone += [
+            view
+            for view in writing.listings.statements(relation, scope, veil.no)
+            if any(_is_view_of(view, one) for one in told)
+        ]
+    for one in gone:
+        writing.names.remove_relation(one.no, one.subject, one.object)
+    return {entity for one in gone for entity in (one.subject, one.object)}
+
+
+def _is_view_of(view: Statement, told: Statement) -> bool:
+    """Whether a role was told a relation then; a view knows fewer of a thing's names, or others."""
+    return view.recorded_s == told.recorded_s and all(
+        set(seen) & set(meant)
+        for seen, meant in zip(
+            zip(view.stated, view.names, strict=True),
+            zip(told.stated, told.names, strict=True),
+            strict=True,
+        )
+    )
 
 
 def _put(

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -20,6 +22,80 @@ from family_recall.types import IdArray, Relation, Scope
 _READ = 1024
 
 
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A relation's row, by all that its two ends are called, and who said what it rests on.
+
+    ``stated`` are the names it was told with, ``names`` those its entities have, ``aliases`` the
+    normalised ones; ``authors`` of its evidence, None for one that nobody in particular said.
+    """
+
+    no: int
+    recorded_s: float
+    subject: int
+    object: int
+    stated: tuple[str, str]
+    names: tuple[str, str]
+    aliases: tuple[frozenset[str], frozenset[str]]
+    authors: tuple[str | None, ...]
+
+
+def statements(
+    connection: apsw.Connection,
+    relation: Relation,
+    valid_from_s: float | None,
+    scope: Scope,
+    veil: int = 0,
+) -> list[Statement]:
+    """Find the rows of one kind of relation in its space, whatever its two ends are called.
+
+    ``valid_from_s`` in epoch seconds. Of the scope only what it keeps counts.
+    """  # fmt: skip
+    stands, kept = _stands(scope)
+    found = sql.rows(
+        connection,
+        "SELECT r.no, r.recorded_s, r.subject, r.object, coalesce(r.stated, json_array(a.name,"
+        f" b.name)), a.name, b.name, {_aliases_of('r.subject')}, {_aliases_of('r.object')},"
+        " (SELECT json_group_array(m.author) FROM json_each(r.evidence) e"
+        "  JOIN memory m ON m.id = e.value)"
+        f" {_PLACED} WHERE r.relation = ? AND r.valid_from_s IS ? AND s.space_id = ?"
+        f" AND p.band = ? AND w.person_id IS ? AND p.veil = ? AND {stands} ORDER BY r.no",
+        (
+            relation.relation,
+            valid_from_s,
+            relation.space_id,
+            relation.band,
+            relation.guardians_of,
+            veil,
+            *kept,
+        ),
+    )
+    return [
+        Statement(
+            no=no,
+            recorded_s=recorded_s,
+            subject=subject,
+            object=object_,
+            stated=tuple(json.loads(stated)),
+            names=(first, second),
+            aliases=(frozenset(json.loads(firsts)), frozenset(json.loads(seconds))),
+            authors=tuple(json.loads(authors)),
+        )
+        for (
+            no,
+            recorded_s,
+            subject,
+            object_,
+            stated,
+            first,
+            second,
+            firsts,
+            seconds,
+            authors,
+        ) in found
+    ]
+
+
 def of_space(connection: apsw.Connection, space_id: str, zone: dt.tzinfo) -> list[ToldRelation]:
     """List the relations of a space, as they were told, oldest first."""
     found = sql.rows(
@@ -31,9 +107,16 @@ def of_space(connection: apsw.Connection, space_id: str, zone: dt.tzinfo) -> lis
 
 
 def in_scope(
-    connection: apsw.Connection, scope: Scope, limit: int, zone: dt.tzinfo
+    connection: apsw.Connection,
+    scope: Scope,
+    limit: int,
+    zone: dt.tzinfo,
+    about: Sequence[int] | None = None,
 ) -> list[Relation]:
-    """List the relations of a scope that hold at its moment, as they were told, oldest first."""
+    """List the relations of a scope that hold at its moment, as they were told, oldest first.
+
+    ``about`` keeps those that have one of these entities at either end.
+    """
     kept, bound = _kept(scope)
     stands, again = _stands(scope)
     found = sql.rows(
@@ -41,13 +124,16 @@ def in_scope(
         f"{_told_as(kept)} WHERE p.no IN (SELECT value FROM carray(?))"
         " AND (r.valid_from_s IS NULL OR r.valid_from_s <= ?)"
         " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?)"
-        f" AND r.recorded_s <= ? AND {stands} ORDER BY r.recorded_s, r.no LIMIT ?",
+        " AND r.recorded_s <= ? AND (? IS NULL OR r.subject IN (SELECT value FROM json_each(?))"
+        " OR r.object IN (SELECT value FROM json_each(?)))"
+        f" AND {stands} ORDER BY r.recorded_s, r.no LIMIT ?",
         (
             *bound,
             sql.id_array(np.array(scope.partitions, np.int64)),
             scope.as_of_s,
             scope.as_of_s,
             np.inf if scope.known_at_s is None else scope.known_at_s,
+            *[None if about is None else json.dumps(list(about))] * 3,
             *again,
             limit,
         ),
@@ -110,11 +196,22 @@ def _told_as(kept: str) -> str:
     return (
         "SELECT a.name, r.relation, b.name, s.space_id, p.band, r.confidence, r.valid_from_s,"
         " r.valid_until_s, (SELECT json_group_array(m.doc_id) FROM json_each(r.evidence) e"
-        f"  JOIN memory m ON m.id = e.value AND {kept}), w.person_id, r.recorded_s"
-        " FROM relation r JOIN entity a ON a.id = r.subject JOIN entity b ON b.id = r.object"
-        f" JOIN partition p ON p.no = -r.subject >> {PARTITION_SHIFT}"
-        " JOIN space s ON s.no = p.space LEFT JOIN person w ON w.no = p.ward"
+        f"  JOIN memory m ON m.id = e.value AND {kept}), w.person_id, r.recorded_s {_PLACED}"
     )
+
+
+def _aliases_of(entity: str) -> str:
+    return (
+        "(SELECT json_group_array(n.alias) FROM alias n"
+        f" WHERE n.partition = p.no AND n.entity = {entity})"
+    )
+
+
+_PLACED = (
+    "FROM relation r JOIN entity a ON a.id = r.subject JOIN entity b ON b.id = r.object"
+    f" JOIN partition p ON p.no = -r.subject >> {PARTITION_SHIFT}"
+    " JOIN space s ON s.no = p.space LEFT JOIN person w ON w.no = p.ward"
+)
 
 
 def _told(row: tuple[Any, ...], zone: dt.tzinfo) -> ToldRelation:

@@ -276,9 +276,14 @@ class SqliteSnapshot:
         mine = self._mine(np.array(entities, np.int64), scope)
         return relations.among(self._connection, mine, scope)
 
-    def relations_in(self, scope: Scope, limit: int) -> list[Relation]:
-        """Give the relations of a scope that hold at its moment, as told, oldest first."""
-        return relations.in_scope(self._connection, scope, limit, self._zone)
+    def relations_in(
+        self, scope: Scope, limit: int, about: Sequence[int] | None = None
+    ) -> list[Relation]:
+        """Give the relations of a scope that hold at its moment, as told, oldest first.
+
+        ``about`` keeps those that have one of these entities at either end.
+        """
+        return relations.in_scope(self._connection, scope, limit, self._zone, about)
 
     def mentions(
         self, ids: IdArray, entities: Sequence[int], scope: Scope

@@ -22,7 +22,6 @@ from family_recall.stores import (
     relations,
     sql,
     vectors,
-    veils,
 )
 from family_recall.stores.admission import Admission
 from family_recall.stores.base import (
@@ -34,6 +33,8 @@ from family_recall.stores.base import (
     ToldRelation,
 )
 from family_recall.stores.counters import Counters
+from family_recall.stores.listing import Listings
+from family_recall.stores.named import Named
 from family_recall.stores.names import Names
 from family_recall.stores.schema import (
     PARTITION_SHIFT,
@@ -78,6 +79,16 @@ class Writing:
     def names(self) -> Names:
         """Entities, mentions and relations."""
         return Names(self.connection)
+
+    @property
+    def named(self) -> Named:
+        """Entities, and why they are known."""
+        return Named(self.connection)
+
+    @property
+    def listings(self) -> Listings:
+        """What there is, as far as it is written."""
+        return Listings(self.connection, self.zone)
 
     def put_info(self, key: str, value: str) -> None:
         """Set one of the file's own facts, such as its time zone."""
