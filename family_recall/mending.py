@@ -249,7 +249,9 @@ class _Standing:
         self.check_band(space_id, relation.band)
         guardians = self.listings.household.guardians()
         if child is not None and self.who.person_id not in guardians.get(child, ()):
-            raise InvalidMemoryError(f"it is for {child!r}'s guardians, and you are none of them")
+            raise InvalidMemoryError(
+                f"it is for the guardians of {child!r}, and you are none of them"
+            )
         if not relation.evidence and space_id not in self.who.own_spaces:
             raise NotTheirsError(
                 f"without evidence only an owner of {space_id!r} may relate; name a memory there "
