@@ -22,7 +22,6 @@ from family_recall.stores import (
     relations,
     sql,
     vectors,
-    veils,
 )
 from family_recall.stores.admission import Admission
 from family_recall.stores.base import (
