@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,10 +84,10 @@ def agree(connection: apsw.Connection) -> list[Finding]:
     return findings
 
 
-def pending(connection: apsw.Connection) -> dict[str, int]:
-    """Count, for each embedder, the memories that have no vector of it yet."""
+def pending(connection: apsw.Connection, asked: Iterable[str]) -> dict[str, int]:
+    """Count the memories that have no vector yet, for each asked embedder and each in the file."""
     (total,) = sql.row(connection, "SELECT count(*) FROM memory")
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = dict.fromkeys(asked, total)
     for model in vectors.models(connection):
         if model.role not in vectors.VIEWS:
             (done,) = sql.row(
