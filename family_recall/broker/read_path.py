@@ -16,10 +16,12 @@ from family_recall.broker.answering import answer, explanation
 from family_recall.broker.steps import Found, Ranked, Steps
 from family_recall.config import RecallConfig
 from family_recall.encoders.loader import Models
+from family_recall.errors import StoreError
 from family_recall.explain import Explanation
 from family_recall.qos_gate import Gate
 from family_recall.query import planner
 from family_recall.ranking import calibration
+from family_recall.ranking.folding import without
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned import bent, taught
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
@@ -86,12 +88,19 @@ class Broker:
 
         Raises:
             UnknownMemoryError: If the request may not see such a memory, or there is none.
+            StoreError: If it is damaged in the file, and so is in no answer.
         """
         with self._asked(request) as (asked, snapshot, steps):
             ranked = self._rank(asked, now, wall_s, snapshot, steps)
             given = answer(ranked, now, steps.trace)
             memory = snapshot.find(doc_id, ranked.context.scope)
-            ranking = ranked.ranking
+            if not memory.intact:
+                raise StoreError(
+                    f"{doc_id!r} is damaged in the file, so no answer holds it; family-recall "
+                    "doctor --repair takes it out"
+                )
+            ranking = without(ranked.ranking, np.array(sorted(snapshot.damaged), np.int64))
+            ranked = dataclasses.replace(ranked, ranking=ranking)
             if memory.id not in ranking.rows.ids:
                 pool = ranked.pool
                 probe = dataclasses.replace(

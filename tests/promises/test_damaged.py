@@ -128,6 +128,72 @@ def test_a_memory_whose_text_has_changed_is_left_out_with_a_notice(
             assert wrong.problem == f"1 not as told: {HOME}/{story['doc_id']}"
 
 
+WORDS = "Priya Mia key puppy Grandma"
+
+
+@functools.cache
+def in_order() -> tuple[str, ...]:
+    """Give what a question finds in the household as it was told, best first."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "family.db"
+        with_changed(path, [])
+        with open_home(path, create=False) as home:
+            return tuple(found(recall(home, WORDS, "priya", top_k=20)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    damaged=st.sets(st.sampled_from([str(story["doc_id"]) for story in STORIES]), min_size=1),
+    top_k=st.integers(1, 8),
+)
+def test_the_next_moves_up_where_one_is_damaged(damaged: set[str], top_k: int) -> None:
+    """As many as were asked for, in the order in which they stood; explain counts alike."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "family.db"
+        texts = [str(story["text"]).encode() for story in STORIES if story["doc_id"] in damaged]
+        with_changed(path, [(household()[0].index(text), 1) for text in texts])
+        with open_home(path, create=False) as home:
+            answer = recall(home, WORDS, "priya", top_k=top_k)
+            left = [doc_id for doc_id in in_order() if doc_id not in damaged]
+            assert found(answer) == left[:top_k]
+            ctx = RecallContext(person_id="priya", now=NOW, top_k=top_k)
+            assert home.explain(WORDS, left[0], ctx).verdict == "returned"
+            if in_order()[0] in damaged:
+                assert [one for one in answer.degraded if one.startswith("memories:")]
+
+
+def test_what_is_damaged_is_not_explained(path: Path) -> None:
+    """Why it was found is said of what was told, and nobody knows any more what that was."""
+    with_changed(path, [(household()[0].index(b"blue pot"), 2)])
+
+    with open_home(path, create=False) as home, pytest.raises(StoreError, match="doctor"):
+        home.explain(QUESTIONS[0], "key", RecallContext(person_id="priya", now=NOW))
+
+
+def test_a_copy_answers_for_the_one_that_is_damaged(path: Path) -> None:
+    """What was said twice is still there once, and stands for what is left."""
+    said = "The green bins go out on Thursday evening before eight"
+    with open_home(path) as home:
+        move_in(home)
+        for day in (1, 2, 3):
+            text = said + "!" * day
+            remember(
+                home, text, doc_id=f"bins-{day}", author="Priya", occurred_at=f"2025-03-0{day}"
+            )
+        remember(home, "We bought new bins", doc_id="other")
+        first = found(recall(home, said, "priya"))[0]
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE memory SET text = text || '?' WHERE doc_id = ?", (first,))
+    connection.close()
+
+    with open_home(path, create=False) as home:
+        answer = recall(home, said, "priya")
+        best, other = answer.results
+        assert other.doc_id == "other"
+        assert {best.doc_id, *best.copies} == {"bins-1", "bins-2", "bins-3"} - {first}
+        assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
+
+
 @pytest.mark.parametrize("column", sorted(TOLD))
 def test_every_field_is_looked_at(path: Path, column: str) -> None:
     """Not the text alone: who said it, when, how much it mattered, and for whom."""
