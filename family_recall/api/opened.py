@@ -45,7 +45,7 @@ WholeProgress = Callable[[int, int], None]
 """Called with what is done so far, and what there is in all."""
 
 SWEEP_EVERY_S = 3600.0
-"""How often, while a household is open, what is not kept any more is looked for."""
+"""How often, while a household is open, what is not kept any more is looked for at least."""
 
 _T = TypeVar("_T")
 _WORKERS = 4  # threads of our own: a host's thread pool is not starved by recalls
@@ -149,7 +149,8 @@ class Opened:
         )
         loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
         home = cls(store, loaded, config=config, on_trace=on_trace)
-        home._sweep()
+        if home._sweep():
+            home._executor.submit(home._plan_sweep)
         return home
 
     def __enter__(self) -> Self:
@@ -207,19 +208,34 @@ class Opened:
         models = {"model": self._models.embedder_id(), "static_model": self._models.static_id()}
         return {**self._store.stats(), **models}
 
-    def _sweep(self) -> None:
-        """Follow the rules of retention, where that can be done now."""
+    def _sweep(self) -> bool:
+        """Follow the rules of retention; False where that cannot be done now."""
         try:
             self._forgetter.apply_retention(self._wall_clock())
         except FamilyRecallError as error:  # nobody is shown what waits
             logger.warning("what is not kept any more waits to be forgotten: %s", error)
+            return False
+        return True
+
+    def _plan_sweep(self) -> None:
+        """Sweep again when something outlives its rule, and in an hour at the latest.
+
+        What other processes tell, and rules that they set, the hour is for.
+        """
+        now_s = self._wall_clock()
+        with contextlib.suppress(FamilyRecallError):
+            self._sweep_after_s = min(now_s + SWEEP_EVERY_S, self._forgetter.next_due_s(now_s))
 
     def _sweep_when_due(self) -> None:
-        """Sweep beside what goes on, where the last time is an hour ago."""
+        """Sweep beside what goes on, where something has outlived its rule since the last time."""
         now_s = self._wall_clock()
         if now_s >= self._sweep_after_s:
             self._sweep_after_s = now_s + SWEEP_EVERY_S
-            self._executor.submit(self._sweep)
+            self._executor.submit(self._sweep_beside)
+
+    def _sweep_beside(self) -> None:
+        if self._sweep():
+            self._plan_sweep()
 
     def _keep_costs(self) -> None:
         """Keep what stages cost, if it has changed; a file that cannot be written goes without."""
