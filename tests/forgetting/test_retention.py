@@ -129,6 +129,7 @@ def test_what_outlives_its_rule_goes_beside_the_next_answer(path: Path, tmp_path
         remember(home, "Otto the plumber came about a pipe", doc_id="gone", category="casual",
                  author="Ida", session_id="talk", occurred_at=None)  # fmt: skip
         wall.tick(hours=23, minutes=59)
+        home._sweep_after_s = float("inf")
         home._sweep_beside()
         before = scores(home)
         assert "gone" in before
