@@ -86,6 +86,7 @@ class Keeping(Opened):
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Make words, mentions, edges and vectors anew from the stored texts."""
         self._indexer.rebuild()
+        self._watch.soon()
         self._flush(self._models.static(), self._models.wait(), progress)
 
     def pending(self) -> dict[str, int]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
+from family_recall.api.watching import Watch
 from family_recall.audit import AuditLog
 from family_recall.broker import Broker, practise, routing_encoder
 from family_recall.config import RecallConfig
@@ -89,7 +90,8 @@ class Opened:
         self._executor.submit(models.static)
         self._costs = Costs(config.assumed_cost_ms, store.stage_costs())
         gate = Gate(self._costs, config, clock=clock)
-        self._broker = Broker(store, models, config, gate, self._executor)
+        self._watch = Watch(store, wall_clock)
+        self._broker = Broker(store, models, config, gate, self._executor, self._watch.notice)
         self._indexer = Indexer(store, config, gate.breathe)
         self._learner = Learner(store)
         self._forgetter = Forgetter(store, self._indexer)
@@ -169,6 +171,7 @@ class Opened:
     def close(self) -> None:
         """Finish what runs and close the file. Closing twice does nothing."""
         self._asking.shutdown()
+        self._watch.stop()
         self._executor.shutdown()
         if not self._closed:
             self._closed = True
@@ -226,12 +229,14 @@ class Opened:
         with contextlib.suppress(FamilyRecallError):
             self._sweep_after_s = min(now_s + SWEEP_EVERY_S, self._forgetter.next_due_s(now_s))
 
-    def _sweep_when_due(self) -> None:
-        """Sweep beside what goes on, where something has outlived its rule since the last time."""
+    def _tend_when_due(self) -> None:
+        """Sweep and look beside what goes on: where something is due, and now and then."""
         now_s = self._wall_clock()
         if now_s >= self._sweep_after_s:
             self._sweep_after_s = now_s + SWEEP_EVERY_S
             self._executor.submit(self._sweep_beside)
+        if self._watch.is_due():
+            self._executor.submit(self._watch.look)
 
     def _sweep_beside(self) -> None:
         if self._sweep():
@@ -257,7 +262,7 @@ class Opened:
     def _given(self, call: Call, request: RecallRequest, answer: Answer) -> Answer:
         """Tell the log and the hook of an answer."""
         self._audit.note(call, request.ctx, answer)
-        self._sweep_when_due()
+        self._tend_when_due()
         if self._observer is not None:
             self._observer.see(answer.trace)
         return answer

@@ -6,7 +6,7 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,13 +39,17 @@ QUOTED_CERTAINTY = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Answers requests from one store. Safe to share between threads."""
+    """Answers requests from one store. Safe to share between threads.
+
+    ``noticed`` says what is known to be wrong with the file; every answer tells it.
+    """
 
     store: Store
     models: Models
     config: RecallConfig
     gate: Gate
     executor: concurrent.futures.Executor
+    noticed: Callable[[], str | None] = lambda: None
 
     def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
         """Answer a request; never raises because time ran out or a model is missing.
@@ -225,6 +229,8 @@ class Broker:
         with self.gate.admitted(request) as admitted, self.store.snapshot() as snapshot:
             admitted.give_way()
             trace = TraceBuilder(admitted.deadline, gate=admitted.admission())
+            if (damage := self.noticed()) is not None:
+                trace.degrade("file", damage)
             steps = Steps(
                 config=self.config,
                 admitted=admitted,

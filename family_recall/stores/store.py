@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import zoneinfo
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +136,11 @@ class Store:
             return findings
         with self._connections.looking() as connection:
             return findings + checks.agree(connection)
+
+    def glance(self, give_up: Callable[[], bool]) -> list[checks.Finding] | None:
+        """Check pages, indexes and counts, until told to give up: None then."""
+        with self._connections.reading() as connection:
+            return checks.glance(connection, give_up)
 
     def back_up(
         self, destination: Path, *, overwrite: bool, progress: files.Progress | None

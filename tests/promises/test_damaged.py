@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,14 @@ from family_recall import FamilyRecall, Hidden, RecallContext
 from family_recall.cli import main
 from family_recall.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
+from family_recall.stores import checks
 from family_recall.stores.seals import TOLD
 from tests.conftest import (
     HOME,
     NO_MODELS,
     NOW,
     STORIES,
+    Wall,
     found,
     move_in,
     open_home,
@@ -62,6 +66,14 @@ def household() -> tuple[bytes, tuple[int, ...], dict[str, tuple[Any, ...]]]:
         pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'memory'").fetchall()
         connection.close()
         return path.read_bytes(), tuple(int(str(no)) for (no,) in pages), right
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    """Let what runs beside the answers come to its end."""
+    until_s = time.monotonic() + 10.0
+    while not done():
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
 
 
 def told(home: FamilyRecall, question: str) -> list[tuple[str, tuple[Any, ...]]]:
@@ -222,6 +234,73 @@ def test_a_word_that_is_no_kind_is_no_error(path: Path, column: str) -> None:
         assert answer.results
         assert "key" not in found(answer)
         assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
+
+
+def lose_a_row(path: Path) -> None:
+    """Take the last memory of a page out of it, as if it had never been there."""
+    content = bytearray(path.read_bytes())
+    connection = apsw.Connection(str(path))
+    ((page, n),) = connection.execute(
+        "SELECT pageno, ncell FROM dbstat WHERE name = 'memory' AND pagetype = 'leaf' LIMIT 1"
+    )
+    connection.close()
+    start = (int(str(page)) - 1) * 4096
+    content[start + 3 : start + 5] = (int(str(n)) - 1).to_bytes(2, "big")
+    path.write_bytes(content)
+
+
+def lose_its_words(path: Path) -> None:
+    """Take a memory out of the index alone."""
+    connection = apsw.Connection(str(path))
+    ((shelf,),) = connection.execute("SELECT 2 * (id >> 40) FROM memory WHERE doc_id = 'key'")
+    connection.execute(
+        f"INSERT INTO words_{shelf}(words_{shelf}, rowid, body, header, context)"
+        " SELECT 'delete', c.id, c.body, c.header, c.context FROM words_content c"
+        " JOIN memory m ON m.id = c.id WHERE m.doc_id = 'key'"
+    )
+    connection.close()
+
+
+@pytest.mark.parametrize("lose", [lose_a_row, lose_its_words])
+def test_answers_tell_of_what_an_index_has_lost(path: Path, lose: Callable[[Path], None]) -> None:
+    """Not the first ones: the file is looked over beside an answer, and the later ones say so."""
+    path.write_bytes(household()[0])
+    lose(path)
+    wall = Wall()
+    with open_home(path, create=False, wall=wall) as home:
+        assert recall(home, QUESTIONS[0], "priya").degraded == ()
+        wall.tick(minutes=2)
+        recall(home, QUESTIONS[0], "priya")
+        wait_for(lambda: home._watch.notice() is not None)
+        (notice,) = recall(home, QUESTIONS[0], "priya").degraded
+        assert notice.startswith("file: damaged (")
+        assert notice.endswith("family-recall doctor")
+
+
+def test_a_sound_file_is_looked_over_without_a_word(path: Path) -> None:
+    """Forgetting, replacing and hiding leave nothing that looks like damage; a rebuild ends it."""
+    path.write_bytes(household()[0])
+    lose_its_words(path)
+    with open_home(path, create=False) as home:
+        home._watch.look()
+        assert home._watch.notice() == "damaged (words); family-recall doctor"
+        home.rebuild()
+        remember(home, "The spare key is with Ida", doc_id="key")
+        home.hide(Hidden(HOME, "child", ("author",)))
+        home.forget("goa", person_id="rajesh")
+        recall(home, QUESTIONS[0], "priya")
+        wait_for(lambda: home._watch.notice() is None)
+
+
+def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file too large for the time there is is left to the doctor, and nothing is said of it."""
+    path.write_bytes(household()[0])
+    lose_its_words(path)
+    monkeypatch.setattr(checks, "_STEPS", 100)
+    with open_home(path, create=False) as home:
+        home._watch.stop()
+        home._watch.look()
+        assert home._watch.notice() is None
 
 
 def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
