@@ -66,12 +66,13 @@ def scope_in(
 
 
 def entered(access: Iterable[Access], wall_s: float) -> dict[str, Access]:
-    """Keep the spaces that may still be entered, by id; a grant ends at the moment it expires."""
-    return {
-        entry.space_id: entry
-        for entry in access
-        if entry.expires_s is None or entry.expires_s > wall_s
-    }
+    """Keep the spaces that may still be entered, by id; a grant ends at the moment it expires.
+
+    Until then it goes before what its holder is in that space without one.
+    """
+    held = [entry for entry in access if entry.expires_s is None or entry.expires_s > wall_s]
+    held.sort(key=lambda entry: (entry.space_id, entry.expires_s is not None))
+    return {entry.space_id: entry for entry in held}
 
 
 def scope_of(

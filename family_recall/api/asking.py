@@ -86,6 +86,7 @@ class Asking(Opened):
 
         Raises:
             UnknownMemoryError: If this request may not see such a memory, or there is none.
+            StoreError: If it is damaged in the file, and so is in no answer.
         """
         request = RecallRequest(query_text, ctx or RecallContext())
         told = self._broker.explain(request, doc_id, self._now(request), self._wall_clock())

@@ -75,8 +75,13 @@ class Keeping(Opened):
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Make words, mentions, edges and vectors anew from the stored texts."""
         self._indexer.rebuild()
+        self._watch.soon()
         self._flush(self._models.static(), self._models.wait(), progress)
 
     def pending(self) -> dict[str, int]:
-        """Count the memories without a vector, for each model that has any in this file."""
-        return self._store.pending()
+        """Count the memories without a vector, versions that were replaced among them.
+
+        For each model that answers here, and each other that has a vector in this file.
+        """
+        asked = (self._models.embedder_id(), self._models.static_id())
+        return self._store.pending([model_id for model_id in asked if model_id is not None])

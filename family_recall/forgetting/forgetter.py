@@ -167,6 +167,14 @@ class Forgetter:
         self.clean()
         return receipt
 
+    def next_due_s(self, now_s: float) -> float:
+        """Give the moment before which nothing is due, whatever is told from now on.
+
+        Infinite where there is no rule and no undo.
+        """
+        with self.store.forgotten() as log:
+            return log.next_due_s(now_s)
+
     def receipts(self) -> list[Receipt]:
         """List what was forgotten, the newest first."""
         with self.store.forgotten() as log:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -275,6 +276,24 @@ class ForgettingLog:
             self.connection, "SELECT category, keep_days FROM retention ORDER BY category"
         )
         return [RetentionRule(*row) for row in found]
+
+    def next_due_s(self, now_s: float) -> float:
+        """Give the moment before which no memory and no undo is due; infinite without either.
+
+        What is told from now on is kept for the shortest rule at least. With rules, every row is
+        read.
+        """
+        due = [until_s for (until_s,) in sql.rows(self.connection, "SELECT until_s FROM aside")]
+        for rule in self.rules():
+            (oldest_s,) = sql.row(
+                self.connection,
+                "SELECT min(max(recorded_s, coalesce(occurred_s, recorded_s))) FROM memory"
+                " WHERE category = ?",
+                (rule.category,),
+            )
+            oldest_s = now_s if oldest_s is None else min(oldest_s, now_s)
+            due.append(oldest_s + rule.keep_days * household.DAY_S)
+        return min(due, default=math.inf)
 
     def set_rule(self, category: str, keep_days: float | None) -> None:
         """Set how long a category is kept; None keeps it for good."""

@@ -88,7 +88,8 @@ def grants(connection: apsw.Connection, zone: dt.tzinfo) -> list[Grant]:
 def access_of(connection: apsw.Connection, person_id: str | None) -> list[Access]:
     """List the spaces a person may enter; None may enter every shared space as a guest.
 
-    Whoever lives here may enter a household space: as a guest, without a grant of their own.
+    Whoever lives here may enter a household space: as a guest, without a grant of their own. Where
+    that grant will end, both are listed: what it says, and what its holder is after it.
 
     Raises:
         UnknownPersonError: If the household has no such person.
@@ -100,7 +101,8 @@ def access_of(connection: apsw.Connection, person_id: str | None) -> list[Access
         held = "SELECT a.space, a.role, a.expires_s FROM access a WHERE a.person = ?1 UNION ALL "
         as_guest = (
             "s.kind = 'household' AND NOT EXISTS"
-            " (SELECT 1 FROM access a WHERE a.person = ?1 AND a.space = s.no)"
+            " (SELECT 1 FROM access a WHERE a.person = ?1 AND a.space = s.no"
+            "  AND a.expires_s IS NULL)"
         )
         values = (person_no(connection, person_id),)
     rows = sql.rows(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import zoneinfo
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,11 @@ class Store:
         with self._connections.looking() as connection:
             return findings + checks.agree(connection)
 
+    def glance(self, give_up: Callable[[], bool]) -> list[checks.Finding] | None:
+        """Check pages, indexes and counts, until told to give up: None then."""
+        with self._connections.reading() as connection:
+            return checks.glance(connection, give_up)
+
     def back_up(
         self, destination: Path, *, overwrite: bool, progress: files.Progress | None
     ) -> files.Backup:
@@ -150,10 +155,10 @@ class Store:
                 progress=progress,
             )
 
-    def pending(self) -> dict[str, int]:
-        """Count what has no vector yet, for each embedder."""
+    def pending(self, asked: Iterable[str]) -> dict[str, int]:
+        """Count what has no vector yet, for each asked embedder and each in the file."""
         with self._connections.reading() as connection:
-            return checks.pending(connection)
+            return checks.pending(connection, asked)
 
     def n_missing(self, model_id: str) -> int:
         """Count the memories, replaced ones too, that have no vector of a model."""

@@ -255,7 +255,8 @@ class Grant:
     """A person's way into a space.
 
     ``role`` is one of ``ROLES`` and sets which bands are open.
-    ``expires_at`` ends it (exclusive); never, when left out.
+    ``expires_at`` ends it (exclusive); never, when left out. Whose grant has ended is what they
+    would be without one: a guest in a ``household`` space, and not let in elsewhere.
     """
 
     person_id: str

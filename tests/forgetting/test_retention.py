@@ -107,6 +107,42 @@ def test_an_hour_later_a_recall_sweeps_beside_itself(path: Path) -> None:
         assert HOME in home.stats()["by_space"]
 
 
+def test_what_outlives_its_rule_goes_beside_the_next_answer(path: Path, tmp_path: Path) -> None:
+    """Not an hour later; and from then on no score is what it would not be without it."""
+    wall = Wall()
+    kept = ("Otto mends our pipes", "a pipe burst in the cellar", "Priya called about the cellar")
+
+    def scores(home: FamilyRecall) -> dict[str, dict[str, float]]:
+        return {one.doc_id: one.features for one in recall(home, "Otto, pipe", "priya").results}
+
+    def fill(home: FamilyRecall) -> None:
+        move_in(home)
+        for at, text in enumerate(kept):
+            remember(home, text, doc_id=f"kept-{at}", category="family", session_id="talk")
+
+    with open_home(tmp_path / "never.db", wall=wall) as never:
+        fill(never)
+    with open_home(path, wall=wall) as home:
+        fill(home)
+        home.set_retention("casual", 1)
+        wall.tick(minutes=5)
+        remember(home, "Otto the plumber came about a pipe", doc_id="gone", category="casual",
+                 author="Ida", session_id="talk", occurred_at=None)  # fmt: skip
+        wall.tick(hours=23, minutes=59)
+        home._sweep_after_s = float("inf")
+        home._sweep_beside()
+        before = scores(home)
+        assert "gone" in before
+        wall.tick(minutes=2)
+        assert "gone" not in scores(home)
+        home._executor.shutdown()  # waits for it
+        assert home.stats()["memories"] == len(kept)
+
+    with open_home(path, wall=wall) as home, open_home(tmp_path / "never.db", wall=wall) as never:
+        assert scores(home) == scores(never)
+        assert scores(home) != {name: before[name] for name in scores(home)}
+
+
 def test_a_relation_goes_with_the_last_evidence_that_is_kept(
     home: FamilyRecall, wall: Wall
 ) -> None:
