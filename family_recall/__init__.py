@@ -8,6 +8,7 @@ from family_recall.errors import FamilyRecallError
 from family_recall.types import (
     Answer,
     AuditEntry,
+    Corrected,
     Filters,
     ForgetPlan,
     Grant,
@@ -35,6 +36,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Answer",
     "AuditEntry",
+    "Corrected",
     "FamilyRecall",
     "FamilyRecallError",
     "Filters",

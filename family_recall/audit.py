@@ -147,9 +147,9 @@ class AuditLog:
             tables.purge(self._oldest_s(self._days))
         told: list[AuditEntry] = []
         with self._store.audited() as tables:
-            owned = policy.owned_by(
-                reader, tables.access(reader), tables.every_partition(), self._wall_clock()
-            )
+            access = tables.household.access(reader)
+            partitions = tables.household.every_partition()
+            owned = policy.owned_by(reader, access, partitions, self._wall_clock())
             if not owned:
                 raise InvalidRequestError(
                     f"the log is told to a space's owners, and {reader!r} owns none; "

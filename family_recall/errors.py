@@ -6,7 +6,8 @@ FamilyRecallError
 ├── UnknownPersonError       nobody of that id is in this household
 ├── UnknownSpaceError        no space of that id, or none the person may see
 ├── UnknownMemoryError       no memory of that id that the person may see
-├── NotTheirsError           a memory that the person may see, and may not forget
+├── NotTheirsError           what the person may see, and may neither change nor forget
+├── ConflictError            a memory was told anew since it was looked at
 ├── UnconfirmedError         more than one memory would go, and nobody has confirmed which
 ├── StoreError               the file
 │   ├── NotAStoreError       not a family_recall file
@@ -47,7 +48,11 @@ class UnknownMemoryError(FamilyRecallError, LookupError):
 
 
 class NotTheirsError(FamilyRecallError):
-    """A memory that the person may see, and that only its author or its space's owner forgets."""
+    """What the person may see, and only its author or its space's owner changes or forgets."""
+
+
+class ConflictError(FamilyRecallError):
+    """A memory was told anew since it was looked at, and what it says now was not meant."""
 
 
 class UnconfirmedError(FamilyRecallError, ValueError):

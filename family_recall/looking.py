@@ -1,4 +1,4 @@
-"""Looking: who looks in; memories by page, one as it is kept, or rooms out. Nothing is asked."""
+"""Looking: who looks in; memories by page, one as it is kept, or relations out, unasked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from family_recall.types import (
     Listing,
     Named,
     RecallContext,
-    Room,
+    Relation,
     Scope,
 )
 
@@ -93,7 +93,7 @@ class Looker:
                 raise UnknownMemoryError(f"no memory {doc_id!r} that this person may see")
             stored = every[0]
             names = listings.names_of(stored.id)
-            told = snapshot.relations([entity for entity, _, _ in names], scope)
+            told = snapshot.relations_in(scope, MAX_LISTED, [entity for entity, _, _ in names])
             links = snapshot.edges(np.array([stored.id], np.int64), scope, _MOST_LINKS)
             kinds = dict(zip(links.dst.tolist(), links.kinds, strict=True))
             others = listings.load(links.dst[links.dst > 0], scope)
@@ -105,44 +105,23 @@ class Looker:
                 if one.memory.space_id == stored.memory.space_id
             ),
             names=tuple(dict.fromkeys((name, role) for _, name, role in names)),
-            relations=tuple(
-                dict.fromkeys((one.subject.name, one.relation, one.object.name) for one in told)
-            ),
+            relations=tuple(told),
             links=tuple((kinds[one.id], self._kept(one)) for one in others),
         )
 
-    def rooms(self, person_id: str | None, *, wall_s: float) -> list[Room]:
-        """List the spaces somebody may enter, by id.
+    def relations(
+        self, ctx: RecallContext, limit: int, *, now_s: float, wall_s: float
+    ) -> list[Relation]:
+        """List the relations that somebody may see and that hold then, as told, oldest first.
 
         Raises:
-            UnknownPersonError: If there is no such person.
+            InvalidRequestError: If ``limit`` is below 1.
+            UnknownPersonError, UnknownSpaceError: As :meth:`listing`.
         """
-        people = {person.person_id: person for person in self.store.people()}
-        spaces = {space.space_id: space for space in self.store.spaces()}
-        hidden = {(one.space_id, one.role): one.fields for one in self.store.hidden()}
-        with self.store.looking() as (snapshot, _):
-            everywhere = self._scope(RecallContext(person_id=person_id), snapshot, wall_s)
-            counts: dict[str, int] = {}
-            for partition in snapshot.partitions(everywhere):
-                n = counts.get(partition.space_id, 0)
-                counts[partition.space_id] = n + partition.n_current
-            entered = snapshot.access(person_id)
-        inside: dict[str, list[tuple[str, str]]] = {}
-        for grant in self.store.grants():
-            if grant.expires_at is None or grant.expires_at.timestamp() > wall_s:
-                inside.setdefault(grant.space_id, []).append((grant.person_id, grant.role))
-        return [
-            Room(
-                space=spaces[one.space_id],
-                role=one.role,
-                bands=policy.CLEARANCE[one.role],
-                hidden=hidden.get((one.space_id, one.role), ()),
-                n_memories=counts.get(one.space_id, 0),
-                people=tuple((people[who], role) for who, role in inside.get(one.space_id, ())),
-            )
-            for one in entered
-            if one.expires_s is None or one.expires_s > wall_s
-        ]
+        if limit < 1:
+            raise InvalidRequestError(f"limit must be 1 or more, got {limit}")
+        with self.store.snapshot() as snapshot:
+            return snapshot.relations_in(self._scope(ctx, snapshot, wall_s, now_s), limit)
 
     def names(self, ctx: RecallContext, limit: int, *, wall_s: float) -> list[Named]:
         """Name whom and what somebody's memories are about, the most named first.
@@ -154,16 +133,14 @@ class Looker:
             found = listings.names(self._scope(ctx, snapshot, wall_s))
         return [Named(name, n) for name, n in found[:limit]]
 
-    def _scope(self, ctx: RecallContext, snapshot: SqliteSnapshot, wall_s: float) -> Scope:
-        return policy.scope_of(
-            ctx,
-            snapshot.access(ctx.person_id),
-            snapshot.every_partition(),
-            now_s=wall_s,
-            wall_s=wall_s,
-            zone=self.store.zone,
-            expired=snapshot.expired(wall_s),
-        )
+    def _scope(
+        self,
+        ctx: RecallContext,
+        snapshot: SqliteSnapshot,
+        wall_s: float,
+        now_s: float | None = None,
+    ) -> Scope:
+        return policy.scope_in(snapshot, ctx, wall_s=wall_s, zone=self.store.zone, now_s=now_s)
 
     def _between(
         self, days: tuple[dt.date | None, dt.date | None]

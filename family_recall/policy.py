@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from family_recall.errors import InvalidRequestError, UnknownSpaceError
 from family_recall.stores.base import Access, Partition, epoch_s
@@ -19,6 +20,59 @@ CLEARANCE = {
     "device": BANDS[:1],
 }
 """Bands each role may see in a space."""
+
+
+class ScopeSource(Protocol):
+    """What a scope is decided from, in one view of the file."""
+
+    def access(self, person_id: str | None) -> Sequence[Access]:
+        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
+        ...
+
+    def every_partition(self) -> Sequence[Partition]:
+        """List all partitions of the file."""
+        ...
+
+    def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
+        """Give, for each category with a rule, the moment before which it is not kept."""
+        ...
+
+
+def scope_in(
+    source: ScopeSource,
+    ctx: RecallContext,
+    *,
+    wall_s: float,
+    zone: dt.tzinfo,
+    now_s: float | None = None,
+) -> Scope:
+    """Decide what a request may see of a file, as :func:`scope_of` does.
+
+    ``now_s`` is the real time, ``wall_s``, when left out.
+
+    Raises:
+        UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
+            this person.
+    """
+    return scope_of(
+        ctx,
+        source.access(ctx.person_id),
+        source.every_partition(),
+        now_s=wall_s if now_s is None else now_s,
+        wall_s=wall_s,
+        zone=zone,
+        expired=source.expired(wall_s),
+    )
+
+
+def entered(access: Iterable[Access], wall_s: float) -> dict[str, Access]:
+    """Keep the spaces that may still be entered, by id; a grant ends at the moment it expires.
+
+    Until then it goes before what its holder is in that space without one.
+    """
+    held = [entry for entry in access if entry.expires_s is None or entry.expires_s > wall_s]
+    held.sort(key=lambda entry: (entry.space_id, entry.expires_s is not None))
+    return {entry.space_id: entry for entry in held}
 
 
 def scope_of(
@@ -44,26 +98,22 @@ def scope_of(
     Raises:
         UnknownSpaceError: If the request names a space the person may not enter.
     """
-    entered = {
-        entry.space_id: entry
-        for entry in access
-        if entry.expires_s is None or entry.expires_s > wall_s
-    }
+    spaces = entered(access, wall_s)
     if ctx.space_id is not None:
-        if ctx.space_id not in entered:
+        if ctx.space_id not in spaces:
             raise UnknownSpaceError(
                 f"there is no space {ctx.space_id!r}, or not for this person; "
                 "ask with space_id=None for every space the person may enter"
             )
-        if entered[ctx.space_id].space_kind != "private":
-            entered = {ctx.space_id: entered[ctx.space_id]}
+        if spaces[ctx.space_id].space_kind != "private":
+            spaces = {ctx.space_id: spaces[ctx.space_id]}
     if not ctx.filters.allow_shared:
-        entered = {name: entry for name, entry in entered.items() if entry.space_kind == "private"}
+        spaces = {name: entry for name, entry in spaces.items() if entry.space_kind == "private"}
     own = ctx.space_id
     visible = tuple(
         partition.no
         for partition in partitions
-        if (entry := entered.get(partition.space_id)) is not None
+        if (entry := spaces.get(partition.space_id)) is not None
         and opens(entry.role, partition.band)
         and partition.veil == entry.veil
         and (partition.guardians is None or ctx.person_id in partition.guardians)
@@ -102,11 +152,7 @@ def owned_by(
     What is for a child's guardians belongs to an owner who is one. A space with nothing in it
     stands under a number that no partition has.
     """
-    spaces = {
-        entry.space_id
-        for entry in access
-        if entry.role == "owner" and (entry.expires_s is None or entry.expires_s > wall_s)
-    }
+    spaces = {one.space_id for one in entered(access, wall_s).values() if one.role == "owner"}
     seen = {
         one.no: one.space_id
         for one in partitions

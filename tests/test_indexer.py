@@ -19,7 +19,7 @@ from family_recall import FamilyRecall, Memory, Relation, Space
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoding
 from family_recall.errors import UnknownSpaceError
-from family_recall.indexer import header_of
+from family_recall.indexing import header_of
 from tests.conftest import (
     HOME,
     NOW,

@@ -8,11 +8,12 @@ from family_recall.api.forgetting import Forgetting
 from family_recall.api.household import Household
 from family_recall.api.judging import Judging
 from family_recall.api.keeping import Keeping
+from family_recall.api.mending import Mending
 
 __all__ = ["FamilyRecall", "understand"]
 
 
-class FamilyRecall(Care, Judging, Forgetting, Keeping, Household):
+class FamilyRecall(Care, Judging, Forgetting, Mending, Keeping, Household):
     """One household's memory, in one file. Safe to share between threads.
 
     >>> import tempfile, os

@@ -7,11 +7,9 @@ import functools
 from collections.abc import Iterable
 from pathlib import Path
 
-from family_recall import policy
 from family_recall.api.opened import Opened
 from family_recall.broker import routing_encoder
 from family_recall.encoders.static import StaticEncoder
-from family_recall.errors import InvalidRequestError
 from family_recall.explain import Explanation, Inspection
 from family_recall.query import planner
 from family_recall.stores import fts
@@ -88,6 +86,7 @@ class Asking(Opened):
 
         Raises:
             UnknownMemoryError: If this request may not see such a memory, or there is none.
+            StoreError: If it is damaged in the file, and so is in no answer.
         """
         request = RecallRequest(query_text, ctx or RecallContext())
         told = self._broker.explain(request, doc_id, self._now(request), self._wall_clock())
@@ -151,19 +150,9 @@ class Asking(Opened):
             UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
                 this person.
         """
-        if limit < 1:
-            raise InvalidRequestError(f"limit must be 1 or more, got {limit}")
         request = RecallRequest("", ctx or RecallContext())
-        with self._store.snapshot() as snapshot:
-            scope = policy.scope_of(
-                request.ctx,
-                snapshot.access(request.ctx.person_id),
-                snapshot.every_partition(),
-                now_s=self._now(request).timestamp(),
-                wall_s=self._wall_clock(),
-                zone=self._store.zone,
-            )
-            return snapshot.relations_in(scope, limit)
+        now_s = self._now(request).timestamp()
+        return self._looker.relations(request.ctx, limit, now_s=now_s, wall_s=self._wall_clock())
 
     def listing(
         self,

@@ -13,7 +13,7 @@ from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
-from family_recall.indexer import Indexer
+from family_recall.indexing import Indexer
 from family_recall.stores import files
 from family_recall.stores.checks import Finding
 from family_recall.stores.files import Backup, Restored

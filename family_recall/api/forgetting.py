@@ -117,8 +117,11 @@ class Forgetting(Asking):
         """Set how many days memories of a category are kept; None keeps them for good.
 
         Counted from when it happened or was recorded, whichever is later. From then on nobody is
-        shown it. It is forgotten when the household is opened or closed, beside a recall where the
-        last time is an hour ago, and by :meth:`apply_retention`; never inside a recall.
+        shown it. It is forgotten by :meth:`apply_retention`, when the household is opened or
+        closed, and, while it is open, beside the first answer after it has outlived its rule; after
+        a new rule within the hour. Never inside a recall: until it is forgotten, its words still
+        count for how rare a word is, and its names and links for how near other memories are. From
+        then on an answer is what it would be had it never been told.
 
         Raises:
             InvalidRequestError: If there is no such category, or that is no number of days.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from family_recall import policy
+from family_recall import policy, rooms
 from family_recall.api.opened import Opened
 from family_recall.stores.base import epoch_s
 from family_recall.types import (
@@ -21,12 +21,12 @@ class Household(Opened):
     def add_person(self, person: Person) -> None:
         """Add a person, or change the name and aliases of one that is there."""
         with self._store.writing() as writing:
-            writing.put_person(person)
+            writing.admission.put_person(person)
 
     def add_space(self, space: Space) -> None:
         """Add a space, or change one that is there."""
         with self._store.writing() as writing:
-            writing.put_space(space)
+            writing.admission.put_space(space)
 
     def grant(self, grant: Grant) -> None:
         """Let a person into a space, or change their role there.
@@ -37,7 +37,7 @@ class Household(Opened):
         """
         policy.check_role(grant.role)
         with self._store.writing() as writing:
-            writing.put_grant(grant, epoch_s(grant.expires_at, self._store.zone))
+            writing.admission.put_grant(grant, epoch_s(grant.expires_at, self._store.zone))
 
     def revoke(self, person_id: str, space_id: str) -> bool:
         """Take a person's way into a space away; False where they had none.
@@ -46,7 +46,7 @@ class Household(Opened):
             UnknownPersonError, UnknownSpaceError: If one of the two is not there.
         """
         with self._store.writing() as writing:
-            return writing.revoke(person_id, space_id)
+            return writing.admission.revoke(person_id, space_id)
 
     def add_guardian(self, person_id: str, child_id: str) -> None:
         """Make a person the guardian of a child: they may see what is told for guardians only.
@@ -55,7 +55,7 @@ class Household(Opened):
             UnknownPersonError: If one of the two is not there.
         """
         with self._store.writing() as writing:
-            writing.put_guardian(person_id, child_id)
+            writing.admission.put_guardian(person_id, child_id)
 
     def remove_guardian(self, person_id: str, child_id: str) -> bool:
         """Make a person a child's guardian no longer; False where they were none.
@@ -64,7 +64,7 @@ class Household(Opened):
             UnknownPersonError: If one of the two is not there.
         """
         with self._store.writing() as writing:
-            return writing.remove_guardian(person_id, child_id)
+            return writing.admission.remove_guardian(person_id, child_id)
 
     def hide(self, hidden: Hidden) -> None:
         """Keep a role from some fields of a space's memories, in place of those it was kept from.
@@ -84,16 +84,10 @@ class Household(Opened):
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        everybody = self._store.people()
-        if person_id is None:
-            return everybody
-        seen = {space.space_id for space in self.spaces(person_id)}
-        return [
-            person
-            for person in everybody
-            if person.person_id == person_id
-            or seen & {space.space_id for space in self.spaces(person.person_id)}
-        ]
+        with self._store.household() as household:
+            if person_id is None:
+                return household.people()
+            return rooms.people(household, person_id, self._wall_clock())
 
     def spaces(self, person_id: str | None = None) -> list[Space]:
         """List the spaces, by id; for a person, those they may enter now.
@@ -101,29 +95,25 @@ class Household(Opened):
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        everything = self._store.spaces()
-        if person_id is None:
-            return everything
-        wall_s = self._wall_clock()
-        with self._store.snapshot() as snapshot:
-            entered = {
-                entry.space_id
-                for entry in snapshot.access(person_id)
-                if entry.expires_s is None or entry.expires_s > wall_s
-            }
-        return [space for space in everything if space.space_id in entered]
+        with self._store.household() as household:
+            if person_id is None:
+                return household.spaces()
+            return rooms.spaces(household, person_id, self._wall_clock())
 
     def grants(self) -> list[Grant]:
         """List who may enter which space."""
-        return self._store.grants()
+        with self._store.household() as household:
+            return household.grants(self._store.zone)
 
     def guardians(self) -> dict[str, tuple[str, ...]]:
         """Name each child's guardians, by id."""
-        return self._store.guardians()
+        with self._store.household() as household:
+            return household.guardians()
 
     def hidden(self) -> list[Hidden]:
         """List what roles are kept from."""
-        return self._store.hidden()
+        with self._store.household() as household:
+            return household.hidden()
 
     def rooms(self, person_id: str | None) -> list[Room]:
         """List the spaces a person may enter, what they are there, and who else may.
@@ -131,7 +121,8 @@ class Household(Opened):
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        return self._looker.rooms(person_id, wall_s=self._wall_clock())
+        with self._store.household() as household:
+            return rooms.rooms(household, person_id, self._wall_clock(), self._store.zone)
 
     def audit(self, person_id: str, *, of: str | None = None, limit: int = 100) -> list[AuditEntry]:
         """Tell a space's owner who recalled what of it, the newest first; ids, and no words.

@@ -1,16 +1,15 @@
-"""What is remembered: memories, relations, and the vectors made of them."""
+"""What is remembered, and the vectors made of it."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
 
-from family_recall.api.opened import Embed, Opened
+from family_recall.api.opened import Embed, Opened, check_embed
 from family_recall.errors import InvalidRequestError, ModelError
-from family_recall.indexer import Progress
+from family_recall.indexing import Progress
 from family_recall.types import (
     Memory,
-    Relation,
     Remembered,
 )
 
@@ -48,8 +47,7 @@ class Keeping(Opened):
         """
         if batch_size < 1:
             raise InvalidRequestError(f"batch_size must be 1 or more, got {batch_size}")
-        if embed not in {"now", "later"}:
-            raise InvalidRequestError(f"embed must be now or later, got {embed!r}")
+        check_embed(embed)
         return self._indexer.remember(
             memories,
             now_s=self._wall_clock(),
@@ -62,15 +60,6 @@ class Keeping(Opened):
     async def aremember(self, memory: Memory, *, embed: Embed = "now") -> Remembered:
         """Do what :meth:`remember` does, on a thread of our own."""
         return await self._awaited(functools.partial(self.remember, memory, embed=embed))
-
-    def relate(self, relation: Relation) -> None:
-        """Store a typed edge between two named things of a space.
-
-        Raises:
-            UnknownSpaceError: If the space is not there.
-            UnknownMemoryError: If a piece of evidence is not in that space and band.
-        """
-        self._indexer.relate(relation, self._wall_clock())
 
     def flush(self, *, progress: Progress | None = None) -> int:
         """Make the vectors that are pending; returns how many were made.
@@ -86,8 +75,13 @@ class Keeping(Opened):
     def rebuild(self, *, progress: Progress | None = None) -> None:
         """Make words, mentions, edges and vectors anew from the stored texts."""
         self._indexer.rebuild()
+        self._watch.soon()
         self._flush(self._models.static(), self._models.wait(), progress)
 
     def pending(self) -> dict[str, int]:
-        """Count the memories without a vector, for each model that has any in this file."""
-        return self._store.pending()
+        """Count the memories without a vector, versions that were replaced among them.
+
+        For each model that answers here, and each other that has a vector in this file.
+        """
+        asked = (self._models.embedder_id(), self._models.static_id())
+        return self._store.pending([model_id for model_id in asked if model_id is not None])

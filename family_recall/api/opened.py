@@ -14,17 +14,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
+from family_recall.api.watching import Watch
 from family_recall.audit import AuditLog
 from family_recall.broker import Broker, practise, routing_encoder
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
-from family_recall.errors import FamilyRecallError, ModelError
+from family_recall.errors import FamilyRecallError, InvalidRequestError, ModelError
 from family_recall.forgetting import Forgetter
-from family_recall.indexer import Indexer, Progress
+from family_recall.indexing import Indexer, Progress
 from family_recall.learning import Learner
 from family_recall.looking import Looker
+from family_recall.mending import Mender
 from family_recall.observing import Observer
 from family_recall.qos_gate import Costs, Gate
 from family_recall.query import router
@@ -45,7 +47,7 @@ WholeProgress = Callable[[int, int], None]
 """Called with what is done so far, and what there is in all."""
 
 SWEEP_EVERY_S = 3600.0
-"""How often, while a household is open, what is not kept any more is looked for."""
+"""How often, while a household is open, what is not kept any more is looked for at least."""
 
 _T = TypeVar("_T")
 _WORKERS = 4  # threads of our own: a host's thread pool is not starved by recalls
@@ -89,10 +91,12 @@ class Opened:
         self._executor.submit(models.static)
         self._costs = Costs(config.assumed_cost_ms, store.stage_costs())
         gate = Gate(self._costs, config, clock=clock)
-        self._broker = Broker(store, models, config, gate, self._executor)
+        self._watch = Watch(store, wall_clock)
+        self._broker = Broker(store, models, config, gate, self._executor, self._watch.notice)
         self._indexer = Indexer(store, config, gate.breathe)
         self._learner = Learner(store)
         self._forgetter = Forgetter(store, self._indexer)
+        self._mender = Mender(store, self._indexer)
         self._observer = Observer(on_trace) if on_trace else None
         self._audit = AuditLog(store, wall_clock)
         self._sweep_after_s = wall_clock() + SWEEP_EVERY_S
@@ -149,7 +153,8 @@ class Opened:
         )
         loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
         home = cls(store, loaded, config=config, on_trace=on_trace)
-        home._sweep()
+        if home._sweep():
+            home._executor.submit(home._plan_sweep)
         return home
 
     def __enter__(self) -> Self:
@@ -168,6 +173,7 @@ class Opened:
     def close(self) -> None:
         """Finish what runs and close the file. Closing twice does nothing."""
         self._asking.shutdown()
+        self._watch.stop()
         self._executor.shutdown()
         if not self._closed:
             self._closed = True
@@ -207,19 +213,36 @@ class Opened:
         models = {"model": self._models.embedder_id(), "static_model": self._models.static_id()}
         return {**self._store.stats(), **models}
 
-    def _sweep(self) -> None:
-        """Follow the rules of retention, where that can be done now."""
+    def _sweep(self) -> bool:
+        """Follow the rules of retention; False where that cannot be done now."""
         try:
             self._forgetter.apply_retention(self._wall_clock())
         except FamilyRecallError as error:  # nobody is shown what waits
             logger.warning("what is not kept any more waits to be forgotten: %s", error)
+            return False
+        return True
 
-    def _sweep_when_due(self) -> None:
-        """Sweep beside what goes on, where the last time is an hour ago."""
+    def _plan_sweep(self) -> None:
+        """Sweep again when something outlives its rule, and in an hour at the latest.
+
+        What other processes tell, and rules that they set, the hour is for.
+        """
+        now_s = self._wall_clock()
+        with contextlib.suppress(FamilyRecallError):
+            self._sweep_after_s = min(now_s + SWEEP_EVERY_S, self._forgetter.next_due_s(now_s))
+
+    def _tend_when_due(self) -> None:
+        """Sweep and look beside what goes on: where something is due, and now and then."""
         now_s = self._wall_clock()
         if now_s >= self._sweep_after_s:
             self._sweep_after_s = now_s + SWEEP_EVERY_S
-            self._executor.submit(self._sweep)
+            self._executor.submit(self._sweep_beside)
+        if self._watch.is_due():
+            self._executor.submit(self._watch.look)
+
+    def _sweep_beside(self) -> None:
+        if self._sweep():
+            self._plan_sweep()
 
     def _keep_costs(self) -> None:
         """Keep what stages cost, if it has changed; a file that cannot be written goes without."""
@@ -241,7 +264,7 @@ class Opened:
     def _given(self, call: Call, request: RecallRequest, answer: Answer) -> Answer:
         """Tell the log and the hook of an answer."""
         self._audit.note(call, request.ctx, answer)
-        self._sweep_when_due()
+        self._tend_when_due()
         if self._observer is not None:
             self._observer.see(answer.trace)
         return answer
@@ -254,3 +277,13 @@ class Opened:
 
     async def _awaited(self, call: Callable[[], _T]) -> _T:
         return await asyncio.get_running_loop().run_in_executor(self._asking, call)
+
+
+def check_embed(embed: str) -> None:
+    """Refuse what says neither when vectors are made.
+
+    Raises:
+        InvalidRequestError: If it is not ``now`` or ``later``.
+    """
+    if embed not in {"now", "later"}:
+        raise InvalidRequestError(f"embed must be now or later, got {embed!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -14,6 +15,7 @@ from family_recall.broker.steps import Ranked
 from family_recall.explain import Explanation
 from family_recall.query.text import normalise
 from family_recall.ranking.features import INDEX
+from family_recall.ranking.folding import without
 from family_recall.ranking.ranker import contributions
 from family_recall.sources.graph import paths_to
 from family_recall.stage import Pool, QueryContext, Ranking
@@ -40,15 +42,14 @@ class _Told:
 
 def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
     """Turn the best of a ranking into results with reasons, and freeze the trace."""
-    context, ranking = ranked.context, ranked.ranking
-    with trace.span("answer", len(ranking)) as span:
+    context = ranked.context
+    with trace.span("answer", len(ranked.ranking)) as span:
+        ranked, by_id = _as_told(ranked)
+        ranking = ranked.ranking
         chosen = ranking.order[: context.request.ctx.top_k]
         if context.plan.strategy == "TIMELINE":
             chosen = chosen[np.argsort(ranking.rows.occurred_s[chosen], kind="stable")]
-        stored = context.snapshot.memories(ranking.rows.ids[chosen], context.scope)
-        by_id = {memory.id: memory for memory in stored}
-        if len(by_id) < len(chosen):
-            chosen = chosen[among(ranking.rows.ids[chosen], np.array(list(by_id), np.int64))]
+        stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
         if n_damaged := len(context.snapshot.damaged):
             trace.degrade("memories", f"{n_damaged} damaged in the file; family-recall doctor")
         confidence = ranked.calibration.platt(ranking.score[chosen])
@@ -97,6 +98,19 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
         timeline=_timeline(context, results, now) if context.plan.strategy == "TIMELINE" else (),
         relations=context.plan.relations,
     )
+
+
+def _as_told(ranked: Ranked) -> tuple[Ranked, dict[int, StoredMemory]]:
+    """Load the best of a ranking, by row id; where a disk has changed one, the next moves up."""
+    context = ranked.context
+    while True:
+        ranking = ranked.ranking
+        wanted = ranking.rows.ids[ranking.order[: context.request.ctx.top_k]]
+        found = {one.id: one for one in context.snapshot.memories(wanted, context.scope)}
+        if len(found) == len(wanted):
+            return ranked, found
+        gone = wanted[~among(wanted, np.array(list(found), np.int64))]
+        ranked = dataclasses.replace(ranked, ranking=without(ranking, gone))
 
 
 def _facts(results: Sequence[Result]) -> dict[str, str]:

@@ -6,7 +6,7 @@ import concurrent.futures
 import contextlib
 import dataclasses
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +17,12 @@ from family_recall.broker.missing import missed
 from family_recall.broker.steps import Found, Ranked, Steps
 from family_recall.config import RecallConfig
 from family_recall.encoders.loader import Models
+from family_recall.errors import StoreError
 from family_recall.explain import Explanation, Inspection
 from family_recall.qos_gate import Gate
 from family_recall.query import planner
 from family_recall.ranking import calibration
+from family_recall.ranking.folding import without
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned import bent, taught
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
@@ -38,13 +40,17 @@ QUOTED_CERTAINTY = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Answers requests from one store. Safe to share between threads."""
+    """Answers requests from one store. Safe to share between threads.
+
+    ``noticed`` says what is known to be wrong with the file; every answer tells it.
+    """
 
     store: Store
     models: Models
     config: RecallConfig
     gate: Gate
     executor: concurrent.futures.Executor
+    noticed: Callable[[], str | None] = lambda: None
 
     def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
         """Answer a request; never raises because time ran out or a model is missing.
@@ -93,12 +99,19 @@ class Broker:
 
         Raises:
             UnknownMemoryError: If the request may not see such a memory, or there is none.
+            StoreError: If it is damaged in the file, and so is in no answer.
         """
         with self._asked(request) as (asked, snapshot, steps):
             ranked = self._rank(asked, now, wall_s, snapshot, steps)
             given = answer(ranked, now, steps.trace)
             memory = snapshot.find(doc_id, ranked.context.scope)
-            ranking = ranked.ranking
+            if not memory.intact:
+                raise StoreError(
+                    f"{doc_id!r} is damaged in the file, so no answer holds it; family-recall "
+                    "doctor --repair takes it out"
+                )
+            ranking = without(ranked.ranking, np.array(sorted(snapshot.damaged), np.int64))
+            ranked = dataclasses.replace(ranked, ranking=ranking)
             if memory.id not in ranking.rows.ids:
                 pool = ranked.pool
                 probe = dataclasses.replace(
@@ -213,14 +226,8 @@ class Broker:
         if self.config.weights:
             profile = reweighed(profile, self.config.weights)
         profile = taught(profile, snapshot.learned(request.ctx.person_id))
-        scope = policy.scope_of(
-            request.ctx,
-            snapshot.access(request.ctx.person_id),
-            snapshot.every_partition(),
-            now_s=now.timestamp(),
-            wall_s=wall_s,
-            zone=self.store.zone,
-            expired=snapshot.expired(wall_s),
+        scope = policy.scope_in(
+            snapshot, request.ctx, wall_s=wall_s, zone=self.store.zone, now_s=now.timestamp()
         )
         plan = steps.plan(request, scope, snapshot, now, region or self.store.region)
         if plan.about_time_alone and plan.timespan_s is not None:
@@ -244,6 +251,8 @@ class Broker:
         with self.gate.admitted(request) as admitted, self.store.snapshot() as snapshot:
             admitted.give_way()
             trace = TraceBuilder(admitted.deadline, gate=admitted.admission())
+            if (damage := self.noticed()) is not None:
+                trace.degrade("file", damage)
             steps = Steps(
                 config=self.config,
                 admitted=admitted,

@@ -68,6 +68,7 @@ CHANGES: Mapping[str, Change] = {
     "/feedback": searching.judge,
     "/correct": correcting.correct,
     "/relate": relating.relate,
+    "/unrelate": relating.unrelate,
     "/forget": forgetting.forget,
     "/undo": forgetting.undo,
 }

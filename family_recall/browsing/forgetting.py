@@ -6,7 +6,6 @@ import datetime as dt
 
 from starlette.datastructures import QueryParams
 
-from family_recall.browsing.correcting import chosen_memory
 from family_recall.browsing.layout import (
     NOTHING,
     Page,
@@ -23,9 +22,10 @@ from family_recall.browsing.layout import (
     to,
     to_memory,
 )
+from family_recall.browsing.mending import chosen_memory, found
 from family_recall.errors import InvalidRequestError, NotTheirsError
 from family_recall.inspecting.markup import Markup, joined, spoken, table, tag
-from family_recall.types import ForgetPlan, Memory, Receipt, Room
+from family_recall.types import ForgetPlan, Receipt, Room
 
 KEPT_ASIDE = (
     ("7", "for a week, unseen, so that it can be brought back"),
@@ -52,7 +52,7 @@ _ROWS = {
 def page(reader: Reader, params: QueryParams) -> Page:
     """Show exactly what would go; nothing is changed."""
     rooms = reader.rooms()
-    memory = _memory(reader, params)
+    memory = found(reader, params).kept.memory
     plan = reader.home.forget(chosen_memory(memory), person_id=reader.person_id, dry_run=True)
     if plan.held_back or not plan.doc_ids:
         raise NotTheirsError("only whoever said this, or an owner of its space, may forget it")
@@ -81,7 +81,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
 
 def forget(reader: Reader, params: QueryParams, sent: QueryParams) -> str:
     """Forget what a dry run showed, and nothing else."""
-    memory = _memory(reader, params)
+    memory = found(reader, params).kept.memory
     days = param(sent, "days")
     if days not in dict(KEPT_ASIDE):
         raise InvalidRequestError(f"it can be kept aside for 7, 1 or 0 days, got {days!r}")
@@ -163,11 +163,6 @@ def forgotten(reader: Reader, params: QueryParams) -> Page:
         body=joined(*said, items(told, "memories") if told else nothing),
         place="/forgotten",
     )
-
-
-def _memory(reader: Reader, params: QueryParams) -> Memory:
-    space_id = param(params, "space") or None
-    return reader.home.look(params.get("id", ""), reader.ctx, space_id=space_id).kept.memory
 
 
 def _plan(plan: ForgetPlan, rooms: dict[str, Room]) -> Markup:

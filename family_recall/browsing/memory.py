@@ -8,7 +8,6 @@ import itertools
 from starlette.datastructures import QueryParams
 
 from family_recall.browsing import history
-from family_recall.browsing.correcting import why_not
 from family_recall.browsing.layout import (
     DAMAGED,
     NOTHING,
@@ -24,6 +23,8 @@ from family_recall.browsing.layout import (
     to,
     to_memory,
 )
+from family_recall.browsing.mending import NOT_YOURS, found, is_mendable
+from family_recall.browsing.relating import told_of
 from family_recall.browsing.searching import EXCERPT_CHARS, item
 from family_recall.inspecting.markup import Markup, joined, spoken, tag
 from family_recall.types import Detail, Filters, Memory, RecallContext, Result, Room
@@ -36,6 +37,7 @@ _SAID = {
     "corrected": "Corrected. What it said before is kept as an earlier version.",
     "unchanged": "Nothing was changed.",
     "related": "The relation is kept, with this memory as its evidence.",
+    "unrelated": "The relation is taken back. What it rested on stays.",
     "undone": "It is back.",
 }
 _SHOWN = (
@@ -49,9 +51,7 @@ _LINK_NAMES = {"next": "Said beside it"}
 def page(reader: Reader, params: QueryParams) -> Page:
     """Show one memory."""
     rooms = reader.rooms()
-    detail = reader.home.look(
-        params.get("id", ""), reader.ctx, space_id=param(params, "space") or None
-    )
+    detail = found(reader, params)
     memory = detail.kept.memory
     said = _SAID.get(param(params, "said"))
     return Page(
@@ -62,9 +62,9 @@ def page(reader: Reader, params: QueryParams) -> Page:
             *([] if detail.kept.intact else [notice(DAMAGED)]),
             tag("p", memory.text, dir="auto", class_="text whole", tabindex="0"),
             about(detail.kept, rooms),
-            _actions(reader, memory, rooms),
+            _actions(reader, memory),
             section("What is kept of it", _fields(detail), id_="fields"),
-            _named(detail),
+            _named(reader, detail),
             _linked(detail, rooms),
             _like_it(reader, memory),
             history.section_of(detail),
@@ -77,11 +77,11 @@ def _day(moment: dt.datetime) -> str:
     return f"{moment.day} {moment:%B %Y}"
 
 
-def _actions(reader: Reader, memory: Memory, rooms: dict[str, Room]) -> Markup:
+def _actions(reader: Reader, memory: Memory) -> Markup:
     if reader.read_only:
         return NOTHING
-    if refused := why_not(reader, memory, rooms):
-        return tag("p", refused, class_="quiet")
+    if not is_mendable(reader, memory):
+        return tag("p", NOT_YOURS, class_="quiet")
     links = (("Correct", "/correct"), ("Relate", "/relate"), ("Forget", "/forget"))
     return tag(
         "p",
@@ -121,7 +121,7 @@ def _address(url: str) -> Markup:
     return tag("a", spoken(url), href=url, rel="noreferrer noopener nofollow")
 
 
-def _named(detail: Detail) -> Markup:
+def _named(reader: Reader, detail: Detail) -> Markup:
     if not detail.names and not detail.relations:
         return NOTHING
     names = [
@@ -129,12 +129,7 @@ def _named(detail: Detail) -> Markup:
             " said it" if role == "author" else "")
         for name, role in detail.names
     ]  # fmt: skip
-    told = [
-        tag(
-            "li", spoken(subject), " ", tag("b", spoken(kind.replace("_", " "))), " ", spoken(thing)
-        )
-        for subject, kind, thing in detail.relations
-    ]
+    told = [told_of(reader, detail.kept.memory, one) for one in detail.relations]
     return section(
         "Who and what it names",
         *([items(names, "names")] if names else []),

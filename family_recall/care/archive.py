@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from family_recall import policy
 from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
-from family_recall.indexer import Indexer
+from family_recall.indexing import Indexer
 from family_recall.jsonl import read_jsonl, shown
 from family_recall.stores import archive, files, seals
 from family_recall.stores.archive import Loader

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from family_recall.encoders.base import Encoder
-from family_recall.indexer import Indexer
+from family_recall.indexing import Indexer
 
 Progress = Callable[[int, int], None]
 """Called with vectors made so far, and vectors in all."""
@@ -58,7 +58,7 @@ def reembed(
     dropped: tuple[str, ...] = ()
     if drop_others and not missing:
         with store.writing() as writing:
-            dropped = writing.drop_other_models(model_id)
+            dropped = writing.vectors.drop_other_models(model_id)
     return Reembedded(model_id, made, missing, dropped)
 
 

@@ -21,6 +21,7 @@ from family_recall.cli.importing import import_
 from family_recall.cli.inspecting import inspect
 from family_recall.cli.keeping import add, stats
 from family_recall.cli.learning import feedback, learned, unlearn
+from family_recall.cli.mending import correct, unrelate
 from family_recall.cli.models import models
 from family_recall.cli.people import init, people, spaces
 from family_recall.cli.relating import relate
@@ -80,7 +81,8 @@ def main(**_: Path | None) -> None:
 
 for _command in (
     *(init, people, spaces, grant, revoke, guardian, hide, audit),
-    *(add, import_, relate, recall, timeline, explain, inspect, understand, stats),
+    *(add, correct, import_, relate, unrelate),
+    *(recall, timeline, explain, inspect, understand, stats),
     *(feedback, learned, unlearn),
     *(forget, undo, forgotten, retention),
     *(doctor, backup, restore, export, migrate, rebuild, reembed, rekey),

@@ -109,6 +109,10 @@ def _parts(one: fr.Relation) -> Iterator[str]:
     for word, when in (("since", one.valid_from), ("until", one.valid_until)):
         if when is not None:
             yield f", {word} {when:%Y-%m-%d}"
+    if one.band != "green":
+        yield f", band {one.band}"
+    if one.guardians_of:
+        yield f", for the guardians of {one.guardians_of}"
     if one.evidence:
         yield f", says {', '.join(one.evidence)}"
 

@@ -117,7 +117,7 @@ def _with_versions(log: ForgettingLog, found: Sequence[Version], who: Asker | No
     ]
     if who is not None:
         meant = [one for one in meant if partition_of(one.id) in who.told]
-    going = [one for one in meant if who is None or who.may_forget(one)]
+    going = [one for one in meant if who is None or who.may_mend(one.space_id, one.author)]
     emptied = {one.memory for one in told} - {one.memory for one in {*told} - {*going}}
     ended = {one.memory for one in going if not one.past}
     gone = {(one.memory, one.recorded_s) for one in going}
@@ -151,7 +151,7 @@ def _authors(log: ForgettingLog, person_id: str | None, seen: Collection[int]) -
     """List how a person is written as an author; None where nobody is asked for."""
     if person_id is None:
         return None
-    names = names_of(person_id, log.people())
+    names = names_of(person_id, log.household.people())
     return {
         author for author in log.authors(seen) if author == person_id or normalise(author) in names
     }
@@ -159,6 +159,6 @@ def _authors(log: ForgettingLog, person_id: str | None, seen: Collection[int]) -
 
 def _naming(log: ForgettingLog, person_id: str, seen: Collection[int]) -> set[int]:
     """List the versions in which a person is named; what has been replaced is read for it."""
-    names = names_of(person_id, log.people())
+    names = names_of(person_id, log.household.people())
     past = {memory for memory, text in log.past_texts(seen) if names_in(text, names)}
     return past | set(log.naming(seen, person_id))

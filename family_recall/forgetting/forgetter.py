@@ -17,7 +17,7 @@ from family_recall.errors import (
 from family_recall.forgetting import naming, relearning
 from family_recall.forgetting.choosing import Choice, choose, outlived, plan, token_for
 from family_recall.forgetting.rights import asker
-from family_recall.indexer import Indexer
+from family_recall.indexing import Indexer
 from family_recall.stores import remains
 from family_recall.stores.erasing import Eraser
 from family_recall.stores.forgetting import ForgettingLog
@@ -58,7 +58,7 @@ class Forgetter:
         """
         key = self._key()
         with self.store.forgotten() as log:
-            who = asker(log, person_id, wall_s=wall_s)
+            who = asker(log.household, person_id, wall_s=wall_s)
             choice = choose(log, selection, who, self.store.zone, answered)
             return plan(log, choice, token_for(key, who.person_id, choice))
 
@@ -83,7 +83,7 @@ class Forgetter:
         """
         until_s = _until(undo_for, wall_s)
         with self.store.erasing(self.indexer.config.next_weight) as (writing, eraser, log):
-            who = asker(log, person_id, wall_s=wall_s)
+            who = asker(log.household, person_id, wall_s=wall_s)
             choice = choose(log, selection, who, self.store.zone, answered)
             _check(selection, choice)
             expected = token_for(log.make_key(), who.person_id, choice)
@@ -124,7 +124,7 @@ class Forgetter:
             stored = eraser.restore(kept[1]["memory"], self.store.zone)
             self.indexer.restore(writing, stored)
             eraser.follow_again([one.id for one in stored])
-            naming.relate_again(self.indexer, writing, eraser, kept[1]["relation"])
+            naming.relate_again(self.indexer, writing, kept[1]["relation"])
             log.remove(receipt_id)
         self.clean()
         return len({(one.memory.space_id, one.memory.doc_id) for one in stored})
@@ -167,6 +167,14 @@ class Forgetter:
         self.clean()
         return receipt
 
+    def next_due_s(self, now_s: float) -> float:
+        """Give the moment before which nothing is due, whatever is told from now on.
+
+        Infinite where there is no rule and no undo.
+        """
+        with self.store.forgotten() as log:
+            return log.next_due_s(now_s)
+
     def receipts(self) -> list[Receipt]:
         """List what was forgotten, the newest first."""
         with self.store.forgotten() as log:
@@ -206,7 +214,7 @@ class Forgetter:
         raw = eraser.raw_rows(choice.ids) if until_s else []
         touched = naming.named_in_the_past(writing, choice)
         erased = eraser.erase(choice.ids)
-        naming.settle(self.indexer, writing, eraser, erased.entities | touched)
+        naming.settle(self.indexer, writing, erased.entities | touched)
         erased.stems = eraser.unsaid(erased.stems)
         relearning.relearn(self.store, writing, log, erased.judges, wall_s)
         counts = Counter(erased.counts)

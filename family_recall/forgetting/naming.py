@@ -12,10 +12,9 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from family_recall.forgetting.choosing import Choice
-from family_recall.indexer import Indexer
+from family_recall.indexing import Indexer
 from family_recall.query.text import names_in, normalise
-from family_recall.stores.erasing import Eraser
-from family_recall.stores.named import RelationRow, TellingRow
+from family_recall.stores.named import Named, RelationRow, TellingRow
 from family_recall.stores.schema import partition_of
 from family_recall.stores.writing import Writing
 
@@ -36,9 +35,9 @@ def named_in_the_past(writing: Writing, choice: Choice) -> set[int]:
     return found
 
 
-def settle(indexer: Indexer, writing: Writing, eraser: Eraser, entities: Collection[int]) -> None:
-    """Let go of the names that only what was erased gave a reason for."""
-    named = eraser.named()
+def settle(indexer: Indexer, writing: Writing, entities: Collection[int]) -> None:
+    """Let go of the names that only what is gone gave a reason for."""
+    named = writing.named
     for entity in sorted(entities, reverse=True):
         found = named.entity(entity)
         if found is None:
@@ -47,35 +46,33 @@ def settle(indexer: Indexer, writing: Writing, eraser: Eraser, entities: Collect
         alike = named.alike(entity)
         if len(alike) > 1:
             # Who else goes by one of its names may have got it because this one was known first.
-            _name_again(indexer, writing, eraser, alike)
+            _name_again(indexer, writing, alike)
         elif person is not None:
-            if not named.is_linked(entity) and not _once_named(eraser, entity):
+            if not named.is_linked(entity) and not _once_named(named, entity):
                 named.drop_entity(entity)
-        elif [name] != _sources(eraser, entity)[:1] or len(_normalised(eraser, entity)) > 1:
-            _name_again(indexer, writing, eraser, alike)
+        elif [name] != _sources(named, entity)[:1] or len(_normalised(named, entity)) > 1:
+            _name_again(indexer, writing, alike)
 
 
 def relate_again(
     indexer: Indexer,
     writing: Writing,
-    eraser: Eraser,
     relations: Sequence[Mapping[str, Any]],
 ) -> None:
     """Bring relations back that went with what they rested on."""
-    named = eraser.named()
+    named = writing.named
     for told in relations:
         partition = partition_of(told["subject"])
         names = [told["subject_name"], told["object_name"]]
         subject, object_ = json.loads(told["stated"]) if told["stated"] else names
         space_id = named.space_of(partition)
-        first, second = indexer.ends(writing, partition, space_id, (subject, object_))
+        first, second = indexer.cast(writing).ends(partition, space_id, (subject, object_))
         named.put_relation({**told, "subject": first, "object": second})
         writing.names.relink(first, second)
 
 
-def _sources(eraser: Eraser, entity: int) -> list[str]:
+def _sources(named: Named, entity: int) -> list[str]:
     """List the names by which what remains made an entity known, as written, the earliest first."""
-    named = eraser.named()
     aliases = named.aliases_of(entity)
     found = [(recorded_s, author) for recorded_s, author in named.authored(entity)]
     for told in named.relations_of([entity]):
@@ -89,14 +86,14 @@ def _sources(eraser: Eraser, entity: int) -> list[str]:
     return [name for _, name in sorted(found, key=lambda one: one[0])]
 
 
-def _normalised(eraser: Eraser, entity: int) -> set[str]:
-    return {normalise(name) for name in _sources(eraser, entity)}
+def _normalised(named: Named, entity: int) -> set[str]:
+    return {normalise(name) for name in _sources(named, entity)}
 
 
-def _once_named(eraser: Eraser, entity: int) -> bool:
+def _once_named(named: Named, entity: int) -> bool:
     """Whether a version that was replaced names a person, as an author or in its text."""
-    aliases = eraser.named().aliases_of(entity)
-    return any(_names(once, aliases) for once in eraser.named().past_of(partition_of(entity)))
+    aliases = named.aliases_of(entity)
+    return any(_names(once, aliases) for once in named.past_of(partition_of(entity)))
 
 
 def _names(told: TellingRow, aliases: Collection[str]) -> bool:
@@ -104,14 +101,12 @@ def _names(told: TellingRow, aliases: Collection[str]) -> bool:
     return author or bool(names_in(told.text, frozenset(aliases)))
 
 
-def _name_again(
-    indexer: Indexer, writing: Writing, eraser: Eraser, entities: Collection[int]
-) -> None:
+def _name_again(indexer: Indexer, writing: Writing, entities: Collection[int]) -> None:
     """Forget some names of one partition, and learn them from what remains in the order it came.
 
     What was replaced since is read too: it made names known, and is tied to none.
     """
-    named = eraser.named()
+    named = writing.named
     partition = partition_of(next(iter(entities)))
     aliases = frozenset(alias for entity in entities for alias in named.aliases_of(entity))
     past = [once for once in named.past_of(partition) if _names(once, aliases)]
@@ -122,15 +117,15 @@ def _name_again(
     space_id = named.space_of(partition)
     for told in sorted(steps, key=lambda one: (one.recorded_s, one.no)):
         if isinstance(told, RelationRow):
-            ends = indexer.ends(writing, partition, space_id, told.stated)
+            ends = indexer.cast(writing).ends(partition, space_id, told.stated)
             named.move_relation(told.no, *ends)
             moved.append(ends)
         else:
             # A name made known above was tied to this memory, which was not yet told then.
             named.unlink(told.no, aliases)
-            indexer.name_again(
-                writing, told.no, space_id, told.author, told.text, linked=not told.past
+            indexer.cast(writing).name(
+                told.no, space_id, told.author, told.text, linked=not told.past
             )
-        writing.write_links()
+        writing.ties.write()
     for ends in moved:
         writing.names.relink(*ends)

@@ -28,14 +28,8 @@ def relearn(
         last = log.drop_steps(person_id)
         if last is None:
             continue
-        scope = policy.scope_of(
-            RecallContext(person_id=person_id),
-            log.access(person_id),
-            log.every_partition(),
-            now_s=wall_s,
-            wall_s=wall_s,
-            zone=store.zone,
-        )
+        whole = RecallContext(person_id=person_id)
+        scope = policy.scope_in(log.household, whole, wall_s=wall_s, zone=store.zone)
         guard, learned = step(judged.judgements(person_id, scope.partitions), shipped, None)
         if guard is not None:
             judged.put_guard(last, guard.to_json())

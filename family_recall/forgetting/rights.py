@@ -1,7 +1,7 @@
-"""Rights: who may forget what. Seeing it comes first, by :mod:`family_recall.policy`.
+"""Rights: who may mend and forget what. Seeing it comes first, by :mod:`family_recall.policy`.
 
-A person may forget what they said, what lies in a private space of their own, and whatever lies
-in a space they own.
+A person may correct and forget what they said, what lies in a private space of their own, and
+whatever lies in a space they own.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from family_recall import policy
 from family_recall.errors import InvalidRequestError
 from family_recall.query.text import normalise
-from family_recall.stores.forgetting import ForgettingLog, Version
+from family_recall.stores.household_tables import HouseholdTables
 from family_recall.types import Person, RecallContext
 
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Somebody who wants something forgotten, and how far they reach.
+    """Somebody who wants something changed or forgotten, and how far they reach.
 
     ``seen`` are the partitions they are shown, which may be views without some fields; ``told``
     those of the memories themselves behind what they are shown.
@@ -32,16 +32,16 @@ class Asker:
     seen: frozenset[int]
     told: frozenset[int]
 
-    def may_forget(self, version: Version) -> bool:
-        """Whether a version of a memory itself is theirs to forget."""
-        return version.space_id in self.own_spaces or self.said(version.author)
+    def may_mend(self, space_id: str, author: str | None) -> bool:
+        """Whether what an author said in a space is theirs to correct and to forget."""
+        return space_id in self.own_spaces or self.said(author)
 
     def said(self, author: str | None) -> bool:
         """Whether an author as written is this person."""
         return author is not None and (author == self.person_id or normalise(author) in self.names)
 
 
-def asker(log: ForgettingLog, person_id: str | None, *, wall_s: float) -> Asker:
+def asker(household: HouseholdTables, person_id: str | None, *, wall_s: float) -> Asker:
     """Decide how far somebody reaches, everywhere they may enter.
 
     Raises:
@@ -50,12 +50,10 @@ def asker(log: ForgettingLog, person_id: str | None, *, wall_s: float) -> Asker:
     """
     if person_id is None:
         raise InvalidRequestError(
-            "somebody must say so for a memory to be forgotten; got person_id=None"
+            "somebody must say so for a memory to be changed or forgotten; got person_id=None"
         )
-    access = [
-        one for one in log.access(person_id) if one.expires_s is None or one.expires_s > wall_s
-    ]
-    partitions = log.every_partition()
+    access = policy.entered(household.access(person_id), wall_s).values()
+    partitions = household.every_partition()
     ctx = RecallContext(person_id=person_id)
     seen, told = (
         frozenset(
@@ -68,8 +66,8 @@ def asker(log: ForgettingLog, person_id: str | None, *, wall_s: float) -> Asker:
     owned = {one.space_id for one in access if one.role == "owner"}
     return Asker(
         person_id=person_id,
-        names=names_of(person_id, log.people()),
-        own_spaces=frozenset(owned | log.alone_in(person_id)),
+        names=names_of(person_id, household.people()),
+        own_spaces=frozenset(owned | household.alone_in(person_id)),
         seen=seen,
         told=told,
     )

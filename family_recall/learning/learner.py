@@ -180,14 +180,7 @@ class Learner:
             log.reset(person_id)
 
     def _scope(self, log: FeedbackLog, ctx: RecallContext, wall_s: float) -> Scope:
-        return policy.scope_of(
-            ctx,
-            log.access(ctx.person_id),
-            log.every_partition(),
-            now_s=wall_s,
-            wall_s=wall_s,
-            zone=self.store.zone,
-        )
+        return policy.scope_in(log.household, ctx, wall_s=wall_s, zone=self.store.zone)
 
 
 def step(

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.stage import Ranking
-from family_recall.stores.base import Rows
+from family_recall.stores.base import Rows, among
 from family_recall.types import IdArray
 
 NEAR_COPY = 0.9
@@ -47,6 +47,32 @@ def fold_copies(ranking: Ranking, wanted: int) -> Ranking:
 def is_crowded(ranking: Ranking, room: int) -> bool:
     """Whether copies took so much of the room for candidates that others may have found none."""
     return bool(ranking.folded) and len(ranking) < FEWEST_LEFT * room
+
+
+def without(ranking: Ranking, ids: IdArray) -> Ranking:
+    """Take memories out of a ranking; what they stood for is a candidate again.
+
+    The first copy of one that goes takes the place that its own score gives it, and stands for
+    the other copies. Ids that are not in the ranking change nothing.
+    """
+    gone = set(np.flatnonzero(among(ranking.rows.ids, ids)).tolist())
+    order = ranking.order.tolist()
+    folded: dict[int, tuple[int, ...]] = {}
+    for row, copies in ranking.folded.items():
+        left = tuple(copy for copy in copies if copy not in gone)
+        if row not in gone:
+            folded[row] = left
+        elif left:
+            first, at = left[0], order.index(row) + 1
+            while at < len(order) and ranking.score[order[at]] > ranking.score[first]:
+                at += 1
+            order.insert(at, first)
+            folded[first] = left[1:]
+    return dataclasses.replace(
+        ranking,
+        order=np.array([row for row in order if row not in gone], np.int64),
+        folded={row: copies for row, copies in folded.items() if copies},
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import apsw
 import numpy as np
 
-from family_recall.stores import household, sql
-from family_recall.stores.base import Access, Partition
+from family_recall.stores import sql
+from family_recall.stores.household_tables import HouseholdTables
 from family_recall.stores.schema import PARTITION_SHIFT
 
 _DAYS = "audit_days"
@@ -53,13 +53,10 @@ class AuditTables:
 
     connection: apsw.Connection
 
-    def access(self, person_id: str) -> list[Access]:
-        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
-        return household.access_of(self.connection, person_id)
-
-    def every_partition(self) -> list[Partition]:
-        """List all partitions of the file: for deciding what a reader is told."""
-        return household.partitions(self.connection)
+    @property
+    def household(self) -> HouseholdTables:
+        """Who lives here, and where they may go."""
+        return HouseholdTables(self.connection)
 
     def days(self, otherwise: int) -> int:
         """Give how many days the log goes back, as the file says; 0 where none is kept."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from family_recall.types import IdArray
 SEALS = "memories"
 """What is found under this name no ``rebuild`` mends: the texts themselves have changed."""
 
+_STEPS = 20_000  # of SQLite's machine, between two questions whether to give up
 _SHOWN = 10  # of SQLite's own findings, and of memories
 
 
@@ -84,10 +85,28 @@ def agree(connection: apsw.Connection) -> list[Finding]:
     return findings
 
 
-def pending(connection: apsw.Connection) -> dict[str, int]:
-    """Count, for each embedder, the memories that have no vector of it yet."""
+def glance(connection: apsw.Connection, give_up: Callable[[], bool]) -> list[Finding] | None:
+    """Check pages, indexes and counts, but no text; None where it was told to give up.
+
+    Reads the file once, in statements beside which other threads run: 0.2 s for 50,000 memories.
+    """
+    connection.set_progress_handler(give_up, _STEPS)
+    try:
+        findings = sound(connection)
+        if not any(finding.problem for finding in findings):
+            findings.append(_finding("partition counts", _partitions(connection)))
+            findings.append(_finding("words", _sums(connection)))
+    except apsw.InterruptError:
+        return None
+    finally:
+        connection.set_progress_handler(None)
+    return findings
+
+
+def pending(connection: apsw.Connection, asked: Iterable[str]) -> dict[str, int]:
+    """Count the memories that have no vector yet, for each asked embedder and each in the file."""
     (total,) = sql.row(connection, "SELECT count(*) FROM memory")
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = dict.fromkeys(asked, total)
     for model in vectors.models(connection):
         if model.role not in vectors.VIEWS:
             (done,) = sql.row(
@@ -158,9 +177,25 @@ def _full_text(connection: apsw.Connection) -> str | None:
     return "; ".join(wrong) or None
 
 
+def _sums(connection: apsw.Connection) -> str | None:
+    """Hold what each FTS5 index counts against the counts kept beside it: memories, and stems."""
+    wrong = 0
+    for shelf in _shelves(connection):
+        name = words_table(shelf)
+        held = _vocabulary(connection, name, "row", "coalesce(sum(doc), 0)", "")
+        held += sql.rows(connection, f"SELECT count(*) FROM {name}_docsize")
+        kept = sql.rows(
+            connection, "SELECT coalesce(sum(n), 0) FROM word_count WHERE shelf = ?", (shelf,)
+        )
+        column = "n_past" if shelf % 2 else "n_current"
+        kept += sql.rows(connection, f"SELECT {column} FROM partition WHERE no = ?", (shelf // 2,))
+        wrong += held != kept
+    return f"{wrong:,} shelves hold other words than are counted" if wrong else None
+
+
 def _vocabulary(
     connection: apsw.Connection, name: str, kind: str, columns: str, grouped: str
-) -> list[tuple[Any, int]]:
+) -> list[tuple[Any, ...]]:
     """Read an index through its vocabulary (sqlite.org/fts5.html, "fts5vocab")."""
     connection.execute(
         f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, {name}, {kind})"

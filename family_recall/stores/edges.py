@@ -10,13 +10,12 @@ import apsw
 import numpy as np
 
 from family_recall.stores import sql
-from family_recall.stores.base import EdgeList, Entity, StoredRelation
+from family_recall.stores.base import EdgeList
 from family_recall.types import FloatArray, IdArray
 
 _DEGREE_CAP = 1024
 _EDGES_READ = 4096
 _ALIASES_READ = 2000
-_RELATIONS_READ = 1024
 _ALWAYS = (-9e99, 9e99)  # seconds: of a key no part may be NULL
 
 
@@ -144,37 +143,3 @@ def aliases_like(
         ),
     )
     return [alias for (alias,) in found] if len(found) <= _ALIASES_READ else []
-
-
-def relations(
-    connection: apsw.Connection, entities: IdArray, as_of_s: float, known_at_s: float | None
-) -> list[StoredRelation]:
-    """Find the relations some entities are an end of, either end, that hold then."""
-    found = sql.rows(
-        connection,
-        # A person has as many edges as memories, and few weights: from weight to weight the
-        # edges to other entities are reached without reading those to memories.
-        "WITH RECURSIVE level(src, weight) AS ("
-        "  SELECT n.value, (SELECT weight FROM edge WHERE src = n.value"
-        "   ORDER BY weight DESC LIMIT 1) FROM carray(?1) n"
-        "  UNION ALL SELECT l.src, (SELECT e.weight FROM edge e WHERE e.src = l.src"
-        "   AND e.weight < l.weight ORDER BY e.weight DESC LIMIT 1)"
-        "  FROM level l WHERE l.weight IS NOT NULL),"
-        " link(a, b, kind) AS ("
-        "  SELECT e.src, e.dst, e.kind FROM level l CROSS JOIN edge e"
-        "  ON e.src = l.src AND e.weight = l.weight AND e.dst < 0),"
-        " told(no) AS ("
-        "  SELECT r.no FROM link CROSS JOIN relation r"
-        "  ON r.subject = link.a AND r.relation = link.kind AND r.object = link.b"
-        "  UNION SELECT r.no FROM link CROSS JOIN relation r"
-        "  ON r.subject = link.b AND r.relation = link.kind AND r.object = link.a)"
-        " SELECT s.id, s.name, p.person_id, r.relation, o.id, o.name, q.person_id, r.confidence"
-        " FROM told JOIN relation r ON r.no = told.no"
-        " JOIN entity s ON s.id = r.subject LEFT JOIN person p ON p.no = s.person"
-        " JOIN entity o ON o.id = r.object LEFT JOIN person q ON q.no = o.person"
-        " WHERE (r.valid_from_s IS NULL OR r.valid_from_s <= ?2)"
-        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?2)"
-        " AND (?3 IS NULL OR r.recorded_s <= ?3) ORDER BY r.no LIMIT ?4",
-        (sql.id_array(entities), as_of_s, known_at_s, _RELATIONS_READ),
-    )
-    return [StoredRelation(Entity(*row[:3]), row[3], Entity(*row[4:7]), row[7]) for row in found]

@@ -19,7 +19,6 @@ import numpy as np
 
 from family_recall.stores import blanking, edges, memories, seals, sql, vectors
 from family_recall.stores.base import StoredMemory
-from family_recall.stores.named import Named
 from family_recall.stores.names import Names
 from family_recall.stores.schema import partition_of
 from family_recall.stores.turns import Turns
@@ -110,10 +109,6 @@ class Eraser:
                 self.connection.execute(f"DELETE FROM {table}")
         erased.stems |= stems
         return erased
-
-    def named(self) -> Named:
-        """Entities, and why they are known."""
-        return Named(self.connection)
 
     def unsaid(self, stems: Iterable[str]) -> set[str]:
         """Give those of some stems that no memory of the file holds any more."""

@@ -11,7 +11,7 @@ import apsw
 import numpy as np
 
 from family_recall.stores import household, sql
-from family_recall.stores.base import Access, Partition
+from family_recall.stores.household_tables import HouseholdTables
 from family_recall.stores.schema import partition_of
 from family_recall.types import FloatArray
 
@@ -68,13 +68,10 @@ class FeedbackLog:
 
     connection: apsw.Connection
 
-    def access(self, person_id: str | None) -> list[Access]:
-        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
-        return household.access_of(self.connection, person_id)
-
-    def every_partition(self) -> list[Partition]:
-        """List all partitions of the file: for deciding a scope, and for nothing else."""
-        return household.partitions(self.connection)
+    @property
+    def household(self) -> HouseholdTables:
+        """Who lives here, and where they may go."""
+        return HouseholdTables(self.connection)
 
     def people(self) -> list[str]:
         """List who has judged anything or taught something, by id."""

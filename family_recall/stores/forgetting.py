@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,8 @@ from typing import Any
 import apsw
 
 from family_recall.stores import household, sql
-from family_recall.stores.base import Access, Partition
+from family_recall.stores.household_tables import HouseholdTables
 from family_recall.stores.schema import PARTITION_SHIFT
-from family_recall.types import Person
 from family_recall.types.forgetting import Receipt, RetentionRule
 
 _KEY = "forgetting_key"
@@ -65,30 +65,10 @@ class ForgettingLog:
 
     connection: apsw.Connection
 
-    # Who and where
-
-    def access(self, person_id: str | None) -> list[Access]:
-        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
-        return household.access_of(self.connection, person_id)
-
-    def every_partition(self) -> list[Partition]:
-        """List all partitions of the file: for deciding a scope, and for nothing else."""
-        return household.partitions(self.connection)
-
-    def people(self) -> list[Person]:
-        """List the household's people."""
-        return household.people(self.connection)
-
-    def alone_in(self, person_id: str) -> frozenset[str]:
-        """Name the private spaces that this person may enter and nobody else."""
-        found = sql.rows(
-            self.connection,
-            "SELECT s.space_id FROM space s JOIN access a ON a.space = s.no"
-            " JOIN person p ON p.no = a.person WHERE s.kind = 'private'"
-            " GROUP BY s.no HAVING count(*) = 1 AND max(p.person_id) = ?",
-            (person_id,),
-        )
-        return frozenset(space_id for (space_id,) in found)
+    @property
+    def household(self) -> HouseholdTables:
+        """Who lives here, and where they may go."""
+        return HouseholdTables(self.connection)
 
     # Choosing
 
@@ -296,6 +276,24 @@ class ForgettingLog:
             self.connection, "SELECT category, keep_days FROM retention ORDER BY category"
         )
         return [RetentionRule(*row) for row in found]
+
+    def next_due_s(self, now_s: float) -> float:
+        """Give the moment before which no memory and no undo is due; infinite without either.
+
+        What is told from now on is kept for the shortest rule at least. With rules, every row is
+        read.
+        """
+        due = [until_s for (until_s,) in sql.rows(self.connection, "SELECT until_s FROM aside")]
+        for rule in self.rules():
+            (oldest_s,) = sql.row(
+                self.connection,
+                "SELECT min(max(recorded_s, coalesce(occurred_s, recorded_s))) FROM memory"
+                " WHERE category = ?",
+                (rule.category,),
+            )
+            oldest_s = now_s if oldest_s is None else min(oldest_s, now_s)
+            due.append(oldest_s + rule.keep_days * household.DAY_S)
+        return min(due, default=math.inf)
 
     def set_rule(self, category: str, keep_days: float | None) -> None:
         """Set how long a category is kept; None keeps it for good."""

@@ -13,6 +13,8 @@ from family_recall.stores.base import Access, Partition
 from family_recall.stores.schema import shelf_of
 from family_recall.types import Grant, Person, Space
 
+DAY_S = 86_400.0
+
 
 def put_person(connection: apsw.Connection, person: Person) -> None:
     """Add or change a person."""
@@ -86,7 +88,8 @@ def grants(connection: apsw.Connection, zone: dt.tzinfo) -> list[Grant]:
 def access_of(connection: apsw.Connection, person_id: str | None) -> list[Access]:
     """List the spaces a person may enter; None may enter every shared space as a guest.
 
-    Whoever lives here may enter a household space: as a guest, without a grant of their own.
+    Whoever lives here may enter a household space: as a guest, without a grant of their own. Where
+    that grant will end, both are listed: what it says, and what its holder is after it.
 
     Raises:
         UnknownPersonError: If the household has no such person.
@@ -98,7 +101,8 @@ def access_of(connection: apsw.Connection, person_id: str | None) -> list[Access
         held = "SELECT a.space, a.role, a.expires_s FROM access a WHERE a.person = ?1 UNION ALL "
         as_guest = (
             "s.kind = 'household' AND NOT EXISTS"
-            " (SELECT 1 FROM access a WHERE a.person = ?1 AND a.space = s.no)"
+            " (SELECT 1 FROM access a WHERE a.person = ?1 AND a.space = s.no"
+            "  AND a.expires_s IS NULL)"
         )
         values = (person_no(connection, person_id),)
     rows = sql.rows(
@@ -176,6 +180,12 @@ def partitions(connection: apsw.Connection) -> list[Partition]:
             " FROM partition p JOIN space s ON s.no = p.space ORDER BY p.no",
         )
     ]
+
+
+def expired(connection: apsw.Connection, wall_s: float) -> tuple[tuple[str, float], ...]:
+    """Give, for each category with a rule, the moment before which it is not kept."""
+    found = sql.rows(connection, "SELECT category, keep_days FROM retention")
+    return tuple((category, wall_s - days * DAY_S) for category, days in found)
 
 
 def partition_for(

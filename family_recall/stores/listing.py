@@ -9,10 +9,12 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.stores import fts, memories, sql
-from family_recall.stores.base import StoredMemory
+from family_recall.stores import fts, memories, relations, sql
+from family_recall.stores.base import StoredMemory, epoch_s
+from family_recall.stores.household_tables import HouseholdTables
+from family_recall.stores.relations import Statement
 from family_recall.stores.schema import PARTITION_SHIFT
-from family_recall.types import IdArray, Scope
+from family_recall.types import IdArray, Relation, Scope
 
 _MOMENT = "coalesce(m.occurred_s, m.recorded_s)"
 _MINE = f"m.id >> {PARTITION_SHIFT} IN (SELECT value FROM carray(?))"
@@ -28,6 +30,7 @@ class Listings:
     def __init__(self, connection: apsw.Connection, zone: dt.tzinfo) -> None:
         self._connection = connection
         self._zone = zone
+        self.household = HouseholdTables(connection)
 
     def listed(
         self,
@@ -103,6 +106,22 @@ class Listings:
             key=lambda one: (one.superseded_s is None, one.recorded_s, one.id),
             reverse=True,
         )
+
+    def whole(self, space_id: str, doc_id: str) -> StoredMemory:
+        """Give a memory that is there as it was told, whichever view of it was listed."""
+        (found,) = memories.load(
+            self._connection,
+            "m.space = (SELECT no FROM space WHERE space_id = ?) AND m.doc_id = ?"
+            " AND m.veil = 0 AND m.superseded_s IS NULL",
+            (space_id, doc_id),
+            self._zone,
+        )
+        return found
+
+    def statements(self, relation: Relation, scope: Scope, veil: int = 0) -> list[Statement]:
+        """Find the rows of one kind of relation in its space, or in a role's view of it."""
+        valid_from_s = epoch_s(relation.valid_from, self._zone)
+        return relations.statements(self._connection, relation, valid_from_s, scope, veil)
 
     def names_of(self, memory: int) -> list[tuple[int, str, str]]:
         """Give (entity, name, role) of whom and what a memory names, by name."""

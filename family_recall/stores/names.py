@@ -99,6 +99,11 @@ class Names:
         )  # fmt: skip
         self.relink(subject, object_)
 
+    def remove_relation(self, no: int, subject: int, object_: int) -> None:
+        """Take a relation away, with the edges that only it accounts for."""
+        self.connection.execute("DELETE FROM relation WHERE no = ?", (no,))
+        self.relink(subject, object_)
+
     def relink(self, subject: int, object_: int) -> None:
         """Write the edges of two entities' relations anew."""
         for entity in {subject, object_}:

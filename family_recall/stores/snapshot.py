@@ -17,10 +17,10 @@ from family_recall.stores import (
     household,
     identifiers,
     memories,
+    relations,
     seals,
     sql,
     vectors,
-    veils,
 )
 from family_recall.stores.base import (
     Access,
@@ -41,8 +41,6 @@ from family_recall.stores.base import (
 from family_recall.stores.feedback import Learned, newest
 from family_recall.stores.schema import PARTITION_SHIFT, partition_of, shelf_of
 from family_recall.types import BoolArray, FloatArray, IdArray, Relation, Scope
-
-DAY_S = 86_400.0
 
 _T = TypeVar("_T")
 _UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
@@ -95,8 +93,7 @@ class SqliteSnapshot:
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
         """Give, for each category with a rule, the moment before which it is not kept."""
-        found = sql.rows(self._connection, "SELECT category, keep_days FROM retention")
-        return tuple((category, wall_s - days * DAY_S) for category, days in found)
+        return household.expired(self._connection, wall_s)
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
         """Statistics of the partitions in scope, ascending."""
@@ -277,11 +274,16 @@ class SqliteSnapshot:
         Only those valid at the scope's moment and, where it asks for that, recorded by then.
         """
         mine = self._mine(np.array(entities, np.int64), scope)
-        return edges.relations(self._connection, mine, scope.as_of_s, scope.known_at_s)
+        return relations.among(self._connection, mine, scope)
 
-    def relations_in(self, scope: Scope, limit: int) -> list[Relation]:
-        """Give the relations of a scope that hold at its moment, as told, oldest first."""
-        return veils.relations_in(self._connection, scope, limit, self._zone)
+    def relations_in(
+        self, scope: Scope, limit: int, about: Sequence[int] | None = None
+    ) -> list[Relation]:
+        """Give the relations of a scope that hold at its moment, as told, oldest first.
+
+        ``about`` keeps those that have one of these entities at either end.
+        """
+        return relations.in_scope(self._connection, scope, limit, self._zone, about)
 
     def mentions(
         self, ids: IdArray, entities: Sequence[int], scope: Scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import zoneinfo
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from family_recall.stores import (
     memories,
     sql,
     vectors,
-    veils,
 )
 from family_recall.stores.audit import AuditTables
 from family_recall.stores.base import ToEmbed
@@ -29,6 +28,7 @@ from family_recall.stores.costs import StageCost
 from family_recall.stores.erasing import Eraser
 from family_recall.stores.feedback import FeedbackLog, Learned
 from family_recall.stores.forgetting import ForgettingLog
+from family_recall.stores.household_tables import HouseholdTables
 from family_recall.stores.keys import Key
 from family_recall.stores.listing import Listings
 from family_recall.stores.remains import Keyring, Search
@@ -36,7 +36,7 @@ from family_recall.stores.schema import SCHEMA_VERSION
 from family_recall.stores.snapshot import SqliteSnapshot
 from family_recall.stores.sqlite import Connections
 from family_recall.stores.writing import Writing
-from family_recall.types import Grant, Hidden, Person, Region, Space
+from family_recall.types import Region
 from family_recall.types.forgetting import Receipt, Verification
 
 
@@ -93,6 +93,12 @@ class Store:
             )
 
     @contextlib.contextmanager
+    def household(self) -> Iterator[HouseholdTables]:
+        """Read who lives here and where they may go, in one view."""
+        with self._connections.reading() as connection:
+            yield HouseholdTables(connection)
+
+    @contextlib.contextmanager
     def writing(self) -> Iterator[Writing]:
         """Write: everything inside the block is kept, or nothing is."""
         with self._connections.writing() as connection:
@@ -131,6 +137,11 @@ class Store:
         with self._connections.looking() as connection:
             return findings + checks.agree(connection)
 
+    def glance(self, give_up: Callable[[], bool]) -> list[checks.Finding] | None:
+        """Check pages, indexes and counts, until told to give up: None then."""
+        with self._connections.reading() as connection:
+            return checks.glance(connection, give_up)
+
     def back_up(
         self, destination: Path, *, overwrite: bool, progress: files.Progress | None
     ) -> files.Backup:
@@ -144,10 +155,10 @@ class Store:
                 progress=progress,
             )
 
-    def pending(self) -> dict[str, int]:
-        """Count what has no vector yet, for each embedder."""
+    def pending(self, asked: Iterable[str]) -> dict[str, int]:
+        """Count what has no vector yet, for each asked embedder and each in the file."""
         with self._connections.reading() as connection:
-            return checks.pending(connection)
+            return checks.pending(connection, asked)
 
     def n_missing(self, model_id: str) -> int:
         """Count the memories, replaced ones too, that have no vector of a model."""
@@ -274,31 +285,6 @@ class Store:
         with self._connections.reading() as connection:
             row = sql.row(connection, "SELECT value FROM info WHERE key = ?", (key,))
         return str(row[0]) if row else None
-
-    def people(self) -> list[Person]:
-        """List the household's people."""
-        with self._connections.reading() as connection:
-            return household.people(connection)
-
-    def spaces(self) -> list[Space]:
-        """List the household's spaces."""
-        with self._connections.reading() as connection:
-            return household.spaces(connection)
-
-    def grants(self) -> list[Grant]:
-        """List who may enter which space."""
-        with self._connections.reading() as connection:
-            return household.grants(connection, self.zone)
-
-    def guardians(self) -> dict[str, tuple[str, ...]]:
-        """Name each child's guardians."""
-        with self._connections.reading() as connection:
-            return household.guardians(connection)
-
-    def hidden(self) -> list[Hidden]:
-        """List what roles do not see."""
-        with self._connections.reading() as connection:
-            return [veil.hidden for veil in veils.veils(connection)]
 
     def stats(self) -> dict[str, Any]:
         """Count what is stored, for the household's owner."""

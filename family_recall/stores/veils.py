@@ -6,18 +6,14 @@ its own: what a field would have added to any of them was never there.
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from dataclasses import dataclass
-from typing import Any
 
 import apsw
-import numpy as np
 
 from family_recall.stores import household, sql, vectors
-from family_recall.stores.base import ToldRelation
-from family_recall.stores.schema import PARTITION_SHIFT, id_range, shelf_of, words_table
-from family_recall.types import Hidden, Relation, Scope
+from family_recall.stores.schema import id_range, shelf_of, words_table
+from family_recall.types import Hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,64 +61,6 @@ def remove(connection: apsw.Connection, veil: int, *, vec0: bool) -> None:
         _empty(connection, partition, vec0=vec0)
         connection.execute("DELETE FROM partition WHERE no = ?", (partition,))
     connection.execute("DELETE FROM veil WHERE no = ?", (veil,))
-
-
-def relations(connection: apsw.Connection, space_id: str, zone: dt.tzinfo) -> list[ToldRelation]:
-    """List the relations of a space, as they were told, oldest first."""
-    condition = "s.space_id = ? AND p.veil = 0"
-    found = sql.rows(connection, f"{_RELATIONS} WHERE {condition} ORDER BY r.no", (space_id,))
-    return [_told(row, zone) for row in found]
-
-
-def relations_in(
-    connection: apsw.Connection, scope: Scope, limit: int, zone: dt.tzinfo
-) -> list[Relation]:
-    """List the relations of a scope that hold at its moment, as they were told, oldest first."""
-    found = sql.rows(
-        connection,
-        f"{_RELATIONS} WHERE p.no IN (SELECT value FROM carray(?1))"
-        " AND (r.valid_from_s IS NULL OR r.valid_from_s <= ?2)"
-        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?2)"
-        " AND (?3 IS NULL OR r.recorded_s <= ?3) ORDER BY r.recorded_s, r.no LIMIT ?4",
-        (
-            sql.id_array(np.array(scope.partitions, np.int64)),
-            scope.as_of_s,
-            scope.known_at_s,
-            limit,
-        ),
-    )
-    return [_told(row, zone).relation for row in found]
-
-
-_RELATIONS = (
-    "SELECT a.name, r.relation, b.name, s.space_id, p.band, r.confidence, r.valid_from_s,"
-    " r.valid_until_s, (SELECT json_group_array(m.doc_id) FROM json_each(r.evidence) e"
-    "  JOIN memory m ON m.id = e.value), w.person_id, r.recorded_s"
-    " FROM relation r JOIN entity a ON a.id = r.subject JOIN entity b ON b.id = r.object"
-    f" JOIN partition p ON p.no = -r.subject >> {PARTITION_SHIFT}"
-    " JOIN space s ON s.no = p.space LEFT JOIN person w ON w.no = p.ward"
-)
-
-
-def _told(row: tuple[Any, ...], zone: dt.tzinfo) -> ToldRelation:
-    subject, kind, object_, space_id, band, confidence, start, end, evidence, ward, recorded_s = row
-    valid_from, valid_until = (
-        None if moment is None else dt.datetime.fromtimestamp(moment, zone)
-        for moment in (start, end)
-    )
-    relation = Relation(
-        subject=subject,
-        relation=kind,
-        object=object_,
-        space_id=space_id,
-        band=band,
-        confidence=confidence,
-        valid_from=valid_from,
-        valid_until=valid_until,
-        evidence=tuple(json.loads(evidence)),
-        guardians_of=ward,
-    )
-    return ToldRelation(relation, recorded_s)
 
 
 def _empty(connection: apsw.Connection, partition: int, *, vec0: bool) -> None:

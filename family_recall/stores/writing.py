@@ -1,10 +1,13 @@
-"""One write transaction: memories, entities and vectors in, consistent tables out."""
+"""One write transaction: memories in, consistent tables out.
+
+Its parts are beside this module: who is let in, the names, the ties between memories, the
+vectors. Counts, talks and ties are gathered, and written where somebody looks or at the end.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import apsw
@@ -16,20 +19,23 @@ from family_recall.stores import (
     household,
     identifiers,
     memories,
+    relations,
     sql,
     vectors,
-    veils,
 )
+from family_recall.stores.admission import Admission
 from family_recall.stores.base import (
     Identifier,
     NewMemory,
-    NewVector,
     StoredMemory,
     Texts,
     ToEmbed,
     ToldRelation,
 )
-from family_recall.stores.names import Mention, Names, put_mentions
+from family_recall.stores.counters import Counters
+from family_recall.stores.listing import Listings
+from family_recall.stores.named import Named
+from family_recall.stores.names import Names
 from family_recall.stores.schema import (
     PARTITION_SHIFT,
     id_range,
@@ -37,38 +43,9 @@ from family_recall.stores.schema import (
     shelf_of,
     words_table,
 )
-from family_recall.stores.veils import Veil
-from family_recall.types import Grant, Hidden, Person, Space
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in its session a memory stands: its neighbours' row ids, None at either end."""
-
-    previous: int | None
-    following: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """The last current turn of a talk: its moment, its row id, who spoke and what was said."""
-
-    order_s: float
-    id: int
-    author: str | None
-    text: str
-
-
-@dataclass(slots=True)
-class _Change:
-    """What a transaction adds to a partition's counters."""
-
-    n_current: int = 0
-    n_past: int = 0
-    words_current: int = 0
-    words_past: int = 0
-    n_bounded: int = 0
-    rewrites: int = 0
+from family_recall.stores.talks import Place, Talks
+from family_recall.stores.ties import Ties
+from family_recall.stores.vector_tables import VectorTables
 
 
 @dataclass(slots=True)
@@ -82,31 +59,36 @@ class Writing:
     zone: dt.tzinfo
     vec0: bool
     changed: list[int] = field(default_factory=list)
-    _changes: dict[int, _Change] = field(default_factory=dict)
     _words: dict[int, list[fts.Words]] = field(default_factory=dict)
-    _next_seq: dict[int, int] = field(default_factory=dict)
-    _last: dict[tuple[int, str], _Turn] = field(default_factory=dict)
-    _links: list[edges.Link] = field(default_factory=list)
-    _mentions: list[Mention] = field(default_factory=list)
     _counter: fts.WordCounter | None = None
-    _veils: dict[str, list[Veil]] = field(default_factory=dict)
+    admission: Admission = field(init=False)
+    ties: Ties = field(init=False)
+    vectors: VectorTables = field(init=False)
+    _counters: Counters = field(init=False)
+    _talks: Talks = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Put the parts together."""
+        self._counters = Counters(self.connection)
+        self._talks = Talks(self.connection)
+        self.admission = Admission(self.connection, self.vec0)
+        self.ties = Ties(self.connection)
+        self.vectors = VectorTables(self.connection, self.vec0, self._counters)
 
     @property
     def names(self) -> Names:
         """Entities, mentions and relations."""
         return Names(self.connection)
 
-    def put_person(self, person: Person) -> None:
-        """Add or change a person."""
-        household.put_person(self.connection, person)
+    @property
+    def named(self) -> Named:
+        """Entities, and why they are known."""
+        return Named(self.connection)
 
-    def put_space(self, space: Space) -> None:
-        """Add or change a space."""
-        household.put_space(self.connection, space)
-
-    def put_grant(self, grant: Grant, expires_s: float | None) -> None:
-        """Let a person into a space."""
-        household.put_grant(self.connection, grant, expires_s)
+    @property
+    def listings(self) -> Listings:
+        """What there is, as far as it is written."""
+        return Listings(self.connection, self.zone)
 
     def put_info(self, key: str, value: str) -> None:
         """Set one of the file's own facts, such as its time zone."""
@@ -118,33 +100,6 @@ class Writing:
         """Give one of the file's own facts."""
         row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (key,))
         return str(row[0]) if row else None
-
-    def revoke(self, person_id: str, space_id: str) -> bool:
-        """Take a person's way into a space away; False where they had none."""
-        return household.remove_grant(self.connection, person_id, space_id)
-
-    def put_guardian(self, guardian_id: str, child_id: str) -> None:
-        """Make a person a child's guardian."""
-        household.put_guardian(self.connection, guardian_id, child_id)
-
-    def remove_guardian(self, guardian_id: str, child_id: str) -> bool:
-        """Make a person a child's guardian no longer; False where they were none."""
-        return household.remove_guardian(self.connection, guardian_id, child_id)
-
-    def veils(self, space_id: str) -> list[Veil]:
-        """List what roles do not see of a space; read once a transaction."""
-        if space_id not in self._veils:
-            self._veils[space_id] = veils.veils(self.connection, space_id)
-        return self._veils[space_id]
-
-    def hang_veil(self, hidden: Hidden) -> Veil | None:
-        """Keep a role from some fields, in place of others; None where that is from nothing."""
-        household.space_no(self.connection, hidden.space_id)
-        for veil in veils.veils(self.connection, hidden.space_id):
-            if veil.hidden.role == hidden.role:
-                veils.remove(self.connection, veil.no, vec0=self.vec0)
-        self._veils.clear()
-        return veils.put(self.connection, hidden) if hidden.fields else None
 
     def history(self, space_id: str) -> list[StoredMemory | ToldRelation]:
         """Give every version of every memory of a space, and its relations, as they were told."""
@@ -161,7 +116,7 @@ class Writing:
                 "names them, and --repair takes them out"
             )
         told: list[StoredMemory | ToldRelation] = [
-            *versions, *veils.relations(self.connection, space_id, self.zone)
+            *versions, *relations.of_space(self.connection, space_id, self.zone)
         ]  # fmt: skip
         return sorted(told, key=lambda one: one.recorded_s)
 
@@ -204,25 +159,16 @@ class Writing:
 
         Whatever followed its predecessor until now follows it instead.
         """
-        memory_id = self._allocate(partition)
+        memory_id = self._counters.allocate(partition)
         order_s = recorded_s if new.occurred_s is None else new.occurred_s
-        session, memory = new.memory.session_id, new.memory
-        last = self._last.get((partition, session)) if session is not None else None
-        if last is not None and last.order_s <= order_s:
-            place, context = Place(last.id, None), (last.author, last.text)
-        else:
-            place = self._place(partition, new, order_s, memory_id)
-            context = self._context(place.previous)
-        if session is not None and place.following is None:
-            turn = _Turn(order_s, memory_id, memory.author, memory.text)
-            self._last[partition, session] = turn
-        words = self._words_of(memory_id, memories.body_of(memory), new.header, context)
+        place, before = self._talks.append(partition, new, order_s, memory_id)
+        words = self._words_of(memory_id, memories.body_of(new.memory), new.header, before)
         memories.insert(
             self.connection, memory_id, new,
             recorded_s=recorded_s, order_s=order_s, context_id=place.previous, words=words,
         )  # fmt: skip
         self._words.setdefault(shelf_of(partition, past=False), []).append(words)
-        change = self._change(partition)
+        change = self._counters.of(partition)
         change.n_current += 1
         change.words_current += words.n_words
         change.n_bounded += new.valid_from_s is not None or new.valid_until_s is not None
@@ -235,16 +181,16 @@ class Writing:
         """Move a memory to its partition's past and off the graph; its talk closes over it."""
         partition = partition_of(old.id)
         words = self._prepared(old.id)
-        self._last.clear()
+        self._talks.forget_last()
         self._flush_words()
-        self._flush_links()
+        self.ties.write()
         fts.remove(self.connection, shelf_of(partition, past=False), [words])
         fts.add(self.connection, shelf_of(partition, past=True), [words])
         vectors.move(self.connection, old.id, shelf_of(partition, past=True), vec0=self.vec0)
         edges.remove_node(self.connection, old.id)
         self.connection.execute("DELETE FROM mention WHERE memory = ?", (old.id,))
         self.connection.execute("UPDATE memory SET superseded_s = ? WHERE id = ?", (at_s, old.id))
-        change = self._change(partition)
+        change = self._counters.of(partition)
         change.n_current -= 1
         change.n_past += 1
         change.words_current -= words.n_words
@@ -288,83 +234,9 @@ class Writing:
         """Go through what may hold identifiers, each memory's with its id, superseded ones too."""
         return identifiers.texts(self.connection)
 
-    def put_neighbours(self, memory: int, place: Place, weight: float) -> None:
-        """Tie a memory to its neighbours and untie those from each other."""
-        if place.previous is not None and place.following is not None:
-            self._flush_links()
-            edges.remove_link(self.connection, place.previous, place.following, "next")
-        neighbours = (place.previous, place.following)
-        self._links += [(memory, n, weight, "next") for n in neighbours if n is not None]
-
-    def link(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
-        """Tie a memory to (entity, role, weight) mentions; written with the others at the end."""
-        for entity, role, weight in mentions:
-            self._mentions.append((memory, entity, role))
-            self._links.append((memory, entity, weight, role))
-
-    def write_links(self) -> None:
-        """Write the ties gathered so far, for who looks at them within this transaction."""
-        self._flush_links()
-
     def readings(self) -> list[ToEmbed]:
         """Give what a model is to read of the memories that are new in this transaction."""
         return memories.readings(self.connection, self.changed)
-
-    def add_vectors(
-        self,
-        model_id: str,
-        dim: int,
-        token_dim: int,
-        rows: Sequence[NewVector],
-        *,
-        role: vectors.Role = "embedder",
-    ) -> None:
-        """Write vectors, with those of their views, of memories that are still there.
-
-        Where the file's vectors need an extension that is not here, they stay pending.
-
-        Raises:
-            InvalidMemoryError: If one has another dimension, or is not finite; none is kept.
-        """
-        model = vectors.register(
-            self.connection, model_id, dim, token_dim, vec0=self.vec0, role=role
-        )
-        if not vectors.writable(model, vec0=self.vec0):
-            return
-        found = dict(
-            sql.rows(
-                self.connection,
-                "SELECT id, superseded_s IS NOT NULL FROM memory"
-                " WHERE id IN (SELECT value FROM json_each(?))",
-                (json.dumps([row.memory for row in rows]),),
-            )
-        )
-        shelved = [
-            (shelf_of(partition_of(row.memory), past=bool(found[row.memory])), row)
-            for row in rows
-            if row.memory in found
-        ]
-        vectors.add(self.connection, model, shelved)
-
-    def clear_vectors(self, ids: Sequence[int]) -> None:
-        """Take away the vectors of some memories, those of their views among them."""
-        vectors.remove(self.connection, ids, vec0=self.vec0)
-        for partition in {partition_of(memory) for memory in ids}:
-            self._change(partition).rewrites += 1
-
-    def clear_views(self) -> None:
-        """Make the vectors of every memory that has a title or a summary pending."""
-        found = sql.rows(
-            self.connection, "SELECT id FROM memory WHERE title IS NOT NULL OR summary IS NOT NULL"
-        )
-        self.clear_vectors([memory for (memory,) in found])
-
-    def drop_other_models(self, model_id: str) -> tuple[str, ...]:
-        """Take away the vectors of every transformer but one, and give their names."""
-        gone = vectors.drop_others(self.connection, model_id, vec0=self.vec0)
-        if gone:
-            self.connection.execute("UPDATE partition SET rewrites = rewrites + 1")
-        return gone
 
     def clear_derived(self) -> None:
         """Drop everything made from text: words, counts, vectors, identifiers, mentions, edges."""
@@ -395,7 +267,7 @@ class Writing:
         partition = partition_of(stored.id)
         past = stored.superseded_s is not None
         order_s = stored.recorded_s if new.occurred_s is None else new.occurred_s
-        place = self._place(partition, new, order_s, stored.id)
+        place = self._talks.place(partition, new, order_s, stored.id)
         # What has been replaced keeps the context it had: the talk has moved on without it.
         self.connection.execute(
             "UPDATE memory SET header = ?, context_id = iif(superseded_s IS NULL, ?, context_id)"
@@ -405,7 +277,7 @@ class Writing:
         words = self._prepared(stored.id)
         self._store_words(words)
         self._words.setdefault(shelf_of(partition, past=past), []).append(words)
-        change = self._change(partition)
+        change = self._counters.of(partition)
         change.n_past += past
         change.n_current += not past
         change.words_past += words.n_words * past
@@ -417,56 +289,8 @@ class Writing:
     def finish(self) -> None:
         """Write what was gathered: words, links and partition counters."""
         self._flush_words()
-        self._flush_links()
-        for partition, change in self._changes.items():
-            self.connection.execute(
-                "UPDATE partition SET n_current = n_current + ?, n_past = n_past + ?,"
-                " words_current = words_current + ?, words_past = words_past + ?,"
-                " n_bounded = n_bounded + ?, rewrites = rewrites + ? WHERE no = ?",
-                (change.n_current, change.n_past, change.words_current, change.words_past,
-                 change.n_bounded, change.rewrites, partition),
-            )  # fmt: skip
-        for partition, seq in self._next_seq.items():
-            self.connection.execute(
-                "UPDATE partition SET next_seq = ? WHERE no = ?", (seq, partition)
-            )
-
-    def _change(self, partition: int) -> _Change:
-        return self._changes.setdefault(partition, _Change())
-
-    def _allocate(self, partition: int) -> int:
-        if partition not in self._next_seq:
-            (self._next_seq[partition],) = sql.row(
-                self.connection, "SELECT next_seq FROM partition WHERE no = ?", (partition,)
-            )
-        seq = self._next_seq[partition]
-        self._next_seq[partition] = seq + 1
-        return partition << PARTITION_SHIFT | seq
-
-    def _place(self, partition: int, new: NewMemory, order_s: float, memory_id: int) -> Place:
-        session = new.memory.session_id
-        if session is None:
-            return Place(None, None)
-        sides = []
-        for comparison, direction in (("<", "DESC"), (">", "ASC")):
-            row = sql.row(
-                self.connection,
-                "SELECT id FROM memory WHERE space = (SELECT space FROM partition WHERE no = ?)"
-                f" AND session_id = ? AND (order_s, id) {comparison} (?, ?)"
-                " AND id BETWEEN ? AND ? AND superseded_s IS NULL"
-                f" ORDER BY order_s {direction}, id {direction} LIMIT 1",
-                (partition, session, order_s, memory_id, *id_range(partition)),
-            )
-            sides.append(row[0] if row else None)
-        return Place(*sides)
-
-    def _context(self, memory_id: int | None) -> tuple[str | None, str]:
-        if memory_id is None:
-            return None, ""
-        author, text = sql.row(
-            self.connection, "SELECT author, text FROM memory WHERE id = ?", (memory_id,)
-        )
-        return author, str(text)
+        self.ties.write()
+        self._counters.write()
 
     def _words_of(
         self, memory_id: int, body: str, header: str, context: tuple[str | None, str]
@@ -503,15 +327,9 @@ class Writing:
         after = self._prepared(memory_id)
         fts.add(self.connection, shelf, [after])
         self._store_words(after)
-        change = self._change(partition)
+        change = self._counters.of(partition)
         change.words_current += after.n_words - before.n_words
         change.rewrites += 1
-
-    def _flush_links(self) -> None:
-        edges.add(self.connection, self._links)
-        put_mentions(self.connection, self._mentions)
-        self._links.clear()
-        self._mentions.clear()
 
     def _flush_words(self) -> None:
         for shelf, rows in self._words.items():

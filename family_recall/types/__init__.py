@@ -25,9 +25,11 @@ from family_recall.types.looking import Detail, Kept, Listing, Named, Room
 from family_recall.types.memory import (
     BANDS,
     CATEGORIES,
+    FIXED,
     HIDEABLE,
     KINDS,
     ROLES,
+    Corrected,
     Grant,
     Hidden,
     Memory,
@@ -44,6 +46,7 @@ from family_recall.types.understanding import Mode, Region, SpokenTime, Strategy
 __all__ = [
     "BANDS",
     "CATEGORIES",
+    "FIXED",
     "HIDEABLE",
     "KINDS",
     "ROLES",
@@ -54,6 +57,7 @@ __all__ = [
     "Call",
     "Clamp",
     "Contribution",
+    "Corrected",
     "Detail",
     "Filters",
     "FloatArray",

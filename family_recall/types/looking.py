@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from family_recall.types.memory import Memory, Person, Space
+from family_recall.types.memory import Memory, Person, Relation, Space
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ class Detail:
         kept: The version that is believed now.
         earlier: The versions it replaced, the newest first.
         names: Whom and what it names, each with its role: ``author`` or ``mention``.
-        relations: (subject, relation, object) among what it names, true today.
+        relations: What is known today of what it names, the oldest first.
         links: Other memories with the kind of link; ``next`` is the turn before or after.
     """
 
     kept: Kept
     earlier: tuple[Kept, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
-    relations: tuple[tuple[str, str, str], ...] = ()
+    relations: tuple[Relation, ...] = ()
     links: tuple[tuple[str, Kept], ...] = ()
 
 

@@ -17,6 +17,9 @@ BANDS = ("green", "amber", "red", "black")
 ROLES = ("owner", "adult", "child", "guest", "device")
 """What a person can be in a space."""
 
+FIXED = ("doc_id", "space_id", "guardians_of")
+"""Fields of a memory that a correction leaves as they are: which memory it is, and whose."""
+
 HIDEABLE = (
     "author", "title", "summary", "session_id", "source", "url", "section", "labels",
     "importance", "valence", "arousal", "fact_key", "fact_value", "event_type", "occurred_at",
@@ -165,16 +168,8 @@ class Memory:
 
     def to_json(self) -> dict[str, Any]:
         """Give every field that is set, moments as ISO 8601."""
-        record: dict[str, Any] = {}
-        for spec in fields(self):
-            value = getattr(self, spec.name)
-            if isinstance(value, dt.datetime):
-                value = value.isoformat()
-            elif isinstance(value, tuple):
-                value = list(value)
-            if value is not None:
-                record[spec.name] = value
-        return record
+        every = {spec.name: getattr(self, spec.name) for spec in fields(self)}
+        return {name: _as_json(value) for name, value in every.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +183,30 @@ class Remembered:
 
     doc_id: str
     outcome: Literal["created", "updated", "unchanged", "duplicate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """What became of a correction.
+
+    ``changed`` has each field that reads otherwise now, by name: as it was, and as it is. It is
+    empty where everything read so already, and nothing was stored.
+    """
+
+    doc_id: str
+    space_id: str
+    changed: Mapping[str, tuple[Any, Any]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give every field; what changed as ``{field: {"was": …, "is": …}}``."""
+        return {
+            "doc_id": self.doc_id,
+            "space_id": self.space_id,
+            "changed": {
+                name: {"was": _as_json(was), "is": _as_json(now)}
+                for name, (was, now) in self.changed.items()
+            },
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +255,8 @@ class Grant:
     """A person's way into a space.
 
     ``role`` is one of ``ROLES`` and sets which bands are open.
-    ``expires_at`` ends it (exclusive); never, when left out.
+    ``expires_at`` ends it (exclusive); never, when left out. Whose grant has ended is what they
+    would be without one: a guest in a ``household`` space, and not let in elsewhere.
     """
 
     person_id: str
@@ -319,6 +339,12 @@ _OPTIONAL_TEXT = (
 _BLANK: Mapping[str, Any] = {
     spec.name: spec.default for spec in fields(Memory) if spec.name in HIDEABLE
 }
+
+
+def _as_json(value: object) -> object:
+    if isinstance(value, dt.datetime):
+        return value.isoformat()
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _check_text(name: str, value: object, limit: int) -> None:

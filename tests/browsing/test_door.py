@@ -15,7 +15,7 @@ from tests.conftest import NOW, remember
 
 COOKIE = "family_recall_8787"
 WRITING = ("/feedback?q=key&id=key", "/correct?id=mine", "/relate?id=mine", "/forget?id=mine",
-           "/undo?id=1")  # fmt: skip
+           "/unrelate?id=mine", "/undo?id=1")  # fmt: skip
 
 
 @pytest.fixture

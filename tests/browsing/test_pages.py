@@ -8,7 +8,16 @@ from typing import Any
 
 import pytest
 
-from family_recall import FamilyRecall, Grant, Hidden, Memory, Person, RecallContext, Space
+from family_recall import (
+    FamilyRecall,
+    Grant,
+    Hidden,
+    Memory,
+    Person,
+    RecallContext,
+    Relation,
+    Space,
+)
 from tests.browsing.talking import LINKS, READ, Browser, Read
 from tests.closed_pages import see_that_nothing_runs_or_loads
 from tests.conftest import HOME, Wall, remember
@@ -278,16 +287,21 @@ def test_what_is_anothers_cannot_be_mended(mine: FamilyRecall, page: str) -> Non
     assert mine.look("mine", RecallContext("rajesh")) == before
 
 
-def test_who_sees_it_without_some_fields_cannot_overwrite_them(mine: FamilyRecall) -> None:
-    """What a form does not show would be lost; it is refused, even to whoever said it."""
+def test_what_is_hidden_from_a_reader_is_not_in_the_form_and_stays(mine: FamilyRecall) -> None:
+    """The text changes, and the labels and the importance that nobody showed are as they were."""
     mine.hide(Hidden(HOME, "adult", ("labels", "importance")))
-
     browser = Browser(mine)
-    said = browser.read(MINE)
-    browser.read("/correct?id=mine", 403)
 
-    assert "You see this without importance, labels" in said.text
+    said = browser.read("/correct?id=mine")
+    form = browser.form("/correct?id=mine", "/correct")
+    form["sent"] |= {"text": "My locker is 812", "importance": "0.1"}
+    browser.send(form, labels="mine now")
+    mine.hide(Hidden(HOME, "adult", ()))
+
+    assert "You are kept from importance, labels here" in said.text
     assert "codes" not in said.text
+    now = kept(mine)
+    assert (now.text, now.labels, now.importance) == ("My locker is 812", ("pool", "codes"), 0.7)
 
 
 def test_an_owner_may_say_who_said_it(mine: FamilyRecall) -> None:
@@ -314,12 +328,52 @@ def test_a_relation_rests_on_its_memory(mine: FamilyRecall) -> None:
                         relation="coach of", object="Rajesh")  # fmt: skip
 
     assert "The relation is kept" in page.text
-    told = mine.look("coach", RecallContext("rajesh")).relations
-    assert ("Elena", "coach of", "Rajesh Rao") in told
+    (told,) = mine.look("coach", RecallContext("rajesh")).relations
+    assert (told.subject, told.relation, told.object) == ("Elena", "coach of", "Rajesh Rao")
+    assert told.evidence == ("coach",)
     browser.send(browser.form("/relate?id=coach", "/relate"), 400, subject=" ", relation="of",
                  object="x")  # fmt: skip
     mine.forget("coach", person_id="rajesh")
     assert mine.look("mine", RecallContext("rajesh")).relations == ()
+
+
+def test_a_relation_is_taken_back_with_a_button(mine: FamilyRecall, wall: Wall) -> None:
+    """That of the one that was meant; the other, and the memory, stay."""
+    remember(mine, "Elena coaches me at the pool", doc_id="coach", author="rajesh")
+    since = wall.tick(minutes=1)
+    about: dict[str, Any] = {"space_id": HOME, "evidence": ("coach",)}
+    for kind, start in (("coach of", None), ("coach of", since), ("<b>friend of", None)):
+        mine.relate(Relation("Elena", kind, "Rajesh", valid_from=start, **about))
+    browser = Browser(mine)
+
+    page = browser.read("/memory?id=coach")
+    well_formed(page)
+    buttons = [form for form in page.forms if str(form["action"]).startswith("/unrelate")]
+    assert len(buttons) == 3
+    done = browser.send(buttons[1])
+
+    assert "The relation is taken back." in done.text
+    told = mine.look("coach", RecallContext("rajesh")).relations
+    assert [(one.relation, one.valid_from) for one in told] == [
+        ("coach of", None), ("<b>friend of", None)
+    ]  # fmt: skip
+    assert "Nothing was changed." in browser.send(buttons[1]).text
+
+
+def test_a_relation_that_others_told_has_no_button(mine: FamilyRecall) -> None:
+    """Priya sees it, and a form of her own making is refused."""
+    remember(mine, "Elena coaches me at the pool", doc_id="coach", author="rajesh")
+    mine.relate(Relation("Elena", "coach of", "Rajesh", HOME, evidence=("coach",)))
+    form = Browser(mine).form("/memory?id=coach", "/unrelate")
+    hers = Browser(mine, "priya")
+
+    page = hers.read("/memory?id=coach")
+    token = hers.form("/?q=cake", "/feedback")["sent"]
+    hers.send({**form, "sent": token}, 403)
+
+    assert "coach of" in page.text
+    assert not [one for one in page.forms if str(one["action"]).startswith("/unrelate")]
+    assert len(mine.look("coach", RecallContext("rajesh")).relations) == 1
 
 
 def test_forgetting_takes_two_steps_and_can_be_undone(mine: FamilyRecall) -> None:
@@ -412,7 +466,8 @@ def test_people_and_spaces_are_those_one_shares(home: FamilyRecall) -> None:
 
 
 @pytest.mark.parametrize("link", ["/correct?id=mine", "/relate?id=mine", "/forget?id=mine",
-                                  "/forgotten", "/receipt?id=1", "/feedback", "/undo"])  # fmt: skip
+                                  "/forgotten", "/receipt?id=1", "/feedback", "/undo",
+                                  "/unrelate?id=mine"])  # fmt: skip
 def test_reading_only_leaves_out_all_that_changes(mine: FamilyRecall, link: str) -> None:
     """There is no such page, whatever is sent to it, and no page has a form that changes."""
     browser, before = Browser(mine, read_only=True), mine.stats()["memories"]

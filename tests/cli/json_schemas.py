@@ -128,6 +128,12 @@ SCHEMAS: dict[str, Schema] = {
             guardians_of=TEXT_OR_NULL,
         )
     ),
+    "unrelate": closed(unrelated=listed(TEXT), space_id=TEXT),
+    "correct": closed(
+        doc_id=TEXT,
+        space_id=TEXT,
+        changed=by_name({"type": "object", "required": ["was", "is"], "maxProperties": 2}),
+    ),
     "recall": ANSWER,
     "timeline": ANSWER,
     "explain": opened(

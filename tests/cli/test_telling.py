@@ -1,4 +1,4 @@
-"""``family-recall timeline`` and ``relate``: what they tell, keep, and refuse."""
+"""``family-recall timeline``, ``relate`` and ``correct``: what they tell, keep, and refuse."""
 
 from __future__ import annotations
 
@@ -149,6 +149,48 @@ def test_what_cannot_be_related_is_refused(
 
     assert (result.exit_code, message in result.stderr) == (code, True), result.stderr
     assert done(db, "relate") == "nothing is related\n"
+
+
+def test_a_relation_is_taken_back_as_it_was_told(db: Path) -> None:
+    """By an owner, and with all that says which is meant; what is not there says how to go on."""
+    since = ("--since", "2020-05-01")
+    done(db, "relate", "Alice", "married to", "Bob", *since, "--band", "amber")
+    assert ", since 2020-05-01, band amber" in done(db, "relate", "--person", "bob")
+    line = ("unrelate", "Alice", "married to", "Bob", "--band", "amber")
+
+    for who, extra, message in (
+        ("bob", since, "only an owner of 'shared:household'"),
+        ("alice", (), "as said here; what was told, and since when, lists: family-recall relate"),
+    ):
+        refused = call(db, *line, *extra, "--person", who)
+        assert (refused.exit_code, message in refused.stderr) == (1, True), refused.stderr
+    assert done(db, *line, *since, "--person", "alice") == (
+        "taken back: Alice married to Bob, in shared:household\n"
+    )
+    assert done(db, "relate", "--person", "bob") == "nothing is related\n"
+
+
+def test_a_correction_says_what_changed(db: Path) -> None:
+    """By whoever said it; the rest stays, and another's is refused."""
+    assert done(
+        *(db, "correct", "gate", "Bob mended the fence", "--person", "bob"),
+        *("--label", "garden", "--title", "Fence"),
+    ).splitlines() == [
+        "corrected gate in shared:household",
+        "  text: Bob mended the gate → Bob mended the fence",
+        "  title: (none) → Fence",
+        "  labels: (none) → garden",
+    ]
+    again = ("correct", "gate", "--person", "bob", "--title", "")
+    assert "  title: Fence → (none)" in done(db, *again)
+    assert done(db, *again) == "unchanged gate: it reads so already\n"
+    for args, code, message in (
+        (("cake", "Bob baked it", "--person", "bob"), 1, "only by whoever said it"),
+        (("gate", "--person", "bob"), 2, "expected a new TEXT or an option"),
+        (("nope", "x", "--person", "bob"), 1, "no memory 'nope'"),
+    ):
+        refused = call(db, "correct", *args)
+        assert (refused.exit_code, message in refused.stderr) == (code, True), refused.stderr
 
 
 def test_people_and_spaces_are_listed_as_somebody_may_know_them(db: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall import FamilyRecall, RecallContext
+from family_recall import FamilyRecall, RecallContext, Relation
 from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember
 
 DAY_S = 86_400.0
@@ -104,3 +105,70 @@ def test_an_hour_later_a_recall_sweeps_beside_itself(path: Path) -> None:
         assert home.stats()["memories"] == 0
         assert home.receipts()[0].person_id is None
         assert HOME in home.stats()["by_space"]
+
+
+def test_what_outlives_its_rule_goes_beside_the_next_answer(path: Path, tmp_path: Path) -> None:
+    """Not an hour later; and from then on no score is what it would not be without it."""
+    wall = Wall()
+    kept = ("Otto mends our pipes", "a pipe burst in the cellar", "Priya called about the cellar")
+
+    def scores(home: FamilyRecall) -> dict[str, dict[str, float]]:
+        return {one.doc_id: one.features for one in recall(home, "Otto, pipe", "priya").results}
+
+    def fill(home: FamilyRecall) -> None:
+        move_in(home)
+        for at, text in enumerate(kept):
+            remember(home, text, doc_id=f"kept-{at}", category="family", session_id="talk")
+
+    with open_home(tmp_path / "never.db", wall=wall) as never:
+        fill(never)
+    with open_home(path, wall=wall) as home:
+        fill(home)
+        home.set_retention("casual", 1)
+        wall.tick(minutes=5)
+        remember(home, "Otto the plumber came about a pipe", doc_id="gone", category="casual",
+                 author="Ida", session_id="talk", occurred_at=None)  # fmt: skip
+        wall.tick(hours=23, minutes=59)
+        home._sweep_after_s = float("inf")
+        home._sweep_beside()
+        before = scores(home)
+        assert "gone" in before
+        wall.tick(minutes=2)
+        assert "gone" not in scores(home)
+        home._executor.shutdown()  # waits for it
+        assert home.stats()["memories"] == len(kept)
+
+    with open_home(path, wall=wall) as home, open_home(tmp_path / "never.db", wall=wall) as never:
+        assert scores(home) == scores(never)
+        assert scores(home) != {name: before[name] for name in scores(home)}
+
+
+def test_a_relation_goes_with_the_last_evidence_that_is_kept(
+    home: FamilyRecall, wall: Wall
+) -> None:
+    """Listed and understood as after the sweep, before it; what was told without any stays."""
+    home._sweep_after_s = float("inf")
+    remember(home, "Otto mends our pipes", doc_id="pipes", category="casual")
+    remember(home, "Otto is a friend by now", doc_id="friend", category="family")
+    home.relate(Relation("Otto", "plumber of", "Priya", HOME, evidence=("pipes",)))
+    home.relate(Relation("Otto", "friend of", "Priya", HOME, evidence=("pipes", "friend")))
+    home.relate(Relation("Otto", "brother of", "Ida", HOME))
+
+    def told() -> tuple[Any, Any]:
+        listed = home.relations(RecallContext("priya"))
+        understood = home.recall(
+            "What is Otto to Priya?", RecallContext("priya", time_budget_ms=60_000)
+        ).relations
+        return [(one.relation, one.evidence) for one in listed], understood
+
+    before = told()
+    wall.tick(days=1)
+    home.set_retention("casual", 0.5)
+    unswept = told()
+    home.apply_retention()
+
+    assert [kind for kind, _ in before[0]] == ["plumber of", "friend of", "brother of"]
+    assert unswept == told()
+    assert unswept[0] == [("friend of", ("friend",)), ("brother of", ())]
+    assert before[1]
+    assert before[1] != unswept[1]

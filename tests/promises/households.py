@@ -121,9 +121,7 @@ def role_of(world: World, person: str | None, space: str) -> str | None:
     """Decide by hand who somebody is in a space; None where they may not be there."""
     kind = SPACES[space]
     role, days = world.grants.get((str(person), space), ("nobody", None))
-    if days is not None and days <= 0:
-        return None
-    if role == "nobody":
+    if role == "nobody" or (days is not None and days <= 0):
         open_to_all = kind == "household" or (person is None and kind == "shared")
         return "guest" if open_to_all else None
     return role

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,14 @@ from family_recall import FamilyRecall, Hidden, RecallContext
 from family_recall.cli import main
 from family_recall.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
+from family_recall.stores import checks
 from family_recall.stores.seals import TOLD
 from tests.conftest import (
     HOME,
     NO_MODELS,
     NOW,
     STORIES,
+    Wall,
     found,
     move_in,
     open_home,
@@ -62,6 +66,14 @@ def household() -> tuple[bytes, tuple[int, ...], dict[str, tuple[Any, ...]]]:
         pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'memory'").fetchall()
         connection.close()
         return path.read_bytes(), tuple(int(str(no)) for (no,) in pages), right
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    """Let what runs beside the answers come to its end."""
+    until_s = time.monotonic() + 10.0
+    while not done():
+        assert time.monotonic() < until_s
+        time.sleep(0.01)
 
 
 def told(home: FamilyRecall, question: str) -> list[tuple[str, tuple[Any, ...]]]:
@@ -128,6 +140,72 @@ def test_a_memory_whose_text_has_changed_is_left_out_with_a_notice(
             assert wrong.problem == f"1 not as told: {HOME}/{story['doc_id']}"
 
 
+WORDS = "Priya Mia key puppy Grandma"
+
+
+@functools.cache
+def in_order() -> tuple[str, ...]:
+    """Give what a question finds in the household as it was told, best first."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "family.db"
+        with_changed(path, [])
+        with open_home(path, create=False) as home:
+            return tuple(found(recall(home, WORDS, "priya", top_k=20)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    damaged=st.sets(st.sampled_from([str(story["doc_id"]) for story in STORIES]), min_size=1),
+    top_k=st.integers(1, 8),
+)
+def test_the_next_moves_up_where_one_is_damaged(damaged: set[str], top_k: int) -> None:
+    """As many as were asked for, in the order in which they stood; explain counts alike."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "family.db"
+        texts = [str(story["text"]).encode() for story in STORIES if story["doc_id"] in damaged]
+        with_changed(path, [(household()[0].index(text), 1) for text in texts])
+        with open_home(path, create=False) as home:
+            answer = recall(home, WORDS, "priya", top_k=top_k)
+            left = [doc_id for doc_id in in_order() if doc_id not in damaged]
+            assert found(answer) == left[:top_k]
+            ctx = RecallContext(person_id="priya", now=NOW, top_k=top_k)
+            assert home.explain(WORDS, left[0], ctx).verdict == "returned"
+            if in_order()[0] in damaged:
+                assert [one for one in answer.degraded if one.startswith("memories:")]
+
+
+def test_what_is_damaged_is_not_explained(path: Path) -> None:
+    """Why it was found is said of what was told, and nobody knows any more what that was."""
+    with_changed(path, [(household()[0].index(b"blue pot"), 2)])
+
+    with open_home(path, create=False) as home, pytest.raises(StoreError, match="doctor"):
+        home.explain(QUESTIONS[0], "key", RecallContext(person_id="priya", now=NOW))
+
+
+def test_a_copy_answers_for_the_one_that_is_damaged(path: Path) -> None:
+    """What was said twice is still there once, and stands for what is left."""
+    said = "The green bins go out on Thursday evening before eight"
+    with open_home(path) as home:
+        move_in(home)
+        for day in (1, 2, 3):
+            text = said + "!" * day
+            remember(
+                home, text, doc_id=f"bins-{day}", author="Priya", occurred_at=f"2025-03-0{day}"
+            )
+        remember(home, "We bought new bins", doc_id="other")
+        first = found(recall(home, said, "priya"))[0]
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE memory SET text = text || '?' WHERE doc_id = ?", (first,))
+    connection.close()
+
+    with open_home(path, create=False) as home:
+        answer = recall(home, said, "priya")
+        best, other = answer.results
+        assert other.doc_id == "other"
+        assert {best.doc_id, *best.copies} == {"bins-1", "bins-2", "bins-3"} - {first}
+        assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
+
+
 @pytest.mark.parametrize("column", sorted(TOLD))
 def test_every_field_is_looked_at(path: Path, column: str) -> None:
     """Not the text alone: who said it, when, how much it mattered, and for whom."""
@@ -156,6 +234,73 @@ def test_a_word_that_is_no_kind_is_no_error(path: Path, column: str) -> None:
         assert answer.results
         assert "key" not in found(answer)
         assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
+
+
+def lose_a_row(path: Path) -> None:
+    """Take the last memory of a page out of it, as if it had never been there."""
+    content = bytearray(path.read_bytes())
+    connection = apsw.Connection(str(path))
+    ((page, n),) = connection.execute(
+        "SELECT pageno, ncell FROM dbstat WHERE name = 'memory' AND pagetype = 'leaf' LIMIT 1"
+    )
+    connection.close()
+    start = (int(str(page)) - 1) * 4096
+    content[start + 3 : start + 5] = (int(str(n)) - 1).to_bytes(2, "big")
+    path.write_bytes(content)
+
+
+def lose_its_words(path: Path) -> None:
+    """Take a memory out of the index alone."""
+    connection = apsw.Connection(str(path))
+    ((shelf,),) = connection.execute("SELECT 2 * (id >> 40) FROM memory WHERE doc_id = 'key'")
+    connection.execute(
+        f"INSERT INTO words_{shelf}(words_{shelf}, rowid, body, header, context)"
+        " SELECT 'delete', c.id, c.body, c.header, c.context FROM words_content c"
+        " JOIN memory m ON m.id = c.id WHERE m.doc_id = 'key'"
+    )
+    connection.close()
+
+
+@pytest.mark.parametrize("lose", [lose_a_row, lose_its_words])
+def test_answers_tell_of_what_an_index_has_lost(path: Path, lose: Callable[[Path], None]) -> None:
+    """Not the first ones: the file is looked over beside an answer, and the later ones say so."""
+    path.write_bytes(household()[0])
+    lose(path)
+    wall = Wall()
+    with open_home(path, create=False, wall=wall) as home:
+        assert recall(home, QUESTIONS[0], "priya").degraded == ()
+        wall.tick(minutes=2)
+        recall(home, QUESTIONS[0], "priya")
+        wait_for(lambda: home._watch.notice() is not None)
+        (notice,) = recall(home, QUESTIONS[0], "priya").degraded
+        assert notice.startswith("file: damaged (")
+        assert notice.endswith("family-recall doctor")
+
+
+def test_a_sound_file_is_looked_over_without_a_word(path: Path) -> None:
+    """Forgetting, replacing and hiding leave nothing that looks like damage; a rebuild ends it."""
+    path.write_bytes(household()[0])
+    lose_its_words(path)
+    with open_home(path, create=False) as home:
+        home._watch.look()
+        assert home._watch.notice() == "damaged (words); family-recall doctor"
+        home.rebuild()
+        remember(home, "The spare key is with Ida", doc_id="key")
+        home.hide(Hidden(HOME, "child", ("author",)))
+        home.forget("goa", person_id="rajesh")
+        recall(home, QUESTIONS[0], "priya")
+        wait_for(lambda: home._watch.notice() is None)
+
+
+def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file too large for the time there is is left to the doctor, and nothing is said of it."""
+    path.write_bytes(household()[0])
+    lose_its_words(path)
+    monkeypatch.setattr(checks, "_STEPS", 100)
+    with open_home(path, create=False) as home:
+        home._watch.stop()
+        home._watch.look()
+        assert home._watch.notice() is None
 
 
 def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 import tempfile
@@ -16,7 +17,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Memory, Relation
-from family_recall.indexer import embedded_text
+from family_recall.indexing import embedded_text
 from family_recall.stores.base import ToEmbed
 from family_recall.stores.schema import PARTITION_SHIFT, shelf_of, words_table
 from family_recall.stores.vectors import models, pack_tokens, quantise
@@ -82,7 +83,14 @@ class Forgotten:
     slots: tuple[str, ...]
 
 
-Step = Told | Related | Forgotten
+@dataclass(frozen=True)
+class Unrelated:
+    """A relation taken back, counted from the last one that was told."""
+
+    back: int
+
+
+Step = Told | Related | Forgotten | Unrelated
 
 slots = st.sampled_from(SLOTS)
 tellings = st.builds(
@@ -106,7 +114,16 @@ relations = st.builds(
 )
 forgettings = st.builds(Forgotten, st.lists(slots, min_size=1, max_size=3, unique=True).map(tuple))
 histories = st.lists(
-    st.one_of(tellings, tellings, tellings, relations, forgettings), min_size=3, max_size=16
+    st.one_of(
+        tellings,
+        tellings,
+        tellings,
+        relations,
+        forgettings,
+        st.builds(Unrelated, st.integers(0, 2)),
+    ),
+    min_size=3,
+    max_size=16,
 ).flatmap(lambda steps: forgettings.map(lambda last: (*steps, last)))
 
 
@@ -126,13 +143,33 @@ def memory_of(told: Told) -> Memory:
     )
 
 
+def relation_of(step: Related, number: int) -> Relation:
+    """Give a relation as it is told in a step, whatever it rests on."""
+    since = NOW - dt.timedelta(days=2) if step.valid else None
+    return Relation(step.subject, f"relation {number}", step.object, HOME, valid_from=since)
+
+
 def ids_of(slots: Iterable[str]) -> list[str]:
     """Name what a slot may hold, in either space."""
     return [f"{space_id}/{slot}" for slot in slots for space_id in (HOME, PRIVATE)]
 
 
+def meant(history: Sequence[Step | None], at: int, back: int) -> int | None:
+    """Give the step that told the relation which is taken back at another; None for none."""
+    told = [number for number, step in enumerate(history[:at]) if isinstance(step, Related)]
+    return told[-1 - back] if back < len(told) else None
+
+
 def without_the_forgotten(history: Sequence[Step]) -> list[Step | None]:
-    """Take out of a history what is forgotten later on in it; moments stay, as None."""
+    """Take out of a history what is forgotten later on in it; moments stay, as None.
+
+    So is a relation that is taken back.
+    """
+    taken_back = {
+        meant(history, at, step.back)
+        for at, step in enumerate(history)
+        if isinstance(step, Unrelated)
+    }
     kept: list[Step | None] = []
     there: set[str] = set()
     for at, step in enumerate(history):
@@ -147,7 +184,10 @@ def without_the_forgotten(history: Sequence[Step]) -> list[Step | None]:
             rests_on = [slot for slot in step.evidence if slot in there]
             left = tuple(slot for slot in rests_on if slot not in later)
             told = Related(step.subject, step.object, left, step.valid)
-            kept.append(None if rests_on and not left else told)
+            gone = at in taken_back or (rests_on and not left)
+            kept.append(None if gone else told)
+        elif isinstance(step, Unrelated):
+            kept.append(None)
         else:
             there -= set(step.slots)
             kept.append(None)
@@ -161,16 +201,17 @@ def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None
         if isinstance(step, Told):
             home.remember(memory_of(step))
         elif isinstance(step, Related):
-            home.relate(
-                Relation(
-                    step.subject, f"relation {number}", step.object, HOME,
-                    evidence=tuple(
-                        doc_id for slot in step.evidence for doc_id in ids_of([slot])
-                        if doc_id.startswith(HOME) and holds(home, doc_id)
-                    ),
-                    valid_from=NOW - dt.timedelta(days=2) if step.valid else None,
-                )
+            evidence = tuple(
+                doc_id for slot in step.evidence for doc_id in ids_of([slot])
+                if doc_id.startswith(HOME) and holds(home, doc_id)
             )  # fmt: skip
+            home.relate(dataclasses.replace(relation_of(step, number), evidence=evidence))
+        elif isinstance(step, Unrelated):
+            told = meant(history, number, step.back)
+            if told is not None:
+                related = history[told]
+                assert isinstance(related, Related)
+                home.unrelate(relation_of(related, told), person_id="rajesh")
         elif isinstance(step, Forgotten):
             there = [doc_id for doc_id in ids_of(step.slots) if holds(home, doc_id)]
             if there:
@@ -290,7 +331,10 @@ def contents(path: Path) -> dict[str, list[str]]:
 @settings(max_examples=20, deadline=None)
 @given(history=histories)
 def test_what_is_left_is_as_if_it_had_never_been_told(history: tuple[Step, ...]) -> None:
-    """Rows and answers are those of a household that never held what was forgotten."""
+    """Rows and answers are those of a household that never held what was forgotten.
+
+    Nor the relations that were taken back.
+    """
     with tempfile.TemporaryDirectory() as folder:
         told, untold = Path(folder) / "told.db", Path(folder) / "untold.db"
         answers = []

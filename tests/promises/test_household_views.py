@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import datetime as dt
 import tempfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext, Relation, Space
 from family_recall.errors import InvalidRequestError, UnknownPersonError
+from family_recall.stores.sqlite import Connections
 from family_recall.types import BANDS, ROLES
 from tests.conftest import NO_MODELS
 
@@ -49,8 +52,7 @@ def roles_of(person_id: str, held: list[Grant]) -> dict[str, str]:
         for one in held
         if one.person_id == person_id and one.expires_at != PAST
     }
-    granted = {one.space_id for one in held if one.person_id == person_id}
-    return roles if "house" in granted else roles | {"house": "guest"}
+    return {"house": "guest", **roles}
 
 
 @given(held=grants, told=relations)
@@ -121,3 +123,26 @@ def test_who_is_not_there_and_no_number_are_refused(tmp_path: Path) -> None:
             home.relations(RecallContext(person_id="zoe"))
         with pytest.raises(InvalidRequestError, match="limit must be 1 or more"):
             home.relations(limit=0)
+
+
+def test_each_of_them_is_read_at_one_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many live here: what is granted meanwhile is in all of a list, or in none of it."""
+    n_views: list[None] = []
+    reading = Connections.reading
+
+    def counted(self: Connections) -> AbstractContextManager[apsw.Connection]:
+        n_views.append(None)
+        return reading(self)
+
+    with FamilyRecall.open(tmp_path / "f.db", models=NO_MODELS) as home:
+        home.add_space(Space("shared:a", "shared"))
+        for name in PEOPLE:
+            home.add_person(Person(name, name.title()))
+            home.grant(Grant(name, "shared:a", "adult"))
+        monkeypatch.setattr(Connections, "reading", counted)
+        for call in (home.people, home.spaces, home.rooms):
+            n_views.clear()
+            assert call("ann")
+            assert len(n_views) == 1

@@ -151,7 +151,7 @@ def test_one_memory_comes_with_all_that_hangs_on_it(home: FamilyRecall, wall: Wa
     ]
     assert found.earlier[0].replaced_at == found.kept.recorded_at
     assert set(found.names) == {("Rajesh Rao", "author"), ("Priya Rao", "mention")}
-    assert found.relations == (("Rajesh Rao", "married to", "Priya Rao"),)
+    assert found.relations == (Relation("Rajesh Rao", "married to", "Priya Rao", HOME),)
     assert [(kind, kept.memory.doc_id) for kind, kept in found.links] == [("next", "dates")]
 
 

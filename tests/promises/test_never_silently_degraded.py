@@ -112,6 +112,19 @@ def test_a_model_that_comes_later_catches_up(path: Path) -> None:
         assert recall(home, QUESTION, "priya").trace.counts["vectors_pending"] == 0
 
 
+def test_what_a_model_has_not_read_at_all_is_pending(path: Path) -> None:
+    """A model that has no vector in the file yet has all of them to make, and says so."""
+    n = len(list(stories()))
+    with open_home(path) as home:
+        move_in(home)
+        home.remember_many(stories(), embed="later")
+        assert home.pending() == {"tiny/1": n}
+        home.flush()
+        assert home.pending() == {"tiny/1": 0}
+    with open_home(path, encoder=TinyEncoder("tiny/2")) as other:
+        assert other.pending() == {"tiny/1": 0, "tiny/2": n}
+
+
 def test_pending_vectors_are_counted_in_scope(home: FamilyRecall) -> None:
     """Memories stored with embed="later" are found by words at once and counted as pending."""
     home.remember(Memory("The plumber is called Otto", HOME), embed="later")

@@ -73,6 +73,10 @@ assert answer.trace.embedder, answer.degraded
 it.explain(question, "key", context); it.inspect(question, context)
 it.understand(question, context); it.opening(context)
 it.feedback(answer, "key", True, ctx=context)
+told = fr.Relation("Ana", "sister of", "Ben", "s")
+assert it.may_unrelate(told, person_id="ana") and it.unrelate(told, person_id="ana")
+assert it.may_correct("n0", person_id="ana")
+assert it.correct("n0", person_id="ana", text="note 0 of the yard").changed
 it.relations(context); it.listing(context); it.names(context); it.rooms("ana"); it.zone
 assert it.look("key", context)
 it.learned("ana"); it.unlearn(person_id="ana"); it.reset_learning("ana")

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from family_recall import FamilyRecall, Filters, Grant, Person, RecallContext
+from family_recall import FamilyRecall, Filters, Grant, Hidden, Person, RecallContext, Space
 from family_recall.errors import (
     InvalidRequestError,
     UnknownMemoryError,
@@ -257,6 +257,31 @@ def test_a_grant_ends_at_its_moment(path: Path) -> None:
         assert found(recall(home, "spare key", "sitter", now=earlier)) == []
         with pytest.raises(UnknownSpaceError):
             recall(home, "spare key", "sitter", space_id=HOME, now=earlier)
+
+
+def test_whose_grant_at_home_has_ended_is_a_guest_there(path: Path) -> None:
+    """A household space is open to everybody who lives here, whatever they were for a while."""
+    wall = Wall(NOW - dt.timedelta(seconds=1))
+    with open_home(path, wall=wall) as home:
+        move_in(home)
+        home.add_space(Space("house", "household"))
+        home.hide(Hidden("house", "guest", ("author",)))
+        home.grant(Grant("mia", "house", "adult", expires_at=NOW))
+        for band in ("green", "amber"):
+            remember(home, f"A {band} key", "house", doc_id=band, band=band, author="Raj")
+
+        def seen() -> dict[str, str | None]:
+            answer = recall(home, "key", "mia", space_id="house")
+            return {one.doc_id: one.author for one in answer.results}
+
+        assert seen() == {"green": "Raj", "amber": "Raj"}
+        wall.tick(seconds=1)
+        assert seen() == {"green": None}
+        assert [room.role for room in home.rooms("mia") if room.space.space_id == "house"] == [
+            "guest"
+        ]
+        home.revoke("mia", "house")
+        assert seen() == {"green": None}
 
 
 def test_a_shared_space_answers_from_itself_alone(home: FamilyRecall) -> None:

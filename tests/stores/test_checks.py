@@ -48,6 +48,9 @@ def test_a_sound_household_passes_every_check(full: FamilyRecall) -> None:
 
     assert [one for one in findings if one.problem] == []
     assert {one.what for one in findings} >= {*BREAKS, "pages", "schema"}
+    glanced = full._store.glance(lambda: False)
+    assert glanced is not None
+    assert [one for one in glanced if one.problem] == []
     assert full.pending() == {"tiny/1": 0, "tiny-static/1": 0}
 
 

@@ -1,0 +1,108 @@
+"""Embedding: memories that have none in; their vectors, each with those of its views, out."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import itertools
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from family_recall.config import RecallConfig
+from family_recall.encoders.base import Encoder, Encoding
+from family_recall.errors import InvalidMemoryError, ModelError
+from family_recall.stores.base import NewVector, ToEmbed, View
+from family_recall.stores.store import Store
+from family_recall.stores.vectors import Role
+from family_recall.stores.writing import Writing
+
+log = logging.getLogger("family_recall")
+Progress = Callable[[int], None]
+"""Called with what is done so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Reads memories outside any transaction, and keeps the vectors a batch at a time."""
+
+    store: Store
+    config: RecallConfig
+    breathe: Callable[[], None]
+
+    def flush(self, encoder: Encoder, progress: Progress | None, role: Role) -> int:
+        """Give every memory that has none its vectors; returns how many were made."""
+        done = after = 0
+        while waiting := self.store.to_embed(
+            encoder.model_id, after=after, limit=self.config.embed_batch
+        ):
+            self.embed(encoder, waiting, role)
+            after = waiting[-1].id
+            done += len(waiting)
+            if progress is not None:
+                progress(done)
+        return done
+
+    def embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
+        """Give some memories their vectors."""
+        threads = min(self.config.embed_threads or os.cpu_count() or 1, len(waiting))
+
+        def vectors(row: ToEmbed) -> list[NewVector]:
+            self.breathe()
+            return _encoded(encoder, [row])
+
+        with _side_by_side(threads) as each:
+            for start in range(0, len(waiting), self.config.embed_batch):
+                batch = waiting[start : start + self.config.embed_batch]
+                rows = list(itertools.chain.from_iterable(each(vectors, batch)))
+                with self.store.writing() as writing:
+                    writing.vectors.add(
+                        encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
+                    )
+
+
+def embed_at_once(writing: Writing, static: Encoder) -> None:
+    """Give a transaction's new memories their static vectors; where that fails, they pend."""
+    try:
+        rows = _encoded(static, writing.readings())
+        writing.vectors.add(static.model_id, static.dim, static.token_dim, rows, role="static")
+    except (ModelError, InvalidMemoryError) as error:
+        log.warning("static vectors are pending: %s", type(error).__name__)
+        log.debug("static vectors are pending", exc_info=error)
+
+
+def embedded_text(row: ToEmbed) -> str:
+    """Give the text a model reads as a memory's body: who speaks, then what is said.
+
+    Not what was said before: pooled into one vector, it lost more than it brought. Its title and
+    its summary are read apart, and a question is held against whichever is closest.
+    """
+    return f"{row.author}: {row.text}" if row.author else row.text
+
+
+@contextlib.contextmanager
+def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[list[NewVector]]]]:
+    """Give what maps a function over rows in order, on so many threads."""
+    if threads <= 1:
+        yield map
+    else:
+        with concurrent.futures.ThreadPoolExecutor(threads, "family_recall-embedding") as pool:
+            yield pool.map
+
+
+def _encoded(encoder: Encoder, rows: Sequence[ToEmbed]) -> list[NewVector]:
+    texts = [text for row in rows for text in (embedded_text(row), *row.views.values())]
+    encodings = iter(encoder.encode_memories(texts))
+    return [
+        _vectors_of(row.id, next(encodings), {view: next(encodings) for view in row.views})
+        for row in rows
+    ]
+
+
+def _vectors_of(memory: int, body: Encoding, views: Mapping[View, Encoding]) -> NewVector:
+    tokens = np.concatenate([body.tokens, *(encoding.tokens for encoding in views.values())])
+    pooled = {view: encoding.pooled for view, encoding in views.items()}
+    return NewVector(memory, body.pooled, tokens, pooled)
