@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from family_recall import RecallContext, RecallRequest
 from family_recall.broker.attempts import Attempts
 from family_recall.config import RecallConfig
+from family_recall.costs import Costs, refusal
 from family_recall.deadline import Deadline
 from family_recall.errors import InvalidRequestError
-from family_recall.qos_gate import Admitted, Costs, Gate, refusal
+from family_recall.qos_gate import Admitted, Gate
 from family_recall.stores.costs import StageCost
 from family_recall.trace import TraceBuilder
 from family_recall.types import Trace

@@ -18,6 +18,7 @@ from family_recall.api.watching import Watch
 from family_recall.audit import AuditLog
 from family_recall.broker import Broker, practise, routing_encoder
 from family_recall.config import RecallConfig
+from family_recall.costs import Costs
 from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
@@ -28,7 +29,7 @@ from family_recall.learning import Learner
 from family_recall.looking import Looker
 from family_recall.mending import Mender
 from family_recall.observing import Observer
-from family_recall.qos_gate import Costs, Gate
+from family_recall.qos_gate import Gate
 from family_recall.query import router
 from family_recall.stores.keys import Secret, key_of
 from family_recall.stores.store import Store

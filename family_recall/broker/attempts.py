@@ -15,6 +15,12 @@ from family_recall.trace import Measured, TraceBuilder, busy_ms
 from family_recall.types import Span
 
 log = logging.getLogger("family_recall")
+AFTER_SOURCES = ("score", "finish")
+"""What must follow whatever finds memories."""
+AFTER_STATIC = ("vector", *AFTER_SOURCES)
+"""What must follow the static embedder: a question that is encoded for nothing is dear."""
+AFTER_GRAPH = ("late_interaction", *AFTER_SOURCES)
+"""What must follow the graph, since it is worth more than the graph is."""
 _OPTIONAL = frozenset({"late_interaction", "folding"})  # with a price of their own
 _Result = TypeVar("_Result")
 

@@ -14,14 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from family_recall.broker.attempts import Attempts
-from family_recall.encoders.base import Encoder
-from family_recall.encoders.loader import Models
+from family_recall.broker.attempts import AFTER_GRAPH, AFTER_SOURCES, AFTER_STATIC
+from family_recall.broker.embedding import Embedding, routing_encoder
 from family_recall.qos_gate import question_tokens
 from family_recall.query import planner
-from family_recall.query.text import normalise
 from family_recall.ranking import features
-from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.ranking.calibration import Calibration
 from family_recall.ranking.diversify import (
     maximal_marginal_relevance,
@@ -40,7 +37,6 @@ from family_recall.sources.vector import VectorSource
 from family_recall.stage import (
     NO_GRAPH,
     GraphRun,
-    Kind,
     Pool,
     QueryContext,
     QueryPlan,
@@ -51,9 +47,6 @@ from family_recall.stores.base import Rows, Snapshot, among
 from family_recall.trace import Measured
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
-_AFTER_SOURCES = ("score", "finish")  # what must follow whatever finds memories
-_AFTER_STATIC = ("vector", *_AFTER_SOURCES)  # a question that is encoded for nothing is dear
-_AFTER_GRAPH = ("late_interaction", *_AFTER_SOURCES)  # which is worth more than the graph is
 _UNDERSTANDING = frozenset({"time", "routing"})  # what a plan can do without
 
 
@@ -78,10 +71,9 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps(Attempts):
+class Steps(Embedding):
     """The stages of one recall."""
 
-    models: Models
     executor: concurrent.futures.Executor
 
     def plan(
@@ -93,9 +85,9 @@ class Steps(Attempts):
         region: Region,
     ) -> QueryPlan:
         """Understand the question; what cannot be looked up is left out of the plan."""
-        static = self.models.static(self._wait_ms())
+        static = self.models.static(self.wait_ms())
         leave_out = self.config.leave_out
-        tail_ms = self.admitted.tail_ms("lexical", "embed_static", *_AFTER_STATIC)
+        tail_ms = self.admitted.tail_ms("lexical", "embed_static", *AFTER_STATIC)
         why = self.admitted.refusal("plan", tail_ms=tail_ms)
         if why is not None:
             # What a question is after, and when, is a matter of order; words find all the same.
@@ -140,11 +132,11 @@ class Steps(Attempts):
         if not context.request.query_text.strip():
             self.trace.skip("embed", why="the question is empty")
             return self.lexical(context), context
-        if self._is_found_at_once(context) or self._is_encoded_at_once(context):
+        if self._is_found_at_once(context) or self.is_encoded_at_once(context):
             # Handing over to a thread and back would be the dearest part.
-            return self.lexical(context), self._encoded(context)
+            return self.lexical(context), self.encoded(context)
         words = self.executor.submit(self.lexical, context)
-        context = self._encoded(context)
+        context = self.encoded(context)
         return words.result(), context
 
     def lexical(self, context: QueryContext) -> Run:
@@ -153,13 +145,13 @@ class Steps(Attempts):
         if self._left_out("lexical"):
             return nothing
         n = _matches(context)
-        affordable = self.admitted.affordable("lexical", self.admitted.tail_ms(*_AFTER_SOURCES))
+        affordable = self.admitted.affordable("lexical", self.admitted.tail_ms(*AFTER_SOURCES))
         if affordable < n:
             self.trace.skip("lexical", n=n - affordable, why="no time for words that many hold")
             config = dataclasses.replace(context.config, lexical_matches=affordable)
             context, n = dataclasses.replace(context, config=config), affordable
         return self._attempt(
-            "lexical", n, lambda _: LexicalSource()(context), nothing, after=_AFTER_SOURCES
+            "lexical", n, lambda _: LexicalSource()(context), nothing, after=AFTER_SOURCES
         )
 
     def vector(self, context: QueryContext) -> Run:
@@ -167,7 +159,7 @@ class Steps(Attempts):
         nothing = _no_run("vector")
         n = sum(partition.n_current for partition in context.snapshot.partitions(context.scope))
         # First of all: what counts the vectors may have to read them.
-        if self._refused("vector", n, after=_AFTER_SOURCES):
+        if self._refused("vector", n, after=AFTER_SOURCES):
             return nothing
         self.trace.counts["vectors_pending"] = self._guarded(
             "vector", lambda: context.snapshot.n_pending(context.model_id, context.scope), -1
@@ -175,7 +167,7 @@ class Steps(Attempts):
         if context.question is None:
             return nothing
         return self._attempt(
-            "vector", n, lambda _: VectorSource()(context), nothing, after=_AFTER_SOURCES
+            "vector", n, lambda _: VectorSource()(context), nothing, after=AFTER_SOURCES
         )
 
     def graph(self, context: QueryContext, found: Pool) -> GraphRun:
@@ -184,7 +176,7 @@ class Steps(Attempts):
         if not context.profile.walks_graph:
             self.trace.skip("graph", n=len(found.ids), why="the profile does without it")
             return nothing
-        if self._refused("graph", len(found.ids), after=_AFTER_GRAPH):
+        if self._refused("graph", len(found.ids), after=AFTER_GRAPH):
             return nothing
 
         def spread(_: Measured) -> GraphRun:
@@ -194,7 +186,7 @@ class Steps(Attempts):
             run = Run("graph", reached.run.ids[kept], reached.run.scores[kept])
             return dataclasses.replace(reached, run=run)
 
-        return self._attempt("graph", len(found.ids), spread, nothing, after=_AFTER_SOURCES)
+        return self._attempt("graph", len(found.ids), spread, nothing, after=AFTER_SOURCES)
 
     def score(self, context: QueryContext, pool: Pool) -> Ranking:
         """Load the candidates, compute their features, and order them by the linear score."""
@@ -358,127 +350,10 @@ class Steps(Attempts):
             "mentions", lambda: context.snapshot.mentions(rows.ids, entities, context.scope), []
         )
 
-    def _encoded(self, context: QueryContext) -> QueryContext:
-        """Encode the question: by the transformer if it is ready and affordable, else the static.
-
-        Whichever it was is in the trace, and why it was not the other.
-        """
-        static = self.models.static(self._wait_ms())
-        encoder = self._encoder(context, static)
-        if encoder is not None:
-            n = question_tokens(context.request.query_text)
-            asked = self._asked(context, encoder, "embed", "full", n)
-            if asked is not None:
-                weights = self._attempt(
-                    "weigh", 0, lambda _: token_weights(encoder, asked), None, reads=False
-                )
-                return dataclasses.replace(asked, question_weights=weights)
-        if static is None or self._refused("embed_static", after=_AFTER_STATIC):
-            return context
-        return self._asked(context, static, "embed_static", "static", 0) or context
-
-    def _asked(
-        self, context: QueryContext, encoder: Encoder, stage: str, kind: Kind, n: int
-    ) -> QueryContext | None:
-        """Encode the question by one embedder, or remember it; None should it fail."""
-        text, person_id = context.request.query_text, context.request.ctx.person_id
-        encoding = self.models.questions.get(person_id, encoder.model_id, text)
-        if encoding is not None:
-            with self.trace.span(stage, n) as span:
-                span.n_out = n
-        else:
-            encoding = self._attempt(
-                stage,
-                n,
-                lambda _: encoder.encode_question(text),
-                None,
-                after=_AFTER_SOURCES,
-                reads=False,
-            )
-            if encoding is None:
-                return None
-            self.models.questions.put(person_id, encoder.model_id, text, encoding)
-        self.trace.embedder = encoder.model_id
-        return dataclasses.replace(context, model_id=encoder.model_id, question=encoding, kind=kind)
-
-    def _encoder(self, context: QueryContext, static: Encoder | None) -> Encoder | None:
-        known = self._known_by(context)
-        if known is not None:
-            return known
-        instead = "" if static is None else f"; {static.model_id} is asked instead"
-        n = question_tokens(context.request.query_text)
-        why = self.admitted.refusal("embed", n, tail_ms=self._tail_of_embedding())
-        if why is not None:
-            self.trace.skip("embed", why=why + instead)
-            return None
-        wait_ms = context.deadline.remaining_ms() - self.admitted.expected_ms("embed", n)
-        if static is not None and wait_ms < self.config.embedder_load_ms:
-            wait_ms = 0.0
-        encoder = self.models.encoder(min(wait_ms, self.config.load_wait_ms))
-        if encoder is None:
-            stage = "vector" if static is None else "embed"
-            self.trace.degrade(stage, (self.models.why or "no model") + instead)
-        return encoder
-
-    def _known_by(self, context: QueryContext) -> Encoder | None:
-        """Give the transformer if it has read this question for this person: that is free."""
-        encoder = self.models.encoder(0.0)
-        if encoder is None:
-            return None
-        text, person_id = context.request.query_text, context.request.ctx.person_id
-        known = self.models.questions.get(person_id, encoder.model_id, text)
-        return None if known is None else encoder
-
     def _is_found_at_once(self, context: QueryContext) -> bool:
         """Whether searching words takes no longer than is worth hiding."""
         words_ms = self.admitted.expected_ms("lexical", _matches(context))
         return words_ms < self.config.hand_over_ms
-
-    def _is_encoded_at_once(self, context: QueryContext) -> bool:
-        """Whether the transformer will not run: its answer is known, or it has no time."""
-        if self._known_by(context) is not None:
-            return True
-        n = question_tokens(context.request.query_text)
-        return self.admitted.refusal("embed", n, tail_ms=self._tail_of_embedding()) is not None
-
-    def _tail_of_embedding(self) -> float:
-        """Give what must follow the transformer: words that it does not hide, and the search."""
-        words_ms = self.admitted.expected_ms("lexical") - self.admitted.expected_ms("embed")
-        return max(words_ms, 0.0) + self.admitted.tail_ms(*_AFTER_STATIC)
-
-    def _wait_ms(self) -> float:
-        """How long to wait for the static embedder: half of what is left is for what follows."""
-        return min(self.trace.deadline.remaining_ms() / 2.0, self.config.load_wait_ms)
-
-
-def routing_encoder(static: Encoder | None) -> Callable[[str], FloatArray] | None:
-    """Give what encodes short texts for the router: the same object for the same model."""
-    # Encoders are hashed by identity; a protocol cannot say so.
-    return None if static is None else _pooled_by(static)  # type: ignore[arg-type]
-
-
-@functools.lru_cache(maxsize=4)
-def _pooled_by(encoder: Encoder) -> Callable[[str], FloatArray]:
-    return lambda text: encoder.encode_question(text).pooled
-
-
-def token_weights(encoder: Encoder, context: QueryContext) -> FloatArray | None:
-    """Weigh the question's tokens by how rare they are: in English, and for names at home.
-
-    A name is rare in English and on everybody's lips at home, so its tokens weigh no more
-    than its idf in the visible memories. What begins with a capital is taken for a name.
-    """
-    encoding = context.question
-    if encoding is None:
-        return None
-    weights = encoder.token_weights(encoding.token_ids)
-    spoken = {word for name in context.plan.names for word in name.split(" ")}
-    at_home = inverse_document_frequency(context.plan.statistics)
-    for (word, _), idf in zip(context.plan.terms, at_home, strict=True):
-        if word[0].isupper() or normalise(word) in spoken:
-            at = np.isin(encoding.token_ids, encoder.token_ids(word))
-            weights[at] = np.minimum(weights[at], idf)
-    return weights
 
 
 def _searched(search: Callable[[QueryContext], Found], context: QueryContext, _: Measured) -> Found:
