@@ -183,7 +183,7 @@ class Connections:
                 yield connection
             finally:
                 if connection.in_transaction:
-                    connection.execute("COMMIT")
+                    connection.execute("ROLLBACK")
                 with self._lock:
                     if self._closed:
                         connection.close()
