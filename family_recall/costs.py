@@ -1,6 +1,6 @@
 """Costs: what stages took on this device in; what they are expected to take, out.
 
-A price is what nine in ten of a stage's recent runs took; it is kept in the file.
+A price is what fifteen in sixteen of a stage's recent runs took; it is kept in the file.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ RESERVE_MS = 0.2
 """What is left over for what no stage counts, where nothing else must follow."""
 
 _RECENT = 31  # runs of a stage that its price rests on …
-_DEAR_AT = (
-    28  # … which is this one of them in order, from 0: nine in ten of those to come are below
-)
+_DEAR_AT = 29  # … which is this one of them in order, from 0: 15 in 16 of those to come are below
 _REVIEWED = 8  # runs, at most, between two looks at them
 _STEP = 0.05  # share by which a run above or below moves the middle
 _ABOVE = 1.3  # times the middle: about a high quantile, until enough runs have shown it
@@ -30,14 +28,14 @@ _FEWEST_RUNS = 20  # of a stage before its cost is worth a write
 
 
 class Costs:
-    """Milliseconds each stage takes here, nine times in ten. Safe between threads.
+    """Milliseconds each stage takes here, fifteen times in sixteen. Safe between threads.
 
     A stage's price is a line, a fixed part and a part per unit (token, row, pair, result), through
-    the middle of its runs, times how dear the dearest tenth of the last 31 was. Each run above or
+    the middle of its runs, times how dear the 30th of the last 31 was. Each run above or
     below the line moves both parts by their share of what was expected: exponentiated gradients of
-    the median's loss, which tell the two apart where the number of units varies. So a price rises
-    within four runs, as on a laptop that goes to its battery; one dear run does not raise it; and
-    what was dear is forgotten after 31.
+    the median's loss, which tell the two apart where the number of units varies. So two dear
+    runs raise a price, as on a laptop that goes to its battery; one does not; and what was dear is
+    forgotten after 31.
 
     A stage that is refused is not run, and so not learned: each refusal forgets its oldest run, and
     once there is none its price falls, down to what is assumed.

@@ -1,7 +1,7 @@
 """Time left: a budget and a clock in, milliseconds out; and an alarm, for what will not end.
 
-A stage is priced before it starts, and the price is right nine times in ten. The alarm is for the
-tenth: from another thread it stops the SQL statement or the model run that a recall is in.
+A stage is priced before it starts, and it seldom takes longer. The alarm is for when it does: from
+another thread it stops the SQL statement or the model run that a recall is in.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ class Explanation:
 
     ``verdict`` is ``returned``; ``outranked`` (it was a candidate, ``rank`` says how far down);
     ``folded`` (a near copy of another one, at whose ``rank`` it is counted);
-    or ``not_found`` (no source brought it up; ``rank`` is where it would have stood).
+    or ``not_found`` (no source brought it up, or too far down to be scored; ``rank`` is where it
+    would have stood).
     ``last`` is the last result returned, whose score it had to pass.
     """
 
@@ -57,7 +58,7 @@ class Explanation:
             "returned": f"{self.doc_id} was returned: {place}.",
             "folded": f"{self.doc_id} is a near copy of another result: {place}.",
             "outranked": f"{self.doc_id} was a candidate but came too late: {place}.",
-            "not_found": f"{self.doc_id} was found by no source; it would have had {place}.",
+            "not_found": f"{self.doc_id} was {self.unfound}; it would have had {place}.",
         }[self.verdict]
         found = ", ".join(f"{source} at {rank}" for source, rank in self.found_by.items())
         lines = [first, f"found by: {found or 'none'}", f"score {self.score:.4f}, made of:"]
@@ -68,6 +69,11 @@ class Explanation:
         if self.verdict != "returned" and self.last is not None:
             lines.append(f"the last one returned is {self.last.doc_id} with {self.last.score:.4f}")
         return lines
+
+    @property
+    def unfound(self) -> str:
+        """Say how a memory was not found: by nobody, or by somebody and too far down."""
+        return "found, but too far down to be scored" if self.found_by else "found by no source"
 
     def to_json(self) -> dict[str, Any]:
         """Give every field; contributions as ``[feature, value, weight]``."""
@@ -102,7 +108,7 @@ class Missed:
         if told.verdict == "folded":
             return f"A near copy of what stands at rank {told.rank}, and counted there."
         if told.verdict == "not_found":
-            return f"No source found it; its score would have put it at rank {told.rank}."
+            return f"It was {told.unfound}; its score would have put it at rank {told.rank}."
         if told.last is None:
             return f"It came at rank {told.rank}, past the {told.top_k} asked for."
         gap = told.last.score - told.score

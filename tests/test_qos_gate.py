@@ -44,7 +44,7 @@ def test_an_unknown_device_costs_what_is_assumed() -> None:
 
 @pytest.mark.parametrize("true_ms", [0.5, 2.0, 20.0])
 def test_costs_settle_on_a_high_quantile(true_ms: float) -> None:
-    """After two thousand runs about nine in ten took no longer than expected."""
+    """After two thousand runs 15 in 16 took no longer than expected."""
     drawn = random.Random(7)
     costs = Costs({"graph": (2.0, 0.0)})
     below = 0
@@ -53,7 +53,7 @@ def test_costs_settle_on_a_high_quantile(true_ms: float) -> None:
         below += n >= 2_000 and took_ms <= costs.expected_ms("graph")
         costs.observe("graph", 0, took_ms)
 
-    assert below / 2_000 == pytest.approx(0.9, abs=0.03)
+    assert below / 2_000 == pytest.approx(15 / 16, abs=0.03)
 
 
 def test_one_bad_run_is_soon_forgiven() -> None:
@@ -67,15 +67,15 @@ def test_one_bad_run_is_soon_forgiven() -> None:
     assert costs.expected_ms("graph") < 2.0
 
 
-def test_a_price_is_what_nine_in_ten_of_the_recent_runs_took() -> None:
-    """Of 31 runs that took 1 to 31 ms it is the 29th; what was dear before them is forgotten."""
+def test_a_price_is_what_most_of_the_recent_runs_took() -> None:
+    """Of 31 runs that took 1 to 31 ms it is the 30th; what was dear before them is forgotten."""
     costs = Costs({"graph": (5.0, 0.0)})
     took_ms = list(range(1, 32))
     random.Random(2).shuffle(took_ms)
     for ms in (*[400.0] * 4, 15, *took_ms):
         costs.observe("graph", 0, ms)
 
-    assert costs.expected_ms("graph") == pytest.approx(29.0)
+    assert costs.expected_ms("graph") == pytest.approx(30.0)
 
 
 def test_stages_are_seldom_all_dear_at_once() -> None:

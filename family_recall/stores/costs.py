@@ -17,7 +17,7 @@ from family_recall.stores import sql
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """Milliseconds a stage takes nine times in ten: ``fixed_ms``, and ``unit_ms`` for each unit.
+    """Milliseconds a stage seldom exceeds: ``fixed_ms``, and ``unit_ms`` for each unit.
 
     ``runs`` counts what that rests on.
     """

@@ -301,7 +301,7 @@ def test_the_graph_hangs_a_memory_below_what_led_to_it() -> None:
     ("verdict", "said"),
     [
         ("folded", "near copy of what stands at rank 7"),
-        ("not_found", "No source found it"),
+        ("not_found", "found, but too far down to be scored"),
         ("outranked", "mostly by bm25"),
     ],
 )

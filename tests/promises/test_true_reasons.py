@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from family_recall import Answer, FamilyRecall, RecallContext, Relation
+from family_recall.config import RecallConfig
 from family_recall.ranking.calibration import calibrations
 from family_recall.ranking.features import FEATURES, weight_of
 from family_recall.ranking.profiles import profiles
@@ -219,6 +220,20 @@ def test_explain_says_what_no_source_found(path: Path) -> None:
             explained.score, abs=1e-6
         )
         assert "found by no source" in explained.lines()[0]
+
+
+def test_explain_says_what_was_found_too_far_down(path: Path) -> None:
+    """Words find all three, one has room to be scored: the others were found, and are not."""
+    config = RecallConfig(candidate_pool=1, fewest_candidates=1, leave_out=frozenset({"graph"}))
+    with open_home(path, encoder=None, config=config) as home:
+        move_in(home)
+        for at in range(3):
+            remember(home, "the key " * (3 - at) + f"note {at}", doc_id=f"n{at}")
+        ctx = RecallContext("rajesh", now=NOW, time_budget_ms=PLENTY_MS)
+        explained = home.explain("where is the key", "n2", ctx)
+
+        assert (explained.verdict, dict(explained.found_by)) == ("not_found", {"lexical": 3})
+        assert "found, but too far down to be scored" in explained.lines()[0]
 
 
 def test_a_path_of_the_graph_names_its_evidence(path: Path) -> None:
