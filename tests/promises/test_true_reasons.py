@@ -229,7 +229,7 @@ def test_explain_says_what_was_found_too_far_down(path: Path) -> None:
         move_in(home)
         for at in range(3):
             remember(home, "the key " * (3 - at) + f"note {at}", doc_id=f"n{at}")
-        ctx = RecallContext("rajesh", now=NOW, time_budget_ms=PLENTY_MS)
+        ctx = RecallContext("rajesh", top_k=1, now=NOW, time_budget_ms=PLENTY_MS)
         explained = home.explain("where is the key", "n2", ctx)
 
         assert (explained.verdict, dict(explained.found_by)) == ("not_found", {"lexical": 3})
