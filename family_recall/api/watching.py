@@ -20,7 +20,10 @@ WHILE_DAMAGED_S = 3_600.0
 """The same, while something is wrong: somebody may have mended it."""
 
 GIVE_UP_AFTER_S = 2.0
-"""What looking a file over may take; one that is too large for it is left to the doctor."""
+"""What looking a file over may take …"""
+
+LARGEST_BYTES = 128 * 1024**2
+"""… which is enough for a file of this size; larger ones are left to the doctor."""
 
 logger = logging.getLogger("family_recall")
 
@@ -55,10 +58,12 @@ class Watch:
         """Look the file over; where there is no time for all of it, know what was known."""
         until_s = time.monotonic() + GIVE_UP_AFTER_S
         try:
+            if self._store.path.stat().st_size > LARGEST_BYTES:
+                return
             findings = self._store.glance(
                 lambda: self._stopped.is_set() or time.monotonic() > until_s
             )
-        except FamilyRecallError as error:
+        except (FamilyRecallError, OSError) as error:
             logger.warning("the file could not be looked over: %s", error)
             return
         if findings is None:

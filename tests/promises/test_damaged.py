@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Hidden, RecallContext
+from family_recall.api import watching
 from family_recall.cli import main
 from family_recall.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
@@ -298,6 +299,10 @@ def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPat
     lose_its_words(path)
     monkeypatch.setattr(checks, "_STEPS", 100)
     with open_home(path, create=False) as home:
+        with monkeypatch.context() as smaller:
+            smaller.setattr(watching, "LARGEST_BYTES", path.stat().st_size - 1)
+            home._watch.look()
+            assert home._watch.notice() is None
         home._watch.stop()
         home._watch.look()
         assert home._watch.notice() is None
