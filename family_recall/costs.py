@@ -19,6 +19,8 @@ RESERVE_MS = 0.2
 
 _RECENT = 31  # runs of a stage that its price rests on …
 _DEAR_AT = 29  # … which is this one of them in order, from 0: 15 in 16 of those to come are below
+_PATIENCE = 28  # refusals in a row before a stage is tried again, twice as many after each …
+_MOST_PATIENCE = 448  # … that shows it as dear as before
 _REVIEWED = 8  # runs, at most, between two looks at them
 _STEP = 0.05  # share by which a run above or below moves the middle
 _ABOVE = 1.3  # times the middle: about a high quantile, until enough runs have shown it
@@ -37,8 +39,9 @@ class Costs:
     runs raise a price, as on a laptop that goes to its battery; one does not; and what was dear is
     forgotten after 31.
 
-    A stage that is refused is not run, and so not learned: each refusal forgets its oldest run, and
-    once there is none its price falls, down to what is assumed.
+    A stage that is refused is not run, and so not learned: after 28 refusals in a row its runs but
+    the last are forgotten, so that it is tried once. If it is still dear, that takes twice as many
+    from then on. Where there is no run at all the price falls, down to what is assumed.
     """
 
     def __init__(
@@ -121,12 +124,23 @@ class Costs:
 class _Stage:
     """One stage's price: a line through the middle of its runs, times how dear recent ones were."""
 
-    __slots__ = ("_assumed", "_middle", "_recent", "_unseen", "fixed_ms", "runs", "unit_ms")
+    __slots__ = (
+        "_assumed",
+        "_middle",
+        "_patience",
+        "_recent",
+        "_refused",
+        "_unseen",
+        "fixed_ms",
+        "runs",
+        "unit_ms",
+    )
 
     def __init__(self, fixed_ms: float, unit_ms: float, known: StageCost | None) -> None:
         self._assumed = (fixed_ms, unit_ms)
         self._recent: deque[tuple[float, float]] = deque(maxlen=_RECENT)
-        self._unseen = 0
+        self._unseen = self._refused = 0
+        self._patience = _PATIENCE
         self.runs = 0 if known is None else known.runs
         if known is not None:
             fixed_ms, unit_ms = known.fixed_ms, known.unit_ms
@@ -145,6 +159,11 @@ class _Stage:
         self._recent.append((n, ms))
         self._unseen += 1
         is_dear = ms > self.expected_ms(n)
+        if not is_dear:
+            self._patience = _PATIENCE
+        elif self._refused:
+            self._patience = min(2 * self._patience, _MOST_PATIENCE)
+        self._refused = 0
         fixed, unit = self._middle
         if (middle := fixed + unit * n) > 0.0:
             share = fixed / middle
@@ -173,8 +192,13 @@ class _Stage:
         self._review()
 
     def fall_back(self) -> None:
+        self._refused += 1
         if self._recent:
-            self._recent.popleft()
+            if self._refused % self._patience:
+                return
+            last = self._recent.pop()
+            self._recent.clear()
+            self._recent.append(last)
         else:
             # What the file knew may have been of a busy day.
             fixed, unit = (

@@ -198,6 +198,22 @@ def test_a_stage_refused_for_what_it_once_cost_is_tried_again() -> None:
         assert refused < 300
 
 
+def test_what_proves_dear_again_and_again_is_tried_ever_more_seldom() -> None:
+    """Of 2,000 recalls that cannot pay, fewer than one in a hundred try; until it is cheap."""
+    costs = Costs({"graph": (2.0, 0.0)})
+    tried = []
+    for at in range(2_000):
+        if refusal(costs, deadline(8.0), "graph") is None:
+            costs.observe("graph", 0, 40.0)
+            tried.append(at)
+    assert 5 <= len(tried) < 20
+    for _ in range(1_000):
+        if refusal(costs, deadline(8.0), "graph") is None:
+            costs.observe("graph", 0, 1.0)
+
+    assert refusal(costs, deadline(8.0), "graph") is None
+
+
 def test_what_a_busy_day_has_left_in_the_file_is_doubted_in_time() -> None:
     """Refused for a kept price alone, a stage is tried again; down to what is assumed."""
     costs = Costs({"graph": (2.0, 0.0)}, {"graph": StageCost(100.0, 0.0, 50)})
