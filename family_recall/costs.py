@@ -177,7 +177,7 @@ class _Stage:
         """Draw a line through the middle of the shorter and of the longer runs."""
         in_order = sorted(samples)
         half = (len(in_order) + 1) // 2
-        (n, ms), (m, more_ms) = (_middle(part) for part in (in_order[:half], in_order[-half:]))
+        (n, ms), (m, more_ms) = (_medians(part) for part in (in_order[:half], in_order[-half:]))
         fixed, unit = self._middle
         if m > n and unit > 0.0:
             unit = max((more_ms - ms) / (m - n), 0.0)
@@ -250,7 +250,7 @@ def refusal(
     return f"needs {needs:.1f} ms, {max(left, 0.0):.1f} ms left"
 
 
-def _middle(samples: Sequence[tuple[int, float]]) -> tuple[float, float]:
+def _medians(samples: Sequence[tuple[int, float]]) -> tuple[float, float]:
     return statistics.median(n for n, _ in samples), statistics.median(ms for _, ms in samples)
 
 

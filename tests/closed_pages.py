@@ -5,8 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 VOID = {"meta", "br", "input"}
 RUNS_OR_LOADS = {
     "script", "link", "base", "iframe", "frame", "object", "embed", "applet", "portal", "img",
@@ -85,3 +89,19 @@ def see_that_it_is_closed(html: str) -> None:
         f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     )
     see_that_nothing_runs_or_loads(page)
+
+
+def see_that_a_browser_renders(html: str, folder: Path) -> None:
+    """See that Chromium lays a page out and finds nothing to refuse in it."""
+    file, shot = folder / "page.html", folder / "page.png"
+    file.write_text(html, encoding="utf-8")
+    done = subprocess.run(
+        [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu",
+         "--enable-logging=stderr", f"--user-data-dir={folder / 'profile'}",
+         "--window-size=500,900", f"--screenshot={shot}", file.as_uri()],
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+
+    assert shot.exists(), done.stderr
+    assert "CONSOLE" not in done.stderr
+    assert "Content Security Policy" not in done.stderr

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,8 +16,8 @@ from typing import Any
 import pytest
 
 from family_recall import FamilyRecall, Grant, Memory, Person, Space
+from tests.closed_pages import CHROMIUM
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 START_S = 120.0
 HOSTILE = (
     '</title></textarea><script>document.title="run"</script>'

@@ -6,8 +6,6 @@ import dataclasses
 import datetime as dt
 import json
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,7 +30,12 @@ from family_recall.evaluation.pages.parts import style
 from family_recall.evaluation.pages.quality import worst
 from family_recall.evaluation.report import summarise
 from family_recall.evaluation.timing import Timing
-from tests.closed_pages import ReadPage, see_that_it_is_closed
+from tests.closed_pages import (
+    CHROMIUM,
+    ReadPage,
+    see_that_a_browser_renders,
+    see_that_it_is_closed,
+)
 from tests.evaluation.small import QUERIES, memories
 
 pytest.importorskip("matplotlib")
@@ -419,26 +422,12 @@ def test_bench_writes_a_page(tmp_path: Path) -> None:
     assert "3 questions of 60 ms" in ReadPage(file.read_text(encoding="utf-8")).text
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-
-
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to render with")
 def test_a_browser_renders_it_with_its_style_and_without_complaint(
     html: str, tmp_path: Path
 ) -> None:
     """Chromium lays both pages out and finds nothing to refuse in them."""
-    file, shot = tmp_path / "page.html", tmp_path / "page.png"
-    file.write_text(html, encoding="utf-8")
-    done = subprocess.run(
-        [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu",
-         "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
-         "--window-size=500,900", f"--screenshot={shot}", file.as_uri()],
-        capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-
-    assert shot.exists(), done.stderr
-    assert "CONSOLE" not in done.stderr
-    assert "Content Security Policy" not in done.stderr
+    see_that_a_browser_renders(html, tmp_path)
 
 
 def test_the_sheet_is_shared() -> None:

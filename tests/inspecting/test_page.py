@@ -7,8 +7,6 @@ import datetime as dt
 import itertools
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -33,7 +31,12 @@ from family_recall.types import (
     Span,
     Trace,
 )
-from tests.closed_pages import ReadPage, see_that_it_is_closed
+from tests.closed_pages import (
+    CHROMIUM,
+    ReadPage,
+    see_that_a_browser_renders,
+    see_that_it_is_closed,
+)
 
 NOW = dt.datetime(2026, 1, 10, 18, 0, tzinfo=dt.UTC)
 HOSTILE = (
@@ -352,25 +355,11 @@ def luminance(colour: str) -> float:
     return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-
-
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to render with")
 def test_a_browser_renders_it_with_its_style_and_without_complaint(tmp_path: Path) -> None:
     """Chromium lays the hostile page out and finds nothing to refuse in it."""
-    file = tmp_path / "page.html"
-    file.write_text(page(answer(result(1, HOSTILE), result(2)), budget_ms=20.0), encoding="utf-8")
-    shot = tmp_path / "page.png"
-    done = subprocess.run(
-        [str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu",
-         "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
-         "--window-size=500,900", f"--screenshot={shot}", file.as_uri()],
-        capture_output=True, text=True, timeout=200, check=False,
-    )  # fmt: skip
-
-    assert shot.exists(), done.stderr
-    assert "CONSOLE" not in done.stderr
-    assert "Content Security Policy" not in done.stderr
+    html = page(answer(result(1, HOSTILE), result(2)), budget_ms=20.0)
+    see_that_a_browser_renders(html, tmp_path)
 
 
 def _unescaped(text: str) -> str:
