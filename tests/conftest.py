@@ -14,16 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from family_recall import (
-    Answer,
-    FamilyRecall,
-    Filters,
-    Grant,
-    Memory,
-    Person,
-    RecallContext,
-    Space,
-)
+from family_recall import Answer, FamilyRecall, Filters, Grant, Memory, Person, RecallContext, Space
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairScorer

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from family_recall.stores.schema import MIGRATIONS
+from family_recall.stores.file.schema import MIGRATIONS
 
 UNDO = {
     8: "ALTER TABLE memory DROP COLUMN seal",

@@ -14,9 +14,9 @@ import apsw
 import pytest
 
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
-from family_recall.audit import MAX_PENDING, AuditLog
+from family_recall.access.audit_log import MAX_PENDING, AuditLog
 from family_recall.errors import InvalidRequestError, StoreBusyError, UnknownPersonError
-from family_recall.stores.audit import forget_from_audit
+from family_recall.stores.logs.audit import forget_from_audit
 from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember, stories
 
 ROOT = Path(__file__).parents[1]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.briefing import BriefedMemory, briefing
 from family_recall.errors import InvalidRequestError
+from family_recall.types.briefing import BriefedMemory, briefing
 
 HEAD = [
     "<memory>",

@@ -19,16 +19,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from family_recall import (
-    Answer,
-    FamilyRecall,
-    Filters,
-    Memory,
-    RecallContext,
-    Relation,
-    understand,
-)
+from family_recall import Answer, FamilyRecall, Filters, Memory, RecallContext, Relation, understand
 from family_recall.config import RecallConfig
+from family_recall.dataflow import GraphRun, Run, Subgraph
 from family_recall.encoders.base import Encoding
 from family_recall.ranking import bm25
 from family_recall.ranking.fusion import reciprocal_rank_fusion
@@ -41,7 +34,6 @@ from family_recall.sources.bias import (
     intent_of,
 )
 from family_recall.sources.graph import GraphSource, dampen_hubs, personalized_pagerank
-from family_recall.stage import GraphRun, Run, Subgraph
 from family_recall.types import Contribution, RecallRequest, Result, Scope
 from tests.conftest import (
     HOME,

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from family_recall.doctor import Report, examine
+from family_recall.cli.doctor import Report, examine
 from tests.conftest import NO_MODELS, found, move_in, open_home, recall, stories
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from family_recall import FamilyRecall, RecallContext, observing
+from family_recall.pipeline import trace_hook
+from family_recall import FamilyRecall, RecallContext
 from family_recall.errors import UnknownPersonError
-from family_recall.observing import Observer
+from family_recall.pipeline.trace_hook import Observer
 from family_recall.types import Trace
 from tests.conftest import move_in, stories
 
@@ -35,7 +36,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is logged about hooks, whatever other tests have made of the process's logging."""
     handler, logger = Heard(), logging.Logger("hooks")  # noqa: LOG001  one of its own
     logger.addHandler(handler)
-    monkeypatch.setattr(observing, "log", logger)
+    monkeypatch.setattr(trace_hook, "log", logger)
     return handler.messages
 
 

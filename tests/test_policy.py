@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from family_recall import Hidden, Memory, RecallContext
+from family_recall.access.policy import CLEARANCE, check_role, owned_by, scope_of, view_of
 from family_recall.errors import InvalidRequestError, UnknownSpaceError
-from family_recall.policy import CLEARANCE, check_role, owned_by, scope_of, view_of
-from family_recall.stores.base import Access, Partition
+from family_recall.stores.records import Access, Partition
 from family_recall.types import BANDS, ROLES, Scope
 from tests.conftest import NOW
 

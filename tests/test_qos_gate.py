@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import RecallContext, RecallRequest
-from family_recall.broker.attempts import Attempts
 from family_recall.config import RecallConfig
-from family_recall.costs import Costs, refusal
 from family_recall.deadline import Deadline
 from family_recall.errors import InvalidRequestError
-from family_recall.qos_gate import Admitted, Gate
-from family_recall.stores.costs import StageCost
-from family_recall.trace import TraceBuilder
+from family_recall.pipeline.costs import Costs, refusal
+from family_recall.pipeline.gate import Admitted, Gate
+from family_recall.pipeline.runner import Attempts
+from family_recall.pipeline.trace import TraceBuilder
+from family_recall.stores.logs.stage_costs import StageCost
 from family_recall.types import Trace
 from tests.conftest import TinyScorer, found, move_in, open_home, recall, stories
 

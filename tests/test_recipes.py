@@ -16,7 +16,7 @@ import click
 import jsonschema
 import pytest
 
-from family_recall import tools
+from family_recall import llm_tools
 from family_recall.cli import main
 
 RECIPES = Path(__file__).parents[1] / "docs" / "recipes"
@@ -124,11 +124,11 @@ def test_a_local_model_is_sent_the_tools_and_only_clean_results(
 
     run("local-language-model")
 
-    assert [body["tools"] for body in ollama.asked] == [tools.schema("ollama")] * 2
+    assert [body["tools"] for body in ollama.asked] == [llm_tools.schema("ollama")] * 2
     told = ollama.asked[-1]["messages"][-1]
     assert (told["role"], told["tool_name"]) == ("tool", "recall")
     assert not set("<>&") & set(told["content"])
-    (schema,) = [one["outputSchema"] for one in tools.schema("mcp") if one["name"] == "recall"]
+    (schema,) = [one["outputSchema"] for one in llm_tools.schema("mcp") if one["name"] == "recall"]
     jsonschema.validate(json.loads(told["content"]), schema)
 
 
@@ -155,7 +155,7 @@ def test_the_mcp_page_names_the_tools_there_are() -> None:
     """The table's rows are the list of tools, and which of them write."""
     rows = re.findall(r"^\| `(\w+)` \|.*\| (yes|no) \|$", PAGES["mcp"], re.MULTILINE)
 
-    assert rows == [(tool.name, "yes" if tool.writes else "no") for tool in tools.TOOLS]
+    assert rows == [(tool.name, "yes" if tool.writes else "no") for tool in llm_tools.TOOLS]
 
 
 def test_the_mcp_pages_commands_can_be_given() -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from family_recall.stores.file import connections
 from family_recall import FamilyRecall
-from family_recall.stores.schema import MIGRATIONS, SCHEMA_VERSION
+from family_recall.stores.file.schema import MIGRATIONS, SCHEMA_VERSION
 from tests.conftest import NO_MODELS, recall
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("schema_*.db"))
@@ -46,13 +47,11 @@ def test_an_interrupted_migration_leaves_the_file_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All steps are one transaction: where one fails, the schema is the old one."""
-    from family_recall.stores import sqlite  # noqa: PLC0415
-
     path = tmp_path / "family.db"
     shutil.copyfile(FIXTURES[0], path)
     broken = (*MIGRATIONS[:-1], MIGRATIONS[-1] + "; SELECT no_such_function()")
     with monkeypatch.context() as patched:
-        patched.setattr(sqlite, "MIGRATIONS", broken)
+        patched.setattr(connections, "MIGRATIONS", broken)
         with pytest.raises(Exception, match="no_such_function"):
             FamilyRecall.migrate(path)
 

@@ -8,7 +8,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.timeline import MOST_PERIODS, Period, periods
+from family_recall.types.timeline import MOST_PERIODS, Period, periods
 
 DAYS = st.dates(dt.date(2020, 1, 1), dt.date(2026, 12, 31))
 

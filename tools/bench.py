@@ -45,9 +45,9 @@ from family_recall.api import FamilyRecall
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.errors import ModelError
-from family_recall.evaluation import pages
 from family_recall.evaluation.machine import describe
 from family_recall.evaluation.timing import quantiles, timed
+from family_recall.reports import evaluation
 
 SIZES = (1_000, 10_000, 100_000)
 LARGEST = 1_000_000  # memories: 3.3 GB of scratch space, and 1 GB of memory
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     peers = _peers(options.peers) if options.peers else None
     if options.report:
         try:
-            pages.check()
+            evaluation.check()
         except ImportError as error:
             raise SystemExit(f"--report: {error}") from None
     report: dict[str, Any] = {
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.json:
             Path(options.json).write_text(json.dumps(report, indent=1) + "\n", "utf-8")
     if options.report:
-        written = pages.speed_page(
+        written = evaluation.speed_page(
             report,
             machine=describe(),
             made_at=dt.datetime.now().astimezone(),

@@ -34,8 +34,9 @@ import apsw
 import bench_data
 from arguments import parser_of
 
+from family_recall.stores.text import full_text
 from family_recall import FamilyRecall, Memory, RecallContext
-from family_recall.stores import fts, schema, sqlite
+from family_recall.stores.file import connections, schema
 
 STEPS = ("remember_many", "remember", "replace", "recall")
 
@@ -61,11 +62,12 @@ def careless_deletion() -> Iterator[None]:
         return schema.create_words_table(shelf).replace("'secure-delete', 1", "'secure-delete', 0")
 
     pragmas = tuple(
-        secure_delete_off if pragma is sqlite.secure_delete else pragma for pragma in sqlite.PRAGMAS
+        secure_delete_off if pragma is connections.secure_delete else pragma
+        for pragma in connections.PRAGMAS
     )
     with (
-        mock.patch.object(sqlite, "PRAGMAS", pragmas),
-        mock.patch.object(fts, "create_words_table", create_words_table),
+        mock.patch.object(connections, "PRAGMAS", pragmas),
+        mock.patch.object(full_text, "create_words_table", create_words_table),
     ):
         yield
 

@@ -34,8 +34,9 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 import bench_data
 from arguments import parser_of
 
-from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext, policy
-from family_recall.stores.snapshot import SqliteSnapshot
+from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
+from family_recall.access import policy
+from family_recall.stores.read.snapshot import SqliteSnapshot
 from family_recall.types import Scope
 
 VARIANTS = ("neither", "policy", "audit", "both")

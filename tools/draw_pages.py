@@ -22,9 +22,9 @@ from arguments import parser_of
 from family_recall import FamilyRecall, RecallContext
 from family_recall.demo import SCENES, Scene
 from family_recall.demo.household import HOME, NOW, TIMEZONE, move_in
-from family_recall.evaluation.pages.drawing import colour, picture
-from family_recall.inspecting.results import GROUPS
 from family_recall.ranking.calibration import find_calibration
+from family_recall.reports.evaluation.drawing import colour, picture
+from family_recall.reports.recall.results import GROUPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

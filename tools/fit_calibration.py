@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.api import FamilyRecall
+from family_recall.dataflow import Profile
 from family_recall.encoders import CrossEncoder, StaticEncoder
 from family_recall.errors import DatasetError
 from family_recall.evaluation import Dataset, load_dataset
@@ -48,7 +49,6 @@ from family_recall.evaluation.measures import auroc, ece
 from family_recall.ranking.calibration import RERANKED, Platt, fit_platt
 from family_recall.ranking.features import FEATURES, base_relevance
 from family_recall.ranking.profiles import profiles
-from family_recall.stage import Profile
 from family_recall.types import Answer, RecallContext, Result
 
 Scores = npt.NDArray[np.float64]

@@ -43,7 +43,6 @@ from arguments import parser_of
 from torturing import HOME, move_in, open_home, told
 
 from family_recall import Answer, FamilyRecall, Filters, Hidden, Memory, RecallContext, Relation
-from family_recall.care.archive import check_record
 from family_recall.encoders.manifest import read_entry
 from family_recall.errors import (
     DatasetError,
@@ -52,10 +51,11 @@ from family_recall.errors import (
     InvalidRequestError,
     ModelError,
 )
-from family_recall.jsonl import read_jsonl
-from family_recall.stores import seals
-from family_recall.stores.archive import Loader
-from family_recall.stores.schema import MIGRATIONS
+from family_recall.maintenance.archive import check_record
+from family_recall.stores.file.archive import Loader
+from family_recall.stores.file.schema import MIGRATIONS
+from family_recall.stores.text import checksums
+from family_recall.types.json_lines import read_jsonl
 
 MANIFEST = Path(__file__).resolve().parent.parent / "models" / "manifest.json"
 QUESTIONS = (
@@ -292,7 +292,7 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
                 clear(table, fields)
             loader.load(table, fields)
             loader.check()
-            seals.seal(connection)
+            checksums.seal(connection)
         finally:
             connection.execute("ROLLBACK")
 

@@ -22,14 +22,15 @@ from arguments import parser_of
 from torturing import HOME, move_in, open_home, told
 
 from family_recall import Memory, Relation
-from family_recall.stores import sql, vectors
-from family_recall.stores.schema import (
+from family_recall.stores.file import sql
+from family_recall.stores.file.schema import (
     APPLICATION_ID,
     MIGRATIONS,
     SCHEMA_VERSION,
     create_words_table,
     words_table,
 )
+from family_recall.stores.vectors import tables
 
 FIXTURES = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
 KEY = "The spare key is under the red pot"
@@ -73,7 +74,7 @@ def _write(path: Path, today: Path, schema: int) -> None:
         shared = ", ".join(column for column in columns if column in there[table])
         file.execute(f"INSERT INTO main.{table}({shared}) SELECT {shared} FROM today.{table}")
     for no, dim in sql.rows(file, "SELECT no, dim FROM embedding_model"):
-        vectors.create(file, vectors.Model(no, "", dim, 0, "plain", ""))
+        tables.create(file, tables.Model(no, "", dim, 0, "plain", ""))
         file.execute(f"INSERT INTO vectors_{no} SELECT * FROM today.vectors_{no}")
     for (partition,) in sql.rows(file, "SELECT no FROM partition"):
         for shelf in (partition * 2, partition * 2 + 1):

@@ -37,7 +37,7 @@ from torturing import HOME, Disk, HashEncoder, killing_at, move_in, open_home, t
 from family_recall import RecallContext, Relation
 from family_recall.api import FamilyRecall
 from family_recall.errors import FamilyRecallError
-from family_recall.stores import files
+from family_recall.stores.file import copies
 
 BATCH = 8  # memories a transaction
 FRESH_EVERY = 40  # kills after which a new household is begun
@@ -372,7 +372,7 @@ def _wrong_copies(path: Path, work: str) -> list[str]:
     del work
     for name in ("backup.db", "restored.db"):
         if path.with_name(name).exists():
-            files.verify(path.with_name(name), None)
+            copies.verify(path.with_name(name), None)
     if path.with_name("export.jsonl").exists():
         with (
             tempfile.TemporaryDirectory(dir=path.parent.parent) as folder,

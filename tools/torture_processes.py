@@ -37,7 +37,7 @@ from torturing import HOME, move_in, open_home
 
 from family_recall import Filters, Memory, RecallContext
 from family_recall.api import FamilyRecall
-from family_recall.stores.sqlite import BUSY_TIMEOUT_MS
+from family_recall.stores.file.connections import BUSY_TIMEOUT_MS
 
 SET = 6  # memories a writer tells anew at once
 THREADS = 2  # in each reader

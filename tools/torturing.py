@@ -19,7 +19,7 @@ from family_recall import Grant, Memory, Person, Space
 from family_recall.api import FamilyRecall
 from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.loader import Models
-from family_recall.stores.keys import Secret, key_of
+from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.store import Store
 
 HOME = "shared:home"

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from family_recall.api.opened import Opened
-from family_recall.broker import routing_encoder
 from family_recall.encoders.static import StaticEncoder
-from family_recall.explain import Explanation, Inspection
+from family_recall.pipeline import routing_encoder
+from family_recall.pipeline.explain import Explanation, Inspection
 from family_recall.query import planner
-from family_recall.stores import fts
+from family_recall.stores.text import full_text
 from family_recall.types import (
     Answer,
     Detail,
@@ -52,7 +52,7 @@ def understand(
     moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
     plan = planner.read(
         question,
-        fts.splitter(),
+        full_text.splitter(),
         now=moment,
         region=region or Region(),
         encode=routing_encoder(StaticEncoder.load(models)),

@@ -6,20 +6,20 @@ import os
 from pathlib import Path
 
 from family_recall.api.opened import Opened, WholeProgress
-from family_recall.care import archive
-from family_recall.care.archive import Archive
-from family_recall.care.reembedding import Reembedded, reembed
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
 from family_recall.indexing import Indexer
-from family_recall.stores import files
-from family_recall.stores.checks import Finding
-from family_recall.stores.files import Backup, Restored
-from family_recall.stores.keys import Secret, key_of
-from family_recall.stores.schema import SCHEMA_VERSION
-from family_recall.stores.sqlite import schema_of
+from family_recall.maintenance import archive
+from family_recall.maintenance.archive import Archive
+from family_recall.maintenance.reembedding import Reembedded, reembed
+from family_recall.stores.file import copies
+from family_recall.stores.file.connections import schema_of
+from family_recall.stores.file.copies import Backup, Restored
+from family_recall.stores.file.encryption import Secret, key_of
+from family_recall.stores.file.schema import SCHEMA_VERSION
+from family_recall.stores.health.checks import Finding
 from family_recall.stores.store import Store
 
 
@@ -29,7 +29,7 @@ class Care(Opened):
     def check(self) -> list[Finding]:
         """Check the file, and all that is made from its texts against them; reads everything.
 
-        ``family_recall.doctor`` does this and more, and mends what it can.
+        ``family_recall.cli.doctor`` does this and more, and mends what it can.
         """
         return self._store.examine()
 
@@ -93,7 +93,7 @@ class Care(Opened):
         Raises:
             As :meth:`backup`.
         """
-        return files.copy_of(Path(path), Path(copy), key_of(key))
+        return copies.copy_of(Path(path), Path(copy), key_of(key))
 
     @staticmethod
     def restore(
@@ -109,7 +109,7 @@ class Care(Opened):
             StoreBusyError: If the household is open anywhere.
             StoreError: If the backup is missing or not sound; the household is then as it was.
         """
-        return files.restore(Path(path), Path(backup), key_of(key), progress)
+        return copies.restore(Path(path), Path(backup), key_of(key), progress)
 
     @staticmethod
     def rekey(
@@ -124,7 +124,7 @@ class Care(Opened):
             StoreBusyError: If the household is open anywhere.
             WrongKeyError: If ``key`` is not its key, or the extra ``crypto`` is not installed.
         """
-        files.rekey(Path(path), key_of(key), key_of(new_key))
+        copies.rekey(Path(path), key_of(key), key_of(new_key))
 
     @staticmethod
     def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple[int, int]:

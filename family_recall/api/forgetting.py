@@ -8,11 +8,9 @@ from typing import Literal, overload
 
 from family_recall.api.asking import Asking
 from family_recall.api.opened import Embed
-from family_recall.stores.base import epoch_s
-from family_recall.types import (
-    RecallContext,
-)
-from family_recall.types.forgetting import (
+from family_recall.stores.records import epoch_s
+from family_recall.types import RecallContext
+from family_recall.types.erasure import (
     ForgetPlan,
     Receipt,
     RetentionRule,

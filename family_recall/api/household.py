@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from family_recall import policy, rooms
+from family_recall.access import accessible_spaces, policy
 from family_recall.api.opened import Opened
-from family_recall.stores.base import epoch_s
-from family_recall.types import (
-    AuditEntry,
-    Grant,
-    Hidden,
-    Person,
-    Room,
-    Space,
-)
+from family_recall.stores.records import epoch_s
+from family_recall.types import AuditEntry, Grant, Hidden, Person, Room, Space
 
 
 class Household(Opened):
@@ -87,7 +80,7 @@ class Household(Opened):
         with self._store.household() as household:
             if person_id is None:
                 return household.people()
-            return rooms.people(household, person_id, self._wall_clock())
+            return accessible_spaces.people(household, person_id, self._wall_clock())
 
     def spaces(self, person_id: str | None = None) -> list[Space]:
         """List the spaces, by id; for a person, those they may enter now.
@@ -98,7 +91,7 @@ class Household(Opened):
         with self._store.household() as household:
             if person_id is None:
                 return household.spaces()
-            return rooms.spaces(household, person_id, self._wall_clock())
+            return accessible_spaces.spaces(household, person_id, self._wall_clock())
 
     def grants(self) -> list[Grant]:
         """List who may enter which space."""
@@ -122,7 +115,9 @@ class Household(Opened):
             UnknownPersonError: If there is no such person.
         """
         with self._store.household() as household:
-            return rooms.rooms(household, person_id, self._wall_clock(), self._store.zone)
+            return accessible_spaces.rooms(
+                household, person_id, self._wall_clock(), self._store.zone
+            )
 
     def audit(self, person_id: str, *, of: str | None = None, limit: int = 100) -> list[AuditEntry]:
         """Tell a space's owner who recalled what of it, the newest first; ids, and no words.

@@ -6,10 +6,7 @@ import dataclasses
 
 from family_recall.api.asking import Asking
 from family_recall.learning import Feedback, Learning
-from family_recall.types import (
-    Answer,
-    RecallContext,
-)
+from family_recall.types import Answer, RecallContext
 
 
 class Judging(Asking):

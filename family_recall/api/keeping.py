@@ -8,10 +8,7 @@ from collections.abc import Iterable
 from family_recall.api.opened import Embed, Opened, check_embed
 from family_recall.errors import InvalidRequestError, ModelError
 from family_recall.indexing import Progress
-from family_recall.types import (
-    Memory,
-    Remembered,
-)
+from family_recall.types import Memory, Remembered
 
 
 class Keeping(Opened):

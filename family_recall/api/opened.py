@@ -14,32 +14,26 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
+from family_recall.access.audit_log import AuditLog
+from family_recall.access.browsing import Looker
 from family_recall.api.watching import Watch
-from family_recall.audit import AuditLog
-from family_recall.broker import Broker, practise, routing_encoder
 from family_recall.config import RecallConfig
-from family_recall.costs import Costs
 from family_recall.deadline import Clock
+from family_recall.editing import Mender
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
+from family_recall.erasure import Forgetter
 from family_recall.errors import FamilyRecallError, InvalidRequestError, ModelError
-from family_recall.forgetting import Forgetter
 from family_recall.indexing import Indexer, Progress
 from family_recall.learning import Learner
-from family_recall.looking import Looker
-from family_recall.mending import Mender
-from family_recall.observing import Observer
-from family_recall.qos_gate import Gate
+from family_recall.pipeline import Broker, practise, routing_encoder
+from family_recall.pipeline.costs import Costs
+from family_recall.pipeline.gate import Gate
+from family_recall.pipeline.trace_hook import Observer
 from family_recall.query import router
-from family_recall.stores.keys import Secret, key_of
+from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.store import Store
-from family_recall.types import (
-    Answer,
-    Call,
-    RecallRequest,
-    Region,
-    Trace,
-)
+from family_recall.types import Answer, Call, RecallRequest, Region, Trace
 
 Embed = Literal["now", "later"]
 """Whether the transformer's vectors are made at once, or by ``flush``."""

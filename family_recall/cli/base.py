@@ -154,7 +154,7 @@ def key_in(file: Path | None) -> str | bytes | None:
     """Give the key in a file; None for none."""
     if file is None:
         return None
-    from family_recall.stores.keys import read_key_file  # noqa: PLC0415 -- brings SQLite
+    from family_recall.stores.file.encryption import read_key_file  # noqa: PLC0415 -- brings SQLite
 
     return read_key_file(file)
 

@@ -110,7 +110,7 @@ def bench(
             db = needed(click.get_current_context(), db)
             name, found = db.name, _time_own(db, ctx, questions, n, seed)
     if report_file is not None:
-        from family_recall.evaluation import pages  # noqa: PLC0415 -- brings numpy
+        from family_recall.reports import evaluation as pages  # noqa: PLC0415 -- matplotlib is slow to load
 
         write_page(report_file, pages.timing_page(found, name=name, made_at=local_now()))
     if as_json:

@@ -52,7 +52,7 @@ def doctor(
 
     The exit code is 1 if anything is wrong.
     """
-    from family_recall.doctor import examine  # noqa: PLC0415 -- brings numpy and SQLite
+    from family_recall.cli.doctor import examine  # noqa: PLC0415 -- brings numpy and SQLite
 
     with progress_bar() as show:
         looked: list[str] = []

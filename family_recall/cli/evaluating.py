@@ -181,7 +181,8 @@ def evaluate(
         record = report.to_json(outcomes=True)
         saved_file.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
     if report_file is not None:
-        from family_recall.evaluation import machine, pages  # noqa: PLC0415 -- as above
+        from family_recall.evaluation import machine  # noqa: PLC0415 -- as above
+        from family_recall.reports import evaluation as pages  # noqa: PLC0415 -- as above
 
         queries = evaluation.load_dataset(folder).queries if report_texts else ()
         page = pages.quality_page(

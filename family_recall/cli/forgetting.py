@@ -16,13 +16,13 @@ from family_recall.cli.base import (
     print_json,
 )
 from family_recall.cli.settings import db_option, person_option
-from family_recall.types.forgetting import Selection
+from family_recall.types.erasure import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from family_recall.types.forgetting import ForgetPlan, Receipt
+    from family_recall.types.erasure import ForgetPlan, Receipt
 
 _EXAMPLE_CHARS = 70
 

@@ -23,12 +23,12 @@ from family_recall.cli.progress import progress_bar, steps, telling_where
 from family_recall.cli.settings import db_option, setting
 from family_recall.cli.tables import read_csv
 from family_recall.errors import DatasetError, InvalidMemoryError, ModelError
-from family_recall.jsonl import is_export, read_jsonl
+from family_recall.types.json_lines import is_export, read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from family_recall.care.archive import Archive
+    from family_recall.maintenance.archive import Archive
 
 SHORT_NAMES = {"id": "doc_id", "speaker": "author", "session": "session_id", "space": "space_id"}
 OUTCOMES = ("created", "updated", "unchanged", "duplicate")

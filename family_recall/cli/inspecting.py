@@ -40,7 +40,7 @@ def inspect(
 
     The page holds no script and loads nothing.
     """
-    from family_recall.inspecting import page  # noqa: PLC0415 -- brings numpy, and help needs none
+    from family_recall.reports.recall import page
 
     ctx = context_of(**about)
     with existing(db) as home:

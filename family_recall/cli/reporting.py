@@ -18,10 +18,10 @@ report_option = click.option(
 
 def see_that_it_can_be_drawn() -> None:
     """End the command before the hour, not after it, where there is nothing to draw with."""
-    from family_recall.evaluation import pages  # noqa: PLC0415 -- brings numpy
+    from family_recall.reports import evaluation
 
     try:
-        pages.check()
+        evaluation.check()
     except ImportError as error:
         raise click.ClickException(str(error)) from None
 

@@ -35,7 +35,7 @@ def timeline(db: Path, period: str, as_json: bool, **about: Any) -> None:
     "from 2025-06-01 to 2025-06-10". Days, weeks or months have a heading each, by how long it is.
     Where more is stored than --top-k, the most important of it is shown.
     """
-    from family_recall.tools import what_happened  # noqa: PLC0415 -- schemas, and help needs none
+    from family_recall.llm_tools import what_happened  # noqa: PLC0415 -- schemas, and help needs none
 
     ctx = context_of(**about)
     with existing(db) as home:

@@ -10,11 +10,11 @@ from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import read_manifest
-from family_recall.encoders.questions import Questions
+from family_recall.encoders.question_cache import Questions
 from family_recall.encoders.static import ROLE as STATIC
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
-from family_recall.residence import give_back
+from family_recall.heap_trimming import give_back
 
 LOADING = "the model is still loading"
 NO_CROSS_ENCODER = "no cross-encoder is installed"

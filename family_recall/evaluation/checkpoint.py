@@ -11,7 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeVar
 
 from family_recall.errors import DatasetError
-from family_recall.jsonl import read_jsonl
+from family_recall.types.json_lines import read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

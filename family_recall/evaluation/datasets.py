@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from family_recall.errors import DatasetError, InvalidMemoryError
-from family_recall.jsonl import read_jsonl, shown
 from family_recall.types import Memory, parse_moment
+from family_recall.types.json_lines import read_jsonl, shown
 
 if TYPE_CHECKING:
     import datetime as dt

@@ -17,7 +17,7 @@ from family_recall.api import FamilyRecall
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation import invented, machine
 from family_recall.query.text import STOP_WORDS
-from family_recall.stores.keys import Secret
+from family_recall.stores.file.encryption import Secret
 from family_recall.types import RecallContext
 
 _T = TypeVar("_T")

@@ -2,6 +2,6 @@
 
 from family_recall.indexing.embedding import Progress, embedded_text
 from family_recall.indexing.indexer import Indexer
-from family_recall.indexing.preparing import header_of
+from family_recall.indexing.preparation import header_of
 
 __all__ = ["Indexer", "Progress", "embedded_text", "header_of"]

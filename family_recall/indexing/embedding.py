@@ -15,10 +15,10 @@ import numpy as np
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError, ModelError
-from family_recall.stores.base import NewVector, ToEmbed, View
+from family_recall.stores.records import NewVector, ToEmbed, View
 from family_recall.stores.store import Store
-from family_recall.stores.vectors import Role
-from family_recall.stores.writing import Writing
+from family_recall.stores.vectors.tables import Role
+from family_recall.stores.write.transaction import Writing
 
 log = logging.getLogger("family_recall")
 Progress = Callable[[int], None]

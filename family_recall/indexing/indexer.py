@@ -14,20 +14,20 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from family_recall import policy
+from family_recall.access import policy
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
-from family_recall.indexing import relating
-from family_recall.indexing.cast import Cast
+from family_recall.indexing import relations
 from family_recall.indexing.embedding import Embedding, Progress, embed_at_once
-from family_recall.indexing.preparing import identifiers_of, prepare
+from family_recall.indexing.entity_linker import Cast
+from family_recall.indexing.preparation import identifiers_of, prepare
 from family_recall.query.identifiers import RULES_VERSION
-from family_recall.stores.base import NewMemory, StoredMemory, ToldRelation
+from family_recall.stores.access.redacted_views import Veil
+from family_recall.stores.records import NewMemory, StoredMemory, ToldRelation
 from family_recall.stores.store import Store
-from family_recall.stores.talks import Place
-from family_recall.stores.vectors import Role
-from family_recall.stores.veils import Veil
-from family_recall.stores.writing import Writing
+from family_recall.stores.text.sessions import Place
+from family_recall.stores.vectors.tables import Role
+from family_recall.stores.write.transaction import Writing
 from family_recall.types import Hidden, Memory, Relation, Remembered
 
 _IDENTIFIERS = "identifiers"
@@ -121,7 +121,7 @@ class Indexer:
         """
         with self.store.writing() as writing:
             told = ToldRelation(relation, now_s)
-            relating.relate(writing, self.cast(writing), told, self.store.zone)
+            relations.relate(writing, self.cast(writing), told, self.store.zone)
 
     def hide(self, hidden: Hidden) -> None:
         """Keep a role from some fields of a space's memories, those that are there already too.
@@ -142,7 +142,7 @@ class Indexer:
                     self._show(writing, cast, told.memory, told.recorded_s, veil)
                     last[told.memory.doc_id or ""] = told
                 else:
-                    relating.show(writing, cast, told, self.store.zone, veil)
+                    relations.show(writing, cast, told, self.store.zone, veil)
             for doc_id, told in last.items():
                 view = writing.current(hidden.space_id, doc_id, veil.no)
                 if view is not None and told.superseded_s is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from family_recall.learning.samples import Doubles, Pairs
-from family_recall.ranking.learned import (
+from family_recall.ranking.learned_weights import (
     LARGEST_DISTANCE,
     LARGEST_FALL,
     LARGEST_RATIO,

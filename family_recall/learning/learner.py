@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from family_recall import policy
+from family_recall.access import policy
+from family_recall.dataflow import Profile
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
 from family_recall.learning.fitting import fit_bend, fit_ratios
 from family_recall.learning.guard import MIN_QUESTIONS, Guard, bend_holds, weigh_step
@@ -24,10 +25,9 @@ from family_recall.learning.samples import (
     unteachable,
 )
 from family_recall.ranking.calibration import find_calibration
-from family_recall.ranking.learned import TAUGHT, taught
+from family_recall.ranking.learned_weights import TAUGHT, taught
 from family_recall.ranking.profiles import find_profile
-from family_recall.stage import Profile
-from family_recall.stores.feedback import FeedbackLog, Judgement, Learned, Shown
+from family_recall.stores.logs.feedback import FeedbackLog, Judgement, Learned, Shown
 from family_recall.stores.store import Store
 from family_recall.types import Answer, Contribution, RecallContext, Scope
 

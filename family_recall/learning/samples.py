@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.dataflow import Kind
 from family_recall.query.text import normalise
-from family_recall.stage import Kind
-from family_recall.stores.feedback import Judgement
+from family_recall.stores.logs.feedback import Judgement
 from family_recall.types import Answer, Contribution, FloatArray
 
 SHOWN = 10

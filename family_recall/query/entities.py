@@ -24,8 +24,8 @@ from family_recall.query.text import (
     normalise,
     possible_names,
 )
-from family_recall.query.timespan import words as time_words
-from family_recall.stores.base import Entity, Snapshot
+from family_recall.stores.records import Entity, Snapshot
+from family_recall.time_expressions import words as time_words
 from family_recall.types import Scope
 
 _MYSELF = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})

@@ -13,11 +13,11 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from family_recall.query.timespan import Anchor
-from family_recall.query.timespan.anchors import content_of, stem_of
-from family_recall.query.timespan.holidays import holiday_at
-from family_recall.query.timespan.words import MONTHS, SEASONS, UNITS, WEEKDAYS, Token, tokens_of
-from family_recall.stores.base import Milestone, Snapshot
+from family_recall.stores.records import Milestone, Snapshot
+from family_recall.time_expressions import Anchor
+from family_recall.time_expressions.anchors import content_of, stem_of
+from family_recall.time_expressions.holidays import holiday_at
+from family_recall.time_expressions.words import MONTHS, SEASONS, UNITS, WEEKDAYS, Token, tokens_of
 from family_recall.types import Scope
 
 MAX_MILESTONES = 200

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from family_recall.stores.base import Identifier, IdentifierKind
+from family_recall.stores.records import Identifier, IdentifierKind
 
 __all__ = ["RULES_VERSION", "Identifier", "find_identifiers", "identifiers_in"]
 

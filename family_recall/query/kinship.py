@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from family_recall.query.text import normalise
-from family_recall.stores.base import Entity, Snapshot, StoredRelation
-from family_recall.stores.schema import partition_of
+from family_recall.stores.file.schema import partition_of
+from family_recall.stores.records import Entity, Snapshot, StoredRelation
 from family_recall.types import Scope
 
 MAX_STEPS = 2

@@ -10,11 +10,12 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from family_recall.query import entities, household_anchors, text, timespan
+from family_recall import time_expressions
+from family_recall.dataflow import QueryPlan
+from family_recall.query import entities, household_anchors, text
 from family_recall.query.identifiers import find_identifiers
 from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
-from family_recall.stage import QueryPlan
-from family_recall.stores.base import Entity, Snapshot, WordStatistics
+from family_recall.stores.records import Entity, Snapshot, WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
 
 _Found = TypeVar("_Found")
@@ -66,7 +67,7 @@ def plan(
     """
     question = request.query_text[: text.MAX_QUESTION_CHARS]
     focus = request.ctx.focus_event_id
-    nothing: tuple[timespan.Anchor, ...] = ()
+    nothing: tuple[time_expressions.Anchor, ...] = ()
     anchors = guarded(
         "anchors",
         lambda: household_anchors.anchors_of(question, scope, snapshot, now.tzinfo),
@@ -112,7 +113,7 @@ def read(
     *,
     now: dt.datetime,
     region: Region,
-    anchors: Sequence[timespan.Anchor] = (),
+    anchors: Sequence[time_expressions.Anchor] = (),
     encode: Encode | None = None,
     leave_out: Collection[str] = (),
 ) -> QueryPlan:
@@ -130,14 +131,14 @@ def read(
     reads_time = "time" not in leave_out
     span = None
     if reads_time:
-        span = timespan.find_timespan(
+        span = time_expressions.find_timespan(
             question,
             now=now,
             country=region.country,
             hemisphere="south" if region.hemisphere == "south" else "north",
             anchors=anchors,
         )
-    past = reads_time and timespan.is_past_reference(question)
+    past = reads_time and time_expressions.is_past_reference(question)
     identifiers = find_identifiers(question)
     routed = "routing" not in leave_out
     way = UNROUTED
@@ -218,7 +219,7 @@ def _asks_for_more(rest: str, stems: _Stems) -> bool:
     return any(word not in text.STOP_WORDS and word not in _HAPPENING for word in words)
 
 
-def _seconds(span: timespan.Timespan) -> tuple[float, float]:
+def _seconds(span: time_expressions.Timespan) -> tuple[float, float]:
     return (
         -math.inf if span.start is None else span.start.timestamp(),
         math.inf if span.end is None else span.end.timestamp(),

@@ -27,7 +27,7 @@ import numpy as np
 
 from family_recall.query import text
 from family_recall.query.identifiers import Identifier
-from family_recall.query.timespan import Timespan
+from family_recall.time_expressions import Timespan
 from family_recall.types import FloatArray, Mode, Strategy
 
 Encode: TypeAlias = Callable[[str], FloatArray]

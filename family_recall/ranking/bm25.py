@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from family_recall.stores.base import Rows, WordStatistics, stem_number
+from family_recall.stores.records import Rows, WordStatistics, stem_number
 from family_recall.types import FloatArray
 
 K1 = 1.2

@@ -12,7 +12,7 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.stage import Kind
+from family_recall.dataflow import Kind
 from family_recall.types import FloatArray, Status
 
 RERANKED = "_reranked"

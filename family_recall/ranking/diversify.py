@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.stores.base import Rows
+from family_recall.stores.records import Rows
 from family_recall.types import FloatArray
 
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.config import HALF_LIFE_DAYS
+from family_recall.dataflow import Pool, QueryContext, QueryPlan
 from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
-from family_recall.stage import Pool, QueryContext, QueryPlan
-from family_recall.stores.base import Rows, among, time_words
+from family_recall.stores.records import Rows, among, time_words
 from family_recall.types import FloatArray, IdArray
 
 DAY_S = 86_400.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from family_recall.stage import Pool, Run
+from family_recall.dataflow import Pool, Run
 
 
 def reciprocal_rank_fusion(runs: Sequence[Run], *, rrf_k: int, limit: int | None = None) -> Pool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.stores.base import TokenVectors
+from family_recall.stores.records import TokenVectors
 from family_recall.types import FloatArray
 
 _UNSPREAD = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144

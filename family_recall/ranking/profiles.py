@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from importlib import resources
 from types import MappingProxyType
 
+from family_recall.dataflow import Profile
 from family_recall.errors import InvalidRequestError
 from family_recall.ranking.features import INDEX
-from family_recall.stage import Profile
 
 _EVERGREEN = frozenset({"identity", "family"})
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from family_recall.dataflow import Profile, Ranking, by_score
 from family_recall.ranking.features import FEATURES, INDEX, weight_of
-from family_recall.stage import Profile, Ranking, by_score
-from family_recall.stores.base import Rows
+from family_recall.stores.records import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
 
 

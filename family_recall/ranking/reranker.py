@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from family_recall.dataflow import QueryContext, Ranking
 from family_recall.encoders.base import PairScorer
 from family_recall.errors import ModelError
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import scored
-from family_recall.stage import QueryContext, Ranking
 
 TEMPERATURE = 2.0
 """What logits are divided by: one step of a sure model should not outweigh all other reasons."""

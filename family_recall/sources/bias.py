@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from family_recall.stage import Subgraph
+from family_recall.dataflow import Subgraph
 
 HOP_FACTORS = (1.0, 0.6)
 

@@ -13,8 +13,8 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from family_recall.dataflow import GraphRun, Link, QueryContext, Run, Subgraph
 from family_recall.sources.bias import graph_bias, intent_of
-from family_recall.stage import GraphRun, Link, QueryContext, Run, Subgraph
 from family_recall.types import FloatArray, IdArray
 
 _UNSETTLED = 1e-6  # of all weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from family_recall.stage import QueryContext, Run
+from family_recall.dataflow import QueryContext, Run
 
 
 def opening_runs(context: QueryContext) -> list[Run]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.stage import QueryContext, Run
+from family_recall.dataflow import QueryContext, Run
 
 
 class VectorSource:

@@ -12,32 +12,28 @@ from typing import Any
 import apsw
 
 from family_recall.errors import InvalidRequestError
-from family_recall.stores import (
-    blocks,
-    checks,
-    costs,
-    files,
-    household,
-    memories,
-    sql,
-    vectors,
-)
-from family_recall.stores.audit import AuditTables
-from family_recall.stores.base import ToEmbed
-from family_recall.stores.costs import StageCost
-from family_recall.stores.erasing import Eraser
-from family_recall.stores.feedback import FeedbackLog, Learned
-from family_recall.stores.forgetting import ForgettingLog
-from family_recall.stores.household_tables import HouseholdTables
-from family_recall.stores.keys import Key
-from family_recall.stores.listing import Listings
-from family_recall.stores.remains import Keyring, Search
-from family_recall.stores.schema import SCHEMA_VERSION
-from family_recall.stores.snapshot import SqliteSnapshot
-from family_recall.stores.sqlite import Connections
-from family_recall.stores.writing import Writing
+from family_recall.stores.access import household
+from family_recall.stores.access.household_tables import HouseholdTables
+from family_recall.stores.erase.eraser import Eraser
+from family_recall.stores.erase.forgetting_log import ForgettingLog
+from family_recall.stores.erase.verification import Keyring, Search
+from family_recall.stores.file import copies, sql
+from family_recall.stores.file.connections import Connections
+from family_recall.stores.file.encryption import Key
+from family_recall.stores.file.schema import SCHEMA_VERSION
+from family_recall.stores.health import checks
+from family_recall.stores.logs import stage_costs
+from family_recall.stores.logs.audit import AuditTables
+from family_recall.stores.logs.feedback import FeedbackLog, Learned
+from family_recall.stores.logs.stage_costs import StageCost
+from family_recall.stores.read.listing import Listings
+from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.records import ToEmbed
+from family_recall.stores.text import memories
+from family_recall.stores.vectors import index, tables
+from family_recall.stores.write.transaction import Writing
 from family_recall.types import Region
-from family_recall.types.forgetting import Receipt, Verification
+from family_recall.types.erasure import Receipt, Verification
 
 
 class Store:
@@ -65,7 +61,7 @@ class Store:
         given = {key: value for key, value in named.items() if value is not None}
         _settled(given)
         self._connections = Connections(path, create=create, key=key)
-        self._blocks = blocks.Blocks()
+        self._blocks = index.Blocks()
         self._learned: dict[int, Learned] = {}
         self.path = path
         with self._connections.reading() as connection:
@@ -143,11 +139,11 @@ class Store:
             return checks.glance(connection, give_up)
 
     def back_up(
-        self, destination: Path, *, overwrite: bool, progress: files.Progress | None
-    ) -> files.Backup:
-        """Copy the file, as one read transaction sees it; see :func:`files.back_up`."""
+        self, destination: Path, *, overwrite: bool, progress: copies.Progress | None
+    ) -> copies.Backup:
+        """Copy the file, as one read transaction sees it; see :func:`copies.back_up`."""
         with self._connections.reading() as connection:
-            return files.back_up(
+            return copies.back_up(
                 connection,
                 destination,
                 self._connections.key,
@@ -263,12 +259,12 @@ class Store:
     def stage_costs(self) -> dict[str, StageCost]:
         """Give what stages were found to cost on this kind of device."""
         with self._connections.reading() as connection:
-            return costs.load(connection, costs.device())
+            return stage_costs.load(connection, stage_costs.device())
 
     def keep_stage_costs(self, found: Mapping[str, StageCost]) -> bool:
         """Keep what stages cost here, unless somebody else is writing; says whether."""
         with self._connections.reading() as connection:
-            return costs.keep(connection, costs.device(), found)
+            return stage_costs.keep(connection, stage_costs.device(), found)
 
     def to_embed(self, model_id: str, *, after: int, limit: int) -> list[ToEmbed]:
         """List memories past an id that have no vector of a model yet, in the order of ids."""
@@ -305,7 +301,7 @@ class Store:
                         connection, "SELECT count(*) FROM embedding WHERE model = ?", (model.no,)
                     )[0]
                 )
-                for model in vectors.models(connection)
+                for model in tables.models(connection)
             }
             return {
                 "path": str(self.path),

@@ -14,14 +14,14 @@ from family_recall.types.answer import (
 )
 from family_recall.types.arrays import BoolArray, FloatArray, IdArray
 from family_recall.types.audit import AuditEntry, Call
-from family_recall.types.forgetting import (
+from family_recall.types.browsing import Detail, Kept, Listing, Named, Room
+from family_recall.types.erasure import (
     ForgetPlan,
     Receipt,
     RetentionRule,
     Selection,
     Verification,
 )
-from family_recall.types.looking import Detail, Kept, Listing, Named, Room
 from family_recall.types.memory import (
     BANDS,
     CATEGORIES,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from family_recall.briefing import BriefedMemory, briefing
-from family_recall.timeline import Period
+from family_recall.types.briefing import BriefedMemory, briefing
+from family_recall.types.timeline import Period
 
 Status = Literal["ok", "weak", "no_match"]
 
@@ -281,7 +281,7 @@ class Answer:
     ) -> str:
         """Write the results, and after them the relations, as a ``<memory>`` block.
 
-        See :func:`family_recall.briefing.briefing`; empty when nothing was found or fits.
+        See :func:`family_recall.types.briefing.briefing`; empty when nothing was found or fits.
         """
         related = [
             BriefedMemory(relation.replace("_", " "), relation=(subject, object_))

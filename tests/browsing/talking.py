@@ -7,7 +7,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from family_recall import FamilyRecall, RecallContext
-from family_recall.browsing import Reader, application
+from family_recall.web import Reader, application
 from tests.closed_pages import ReadPage
 from tests.conftest import NOW, PLENTY_MS
 

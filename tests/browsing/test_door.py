@@ -8,8 +8,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from family_recall import FamilyRecall, RecallContext
-from family_recall.browsing import Reader, application
 from family_recall.errors import InvalidRequestError, UnknownPersonError
+from family_recall.web import Reader, application
 from tests.browsing.talking import ORIGIN, READ, TOKEN, Browser
 from tests.conftest import NOW, remember
 
@@ -157,7 +157,7 @@ def test_more_than_any_form_can_be_is_refused(
     home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A body is counted as it comes in, whatever length it was said to have."""
-    monkeypatch.setattr("family_recall.browsing.app.MAX_BODY_BYTES", 1000)
+    monkeypatch.setattr("family_recall.web.app.MAX_BODY_BYTES", 1000)
     browser = Browser(home)
     headers = {"Origin": ORIGIN}
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall, Grant, Hidden, Memory, RecallContext, Relation
 from family_recall.errors import DatasetError, InvalidRequestError
 from family_recall.types import BANDS, CATEGORIES, KINDS
-from family_recall.types.forgetting import Receipt
+from family_recall.types.erasure import Receipt
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, recall, remember, written
 
 texts = st.text(

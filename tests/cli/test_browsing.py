@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from family_recall.browsing import Reader
 from family_recall.cli import main
+from family_recall.web import Reader
 
 START_S = 60.0
 
@@ -68,7 +68,7 @@ def test_the_link_is_said_and_opened(
 
     monkeypatch.setattr(webbrowser, "open", open_)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
-    monkeypatch.setattr("family_recall.browsing.serve", serve)
+    monkeypatch.setattr("family_recall.web.serve", serve)
     more = ["--no-open"] if no_open else ["--read-only", "--port", "8788"]
 
     result = CliRunner().invoke(main, ["browse", "--db", str(db), "--person", "alice", *more])
@@ -81,11 +81,11 @@ def test_the_link_is_said_and_opened(
 
 def test_without_the_extra_it_says_how_to_add_it(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing package is named, with the command that brings it."""
-    ours = ("family_recall.browsing", "family_recall.loopback")
+    ours = ("family_recall.web", "family_recall.web.localhost")
     for name in [name for name in sys.modules if name.startswith(ours)]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("family_recall.browsing", raising=False)
-    monkeypatch.delattr("family_recall.loopback", raising=False)
+    monkeypatch.delattr("family_recall.web", raising=False)
+    monkeypatch.delattr("family_recall.web.localhost", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
 
     result = CliRunner().invoke(main, ["browse", "--db", str(db), "--person", "alice"])

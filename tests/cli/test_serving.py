@@ -83,9 +83,9 @@ def test_what_cannot_be_served_is_refused_at_once(
 
 def test_without_the_extra_it_says_how_to_add_it(db: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing package is named, with the command that brings it."""
-    for name in [name for name in sys.modules if name.startswith("family_recall.server")]:
+    for name in [name for name in sys.modules if name.startswith("family_recall.mcp")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delattr("family_recall.server", raising=False)
+    monkeypatch.delattr("family_recall.mcp", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server", None)
 
     result = CliRunner().invoke(main, ["mcp", "--db", str(db), "--person", "alice"])

@@ -8,7 +8,7 @@ import numpy as np
 
 from family_recall import Memory
 from family_recall.encoders.base import Encoding
-from family_recall.encoders.questions import Questions
+from family_recall.encoders.question_cache import Questions
 from tests.conftest import TinyEncoder, move_in, open_home, recall, stories
 
 

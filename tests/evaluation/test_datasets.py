@@ -10,7 +10,7 @@ import pytest
 
 from family_recall.errors import DatasetError
 from family_recall.evaluation.datasets import load_dataset, to_memory
-from family_recall.jsonl import read_jsonl
+from family_recall.types.json_lines import read_jsonl
 
 if TYPE_CHECKING:
     from pathlib import Path

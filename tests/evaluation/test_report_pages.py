@@ -24,12 +24,12 @@ from family_recall.evaluation.comparison import compare
 from family_recall.evaluation.intervals import Interval
 from family_recall.evaluation.machine import describe
 from family_recall.evaluation.outcomes import Outcome, measured
-from family_recall.evaluation.pages import charts, quality_page, speed_page, timing_page
-from family_recall.evaluation.pages.drawing import COLOURS
-from family_recall.evaluation.pages.parts import style
-from family_recall.evaluation.pages.quality import worst
 from family_recall.evaluation.report import summarise
 from family_recall.evaluation.timing import Timing
+from family_recall.reports.evaluation import charts, quality_page, speed_page, timing_page
+from family_recall.reports.evaluation.drawing import COLOURS
+from family_recall.reports.evaluation.parts import style
+from family_recall.reports.evaluation.quality import worst
 from tests.closed_pages import (
     CHROMIUM,
     ReadPage,
@@ -432,7 +432,7 @@ def test_a_browser_renders_it_with_its_style_and_without_complaint(
 
 def test_the_sheet_is_shared() -> None:
     """A page with plots has every rule of the page of a recall, and adds its own below."""
-    from family_recall.inspecting.document import sheet  # noqa: PLC0415 - beside what it shows
+    from family_recall.reports.document import sheet  # noqa: PLC0415 - beside what it shows
 
     made = page()
 

@@ -31,10 +31,10 @@ from family_recall.errors import (
     UnknownMemoryError,
     UnknownPersonError,
 )
-from family_recall.stores import sql, sqlite
-from family_recall.stores.erasing import EMPTIED, POINTING
-from family_recall.stores.vectors import quantise
-from family_recall.types.forgetting import ForgetPlan, Receipt, Selection
+from family_recall.stores.erase.eraser import EMPTIED, POINTING
+from family_recall.stores.file import connections, sql
+from family_recall.stores.vectors.tables import quantise
+from family_recall.types.erasure import ForgetPlan, Receipt, Selection
 from tests.conftest import HOME, TINY, Wall, found, open_home, recall, remember
 
 SURPRISE = "The surprise for Mia is a trapeze of mahogany"
@@ -300,7 +300,7 @@ def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
         kept = remember(home, "the umbrella is in the hall")
     assert row in path.read_bytes()
 
-    with mock.patch.object(sqlite, "_load_vec0", return_value=False), open_home(path) as home:
+    with mock.patch.object(connections, "_load_vec0", return_value=False), open_home(path) as home:
         receipt = forget(home, doc_id, "rajesh")
         assert home.verify_forgotten(receipt).forgotten
         assert row not in path.read_bytes()
@@ -429,7 +429,7 @@ def test_bytes_that_sqlite_itself_left_are_cleaned_too(path: Path) -> None:
             Memory(text, HOME if at % 3 else "private:rajesh", doc_id=doc_id, author="rajesh")
             for at, (doc_id, text) in enumerate(texts.items())
         )
-        with mock.patch.object(sqlite.Connections, "compact", autospec=True):
+        with mock.patch.object(connections.Connections, "compact", autospec=True):
             receipts = [forget(home, left[at : at + 100]) for at in range(0, 400, 100)]
             n_left_over = sum(home.verify_forgotten(one).remains for one in receipts)
         assert n_left_over > 0

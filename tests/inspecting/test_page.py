@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.explain import Explanation, Missed
-from family_recall.inspecting import page, redacted
-from family_recall.inspecting.document import sheet
-from family_recall.inspecting.graph import paths, tree
-from family_recall.inspecting.ranks import columns, lines_of
-from family_recall.inspecting.results import GROUPS, Scale, stack
+from family_recall.pipeline.explain import Explanation, Missed
+from family_recall.pipeline.trace import busy_ms
 from family_recall.ranking.features import INDEX
-from family_recall.trace import busy_ms
+from family_recall.reports.document import sheet
+from family_recall.reports.recall import page, redacted
+from family_recall.reports.recall.graph import paths, tree
+from family_recall.reports.recall.ranks import columns, lines_of
+from family_recall.reports.recall.results import GROUPS, Scale, stack
 from family_recall.types import (
     Admission,
     Answer,

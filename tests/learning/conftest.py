@@ -9,7 +9,7 @@ import numpy as np
 from family_recall import Answer, FamilyRecall, RecallContext
 from family_recall.learning import Feedback
 from family_recall.ranking.profiles import find_profile
-from family_recall.stores.feedback import Judgement, Shown
+from family_recall.stores.logs.feedback import Judgement, Shown
 from tests.conftest import NOW, PLENTY_MS, recall, remember
 
 SHIPPED = find_profile("default")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from family_recall.dataflow import Profile
 from family_recall.learning.fitting import (
     bounded,
     fit_bend,
@@ -19,7 +20,7 @@ from family_recall.learning.fitting import (
 from family_recall.learning.guard import MIN_QUESTIONS, weigh_step
 from family_recall.learning.learner import MIN_FIRSTS, step
 from family_recall.learning.samples import firsts_of, pairs_of
-from family_recall.ranking.learned import (
+from family_recall.ranking.learned_weights import (
     LARGEST_DISTANCE,
     LARGEST_FALL,
     LARGEST_RATIO,
@@ -30,8 +31,7 @@ from family_recall.ranking.learned import (
     is_bounded,
     taught,
 )
-from family_recall.stage import Profile
-from family_recall.stores.feedback import Judgement, Learned
+from family_recall.stores.logs.feedback import Judgement, Learned
 from tests.learning.conftest import NAMES, SHIPPED, features, judgement
 
 values = st.floats(0, 1, width=32)

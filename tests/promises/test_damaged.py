@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall, Hidden, RecallContext
 from family_recall.api import watching
 from family_recall.cli import main
-from family_recall.doctor import examine
+from family_recall.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
-from family_recall.stores import checks
-from family_recall.stores.seals import TOLD
+from family_recall.stores.health import checks
+from family_recall.stores.text.checksums import TOLD
 from tests.conftest import (
     HOME,
     NO_MODELS,

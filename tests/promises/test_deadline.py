@@ -23,7 +23,7 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import Encoding
 from family_recall.errors import ModelError
-from family_recall.stores.snapshot import SqliteSnapshot
+from family_recall.stores.read.snapshot import SqliteSnapshot
 from tests.conftest import (
     HOME,
     TINY_STATIC,
@@ -199,7 +199,7 @@ def test_a_statement_that_does_not_end_is_interrupted(
     lived_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An endless SQL statement in the search for words is stopped; meaning answers alone."""
-    from family_recall.stores.snapshot import SqliteSnapshot  # noqa: PLC0415
+    from family_recall.stores.read.snapshot import SqliteSnapshot  # noqa: PLC0415
 
     def endless(self: SqliteSnapshot, *_: object) -> object:
         return self._connection.execute(

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Memory, Relation
 from family_recall.indexing import embedded_text
-from family_recall.stores.base import ToEmbed
-from family_recall.stores.schema import PARTITION_SHIFT, shelf_of, words_table
-from family_recall.stores.vectors import models, pack_tokens, quantise
+from family_recall.stores.file.schema import PARTITION_SHIFT, shelf_of, words_table
+from family_recall.stores.records import ToEmbed
+from family_recall.stores.vectors.tables import models, pack_tokens, quantise
 from tests.conftest import (
     HOME,
     NOW,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from family_recall import Memory, Relation
-from family_recall.types.forgetting import Receipt
+from family_recall.types.erasure import Receipt
 from tests.conftest import HOME, Wall, found, move_in, open_home, recall, stories
 
 PARTS = ("memory", "embedding", "mention", "identifier", "edge", "relation")

@@ -44,7 +44,7 @@ else:
     sys.exit("the hook hears nothing")
 
 import family_recall as fr
-from family_recall.doctor import examine
+from family_recall.cli.doctor import examine
 
 folder = Path(sys.argv[1])
 home = fr.FamilyRecall.open(folder / "family.db", timezone="Europe/Berlin")

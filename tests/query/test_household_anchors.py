@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from family_recall import FamilyRecall, RecallContext
-from family_recall.policy import scope_of
+from family_recall.access.policy import scope_of
 from family_recall.query.household_anchors import anchors_of
-from family_recall.query.timespan import Anchor, find_timespan
+from family_recall.time_expressions import Anchor, find_timespan
 from tests.conftest import NOW, move_in, open_home, remember
 
 ZONE = ZoneInfo("America/New_York")

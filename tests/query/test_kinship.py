@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Person, RecallContext, Relation, Space
-from family_recall.policy import scope_of
+from family_recall.access.policy import scope_of
 from family_recall.query.entities import resolve
-from family_recall.stores.base import Entity
+from family_recall.stores.records import Entity
 from family_recall.types import Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember
 

@@ -25,7 +25,7 @@ from family_recall.query.router import (
     prototype_questions,
     route,
 )
-from family_recall.query.timespan import Timespan, find_timespan, is_past_reference
+from family_recall.time_expressions import Timespan, find_timespan, is_past_reference
 from family_recall.types import FloatArray, Mode, Strategy
 
 WEDNESDAY = dt.datetime(2026, 6, 17, 14, 30, tzinfo=ZoneInfo("Europe/London"))

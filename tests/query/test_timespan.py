@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.errors import InvalidRequestError
-from family_recall.query.timespan import Anchor, Timespan, find_timespan, is_past_reference
+from family_recall.time_expressions import Anchor, Timespan, find_timespan, is_past_reference
 
 ANCHORS = (
     Anchor("we moved", dt.date(2023, 8, 12), dt.date(2023, 8, 13)),

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from family_recall.config import HALF_LIFE_DAYS, RecallConfig
+from family_recall.dataflow import Run
 from family_recall.ranking.bm25 import attainable, okapi
 from family_recall.ranking.calibration import Platt, fit_platt
 from family_recall.ranking.decay import half_life_decay
@@ -22,8 +23,7 @@ from family_recall.ranking.features import FEATURES, INDEX
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.profiles import profiles
-from family_recall.stage import Run
-from family_recall.stores.base import TokenVectors
+from family_recall.stores.records import TokenVectors
 from family_recall.types import FloatArray, Scope
 from tests.conftest import NOW, found, move_in, open_home, recall, remember
 

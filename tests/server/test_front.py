@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 from mcp import Client, types
 
-from family_recall import FamilyRecall, RecallContext, tools
+from family_recall import FamilyRecall, RecallContext, llm_tools
 from family_recall.errors import InvalidRequestError
-from family_recall.server import build
+from family_recall.mcp import build
 from tests.conftest import HOME, NOW, PLENTY_MS, remember
 
 _T = TypeVar("_T")
@@ -66,7 +66,7 @@ def test_tools_are_listed_with_bounds_annotations_and_output(home: FamilyRecall,
     listed = spoken(home, talk, mode=mode).tools
 
     shown = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed]
-    assert shown == tools.schema("mcp")
+    assert shown == llm_tools.schema("mcp")
     for tool in listed:
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint is (tool.name in READING)
@@ -102,7 +102,7 @@ def test_what_is_remembered_is_recalled(home: FamilyRecall, mode: str) -> None:
     assert not found.is_error
     assert found.structured_content["memories"][0]["doc_id"] == kept["doc_id"]
     assert json.loads(text(found)) == found.structured_content
-    (schema,) = [t["outputSchema"] for t in tools.schema("mcp") if t["name"] == "recall"]
+    (schema,) = [t["outputSchema"] for t in llm_tools.schema("mcp") if t["name"] == "recall"]
     jsonschema.validate(found.structured_content, schema)
 
 
@@ -242,7 +242,7 @@ def test_a_bug_of_ours_tells_a_client_nothing(
     def broken(*_: object, **__: object) -> dict[str, Any]:
         raise RuntimeError("the alarm code is 4711")
 
-    monkeypatch.setattr(tools, "dispatch", broken)
+    monkeypatch.setattr(llm_tools, "dispatch", broken)
 
     result = called(home, "recall", question="x")
 

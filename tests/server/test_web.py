@@ -14,7 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from family_recall import FamilyRecall, RecallContext
 from family_recall.errors import InvalidRequestError
-from family_recall.server import MIN_TOKEN_CHARS, application, build, new_token
+from family_recall.mcp import MIN_TOKEN_CHARS, application, build, new_token
 from tests.conftest import NOW, PLENTY_MS
 
 _T = TypeVar("_T")

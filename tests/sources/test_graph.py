@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import Relation
+from family_recall.dataflow import Subgraph
 from family_recall.sources.graph import dampen_hubs, personalized_pagerank
-from family_recall.stage import Subgraph
 from tests.conftest import HOME, found, move_in, open_home, recall, remember
 
 

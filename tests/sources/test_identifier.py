@@ -8,11 +8,11 @@ import numpy as np
 
 from family_recall import FamilyRecall, RecallContext
 from family_recall.config import RecallConfig
+from family_recall.dataflow import QueryContext, QueryPlan, Run
 from family_recall.deadline import Deadline
 from family_recall.query.identifiers import find_identifiers
 from family_recall.ranking.profiles import find_profile
 from family_recall.sources.identifier import IdentifierSource
-from family_recall.stage import QueryContext, QueryPlan, Run
 from family_recall.types import RecallRequest, Scope
 from tests.conftest import HOME, NOW, PLENTY_MS, move_in, open_home, remember, still
 

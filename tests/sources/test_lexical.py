@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from family_recall.config import RecallConfig
 from family_recall.sources.lexical import chosen_words
-from family_recall.stores.base import WordStatistics
+from family_recall.stores.records import WordStatistics
 
 
 def asked(frequency: list[int], n_memories: int) -> Any:

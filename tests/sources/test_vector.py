@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall, Memory
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError
-from family_recall.stores import sqlite
-from family_recall.stores.blocks import Blocks
+from family_recall.stores.file import connections
 from family_recall.stores.store import Store
+from family_recall.stores.vectors.index import Blocks
 from family_recall.types import Scope
 from tests.conftest import (
     HOME,
@@ -143,7 +143,7 @@ def tables(path: Path) -> dict[str, list[int]]:
 def of_before(path: Path, encoder: TinyEncoder) -> None:
     """Turn a file into one of before views: one vector of title, text and summary together."""
     connection = apsw.Connection(str(path))
-    sqlite._load_vec0(connection)
+    connections._load_vec0(connection)
     with connection:
         for number, role in list(connection.execute("SELECT no, role FROM embedding_model")):
             if role in {"title", "summary"}:
@@ -386,7 +386,7 @@ def test_a_file_of_before_views_is_opened_without_sqlite_vec(
         remember(home, "At noon", doc_id="boat", title="Otters")
     of_before(path, TINY)
     with monkeypatch.context() as patched:
-        patched.setattr(sqlite, "_load_vec0", lambda _: False)
+        patched.setattr(connections, "_load_vec0", lambda _: False)
         with open_home(path) as home:
             assert recall(home, "Otters noonish", "mia").trace.runs["vector"] == ("boat",)
     with open_home(path) as home:
@@ -402,7 +402,7 @@ def test_without_sqlite_vec_views_answer_all_the_same(
         move_in(home)
         remember(home, "At noon", doc_id="boat", title="Otters", summary="By lantern")
     with monkeypatch.context() as patched:
-        patched.setattr(sqlite, "_load_vec0", lambda _: False)
+        patched.setattr(connections, "_load_vec0", lambda _: False)
         with open_home(path) as home:
             assert recall(home, "otterish", "mia").trace.runs["vector"] == ("boat",)
             agrees(path, TINY, all_of(home))

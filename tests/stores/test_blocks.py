@@ -13,9 +13,10 @@ import sqlite_vec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.stores import blocks, vectors
-from family_recall.stores.base import NewVector
-from family_recall.stores.blocks import Block, Blocks, Segment, n_candidates, search
+from family_recall.stores.vectors import index
+from family_recall.stores.records import NewVector
+from family_recall.stores.vectors.index import Block, Blocks, Segment, n_candidates, search
+from family_recall.stores.vectors import tables
 from family_recall.types import FloatArray, IdArray
 
 DIM = 64
@@ -35,7 +36,7 @@ def drawn(n: int, seed: int, dim: int = DIM) -> FloatArray:
 
 
 @contextmanager
-def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, vectors.Model]]:
+def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, tables.Model]]:
     """Give the tables of a model's vectors, in memory."""
     connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
@@ -46,16 +47,16 @@ def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, vectors.Model]]:
         "CREATE TABLE embedding(no INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER,"
         " model INTEGER, tokens BLOB); CREATE UNIQUE INDEX em ON embedding(memory, model)"
     )
-    model = vectors.register(connection, "m", DIM, 16, vec0=vec0)
+    model = tables.register(connection, "m", DIM, 16, vec0=vec0)
     yield connection, model
     connection.close()
 
 
-def shelved(connection: apsw.Connection, model: vectors.Model, numbers: range, seed: int) -> None:
+def shelved(connection: apsw.Connection, model: tables.Model, numbers: range, seed: int) -> None:
     """Put memories of some numbers on the current shelf."""
     rows = drawn(len(numbers), seed)
     new = [NewVector(FIRST + at, row, NO_TOKENS) for at, row in zip(numbers, rows, strict=True)]
-    vectors.add(connection, model, [(CURRENT, row) for row in new])
+    tables.add(connection, model, [(CURRENT, row) for row in new])
 
 
 def as_dict(block: Block) -> dict[int, bytes]:
@@ -85,7 +86,7 @@ def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
 ) -> None:
     """Added to, moved from shelf to shelf, given other vectors: both shelves follow the file."""
     with pytest.MonkeyPatch.context() as patched, opened(vec0=vec0) as (connection, model):
-        patched.setattr(blocks, "_SEGMENT", 64)
+        patched.setattr(index, "_SEGMENT", 64)
         held, n, rewrites = Blocks(), 0, 0
         for at, (kind, number) in enumerate(history):
             if kind == "add":
@@ -94,9 +95,9 @@ def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
             elif n:
                 memory = FIRST + number % n
                 if kind == "retire":
-                    vectors.move(connection, memory, PAST, vec0=True)
+                    tables.move(connection, memory, PAST, vec0=True)
                 else:
-                    vectors.remove(connection, [memory], vec0=True)
+                    tables.remove(connection, [memory], vec0=True)
                     shelved(connection, model, range(number % n, number % n + 1), 100 + at)
                 rewrites += 1
             if at in looked or at + 1 == len(history):
@@ -126,17 +127,17 @@ def test_one_more_memory_copies_no_large_segment() -> None:
 
 def test_one_memory_less_copies_one_segment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many segments only the one that held it is made anew, and no vector is read."""
-    monkeypatch.setattr(blocks, "_SEGMENT", 512)
+    monkeypatch.setattr(index, "_SEGMENT", 512)
     with opened(vec0=True) as (connection, model):
         shelved(connection, model, range(2_048), 1)
         held = Blocks()
         before = held.get(connection, model, CURRENT, 0)
-        vectors.move(connection, FIRST + 700, PAST, vec0=True)
+        tables.move(connection, FIRST + 700, PAST, vec0=True)
 
         def unread(*given: Any) -> Any:
             raise AssertionError(given)
 
-        monkeypatch.setattr(blocks, "_chunks", unread)
+        monkeypatch.setattr(index, "_chunks", unread)
         after = held.get(connection, model, CURRENT, 1)
 
     same = sum(any(one is other for other in before.segments) for one in after.segments)

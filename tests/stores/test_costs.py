@@ -7,9 +7,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from family_recall.stores import costs
-from family_recall.stores.costs import StageCost
-from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from family_recall.stores.logs import stage_costs
+from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from family_recall.stores.logs.stage_costs import StageCost
 from family_recall.stores.store import Store
 from tests.conftest import TinyEncoder, move_in, open_home, recall, stories
 
@@ -35,7 +35,7 @@ def test_another_kind_of_device_learns_for_itself(
     """A file that was copied to a slower device does not believe the faster one."""
     store = Store(path, create=True)
     store.keep_stage_costs(LEARNED)
-    monkeypatch.setattr(costs, "device", lambda: "telephone-8")
+    monkeypatch.setattr(stage_costs, "device", lambda: "telephone-8")
 
     assert store.stage_costs() == {}
     store.close()

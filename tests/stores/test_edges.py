@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.stage import by_score
-from family_recall.stores import edges
-from family_recall.stores.base import among
-from family_recall.stores.schema import MIGRATIONS
+from family_recall.dataflow import by_score
+from family_recall.stores.file.schema import MIGRATIONS
+from family_recall.stores.graph import edges
+from family_recall.stores.records import among
 
 IDS = st.lists(st.integers(-20, 20), max_size=40)
 LINKS = st.tuples(

@@ -12,9 +12,9 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.errors import UnknownPersonError
-from family_recall.stores import feedback
-from family_recall.stores.feedback import FeedbackLog, Judgement, Learned, Shown, forget_memory
-from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from family_recall.stores.logs import feedback
+from family_recall.stores.logs.feedback import FeedbackLog, Judgement, Learned, Shown, forget_memory
 from family_recall.stores.store import Store
 from tests.conftest import found, move_in, open_home, recall, remember
 from tests.learning.conftest import furnish_copies, judge, question, teach

@@ -9,7 +9,7 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.errors import InvalidRequestError, NotAStoreError, StoreBusyError, StoreError
-from family_recall.stores.schema import SCHEMA_VERSION
+from family_recall.stores.file.schema import SCHEMA_VERSION
 from tests.conftest import found, open_home, recall, remember, written
 
 QUESTION = "where is the spare key?"

@@ -8,7 +8,7 @@ import apsw
 import numpy as np
 import pytest
 
-from family_recall.stores import edges
+from family_recall.stores.graph import edges
 from tests.conftest import open_home
 
 HUB = 7

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall
 from family_recall.query.identifiers import find_identifiers
-from family_recall.stores.identifiers import _phones, _stored
-from family_recall.stores.schema import APPLICATION_ID, MIGRATIONS
+from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS
+from family_recall.stores.text.identifiers import _phones, _stored
 from family_recall.types import Filters, Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember
 from tests.older import bring_back

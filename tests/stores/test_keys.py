@@ -16,7 +16,7 @@ import run_pages
 
 from family_recall import FamilyRecall, Memory
 from family_recall.errors import NotAStoreError, StoreBusyError, WrongKeyError
-from family_recall.stores.keys import Secret, read_key_file
+from family_recall.stores.file.encryption import Secret, read_key_file
 from tests.conftest import HOME, NO_MODELS, found, move_in, recall, stories, written
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from family_recall import FamilyRecall, Memory
-from family_recall.stores import seals
+from family_recall.stores.text import checksums
 from tests.conftest import HOME, TINY_STATIC, found, move_in, open_home, recall, remember
 
 ODD: tuple[dict[str, Any], ...] = (
@@ -48,11 +48,11 @@ def test_a_row_without_a_seal_does_not_pass(home: FamilyRecall, path: Path) -> N
     """It was sealed when it was written: what has none has lost it."""
     connection = beside(path)
     connection.execute("UPDATE memory SET seal = NULL WHERE doc_id = 'key'")
-    assert len(seals.broken(connection)) == 1
+    assert len(checksums.broken(connection)) == 1
     assert "key" not in found(recall(home, "where is the spare key?", "priya"))
 
-    seals.seal(connection)
-    assert seals.broken(connection) == []
+    checksums.seal(connection)
+    assert checksums.broken(connection) == []
     connection.close()
 
 
@@ -60,14 +60,14 @@ def test_rows_are_named_as_far_as_they_can_be_read(home: FamilyRecall, path: Pat
     """By space and id, damaged letters of which are shown as such."""
     connection = beside(path)
     connection.execute("UPDATE memory SET doc_id = CAST(x'6bff79' AS TEXT) WHERE doc_id = 'key'")
-    wrong = seals.broken(connection)
-    (one,) = seals.named(connection, wrong)
+    wrong = checksums.broken(connection)
+    (one,) = checksums.named(connection, wrong)
     connection.close()
 
     assert (one.space_id, one.doc_id) == (HOME, "k\ufffdy")
     assert "key" not in found(recall(home, "where is the spare key?", "priya"))
-    assert seals.named(home._store._connections._writer, []) == []
-    assert seals.broken(home._store._connections._writer, np.zeros(0, np.int64)) == []
+    assert checksums.named(home._store._connections._writer, []) == []
+    assert checksums.broken(home._store._connections._writer, np.zeros(0, np.int64)) == []
 
 
 def test_what_was_put_aside_before_there_were_seals_comes_back_whole(path: Path) -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.stores import sieve
-from family_recall.stores.sieve import EVERY_BIT, Sieve, marks_of, runs_of
+from family_recall.stores.erase import byte_prefilter
+from family_recall.stores.erase import byte_prefilter
+from family_recall.stores.erase.byte_prefilter import EVERY_BIT, Sieve, marks_of, runs_of
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -38,7 +39,7 @@ def test_nothing_that_stands_there_is_passed_over(
         for place in range(len(data) - 7)
     }
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sieve, "_BLOCK", block)
+        patched.setattr(byte_prefilter, "_BLOCK", block)
         passed = sieve_for(sought, bits, mask).passing(data).tolist()
 
     assert passed == sorted(set(passed))
@@ -51,7 +52,7 @@ def test_a_run_across_two_blocks_is_found() -> None:
     """Every place in more than two blocks is looked at, the first and the last one too."""
     run = b"quicksil"
     one = sieve_for([run])
-    size = sieve._BLOCK
+    size = byte_prefilter._BLOCK
     for place in (0, 1, size - 8, size - 7, size - 1, size, 2 * size - 3, 2 * size + 99 - 8):
         data = bytearray(2 * size + 99)
         data[place : place + 8] = run

@@ -16,12 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from family_recall.stores.file import connections
 from family_recall import FamilyRecall
 from family_recall.errors import InvalidMemoryError, StoreError
-from family_recall.stores import sqlite
-from family_recall.stores.base import Hits, NewVector
-from family_recall.stores.blocks import Block, Blocks, search
-from family_recall.stores.vectors import (
+from family_recall.stores.records import Hits, NewVector
+from family_recall.stores.vectors.index import Block, Blocks, search
+from family_recall.stores.vectors.tables import (
     add,
     find_model,
     pack_tokens,
@@ -294,7 +294,7 @@ def test_without_sqlite_vec_static_vectors_are_written_and_moved(
 @pytest.fixture
 def without_vec0(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Take sqlite-vec away from connections opened from now on."""
-    return lambda: monkeypatch.setattr(sqlite, "_load_vec0", lambda _: False)
+    return lambda: monkeypatch.setattr(connections, "_load_vec0", lambda _: False)
 
 
 def test_without_sqlite_vec_a_file_is_read_all_the_same(
@@ -325,7 +325,7 @@ def test_without_sqlite_vec_vectors_are_kept_in_a_plain_table(tmp_path: Path) ->
         live(home)
         expected = answers(home)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sqlite, "_load_vec0", lambda _: False)
+        patched.setattr(connections, "_load_vec0", lambda _: False)
         with open_home(tmp_path / "plain.db") as home:
             live(home)
             assert answers(home) == expected

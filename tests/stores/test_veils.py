@@ -11,9 +11,9 @@ import pytest
 
 from family_recall import FamilyRecall, Grant, Hidden, Memory, Person, RecallContext, Relation
 from family_recall.errors import UnknownMemoryError, UnknownPersonError, UnknownSpaceError
-from family_recall.stores import sql
-from family_recall.stores.schema import MIGRATIONS
-from family_recall.stores.sqlite import Connections
+from family_recall.stores.file import sql
+from family_recall.stores.file.connections import Connections
+from family_recall.stores.file.schema import MIGRATIONS
 from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember, written
 
 FIELDS = ("author", "labels", "url", "session_id", "occurred_at")
@@ -170,4 +170,6 @@ def _counts(path: Path) -> dict[str, int]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     tables = ("memory", "partition", "word_count", "embedding", "vectors_1_rowids", "entity",
               "alias", "mention", "relation", "edge", "identifier", "veil")  # fmt: skip
-    return {table: int(sql.row(connection, f"SELECT count(*) FROM {table}")[0]) for table in tables}
+    return {
+        table: int(sql.row(connection, f"SELECT count(*) FROM {table}")[0]) for table in tables
+    }

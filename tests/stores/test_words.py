@@ -9,9 +9,9 @@ import apsw
 import numpy as np
 
 from family_recall import FamilyRecall
-from family_recall.stores import fts
-from family_recall.stores.base import WordStatistics
-from family_recall.stores.schema import shelf_of
+from family_recall.stores.file.schema import shelf_of
+from family_recall.stores.records import WordStatistics
+from family_recall.stores.text import full_text
 from family_recall.types import Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, recall, remember, stories, written
 
@@ -158,9 +158,11 @@ def test_a_shelf_scores_as_if_it_were_asked_for_every_word(path: Path) -> None:
                 ([], ["Leela"], ["zebra"]),
             ):
                 found = snapshot.match(words, common, scope, 10, weights)
-                asked = fts.expression(words, common)
+                asked = full_text.expression(words, common)
                 each = [
-                    fts.match(snapshot._connection, shelf_of(no, past=False), asked, 10, weights)
+                    full_text.match(
+                        snapshot._connection, shelf_of(no, past=False), asked, 10, weights
+                    )
                     for no in partitions
                     if words
                 ]

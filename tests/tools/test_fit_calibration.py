@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from family_recall.dataflow import Profile
 from family_recall.encoders import find_models
 from family_recall.ranking import calibration
 from family_recall.ranking.profiles import profiles
-from family_recall.stage import Profile
 from family_recall.types import Contribution, Result
 from tests.encoders.conftest import write_manifest
 from tests.encoders.test_static import drawn_table, static_folder

@@ -1,0 +1,203 @@
+"""Policy: who asks and from where in, a scope out. Decided once; nothing widens it later."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from family_recall.errors import InvalidRequestError, UnknownSpaceError
+from family_recall.stores.records import Access, Partition, epoch_s
+from family_recall.types import BANDS, KINDS, ROLES, Filters, Hidden, Memory, RecallContext, Scope
+
+CLEARANCE = {
+    "owner": BANDS,
+    "adult": BANDS[:3],
+    "child": BANDS[:1],
+    "guest": BANDS[:1],
+    "device": BANDS[:1],
+}
+"""Bands each role may see in a space."""
+
+
+class ScopeSource(Protocol):
+    """What a scope is decided from, in one view of the file."""
+
+    def access(self, person_id: str | None) -> Sequence[Access]:
+        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
+        ...
+
+    def every_partition(self) -> Sequence[Partition]:
+        """List all partitions of the file."""
+        ...
+
+    def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
+        """Give, for each category with a rule, the moment before which it is not kept."""
+        ...
+
+
+def scope_in(
+    source: ScopeSource,
+    ctx: RecallContext,
+    *,
+    wall_s: float,
+    zone: dt.tzinfo,
+    now_s: float | None = None,
+) -> Scope:
+    """Decide what a request may see of a file, as :func:`scope_of` does.
+
+    ``now_s`` is the real time, ``wall_s``, when left out.
+
+    Raises:
+        UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
+            this person.
+    """
+    return scope_of(
+        ctx,
+        source.access(ctx.person_id),
+        source.every_partition(),
+        now_s=wall_s if now_s is None else now_s,
+        wall_s=wall_s,
+        zone=zone,
+        expired=source.expired(wall_s),
+    )
+
+
+def entered(access: Iterable[Access], wall_s: float) -> dict[str, Access]:
+    """Keep the spaces that may still be entered, by id; a grant ends at the moment it expires.
+
+    Until then it goes before what its holder is in that space without one.
+    """
+    held = [entry for entry in access if entry.expires_s is None or entry.expires_s > wall_s]
+    held.sort(key=lambda entry: (entry.space_id, entry.expires_s is not None))
+    return {entry.space_id: entry for entry in held}
+
+
+def scope_of(
+    ctx: RecallContext,
+    access: Iterable[Access],
+    partitions: Sequence[Partition],
+    *,
+    now_s: float,
+    wall_s: float,
+    zone: dt.tzinfo,
+    expired: tuple[tuple[str, float], ...] = (),
+) -> Scope:
+    """Decide what a request may see.
+
+    A shared space answers from itself alone, since others may be listening; a private space
+    adds the shared ones; no space means every space the person may enter. Of a space, a role
+    opens its bands; what is for a child's guardians is for nobody else, whatever their role; and
+    a role that is kept from some fields sees its own view of the space and not the space.
+
+    ``now_s`` is the moment the request is asked from; grants expire by ``wall_s``, the real time,
+    and so have the memories in ``expired``, which nobody sees.
+
+    Raises:
+        UnknownSpaceError: If the request names a space the person may not enter.
+    """
+    spaces = entered(access, wall_s)
+    if ctx.space_id is not None:
+        if ctx.space_id not in spaces:
+            raise UnknownSpaceError(
+                f"there is no space {ctx.space_id!r}, or not for this person; "
+                "ask with space_id=None for every space the person may enter"
+            )
+        if spaces[ctx.space_id].space_kind != "private":
+            spaces = {ctx.space_id: spaces[ctx.space_id]}
+    if not ctx.filters.allow_shared:
+        spaces = {name: entry for name, entry in spaces.items() if entry.space_kind == "private"}
+    own = ctx.space_id
+    visible = tuple(
+        partition.no
+        for partition in partitions
+        if (entry := spaces.get(partition.space_id)) is not None
+        and opens(entry.role, partition.band)
+        and partition.veil == entry.veil
+        and (partition.guardians is None or ctx.person_id in partition.guardians)
+        and (own is None or partition.space_id == own or entry.space_kind != "private")
+    )
+    filters = _narrowed(ctx, zone)
+    as_of_s = epoch_s(ctx.as_of, zone)
+    return Scope(
+        person_id=ctx.person_id,
+        partitions=visible if filters is not None else (),
+        as_of_s=now_s if as_of_s is None else as_of_s,
+        known_at_s=epoch_s(ctx.known_at, zone),
+        filters=filters or ctx.filters,
+        expired=expired,
+    )
+
+
+def within(scope: Scope, timespan_s: tuple[float, float], zone: dt.tzinfo) -> Scope:
+    """Narrow a scope to what occurred in a half-open interval of epoch seconds."""
+    start, end = (
+        dt.datetime.fromtimestamp(moment, zone) if math.isfinite(moment) else None
+        for moment in timespan_s
+    )
+    filters = scope.filters
+    after = max((moment for moment in (filters.after, start) if moment), default=None)
+    before = min((moment for moment in (filters.before, end) if moment), default=None)
+    narrowed = dataclasses.replace(filters, after=after, before=before)
+    return dataclasses.replace(scope, filters=narrowed)
+
+
+def owned_by(
+    person_id: str, access: Iterable[Access], partitions: Iterable[Partition], wall_s: float
+) -> dict[int, str]:
+    """Name the partitions that belong to a person: space_id by number, of those they may see.
+
+    What is for a child's guardians belongs to an owner who is one. A space with nothing in it
+    stands under a number that no partition has.
+    """
+    spaces = {one.space_id for one in entered(access, wall_s).values() if one.role == "owner"}
+    seen = {
+        one.no: one.space_id
+        for one in partitions
+        if one.space_id in spaces
+        and one.veil == 0
+        and (one.guardians is None or person_id in one.guardians)
+    }
+    empty = sorted(spaces - set(seen.values()))
+    return seen | {-at: space_id for at, space_id in enumerate(empty)}
+
+
+def check_role(role: str) -> None:
+    """Refuse a role that opens nothing.
+
+    Raises:
+        InvalidRequestError: If it is not one of the known roles.
+    """
+    if role not in CLEARANCE:
+        raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
+
+
+def opens(role: str, band: str) -> bool:
+    """Whether a role may see a band."""
+    return band in CLEARANCE[role]
+
+
+def view_of(memory: Memory, hidden: Hidden) -> Memory | None:
+    """Give a memory as a role kept from some fields sees it; None in a band that it does not."""
+    return hidden.without(memory) if opens(hidden.role, memory.band) else None
+
+
+def _narrowed(ctx: RecallContext, zone: dt.tzinfo) -> Filters | None:
+    """Fold the mode into the kinds; None when mode and kinds leave nothing to look at."""
+    filters = ctx.filters
+    if ctx.mode != "hybrid":
+        kept = tuple(
+            kind
+            for kind in filters.kinds or KINDS
+            if (kind == "chunk") == (ctx.mode == "knowledge")
+        )
+        if not kept:
+            return None
+        filters = dataclasses.replace(filters, kinds=kept)
+    moments = {
+        name: moment if moment is None or moment.tzinfo else moment.replace(tzinfo=zone)
+        for name, moment in (("after", filters.after), ("before", filters.before))
+    }
+    return dataclasses.replace(filters, after=moments["after"], before=moments["before"])

@@ -1,0 +1,198 @@
+"""What flows through recall: the plan, the context, runs, the pool, the ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from family_recall.config import RecallConfig
+from family_recall.deadline import Deadline
+from family_recall.encoders.base import Encoding
+from family_recall.stores.records import Entity, Identifier, Rows, Snapshot, WordStatistics
+from family_recall.types import FloatArray, IdArray, Mode, RecallRequest, Scope, Strategy
+
+Kind = Literal["full", "static", "words"]
+"""Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
+
+NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlan:
+    """A question, understood.
+
+    ``terms`` are (word, stem) pairs to search for; ``entities`` what it names in scope,
+    ``names`` how it names them, ``relations`` what holds between them;
+    ``statistics`` what the scope counts of the terms' stems;
+    ``identifiers`` what it quotes that stands for one thing;
+    ``timespan_s`` the half-open interval it speaks of, in epoch seconds, open ends infinite,
+    ``timespan_certainty`` in [0, 1] how surely it was read, ``timespan_words`` where, and
+    ``about_time_alone`` whether it asks for nothing beside that time;
+    ``past_reference`` whether it reaches back on purpose, which switches recency off;
+    ``asks_when`` whether it asks for a time;
+    ``strategy`` the road it takes, how sure that is, and what it expects of each tier;
+    ``focus_id`` the memory being talked about.
+    """
+
+    terms: tuple[tuple[str, str], ...] = ()
+    entities: tuple[Entity, ...] = ()
+    names: tuple[str, ...] = ()
+    relations: tuple[tuple[str, str, str], ...] = ()
+    identifiers: tuple[Identifier, ...] = ()
+    statistics: WordStatistics = NO_STATISTICS
+    timespan_s: tuple[float, float] | None = None
+    timespan_certainty: float = 0.0
+    timespan_words: tuple[tuple[int, int], ...] = ()
+    about_time_alone: bool = False
+    past_reference: bool = False
+    asks_when: bool = False
+    strategy: Strategy = "HYBRID"
+    strategy_confidence: float = 0.0
+    mode: Mode = "hybrid"
+    tier_weights: Mapping[str, float] = field(default_factory=dict)
+    focus_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Named weights over the declared features, with the constants that go with them.
+
+    ``weights`` by feature name; a feature not named weighs nothing. ``mmr_lambda`` in [0, 1].
+    ``half_life_days`` overrides the table by category; ``evergreen_floor`` is the least a
+    recency can be for categories in ``evergreen``. ``calibrated_as`` names the profile whose
+    constants its scores read by, where it has none of its own.
+    """
+
+    name: str
+    weights: Mapping[str, float]
+    mmr_lambda: float
+    rrf_k: int = 60
+    half_life_days: float | None = None
+    evergreen: frozenset[str] = frozenset()
+    evergreen_floor: float = 0.0
+    source: str = ""
+    walks_graph: bool = True
+    calibrated_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """Everything a step may look at.
+
+    ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder it was.
+    """
+
+    request: RecallRequest
+    scope: Scope
+    plan: QueryPlan
+    profile: Profile
+    snapshot: Snapshot
+    deadline: Deadline
+    config: RecallConfig
+    now_s: float
+    model_id: str | None = None
+    question: Encoding | None = None
+    question_weights: FloatArray | None = None
+    kind: Kind = "words"
+
+    def room(self, pool: int) -> int:
+        """Give the size of a pool: the configured one, or twice the results that are wanted."""
+        return max(pool, 2 * self.request.ctx.top_k)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one source found for one question, best first; scores of one run only compare."""
+
+    source: str
+    ids: IdArray
+    scores: FloatArray
+
+    def __len__(self) -> int:
+        """Count the hits."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One step of a path through the graph: the node it came from, and the kind of edge."""
+
+    node: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """Some nodes (n,), how many hops each is from a seed, and the edges among them.
+
+    ``ends`` number the nodes: (source, destination) as read, the source nearer to the seeds.
+    """
+
+    nodes: IdArray
+    hops: IdArray
+    ends: tuple[tuple[int, int], ...]
+    weights: tuple[float, ...]
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRun:
+    """A run of the graph, with the subgraph and the ranks (n,) it came from.
+
+    ``bias`` in [0, 1] by node: how surely a memory is linked to what the question names.
+    """
+
+    run: Run
+    subgraph: Subgraph | None = None
+    rank: FloatArray | None = None
+    bias: Mapping[int, float] = field(default_factory=dict)
+
+
+NO_GRAPH = GraphRun(Run("graph", np.zeros(0, np.int64), np.zeros(0, np.float32)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Fused runs: ``ids`` (n,) best first, ``rrf`` (n,), each source's run, the graph's bias."""
+
+    ids: IdArray
+    rrf: FloatArray
+    runs: Mapping[str, Run]
+    graph_bias: Mapping[int, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates on their way to becoming results.
+
+    ``features`` (n, f) and ``weights`` (f,) in the order of ``features.FEATURES``;
+    ``score`` (n,) is their product and nothing else; ``order`` (m,) the rows chosen so far,
+    best first; ``folded`` by row the near copies that it stands for.
+    """
+
+    rows: Rows
+    features: FloatArray
+    weights: FloatArray
+    score: FloatArray
+    order: IdArray
+    folded: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Count the rows chosen so far."""
+        return len(self.order)
+
+
+def by_score(score: FloatArray, doc_ids: tuple[str, ...]) -> IdArray:
+    """Order rows by score, highest first; ties by doc_id, so that an answer can be repeated.
+
+    >>> by_score(np.array([0.5, 0.9, 0.9], np.float32), ("c", "b", "a")).tolist()
+    [2, 1, 0]
+    """
+    order = np.argsort(-score, kind="stable")
+    sorted_score = score[order]
+    if (sorted_score[1:] == sorted_score[:-1]).any():
+        order = np.lexsort((np.array(doc_ids, dtype=str), -score))
+    return order

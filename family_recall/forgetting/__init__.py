@@ -1,5 +1,0 @@
-"""Forgetting: a choice and who makes it in; nothing left of it, and a receipt, out."""
-
-from family_recall.forgetting.forgetter import Forgetter
-
-__all__ = ["Forgetter"]

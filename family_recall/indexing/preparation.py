@@ -1,0 +1,97 @@
+"""Preparing: a memory as it was told in; its header, identifiers and hash, ready to write, out."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import functools
+import hashlib
+import operator
+
+from family_recall.errors import InvalidMemoryError
+from family_recall.query.identifiers import identifiers_in
+from family_recall.stores.records import Identifier, NewMemory, Texts, epoch_s
+from family_recall.types import Memory
+
+
+def prepare(memory: Memory, recorded_s: float, zone: dt.tzinfo) -> NewMemory:
+    """Make a memory ready to be written; naive moments are read in the household's zone.
+
+    Raises:
+        InvalidMemoryError: If it is valid until a moment that is not after the first.
+    """
+    moments = {
+        name: epoch_s(getattr(memory, name), zone)
+        for name in ("occurred_at", "valid_from", "valid_until")
+    }
+    start, end = moments["valid_from"], moments["valid_until"]
+    if start is not None and end is not None and start >= end:
+        raise InvalidMemoryError(
+            f"valid_from {memory.valid_from} must be before valid_until {memory.valid_until}"
+        )
+    content_hash = _content_hash(memory)
+    return NewMemory(
+        memory=memory,
+        # Made from the content and the clock, so nothing about other spaces shows in it.
+        doc_id=memory.doc_id or _digest(content_hash, repr(recorded_s).encode()).hex(),
+        occurred_s=moments["occurred_at"],
+        valid_from_s=start,
+        valid_until_s=end,
+        header=header_of(memory, zone),
+        content_hash=content_hash,
+    )
+
+
+def header_of(memory: Memory, zone: dt.tzinfo) -> str:
+    """Say in words what stands above a memory: who, on what day, and its labels.
+
+    >>> header_of(Memory("Hi", "s", author="Priya", occurred_at="2025-03-01"), dt.UTC)
+    'Priya Saturday 1 March 2025'
+    """
+    parts = [memory.author]
+    if memory.occurred_at is not None:
+        moment = memory.occurred_at
+        local = moment.astimezone(zone) if moment.tzinfo else moment
+        parts.append(_day(local.date()))
+    fact = memory.fact_key and memory.fact_key.replace("_", " ")
+    parts += [memory.section, memory.event_type, fact, memory.fact_value, *memory.labels]
+    return " ".join(part for part in parts if part)
+
+
+@functools.lru_cache(maxsize=4096)
+def _day(day: dt.date) -> str:
+    return f"{day:%A} {day.day} {day:%B %Y}"
+
+
+def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
+    """Find the identifiers of a memory's views, of its link, and of the fact it states.
+
+    A fact is read as *invoice number 4711*, so that its key says what its value is.
+    """
+    fact = views.fact_value and f"{(views.fact_key or '').replace('_', ' ')} {views.fact_value}"
+    parts = (views.title, views.text, views.summary, fact)
+    return identifiers_in([part for part in parts if part], url=views.url)
+
+
+def _content_hash(memory: Memory) -> bytes:
+    # What `Memory.to_json` gives, by name; written out because every memory is hashed.
+    parts = []
+    for name, value in zip(_HASHED, _hashed(memory), strict=True):
+        if value is None:
+            continue
+        if isinstance(value, dt.datetime):
+            parts.append(f"{name}={value.isoformat()!r}".encode())
+        elif isinstance(value, tuple):
+            parts.append(f"{name}={list(value)!r}".encode())
+        else:
+            parts.append(f"{name}={value!r}".encode())
+    return _digest(*parts)
+
+
+_HASHED = tuple(sorted(spec.name for spec in dataclasses.fields(Memory) if spec.name != "doc_id"))
+_hashed = operator.attrgetter(*_HASHED)
+
+
+def _digest(*parts: bytes) -> bytes:
+    sized = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hashlib.blake2b(sized, digest_size=12).digest()

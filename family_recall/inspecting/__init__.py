@@ -1,8 +1,0 @@
-"""Inspecting: an answer and its trace in, a page for people out. It searches for nothing."""
-
-from __future__ import annotations
-
-from family_recall.inspecting.page import page
-from family_recall.inspecting.redaction import redacted
-
-__all__ = ["page", "redacted"]

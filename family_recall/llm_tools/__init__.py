@@ -1,0 +1,16 @@
+"""Tools for a language model: a name and arguments in, plain JSON out.
+
+One list of tools with two fronts: :func:`schema` and :func:`dispatch` for models that call
+functions, and ``family_recall.mcp`` for programs that speak MCP.
+
+Who asks, and from where, comes from the program and never from the model: no tool has an argument
+for it, and an argument that a tool does not have is refused.
+"""
+
+from __future__ import annotations
+
+from family_recall.llm_tools.calling import as_text, dispatch
+from family_recall.llm_tools.definitions import TOOLS, Tool, what_happened
+from family_recall.llm_tools.styles import STYLES, Style, schema
+
+__all__ = ["STYLES", "TOOLS", "Style", "Tool", "as_text", "dispatch", "schema", "what_happened"]

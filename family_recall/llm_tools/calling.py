@@ -1,0 +1,66 @@
+"""Calling: a tool's name and arguments in, its result as plain JSON out."""
+
+from __future__ import annotations
+
+import json
+import re
+import reprlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from family_recall.errors import InvalidRequestError
+from family_recall.llm_tools.arguments import read
+from family_recall.llm_tools.definitions import offered
+from family_recall.types import RecallContext
+
+if TYPE_CHECKING:
+    from family_recall.api import FamilyRecall  # see definitions.py
+
+_MARKUP_OR_UNSEEN = re.compile("[<>&\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f]")
+
+
+def dispatch(
+    home: FamilyRecall,
+    ctx: RecallContext,
+    name: str,
+    arguments: Mapping[str, Any] | str | None = None,
+    *,
+    read_only: bool = False,
+) -> dict[str, Any]:
+    """Do what a model asked for.
+
+    Args:
+        home: The household.
+        ctx: Who asks, from where, and what it may cost; the model can change none of it but
+            ``top_k``, and the times of ``filters`` where they are not set.
+        name: The tool.
+        arguments: An object, as Ollama sends it, or its JSON text, as OpenAI does.
+        read_only: Whether tools that write are refused.
+
+    Returns:
+        What the tool's output schema says.
+
+    Raises:
+        InvalidRequestError: If there is no such tool, or its arguments cannot be meant; the
+            message is meant for the model.
+        FamilyRecallError: Whatever the library itself refuses.
+    """
+    tools = {tool.name: tool for tool in offered(read_only=read_only)}
+    if name not in tools:
+        raise InvalidRequestError(
+            f"there is no tool {reprlib.repr(name)}; there is {', '.join(tools)}"
+        )
+    tool = tools[name]
+    return tool.run(home, ctx, read(name, tool.arguments, arguments))
+
+
+def as_text(result: Mapping[str, Any]) -> str:
+    r"""Write a result as JSON no part of which is markup to a model or cannot be seen.
+
+    ``< > &`` and invisible characters are written as ``\uXXXX``, which reads back as it was.
+
+    >>> as_text({"doc_id": "</tool>"})
+    '{"doc_id": "\\u003c/tool\\u003e"}'
+    """
+    written = json.dumps(result, ensure_ascii=False)
+    return _MARKUP_OR_UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

@@ -1,0 +1,272 @@
+"""Answering: a finished ranking in, an answer or an explanation for people out."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from family_recall.dataflow import Pool, QueryContext, Ranking
+from family_recall.pipeline import explain
+from family_recall.pipeline.explain import Explanation
+from family_recall.pipeline.steps import Ranked
+from family_recall.pipeline.trace import TraceBuilder
+from family_recall.query.text import normalise
+from family_recall.ranking.deduplication import without
+from family_recall.ranking.features import INDEX
+from family_recall.ranking.ranker import contributions
+from family_recall.sources.graph import paths_to
+from family_recall.stores.records import StoredMemory, among, epoch_s
+from family_recall.types import Answer, IdArray, Rationale, Result
+from family_recall.types.timeline import Period, periods
+
+SAME_WORDS = 0.75
+"""Share of words, values apart, from which two facts with one key are about one thing."""
+RUN_LENGTH = 20
+"""The first of each run, that a trace keeps by doc_id."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What results say of where they came from, by row id, and the stems they are marked by."""
+
+    paths: Mapping[int, Rationale]
+    sources: Mapping[int, str]
+    outdated: Mapping[int, str]
+    stems: frozenset[str]
+
+
+def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
+    """Turn the best of a ranking into results with reasons, and freeze the trace."""
+    context = ranked.context
+    with trace.span("answer", len(ranked.ranking)) as span:
+        ranked, by_id = _as_told(ranked)
+        ranking = ranked.ranking
+        chosen = ranking.order[: context.request.ctx.top_k]
+        if context.plan.strategy == "TIMELINE":
+            chosen = chosen[np.argsort(ranking.rows.occurred_s[chosen], kind="stable")]
+        stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
+        if n_damaged := len(context.snapshot.damaged):
+            trace.degrade("memories", f"{n_damaged} damaged in the file; family-recall doctor")
+        confidence = ranked.calibration.platt(ranking.score[chosen])
+        told = _Told(
+            _paths(ranked, chosen), _sources(ranked.pool, by_id.keys()), outdated(stored, now),
+            frozenset(stem for _, stem in context.plan.terms),
+        )  # fmt: skip
+        results = tuple(
+            _result(rank, by_id[memory], row, sure, ranked, told)
+            for rank, (memory, row, sure) in enumerate(
+                zip(
+                    ranking.rows.ids[chosen].tolist(),
+                    chosen.tolist(),
+                    confidence.tolist(),
+                    strict=True,
+                ),
+                start=1,
+            )
+        )
+        span.n_out = len(results)
+    doc_ids = dict(zip(ranking.rows.ids.tolist(), ranking.rows.doc_ids, strict=True))
+    for name, run in ranked.pool.runs.items():
+        ids = run.ids[:RUN_LENGTH].tolist()
+        trace.runs[name] = tuple(doc_ids[memory] for memory in ids if memory in doc_ids)
+    trace.counts["candidates"] = len(ranking.rows)
+    trace.counts["visible"] = sum(
+        partition.n_current for partition in context.snapshot.partitions(context.scope)
+    )
+    best = max((result.confidence for result in results), default=0.0)
+    ctx = context.request.ctx
+    return Answer(
+        query_text=context.request.query_text,
+        results=results,
+        status=ranked.calibration.status(best) if results else "no_match",
+        confidence=best,
+        strategy=context.plan.strategy,
+        mode=context.plan.mode if ctx.mode == "hybrid" else ctx.mode,
+        profile=ctx.profile,
+        now=now,
+        as_of=dt.datetime.fromtimestamp(context.scope.as_of_s, now.tzinfo),
+        known_at=ctx.known_at,
+        used_time_ms=round(trace.deadline.elapsed_ms(), 3),
+        degraded=tuple(trace.degraded),
+        trace=trace.build(results),
+        facts=_facts(results) if context.plan.strategy == "FACTUAL" else {},
+        timeline=_timeline(context, results, now) if context.plan.strategy == "TIMELINE" else (),
+        relations=context.plan.relations,
+    )
+
+
+def _as_told(ranked: Ranked) -> tuple[Ranked, dict[int, StoredMemory]]:
+    """Load the best of a ranking, by row id; where a disk has changed one, the next moves up."""
+    context = ranked.context
+    while True:
+        ranking = ranked.ranking
+        wanted = ranking.rows.ids[ranking.order[: context.request.ctx.top_k]]
+        found = {one.id: one for one in context.snapshot.memories(wanted, context.scope)}
+        if len(found) == len(wanted):
+            return ranked, found
+        gone = wanted[~among(wanted, np.array(list(found), np.int64))]
+        ranked = dataclasses.replace(ranked, ranking=without(ranking, gone))
+
+
+def _facts(results: Sequence[Result]) -> dict[str, str]:
+    """What the results state, key by key: what is not outdated, and of that the best."""
+    current = [result for result in reversed(results) if result.outdated_by is None]
+    stated = [(result.fact_key, result.fact_value) for result in current]
+    return {key: value for key, value in stated if key and value}
+
+
+def outdated(stored: Sequence[StoredMemory], now: dt.datetime) -> dict[int, str]:
+    """Name, for each fact that a newer one contradicts, the newest: doc_id by row id.
+
+    Facts of one space, author and key contradict each other where they state different values
+    in the same words: two birthdays are two people's. What holds from later on, or else happened
+    or was recorded later, is newer.
+    """
+    facts: dict[tuple[str, str | None, str], list[tuple[float, StoredMemory]]] = {}
+    for one in stored:
+        memory = one.memory
+        if memory.fact_key and memory.fact_value:
+            moment = epoch_s(memory.valid_from or memory.occurred_at, now.tzinfo or dt.UTC)
+            age = (one.recorded_s if moment is None else moment, one)
+            facts.setdefault((memory.space_id, memory.author, memory.fact_key), []).append(age)
+    found: dict[int, str] = {}
+    for same in facts.values():
+        _, newest = max(same, key=lambda pair: (pair[0], pair[1].id))
+        for _, one in same:
+            if one.memory.fact_value != newest.memory.fact_value and _of_one_thing(one, newest):
+                found[one.id] = str(newest.memory.doc_id)
+    return found
+
+
+def _of_one_thing(one: StoredMemory, other: StoredMemory) -> bool:
+    """Whether two facts say the same but for their values."""
+    left, right = (
+        set(normalise(fact.memory.text).split(" "))
+        - set(normalise(fact.memory.fact_value or "").split(" "))
+        for fact in (one, other)
+    )
+    return len(left & right) >= SAME_WORDS * len(left | right)
+
+
+def _timeline(
+    context: QueryContext, results: Sequence[Result], now: dt.datetime
+) -> tuple[Period, ...]:
+    """Tell the days, weeks or months of the time asked about, up to now."""
+    occurred = context.snapshot.occurred(context.scope).moments_s
+    if context.plan.timespan_s is None or not len(occurred):
+        return ()
+    start, end = context.plan.timespan_s
+    start = max(start, float(occurred.min())) if math.isinf(start) else start
+    last = max(min(end, now.timestamp()), float(occurred.max()) + 1.0)
+    last = last if math.isinf(end) else min(last, end)
+
+    def day(moment_s: float) -> dt.date:
+        return dt.datetime.fromtimestamp(moment_s, now.tzinfo).date()
+
+    told = [
+        (day(dt.datetime.fromisoformat(result.occurred_at).timestamp()), result.doc_id)
+        for result in results
+        if result.occurred_at
+    ]
+    return periods(day(start), day(last - 1.0), map(day, occurred.tolist()), told)
+
+
+def explanation(
+    memory: StoredMemory, ranking: Ranking, ranked: Ranked, given: Answer
+) -> Explanation:
+    """Say where a memory stands in a ranking that holds it, and why."""
+    row = int(np.flatnonzero(ranking.rows.ids == memory.id)[0])
+    known = memory.id in ranked.ranking.rows.ids
+    stands_for = {copy: own for own, copies in ranking.folded.items() for copy in copies}
+    order = (ranked.ranking if known else ranking).order
+    rank = int(np.flatnonzero(order == stands_for.get(row, row))[0]) + 1
+    if not known:
+        verdict = "not_found"
+    elif row in stands_for:
+        verdict = "folded"
+    elif rank <= ranked.context.request.ctx.top_k:
+        verdict = "returned"
+    else:
+        verdict = "outranked"
+    return Explanation(
+        doc_id=memory.memory.doc_id or "",
+        verdict=verdict,  # type: ignore[arg-type]  # one of the three literals above
+        rank=rank,
+        top_k=ranked.context.request.ctx.top_k,
+        score=float(ranking.score[row]),
+        contributions=contributions(ranking, row),
+        found_by={
+            name: int(np.flatnonzero(run.ids == memory.id)[0]) + 1
+            for name, run in ranked.pool.runs.items()
+            if memory.id in run.ids
+        },
+        last=given.results[-1] if given.results else None,
+        space_id=memory.memory.space_id,
+    )
+
+
+def _result(
+    rank: int,
+    stored: StoredMemory,
+    row: int,
+    confidence: float,
+    ranked: Ranked,
+    told: _Told,
+) -> Result:
+    context, ranking, memory = ranked.context, ranked.ranking, stored.memory
+    parts = contributions(ranking, row)
+    return Result(
+        rank=rank,
+        doc_id=str(memory.doc_id),
+        score=sum([part.amount for part in parts]),
+        confidence=confidence,
+        text=memory.text,
+        space_id=memory.space_id,
+        kind=memory.kind,
+        author=memory.author,
+        title=memory.title,
+        session_id=memory.session_id,
+        url=memory.url,
+        section=memory.section,
+        occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
+        fact_key=memory.fact_key,
+        fact_value=memory.fact_value,
+        superseded=stored.superseded_s is not None,
+        source=told.sources[stored.id],
+        contributions=parts,
+        outdated_by=told.outdated.get(stored.id),
+        copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.folded.get(row, ())),
+        highlights=context.snapshot.find_stems(memory.text, told.stems),
+        rationale=told.paths.get(stored.id),
+    )
+
+
+def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
+    """Tell, for each chosen memory the graph brought nearer, the path its rank came by."""
+    context, ranking = ranked.context, ranked.ranking
+    graph = [INDEX["ppr"], INDEX["graph_bias"]]
+    if not ranking.weights[graph].any():
+        return {}
+    said = (ranking.features[chosen][:, graph] * ranking.weights[graph]).any(axis=1)
+    paths = paths_to(ranked.graph, set(ranking.rows.ids[chosen[said]].tolist()))
+    if not paths:
+        return {}
+    nodes = np.array(sorted({link.node for path in paths.values() for link in path}), np.int64)
+    names = context.snapshot.node_names(nodes, context.scope)
+    told = {memory: explain.rationale(path, names) for memory, path in paths.items()}
+    return {memory: rationale for memory, rationale in told.items() if rationale is not None}
+
+
+def _sources(pool: Pool, memories: Collection[int]) -> dict[int, str]:
+    """Name, for each of some candidates, the source that ranked it best."""
+    best: dict[int, tuple[int, str]] = {}
+    for name, run in pool.runs.items():
+        for rank, memory in enumerate(run.ids.tolist()):
+            if memory in memories and (memory not in best or rank < best[memory][0]):
+                best[memory] = (rank, name)
+    return {memory: name for memory, (_, name) in best.items()}

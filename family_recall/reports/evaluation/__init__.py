@@ -1,0 +1,10 @@
+"""Pages: what was measured in, one self-contained page with plots out. The extra ``[report]``."""
+
+from __future__ import annotations
+
+from family_recall.reports.evaluation.drawing import check
+from family_recall.reports.evaluation.household import timing_page
+from family_recall.reports.evaluation.quality import quality_page
+from family_recall.reports.evaluation.speed import speed_page
+
+__all__ = ["check", "quality_page", "speed_page", "timing_page"]

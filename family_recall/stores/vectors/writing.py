@@ -1,0 +1,80 @@
+"""Vector tables: vectors of stored memories in or away, and the partitions told of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from family_recall.stores.file import sql
+from family_recall.stores.file.schema import partition_of, shelf_of
+from family_recall.stores.records import NewVector
+from family_recall.stores.vectors import tables
+from family_recall.stores.write.counters import Counters
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTables:
+    """Every model's vectors, inside one write transaction."""
+
+    connection: apsw.Connection
+    vec0: bool
+    counters: Counters
+
+    def add(
+        self,
+        model_id: str,
+        dim: int,
+        token_dim: int,
+        rows: Sequence[NewVector],
+        *,
+        role: tables.Role = "embedder",
+    ) -> None:
+        """Write vectors, with those of their views, of memories that are still there.
+
+        Where the file's vectors need an extension that is not here, they stay pending.
+
+        Raises:
+            InvalidMemoryError: If one has another dimension, or is not finite; none is kept.
+        """
+        model = tables.register(
+            self.connection, model_id, dim, token_dim, vec0=self.vec0, role=role
+        )
+        if not tables.writable(model, vec0=self.vec0):
+            return
+        found = dict(
+            sql.rows(
+                self.connection,
+                "SELECT id, superseded_s IS NOT NULL FROM memory"
+                " WHERE id IN (SELECT value FROM json_each(?))",
+                (json.dumps([row.memory for row in rows]),),
+            )
+        )
+        shelved = [
+            (shelf_of(partition_of(row.memory), past=bool(found[row.memory])), row)
+            for row in rows
+            if row.memory in found
+        ]
+        tables.add(self.connection, model, shelved)
+
+    def clear(self, ids: Sequence[int]) -> None:
+        """Take away the vectors of some memories, those of their views among them."""
+        tables.remove(self.connection, ids, vec0=self.vec0)
+        for partition in {partition_of(memory) for memory in ids}:
+            self.counters.of(partition).rewrites += 1
+
+    def clear_views(self) -> None:
+        """Make the vectors of every memory that has a title or a summary pending."""
+        found = sql.rows(
+            self.connection, "SELECT id FROM memory WHERE title IS NOT NULL OR summary IS NOT NULL"
+        )
+        self.clear([memory for (memory,) in found])
+
+    def drop_other_models(self, model_id: str) -> tuple[str, ...]:
+        """Take away the vectors of every transformer but one, and give their names."""
+        gone = tables.drop_others(self.connection, model_id, vec0=self.vec0)
+        if gone:
+            self.connection.execute("UPDATE partition SET rewrites = rewrites + 1")
+        return gone
