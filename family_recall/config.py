@@ -108,8 +108,8 @@ class RecallConfig:
     usual_top_k: int = 12  # results that are told however short the budget
     fewest_candidates: int = 24  # that features are computed for however short the budget
     longest_budget_ms: float = 600_000.0
-    practice_ms: float = 1_000.0  # of `warmup`, to learn what stages cost …
-    practice_recalls: int = 10  # … and whole recalls in that time, at most
+    warm_up_ms: float = 1_000.0  # of `warmup`, to learn what stages cost …
+    warm_up_recalls: int = 10  # … and whole recalls in that time, at most
     words_grace_ms: float = 25.0  # that words may take however short the budget
     load_wait_ms: float = 5_000.0  # how long a recall may wait for models, if its budget allows
     # Time left without which a recall does not wait for the transformer where the static embedder

@@ -117,7 +117,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class PathStep:
     """One step of a path through the graph: the node it came from, and the kind of edge."""
 
     node: int

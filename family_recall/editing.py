@@ -38,7 +38,7 @@ CORRECTABLE = tuple(one.name for one in dataclasses.fields(Memory) if one.name n
 
 
 @dataclass(frozen=True, slots=True)
-class Mender:
+class Editor:
     """Mends in one store, as one person at a time. Safe to share between threads."""
 
     store: Store
@@ -56,7 +56,7 @@ class Mender:
         """
         with self.store.looking() as (_, listings):
             standing = self._standing(listings, person_id, space_id, wall_s)
-            return standing.may_mend(standing.seen(doc_id))
+            return standing.may_edit(standing.seen(doc_id))
 
     def correct(
         self,
@@ -199,19 +199,19 @@ class _Standing:
             )
         return found[0]
 
-    def may_mend(self, seen: StoredMemory) -> bool:
+    def may_edit(self, seen: StoredMemory) -> bool:
         """Whether what they see of a memory is theirs, whoever a view says that it is by."""
-        return self.who.may_mend(seen.memory.space_id, self._whole(seen).memory.author)
+        return self.who.may_edit(seen.memory.space_id, self._whole(seen).memory.author)
 
     def correctable(self, seen: StoredMemory, changes: Iterable[str]) -> StoredMemory:
         """Give the memory behind what they see, where they may change those fields of it.
 
         Raises:
-            NotTheirsError, StoreError: As :meth:`Mender.correct`.
+            NotTheirsError, StoreError: As :meth:`Editor.correct`.
         """
         doc_id, space_id = seen.memory.doc_id, seen.memory.space_id
         whole = self._whole(seen)
-        if not self.who.may_mend(space_id, whole.memory.author):
+        if not self.who.may_edit(space_id, whole.memory.author):
             raise NotTheirsError(
                 f"{doc_id!r} may be corrected only by whoever said it, or by an owner of "
                 f"{space_id!r}; nothing was changed"
@@ -243,7 +243,7 @@ class _Standing:
         """Refuse a relation that they may not tell.
 
         Raises:
-            NotTheirsError, InvalidMemoryError, UnknownMemoryError: As :meth:`Mender.relate`.
+            NotTheirsError, InvalidMemoryError, UnknownMemoryError: As :meth:`Editor.relate`.
         """
         space_id, child = relation.space_id, relation.guardians_of
         self.check_band(space_id, relation.band)
@@ -258,7 +258,7 @@ class _Standing:
                 "that you said"
             )
         for doc_id in relation.evidence:
-            if not self.may_mend(self.seen(doc_id)):
+            if not self.may_edit(self.seen(doc_id)):
                 raise NotTheirsError(
                     f"{doc_id!r} is evidence only for whoever said it, or for an owner of "
                     f"{space_id!r}; nothing was related"

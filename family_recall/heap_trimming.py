@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Return freed memory to the system; does nothing where the allocator has no way to.
 
     What loads much frees much on the way: after 100,000 vectors 28 MB, after the models 15. The

@@ -216,13 +216,13 @@ def move_in(home: FamilyRecall) -> None:
         ("priya", "Priya Rao", ("Pri",)),
         ("mia", "Mia", ()),
     ):
-        home.add_person(Person(person_id, name, aliases))
-    home.add_space(Space(HOME, "shared"))
+        home.people.add(Person(person_id, name, aliases))
+    home.spaces.add(Space(HOME, "shared"))
     for owner in ("rajesh", "priya"):
-        home.add_space(Space(f"private:{owner}", "private"))
-        home.grant(Grant(owner, f"private:{owner}", "owner"))
-        home.grant(Grant(owner, HOME, "adult"))
-    home.grant(Grant("mia", HOME, "child"))
+        home.spaces.add(Space(f"private:{owner}", "private"))
+        home.spaces.grant(Grant(owner, f"private:{owner}", "owner"))
+        home.spaces.grant(Grant(owner, HOME, "adult"))
+    home.spaces.grant(Grant("mia", HOME, "child"))
 
 
 def remember(home: FamilyRecall, text: str, space_id: str = HOME, **fields: Any) -> str:

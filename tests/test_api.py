@@ -64,14 +64,14 @@ def test_telling_the_same_again_changes_nothing(home: FamilyRecall) -> None:
     """The same doc_id with the same content is unchanged; without a doc_id it is a duplicate."""
     memory = Memory("Otto is our plumber", HOME, doc_id="otto", author="Priya")
     first = home.remember(memory)
-    before = home.stats()
+    before = home.maintenance.stats()
     again = home.remember(memory)
     nameless = home.remember(dataclasses.replace(memory, doc_id=None))
 
     assert (first.doc_id, first.outcome) == ("otto", "created")
     assert (again.doc_id, again.outcome) == ("otto", "unchanged")
     assert (nameless.doc_id, nameless.outcome) == ("otto", "duplicate")
-    assert home.stats() == before
+    assert home.maintenance.stats() == before
 
 
 def test_telling_it_differently_supersedes(home: FamilyRecall, wall: Wall) -> None:
@@ -85,7 +85,7 @@ def test_telling_it_differently_supersedes(home: FamilyRecall, wall: Wall) -> No
     assert [result.text for result in answer.results if result.doc_id == "plumber"] == [
         "Hanna is our plumber"
     ]
-    assert home.stats()["superseded"] == 1
+    assert home.maintenance.stats()["superseded"] == 1
     with pytest.raises(UnknownMemoryError):
         home.explain("Otto", "otto", RecallContext("mia"))
 
@@ -133,7 +133,7 @@ def test_a_relation_holds_while_it_is_valid(path: Path) -> None:
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, "Hanna fixed the tap", author="Hanna", doc_id="tap")
-        home.relate(Relation("Otto", "works with", "Hanna", HOME,
+        home.relations.add(Relation("Otto", "works with", "Hanna", HOME,
                              valid_from=dt.datetime(2024, 1, 1, tzinfo=dt.UTC),
                              valid_until=dt.datetime(2025, 1, 1, tzinfo=dt.UTC)))  # fmt: skip
 
@@ -158,7 +158,7 @@ def test_the_words_of_the_turn_before_find_the_next(path: Path) -> None:
             answer = recall(home, "fence", "mia")
             ordered.append(list(answer.trace.runs["lexical"]))
             incremental = written(answer)
-            home.rebuild()
+            home.maintenance.rebuild()
             assert written(recall(home, "fence", "mia")) == incremental
 
     assert ordered == [["turn-0", "turn-1"]] * 4
@@ -169,12 +169,12 @@ def test_the_words_of_the_turn_before_find_the_next(path: Path) -> None:
 
 def test_a_household_remembers_who_belongs_to_it(home: FamilyRecall) -> None:
     """People, spaces and grants are listed as they were added, and a second time changes them."""
-    home.add_person(Person("mia", "Mia Rao", ("Mi",)))
-    home.grant(Grant("mia", HOME, "adult", NOW))
+    home.people.add(Person("mia", "Mia Rao", ("Mi",)))
+    home.spaces.grant(Grant("mia", HOME, "adult", NOW))
 
-    assert home.people()[0] == Person("mia", "Mia Rao", ("Mi",))
-    assert Space(HOME, "shared") in home.spaces()
-    assert Grant("mia", HOME, "adult", NOW) in home.grants()
+    assert home.people.all()[0] == Person("mia", "Mia Rao", ("Mi",))
+    assert Space(HOME, "shared") in home.spaces.all()
+    assert Grant("mia", HOME, "adult", NOW) in home.spaces.grants()
 
 
 def test_my_means_the_one_who_asks(home: FamilyRecall) -> None:
@@ -209,8 +209,8 @@ def test_a_closed_household_says_so(path: Path) -> None:
     for call in (
         lambda: recall(home, "anything?"),
         lambda: remember(home, "anything"),
-        home.stats,
-        home.rebuild,
+        home.maintenance.stats,
+        home.maintenance.rebuild,
     ):
         with pytest.raises(ClosedError, match="open it again"):
             call()
@@ -274,19 +274,19 @@ def test_unknown_names_are_refused(home: FamilyRecall) -> None:
     with pytest.raises(InvalidRequestError, match="profile must be one of"):
         recall(home, "?", "mia", profile="nothing")
     with pytest.raises(InvalidRequestError, match="role must be one of"):
-        home.grant(Grant("mia", HOME, "king"))
+        home.spaces.grant(Grant("mia", HOME, "king"))
     with pytest.raises(UnknownPersonError):
-        home.grant(Grant("nobody", HOME))
+        home.spaces.grant(Grant("nobody", HOME))
     with pytest.raises(UnknownSpaceError):
-        home.grant(Grant("mia", "nowhere"))
+        home.spaces.grant(Grant("mia", "nowhere"))
     with pytest.raises(UnknownSpaceError):
         remember(home, "Said nowhere", "nowhere")
     with pytest.raises(UnknownSpaceError):
-        home.relate(Relation("A", "knows", "B", "nowhere"))
+        home.relations.add(Relation("A", "knows", "B", "nowhere"))
     with pytest.raises(UnknownMemoryError, match="evidence 'x'"):
-        home.relate(Relation("A", "knows", "B", HOME, evidence=("x",)))
+        home.relations.add(Relation("A", "knows", "B", HOME, evidence=("x",)))
     with pytest.raises(InvalidMemoryError, match="kind must be shared, private or household"):
-        home.add_space(Space("s", "open"))  # type: ignore[arg-type]  # wrong on purpose
+        home.spaces.add(Space("s", "open"))  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidRequestError, match="batch_size"):
         home.remember_many([], batch_size=0)
     with pytest.raises(InvalidRequestError, match="embed"):
@@ -332,13 +332,13 @@ def test_a_memory_says_something() -> None:
 
 def test_a_validity_that_ends_before_it_starts_is_refused(home: FamilyRecall) -> None:
     """valid_from must lie before valid_until; nothing of the batch is stored."""
-    n = home.stats()["memories"]
+    n = home.maintenance.stats()["memories"]
     with pytest.raises(InvalidMemoryError, match="must be before valid_until"):
         home.remember_many(
             [Memory("fine", HOME), Memory("odd", HOME, valid_from=NOW, valid_until=NOW)]
         )
 
-    assert home.stats()["memories"] == n
+    assert home.maintenance.stats()["memories"] == n
 
 
 FIRST_MOMENT = dt.datetime(1, 1, 1)  # noqa: DTZ001 - naive on purpose
@@ -418,8 +418,8 @@ def test_a_vector_that_cannot_be_is_refused(path: Path, poison: np.ndarray[Any, 
         memories = [Memory(text, HOME, doc_id=text) for text in ("fine", "poison")]
         with pytest.raises(InvalidMemoryError):
             home.remember_many(memories)
-        assert not any(home.stats()["vectors"].values())
-        assert home.stats()["memories"] == 2
+        assert not any(home.maintenance.stats()["vectors"].values())
+        assert home.maintenance.stats()["memories"] == 2
     with open_home(path) as home:
         assert "poison" in recall(home, "poison", "mia").trace.runs["lexical"]
         assert home.flush() == 2
@@ -494,7 +494,7 @@ def test_a_half_born_file_is_finished(path: Path) -> None:
 
     with open_home(path) as home:
         move_in(home)
-        assert len(home.people()) == 3
+        assert len(home.people.all()) == 3
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.6, 0.95])
@@ -509,7 +509,7 @@ def test_a_truncated_file_is_a_store_error(path: Path, share: float) -> None:
     def use() -> None:
         with open_home(path) as home:
             recall(home, "blue pot", "mia")
-            home.rebuild()
+            home.maintenance.rebuild()
 
     with pytest.raises(StoreError, match=r"family\.db"):
         use()
@@ -530,13 +530,13 @@ def test_a_full_disk_keeps_what_was_stored(path: Path) -> None:
     with open_home(path) as home:
         move_in(home)
         home.remember_many(memories[:20])
-        writer = home._store._connections._writer
+        writer = home._engine.store._connections._writer
         pages = int(writer.pragma("page_count"))
         writer.pragma("max_page_count", pages + 60)
         stored: list[int] = []
         with pytest.raises(StoreFullError, match="disk is full"):
             home.remember_many(memories, batch_size=20, progress=stored.append)
-        kept = home.stats()["memories"]
+        kept = home.maintenance.stats()["memories"]
 
         assert stored
         assert 20 < kept < 400
@@ -548,7 +548,7 @@ def test_a_full_disk_keeps_what_was_stored(path: Path) -> None:
         outcomes = {told.outcome for told in home.remember_many(memories)}
         assert outcomes == {"created", "unchanged"}
         home.flush()
-        assert home.stats()["memories"] == 400
+        assert home.maintenance.stats()["memories"] == 400
         assert found(recall(home, "w399x7", "mia"))[0] == "story-399"
 
 
@@ -586,7 +586,7 @@ def test_threads_read_and_write_one_household(path: Path) -> None:
                 done.set()
             assert all(reader.result() for reader in readers)
         during = written(recall(home, "what does Otto say of the key?", "mia"))
-        assert home.stats()["memories"] == 37
+        assert home.maintenance.stats()["memories"] == 37
     with open_home(path) as home:
         assert written(recall(home, "what does Otto say of the key?", "mia")) == during
 
@@ -598,7 +598,7 @@ from family_recall import FamilyRecall, Memory, Space
 from family_recall.types import RecallContext
 name = sys.argv[2]
 with FamilyRecall.open(sys.argv[1], models=Path("none")) as home:
-    home.add_space(Space("shared:home", "shared"))
+    home.spaces.add(Space("shared:home", "shared"))
     for n in range(25):
         home.remember(Memory(f"{name} counts to {n}", "shared:home", doc_id=f"{name}-{n}"))
         assert home.recall(name, RecallContext(time_budget_ms=60_000)).results
@@ -615,7 +615,7 @@ def test_two_processes_share_a_file(path: Path) -> None:
 
     assert errors == ["", ""]
     with open_home(path, encoder=None) as home:
-        assert home.stats()["memories"] == 50
+        assert home.maintenance.stats()["memories"] == 50
         assert len(recall(home, "counts", top_k=100).results) == 50
 
 

@@ -33,7 +33,7 @@ def home(path: Path, wall: Wall) -> Iterator[FamilyRecall]:
     """Open a household of which Priya is the owner, with a child's and a private memory."""
     with open_home(path, wall=wall) as home:
         move_in(home)
-        home.grant(Grant("priya", HOME, "owner"))
+        home.spaces.grant(Grant("priya", HOME, "owner"))
         home.remember_many(stories())
         yield home
 
@@ -43,7 +43,7 @@ def test_an_owner_is_told_who_recalled_what_and_when(home: FamilyRecall, wall: W
     given = found(recall(home, "spare key", "mia", space_id=HOME, top_k=2))
     wall.tick(minutes=5)
     unknown = found(recall(home, "puppy", None, top_k=1))
-    latest, first = home.audit("priya")
+    latest, first = home.audit.entries("priya")
 
     assert (first.person_id, first.asked_in, first.call) == ("mia", HOME, "recall")
     assert first.memories == tuple((HOME, doc_id) for doc_id in given)
@@ -51,8 +51,8 @@ def test_an_owner_is_told_who_recalled_what_and_when(home: FamilyRecall, wall: W
     assert (latest.person_id, latest.asked_in) == (None, None)
     assert latest.memories == ((HOME, unknown[0]),)
     assert latest.at - first.at == dt.timedelta(minutes=5)
-    assert home.audit("priya", of="mia") == [first]
-    assert home.audit("priya", limit=1) == [latest]
+    assert home.audit.entries("priya", of="mia") == [first]
+    assert home.audit.entries("priya", limit=1) == [latest]
 
 
 def test_the_log_is_for_owners(home: FamilyRecall) -> None:
@@ -62,29 +62,29 @@ def test_the_log_is_for_owners(home: FamilyRecall) -> None:
     recall(home, "the blue pot", "rajesh", space_id="private:rajesh", top_k=1)
 
     with pytest.raises(InvalidRequestError, match="'mia' owns none"):
-        home.audit("mia")
+        home.audit.entries("mia")
     with pytest.raises(UnknownPersonError):
-        home.audit("burglar")
-    shared = home.audit("priya")
+        home.audit.entries("burglar")
+    shared = home.audit.entries("priya")
     assert all(space == HOME for entry in shared for space, _ in entry.memories)
     assert all(entry.asked_in is None for entry in shared)
-    assert {pair for entry in home.audit("rajesh") for pair in entry.memories} == {
+    assert {pair for entry in home.audit.entries("rajesh") for pair in entry.memories} == {
         ("private:rajesh", "surprise")
     }
 
 
 def test_an_owner_who_is_no_guardian_is_not_told(home: FamilyRecall) -> None:
     """What is for a child's guardians is in the log for an owner who is one of them."""
-    home.add_guardian("rajesh", "mia")
+    home.people.add_guardian("rajesh", "mia")
     remember(home, "Mia sees Dr. Roy about the kettle", doc_id="doctor", guardians_of="mia")
     assert found(recall(home, "kettle", "rajesh", top_k=50)).count("doctor") == 1
     assert "doctor" not in found(recall(home, "kettle", "priya", top_k=50))
 
     def told() -> set[str]:
-        return {doc_id for entry in home.audit("priya") for _, doc_id in entry.memories}
+        return {doc_id for entry in home.audit.entries("priya") for _, doc_id in entry.memories}
 
     assert "doctor" not in told()
-    home.add_guardian("priya", "mia")
+    home.people.add_guardian("priya", "mia")
     assert "doctor" in told()
 
 
@@ -92,7 +92,7 @@ def test_openings_and_explanations_are_calls_too(home: FamilyRecall) -> None:
     """What is shown without a question, or looked into, is in the log like what is recalled."""
     home.opening()
     home.explain("spare key", "key")
-    explained, opened = home.audit("priya")
+    explained, opened = home.audit.entries("priya")
 
     assert (explained.call, explained.memories) == ("explain", ((HOME, "key"),))
     assert opened.call == "opening"
@@ -105,7 +105,7 @@ def test_what_an_inspection_tells_of_is_in_the_log(home: FamilyRecall) -> None:
     Whatever it tells of, the log has two entries.
     """
     inspection = home.inspect("spare key", RecallContext("mia", top_k=1, now=NOW))
-    missed, answered = home.audit("priya")
+    missed, answered = home.audit.entries("priya")
 
     assert (answered.call, answered.person_id) == ("recall", "mia")
     assert answered.memories == ((HOME, inspection.answer.results[0].doc_id),)
@@ -117,7 +117,7 @@ def test_what_an_inspection_tells_of_is_in_the_log(home: FamilyRecall) -> None:
 def test_no_word_is_in_the_log(home: FamilyRecall, path: Path) -> None:
     """The tables of the log hold numbers and the kind of call."""
     recall(home, "the unmistakable kettle", "mia")
-    home.audit("priya")
+    home.audit.entries("priya")
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     for table in ("audit", "audit_memory"):
         rows = connection.execute(f"SELECT * FROM {table}").fetchall()
@@ -130,19 +130,19 @@ def test_the_log_is_short_and_can_be_switched_off(home: FamilyRecall, wall: Wall
     recall(home, "spare key", "mia")
     wall.tick(days=29)
     recall(home, "puppy", "mia")
-    assert len(home.audit("priya")) == 2
+    assert len(home.audit.entries("priya")) == 2
     wall.tick(days=2)
-    assert len(home.audit("priya")) == 1
-    home.keep_audit(0)
+    assert len(home.audit.entries("priya")) == 1
+    home.audit.keep_days(0)
     recall(home, "spare key", "mia")
-    assert home.audit("priya") == []
-    home.keep_audit(1)
+    assert home.audit.entries("priya") == []
+    home.audit.keep_days(1)
     recall(home, "spare key", "mia")
-    assert len(home.audit("priya")) == 1
+    assert len(home.audit.entries("priya")) == 1
     with pytest.raises(InvalidRequestError, match="days must be 0 or more"):
-        home.keep_audit(-1)
+        home.audit.keep_days(-1)
     with pytest.raises(InvalidRequestError, match="limit must be 1 or more"):
-        home.audit("priya", limit=0)
+        home.audit.entries("priya", limit=0)
 
 
 def test_what_was_noted_outlives_the_process_that_closes(path: Path) -> None:
@@ -150,11 +150,11 @@ def test_what_was_noted_outlives_the_process_that_closes(path: Path) -> None:
     with open_home(path) as home:
         move_in(home)
         remember(home, "The spare key is under the blue pot", doc_id="key")
-        home.keep_audit(7)
+        home.audit.keep_days(7)
         recall(home, "spare key", "rajesh", space_id="private:rajesh")
     with open_home(path) as home:
-        assert [entry.call for entry in home.audit("rajesh")] == ["recall"]
-        assert home.audit("rajesh")[0].memories == ()
+        assert [entry.call for entry in home.audit.entries("rajesh")] == ["recall"]
+        assert home.audit.entries("rajesh")[0].memories == ()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
@@ -164,14 +164,14 @@ def test_a_process_that_was_killed_leaves_a_gap(path: Path) -> None:
         "import os, signal, sys; from pathlib import Path;"
         "from tests.conftest import *;"
         "home = open_home(Path(sys.argv[1])); move_in(home); home.remember_many(stories());"
-        "home.grant(Grant('priya', HOME, 'owner'));"
-        "recall(home, 'spare key', 'mia'); home.audit('priya');"
+        "home.spaces.grant(Grant('priya', HOME, 'owner'));"
+        "recall(home, 'spare key', 'mia'); home.audit.entries('priya');"
         "recall(home, 'puppy', 'mia'); os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", program, str(path)], cwd=ROOT, check=False, timeout=60)
     with open_home(path) as home:
-        calls = [(entry.call, entry.lost) for entry in home.audit("priya")]
-        again = [(entry.call, entry.lost) for entry in home.audit("priya")]
+        calls = [(entry.call, entry.lost) for entry in home.audit.entries("priya")]
+        again = [(entry.call, entry.lost) for entry in home.audit.entries("priya")]
 
     assert ("gap", 0) in calls
     assert ("recall", 0) in calls
@@ -182,7 +182,7 @@ def test_entries_wait_while_the_file_cannot_be_written(
     home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that is busy delays entries; those that become too many are counted as lost."""
-    audit: AuditLog = home._audit
+    audit: AuditLog = home._engine.audit_log
     answer = recall(home, "spare key", "mia")
     audit.flush()
     ctx = RecallContext("mia")
@@ -196,7 +196,7 @@ def test_entries_wait_while_the_file_cannot_be_written(
             audit.note("recall", ctx, answer)
         with pytest.raises(StoreBusyError):
             audit.flush()
-    entries = home.audit("priya", limit=MAX_PENDING * 2)
+    entries = home.audit.entries("priya", limit=MAX_PENDING * 2)
 
     assert sum(entry.lost for entry in entries) == 3
     assert sum(entry.call == "recall" for entry in entries) == MAX_PENDING + 1
@@ -206,7 +206,7 @@ def test_a_memory_that_is_deleted_leaves_the_log(home: FamilyRecall, path: Path)
     """Whoever deletes a memory's row takes it out of the log; a person can be taken out too."""
     recall(home, "spare key", "mia", top_k=50)
     recall(home, "spare key", "rajesh", top_k=50)
-    assert {entry.person_id for entry in home.audit("priya")} == {
+    assert {entry.person_id for entry in home.audit.entries("priya")} == {
         "mia", "rajesh",
     }  # fmt: skip
     connection = apsw.Connection(str(path))
@@ -215,18 +215,18 @@ def test_a_memory_that_is_deleted_leaves_the_log(home: FamilyRecall, path: Path)
     assert forget_from_audit(connection, [key]) == 2
     puppy = connection.execute("SELECT id FROM memory WHERE doc_id = 'puppy'").fetchall()[0][0]
     connection.execute("DELETE FROM memory WHERE id = ?", (puppy,))
-    left = {doc_id for entry in home.audit("priya") for _, doc_id in entry.memories}
+    left = {doc_id for entry in home.audit.entries("priya") for _, doc_id in entry.memories}
     assert left
     assert not left & {"key", "puppy"}
     assert forget_from_audit(connection, person_id="mia") > 0
-    assert {entry.person_id for entry in home.audit("priya")} == {"rajesh"}
+    assert {entry.person_id for entry in home.audit.entries("priya")} == {"rajesh"}
 
 
 def test_a_role_that_is_kept_from_fields_is_in_the_log(home: FamilyRecall) -> None:
     """What a guest was given behind a veil is told as the memory it is a view of."""
-    home.hide(Hidden(HOME, "guest", ("author",)))
-    home.add_person(Person("sitter", "Sitter"))
-    home.grant(Grant("sitter", HOME, "guest"))
+    home.spaces.hide(Hidden(HOME, "guest", ("author",)))
+    home.people.add(Person("sitter", "Sitter"))
+    home.spaces.grant(Grant("sitter", HOME, "guest"))
     given = found(recall(home, "spare key", "sitter", top_k=1))
 
-    assert home.audit("priya")[0].memories == ((HOME, given[0]),)
+    assert home.audit.entries("priya")[0].memories == ((HOME, given[0]),)

@@ -130,7 +130,7 @@ def vacation(home: FamilyRecall) -> None:
     remember(home, goa, doc_id="goa", occurred_at=ago(10), labels=("vacation",), **told)
     remember(home, flights, doc_id="flights", occurred_at=ago(45), **told)
     remember(home, dates, doc_id="dates", occurred_at=ago(120), **told)
-    home.relate(
+    home.relations.add(
         Relation("Rajesh", "planning vacation to Goa in March", "Priya", HOME, evidence=("march",))
     )
 
@@ -383,9 +383,11 @@ def test_a_briefing_tells_what_holds_between_those_named(path: Path) -> None:
     """The document's graph line, from an answer; other people's relations tell nothing."""
     with open_home(path, encoder=None) as home:
         move_in(home)
-        home.relate(Relation("Rajesh Rao", "planning vacation to Goa in March with", "Priya Rao",
+        home.relations.add(Relation("Rajesh Rao", "planning vacation to Goa in March with", "Priya Rao",
                              HOME))  # fmt: skip
-        home.relate(Relation("Rajesh Rao", "hides a telescope from", "Priya Rao", "private:priya"))
+        home.relations.add(
+            Relation("Rajesh Rao", "hides a telescope from", "Priya Rao", "private:priya")
+        )
         remember(home, "I told Priya we can do March for vacation", author="Rajesh")
         question = "What did I tell Priya about vacation?"
         block = recall(home, question, "rajesh").briefing()
@@ -433,7 +435,7 @@ def test_a_memory_that_words_found_as_well_tells_the_graphs_part(path: Path) -> 
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, "Asha lost her key", doc_id="key")
-        home.relate(Relation("Asha", "sister of", "Otto", HOME, evidence=("key",)))
+        home.relations.add(Relation("Asha", "sister of", "Otto", HOME, evidence=("key",)))
         result = by_id(recall(home, "Asha key", "rajesh", profile="neural"))["key"]
 
     assert result.source == "lexical"
@@ -448,7 +450,7 @@ def test_evidence_that_words_find_is_no_dead_end(path: Path) -> None:
         move_in(home)
         remember(home, "Asha lost her key", doc_id="key")
         remember(home, "We met on the train", doc_id="train", author="Otto")
-        home.relate(Relation("Asha", "sister of", "Otto", HOME, evidence=("key",)))
+        home.relations.add(Relation("Asha", "sister of", "Otto", HOME, evidence=("key",)))
         answer = recall(home, "Asha key", "rajesh", profile="ppr")
 
     assert found(answer) == ["key", "train"]
@@ -637,11 +639,11 @@ def test_degrees_count_both_directions(path: Path) -> None:
     """One relation in, one out, two mentions: degree 4, so a seed there counts half."""
     with open_home(path, encoder=None) as home:
         move_in(home)
-        home.relate(Relation("Asha", "sister of", "Otto", HOME))
-        home.relate(Relation("Hanna", "married to", "Otto", HOME))
+        home.relations.add(Relation("Asha", "sister of", "Otto", HOME))
+        home.relations.add(Relation("Hanna", "married to", "Otto", HOME))
         for thing in ("tap", "bus"):
             remember(home, f"Otto mends the {thing}")
-        with home._store.snapshot() as snapshot:
+        with home._engine.store.snapshot() as snapshot:
             scope = Scope("mia", tuple(p.no for p in snapshot.every_partition()), NOW.timestamp())
             ((_, otto),) = snapshot.entities(["otto"], scope)
             degrees = snapshot.degrees(np.array([otto.id]), scope)
@@ -870,9 +872,9 @@ def garage(path: Path) -> Iterator[FamilyRecall]:
         remember(home, "I am in the shed until noon", doc_id="owner", author="Otto")
         remember(home, "I went to town", doc_id="other", author="Hanna")
         remember(home, "It has a flat tyre", doc_id="evidence")
-        home.relate(Relation("Blue bike", "OWNED_BY", "Otto", HOME, confidence=0.5,
+        home.relations.add(Relation("Blue bike", "OWNED_BY", "Otto", HOME, confidence=0.5,
                              evidence=("evidence",)))  # fmt: skip
-        home.relate(Relation("Blue bike", "seen by", "Hanna", HOME, confidence=0.9))
+        home.relations.add(Relation("Blue bike", "seen by", "Hanna", HOME, confidence=0.9))
         yield home
 
 

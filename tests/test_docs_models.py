@@ -35,7 +35,7 @@ def test_moving_to_a_new_model_goes_as_the_page_says(tmp_path: Path) -> None:
     shown("move-to-a-new-model.md", tmp_path)
 
     with FamilyRecall.open(tmp_path / "family.db", models=tmp_path / "new-models") as home:
-        vectors = home.stats()["vectors"]
+        vectors = home.maintenance.stats()["vectors"]
         answer = home.recall(
             "where is the spare key", RecallContext("ana", time_budget_ms=PLENTY_MS)
         )

@@ -114,9 +114,9 @@ def test_rebuilding_changes_no_answer(
                 wall.tick(minutes=1)
                 batch = [Memory(**telling) for telling in history[at : at + batch_size]]
                 home.remember_many(batch, batch_size=batch_size)
-            kept, stats = seen(home, profile), home.stats()
-            home.rebuild()
-            rebuilt, after = seen(home, profile), home.stats()
+            kept, stats = seen(home, profile), home.maintenance.stats()
+            home.maintenance.rebuild()
+            rebuilt, after = seen(home, profile), home.maintenance.stats()
 
     assert close(rebuilt, kept), (rebuilt, kept)
     for name in ("memories", "superseded", "vectors", "by_space", "edges"):
@@ -136,7 +136,7 @@ def test_rebuilding_changes_nothing_of_the_past(history: list[dict[str, Any]], m
                 remember(home, telling["text"], **{k: v for k, v in telling.items() if k != "text"})
             then = NOW + dt.timedelta(minutes=minute)
             kept = seen(home, "three_tier", known_at=then)
-            home.rebuild()
+            home.maintenance.rebuild()
             rebuilt = seen(home, "three_tier", known_at=then)
 
     assert close(rebuilt, kept), (rebuilt, kept)
@@ -151,12 +151,12 @@ def test_rebuilding_keeps_every_relation(history: list[dict[str, Any]]) -> None:
         remember(home, "Mia painted the fence", doc_id="mia", author="Mia")
         remember(home, "They told us on saturday", doc_id="told")
         for relation in history:
-            home.relate(Relation(space_id=HOME, **relation))
-        kept, stats = seen(home, "ppr"), home.stats()
-        home.rebuild()
+            home.relations.add(Relation(space_id=HOME, **relation))
+        kept, stats = seen(home, "ppr"), home.maintenance.stats()
+        home.maintenance.rebuild()
 
         assert close(seen(home, "ppr"), kept)
-        assert home.stats()["edges"] == stats["edges"]
+        assert home.maintenance.stats()["edges"] == stats["edges"]
 
 
 _TWO_CONFIDENCES = """
@@ -164,10 +164,10 @@ import sys
 from pathlib import Path
 from family_recall import FamilyRecall, Memory, RecallContext, Relation, Space
 with FamilyRecall.open(sys.argv[1], models=Path("none")) as home:
-    home.add_space(Space("s", "shared"))
+    home.spaces.add(Space("s", "shared"))
     home.remember(Memory("Hanna wed Otto and moved in", "s", doc_id="wed"))
     for kind, confidence in (("married to", 0.9), ("lives with", 0.8)):
-        home.relate(Relation("Hanna", kind, "Otto", "s", confidence=confidence, evidence=("wed",)))
+        home.relations.add(Relation("Hanna", kind, "Otto", "s", confidence=confidence, evidence=("wed",)))
     answer = home.recall("who is Otto?", RecallContext(time_budget_ms=60_000, profile="ppr"))
     print([result.doc_id for result in answer.results], "graph" in str(answer.degraded))
 """
@@ -189,9 +189,9 @@ def test_one_memory_is_evidence_for_two_relations(path: Path) -> None:
 def test_a_relation_told_again_is_one_relation(home: FamilyRecall) -> None:
     """The same relation of the same validity, told with another confidence, replaces the first."""
     for confidence in (1.0, 0.5, 0.5):
-        home.relate(Relation("Rajesh", "married to", "Priya", HOME, confidence=confidence))
+        home.relations.add(Relation("Rajesh", "married to", "Priya", HOME, confidence=confidence))
 
-    assert home.stats()["relations"] == 1
+    assert home.maintenance.stats()["relations"] == 1
 
 
 def test_a_relation_may_hold_twice(path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_relation_may_hold_twice(path: Path) -> None:
         for year in (2010, 2020):
             start = dt.datetime(year, 1, 1, tzinfo=dt.UTC)
             end = dt.datetime(year + 2, 1, 1, tzinfo=dt.UTC)
-            home.relate(
+            home.relations.add(
                 Relation("Otto", "works with", "Hanna", HOME, valid_from=start, valid_until=end)
             )
 
@@ -219,7 +219,7 @@ def test_a_name_learned_later_is_found_in_what_was_said_before(path: Path) -> No
             if first:
                 move_in(home)
             else:
-                home.add_space(Space(HOME, "shared"))
+                home.spaces.add(Space(HOME, "shared"))
             remember(home, "Priya painted the fence", doc_id="fence")
             move_in(home)
             remember(home, "Dinner is ready", doc_id="dinner", author="Priya")
@@ -235,13 +235,13 @@ def test_a_batch_is_all_or_nothing(home: FamilyRecall) -> None:
     memories = [
         Memory(f"Note {n}", HOME if n != 5 else "nowhere", doc_id=f"n{n}") for n in range(8)
     ]
-    before = home.stats()["memories"]
+    before = home.maintenance.stats()["memories"]
     stored: list[int] = []
     with pytest.raises(UnknownSpaceError):
         home.remember_many(memories, batch_size=4, progress=stored.append)
 
     assert stored == [4]
-    assert home.stats()["memories"] == before + 4
+    assert home.maintenance.stats()["memories"] == before + 4
     assert "n4" not in found(recall(home, "Note 4", "mia", top_k=50))
 
 
@@ -265,7 +265,7 @@ def test_each_memory_gets_its_own_vector_on_any_number_of_threads(path: Path, th
         for text in texts:
             answer = recall(home, text, "priya", time_budget_ms=60_000)
             assert answer.trace.runs["vector"][0] == text
-        assert set(home.pending().values()) == {0}
+        assert set(home.maintenance.pending().values()) == {0}
     assert len(readers) == threads
 
 

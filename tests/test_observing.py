@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.pipeline import trace_hook
 from family_recall import FamilyRecall, RecallContext
 from family_recall.errors import UnknownPersonError
+from family_recall.pipeline import trace_hook
 from family_recall.pipeline.trace_hook import Observer
 from family_recall.types import Trace
 from tests.conftest import move_in, stories

@@ -229,7 +229,7 @@ def test_what_a_busy_day_has_left_in_the_file_is_doubted_in_time() -> None:
 
 
 def test_what_the_file_knows_is_where_a_device_begins() -> None:
-    """Kept costs replace the assumed ones, within a hundredfold; only news is written again."""
+    """StoredVersion costs replace the assumed ones, within a hundredfold; only news is written again."""
     kept = {"graph": StageCost(5.0, 0.0, 50), "embed": StageCost(1e9, 0.0, 50)}
     costs = Costs({"graph": (2.0, 0.0), "embed": (3.0, 0.0)}, kept)
 
@@ -330,8 +330,8 @@ def test_background_does_not_crowd_the_interactive() -> None:
         opened.admitted(asked(service_class="background")) as second,
         opened.admitted(asked()) as urgent,
     ):
-        assert opened.crowding(urgent.service_class) == 1.0
-        assert opened.crowding(second.service_class) == 3.0
+        assert opened.contention(urgent.service_class) == 1.0
+        assert opened.contention(second.service_class) == 3.0
 
 
 def test_the_conversational_leave_the_cross_encoder_to_the_interactive() -> None:
@@ -352,7 +352,7 @@ def waiting(opened: Gate, **ctx: Any) -> tuple[threading.Thread, list[float]]:
 
     def run() -> None:
         with opened.admitted(asked(service_class="background", **ctx)) as admitted:
-            admitted.give_way()
+            admitted.yield_to_urgent()
             waited.append(admitted.waited_ms)
 
     thread = threading.Thread(target=run)
@@ -389,15 +389,15 @@ def test_background_waits_for_half_of_its_time_at_most() -> None:
 def test_a_writer_breathes_only_while_somebody_asks() -> None:
     """Between two memories it waits for a recall to end, or a moment; alone, not at all."""
     opened = gate()
-    opened.breathe()
+    opened.yield_to_recalls()
     assert opened._running.total() == 0
     with opened.admitted(asked()), concurrent.futures.ThreadPoolExecutor(1) as writer:
 
         def write() -> float:
-            opened.breathe()
+            opened.yield_to_recalls()
             time.sleep(0.002)
             start_s = time.monotonic()
-            opened.breathe()
+            opened.yield_to_recalls()
             return time.monotonic() - start_s
 
         assert writer.submit(write).result() >= 0.002

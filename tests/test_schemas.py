@@ -8,8 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from family_recall.stores.file import connections
 from family_recall import FamilyRecall
+from family_recall.api import files
+from family_recall.stores.file import connections
 from family_recall.stores.file.schema import MIGRATIONS, SCHEMA_VERSION
 from tests.conftest import NO_MODELS, recall
 
@@ -30,17 +31,17 @@ def test_an_old_file_opens_and_answers(fixture: Path, tmp_path: Path) -> None:
     shutil.copyfile(fixture, path)
     schema = int(fixture.stem.removeprefix("schema_"))
 
-    assert FamilyRecall.migrate(path) == (schema, SCHEMA_VERSION)
+    assert files.migrate(path) == (schema, SCHEMA_VERSION)
 
     with FamilyRecall.open(path, create=False, models=NO_MODELS) as home:
-        assert [one for one in home.check() if one.problem] == []
+        assert [one for one in home.maintenance.check() if one.problem] == []
         texts = [one.text for one in recall(home, "where is the spare key?", "priya").results]
         assert texts[0] == "The spare key is under the red pot"
-        assert home.stats()["memories"] == 7
-        assert home.stats()["superseded"] == 1
-        assert home.stats()["relations"] == 1
-        home.rebuild()
-        assert [one for one in home.check() if one.problem] == []
+        assert home.maintenance.stats()["memories"] == 7
+        assert home.maintenance.stats()["superseded"] == 1
+        assert home.maintenance.stats()["relations"] == 1
+        home.maintenance.rebuild()
+        assert [one for one in home.maintenance.check() if one.problem] == []
 
 
 def test_an_interrupted_migration_leaves_the_file_as_it_was(
@@ -53,9 +54,9 @@ def test_an_interrupted_migration_leaves_the_file_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(connections, "MIGRATIONS", broken)
         with pytest.raises(Exception, match="no_such_function"):
-            FamilyRecall.migrate(path)
+            files.migrate(path)
 
     connection = apsw.Connection(str(path))
     assert connection.pragma("user_version") == 1
     connection.close()
-    assert FamilyRecall.migrate(path) == (1, SCHEMA_VERSION)
+    assert files.migrate(path) == (1, SCHEMA_VERSION)

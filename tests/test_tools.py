@@ -201,7 +201,7 @@ def test_what_cannot_be_meant_is_refused_in_words(
     home: FamilyRecall, name: str, sent: Any, message: str
 ) -> None:
     """Each error says what was expected and what was found; nothing is stored."""
-    before = home.stats()["memories"]
+    before = home.maintenance.stats()["memories"]
     ctx = RecallContext(person_id="rajesh", now=NOW)
 
     with pytest.raises((InvalidRequestError, ValueError)) as raised:
@@ -210,7 +210,7 @@ def test_what_cannot_be_meant_is_refused_in_words(
     assert isinstance(raised.value, FamilyRecallError)
     assert message in str(raised.value)
     assert len(str(raised.value)) < 500
-    assert home.stats()["memories"] == before
+    assert home.maintenance.stats()["memories"] == before
 
 
 @given(name=st.sampled_from([tool.name for tool in TOOLS]), sent=JSON)
@@ -349,8 +349,8 @@ def test_writing_needs_somebody_and_somewhere(home: FamilyRecall) -> None:
         call(home, "remember", None, text="x")
     with pytest.raises(InvalidRequestError, match="'mia' owns 0 private spaces"):
         call(home, "remember", "mia", text="x")
-    home.add_space(Space("private:shed", "private"))
-    home.grant(Grant("rajesh", "private:shed", "owner"))
+    home.spaces.add(Space("private:shed", "private"))
+    home.spaces.grant(Grant("rajesh", "private:shed", "owner"))
     with pytest.raises(InvalidRequestError, match="'rajesh' owns 2 private spaces"):
         call(home, "remember", "rajesh", text="x")
 
@@ -358,11 +358,11 @@ def test_writing_needs_somebody_and_somewhere(home: FamilyRecall) -> None:
 @pytest.mark.parametrize("name", [tool.name for tool in TOOLS if tool.writes])
 def test_nothing_is_written_where_nothing_may_be(home: FamilyRecall, name: str) -> None:
     """A tool that writes is not there at all."""
-    before = home.stats()["memories"]
+    before = home.maintenance.stats()["memories"]
 
     with pytest.raises(InvalidRequestError, match=r"there is recall, timeline, explain$"):
         llm_tools.dispatch(home, RecallContext("rajesh"), name, {"text": "x"}, read_only=True)
-    assert home.stats()["memories"] == before
+    assert home.maintenance.stats()["memories"] == before
 
 
 def test_what_is_not_theirs_is_as_if_it_were_not(home: FamilyRecall) -> None:
@@ -404,7 +404,7 @@ def test_a_token_confirms_what_it_was_given_for_and_nothing_else(home: FamilyRec
         for text in ("first", "second")
     )
     confirm = call(home, "forget", doc_ids=[one])["confirm"]
-    before = home.stats()["memories"]
+    before = home.maintenance.stats()["memories"]
 
     for doc_ids, token in (([one], "yes"), ([other], confirm), ([one, other], confirm)):
         with pytest.raises(UnconfirmedError):
@@ -412,7 +412,7 @@ def test_a_token_confirms_what_it_was_given_for_and_nothing_else(home: FamilyRec
     remember(home, "first, but changed", "private:rajesh", author="rajesh", doc_id=one)
     with pytest.raises(UnconfirmedError):
         call(home, "forget", doc_ids=[one], confirm=confirm)
-    assert home.stats()["memories"] == before
+    assert home.maintenance.stats()["memories"] == before
 
 
 def test_anothers_memory_cannot_be_forgotten(home: FamilyRecall) -> None:

@@ -121,7 +121,7 @@ def test_a_region_is_kept_in_the_file(path: Path) -> None:
 
 def test_names_are_understood_inside_the_scope(home: FamilyRecall) -> None:
     """Priya is Rajesh's wife to whoever may see that; a stranger has none."""
-    home.relate(Relation("Priya Rao", "wife of", "Rajesh Rao", HOME))
+    home.relations.add(Relation("Priya Rao", "wife of", "Rajesh Rao", HOME))
 
     question = "What does my wife like?"
 

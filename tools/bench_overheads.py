@@ -34,9 +34,9 @@ import apsw
 import bench_data
 from arguments import parser_of
 
-from family_recall.stores.text import full_text
 from family_recall import FamilyRecall, Memory, RecallContext
 from family_recall.stores.file import connections, schema
+from family_recall.stores.text import full_text
 
 STEPS = ("remember_many", "remember", "replace", "recall")
 

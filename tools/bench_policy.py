@@ -47,11 +47,11 @@ def build(path: Path, n: int, n_roles: int) -> FamilyRecall:
     home = FamilyRecall.open(path, encoder=bench_data.FakeEncoder())
     bench_data.furnish(home)
     for role in ("guest", "child", "device")[:n_roles]:
-        home.hide(Hidden(bench_data.LARGE, role, ("author", "source", "url")))
+        home.spaces.hide(Hidden(bench_data.LARGE, role, ("author", "source", "url")))
     for at in range(10 * n_roles):
-        home.add_person(Person(f"guest-{at}", f"Guest {at}"))
-        home.grant(Grant(f"guest-{at}", bench_data.LARGE, "guest"))
-    home.add_guardian(bench_data.ASKER, "leela")
+        home.people.add(Person(f"guest-{at}", f"Guest {at}"))
+        home.spaces.grant(Grant(f"guest-{at}", bench_data.LARGE, "guest"))
+    home.people.add_guardian(bench_data.ASKER, "leela")
     marked = (
         dataclasses.replace(memory, guardians_of="leela" if at % 50 == 0 else None)
         for at, memory in enumerate(bench_data.memories(n))
@@ -87,7 +87,7 @@ def scope_asked_for(home: FamilyRecall, question: str, ctx: RecallContext) -> Sc
 def time_to_decide_us(home: FamilyRecall, ctx: RecallContext, repeats: int = 400) -> float:
     """Give the microseconds it takes to read who may enter what, and decide a scope."""
     took = []
-    with home._store.snapshot() as snapshot:  # noqa: SLF001 - the look-up and the decision alone
+    with home._engine.store.snapshot() as snapshot:  # noqa: SLF001 - the look-up and the decision alone
         for _ in range(repeats):
             began = time.process_time_ns()
             policy.scope_of(
@@ -111,7 +111,7 @@ def measure(home: FamilyRecall, n_questions: int, n: int, repeats: int) -> dict[
     quickest = {name: [float("inf")] * len(asked) for name in VARIANTS}
     for _ in range(repeats):
         for name in rng.sample(VARIANTS, len(VARIANTS)):
-            home.keep_audit(30 if name in {"audit", "both"} else 0)
+            home.audit.keep_days(30 if name in {"audit", "both"} else 0)
             decides = name in {"policy", "both"}
             with contextlib.nullcontext() if decides else decided_before(scope):
                 for at, question in enumerate(asked):

@@ -86,7 +86,7 @@ def measure(n: int, n_questions: int, stages: Iterable[str]) -> dict[str, Any]:
         path = Path(folder) / "family.db"
         with FamilyRecall.open(path, timezone="UTC", encoder=bench_data.FakeEncoder()) as home:
             bench_data.furnish(home)
-            home.keep_audit(0)  # written once a second, whatever is asked
+            home.audit.keep_days(0)  # written once a second, whatever is asked
             home.remember_many(bench_data.memories(n))
         idle = counted(path, n_questions, times=0)
         whole = counted(path, n_questions, times=1)
@@ -129,7 +129,7 @@ def ask(path: Path, n_questions: int, times: int, leave_out: frozenset[str]) -> 
         config=RecallConfig(leave_out=leave_out),
     ) as home:
         ctx = RecallContext(bench_data.ASKER, time_budget_ms=BUDGET_MS)
-        asked = bench_data.questions(n_questions, home.stats()["memories"])
+        asked = bench_data.questions(n_questions, home.maintenance.stats()["memories"])
         for question in asked * (1 + times):
             home.recall(question.text, ctx)
 

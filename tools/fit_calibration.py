@@ -200,7 +200,7 @@ def ask(dataset: Dataset) -> Iterator[tuple[tuple[str, str], Group]]:
                 home.warmup()
                 if kind == "full":
                     furnish(home, dataset)
-                    stats = home.stats()
+                    stats = home.maintenance.stats()
                     if None in (stats["model"], stats["static_model"], CrossEncoder.load()):
                         raise SystemExit("a model is missing: not every kind can be fitted")
                     say(f"  stored, {stats['model']} and {stats['static_model']}")

@@ -175,17 +175,17 @@ def _targets() -> Iterator[dict[str, Target]]:
         with open_home(place / "family.db") as home:
             move_in(home)
             home.remember_many([told(f"note-{number}", 0, 1) for number in range(40)])
-            home.relate(Relation("Priya", "sister of", "Rajesh", HOME, evidence=("note-1",)))
+            home.relations.add(Relation("Priya", "sister of", "Rajesh", HOME, evidence=("note-1",)))
             home.remember(told("note-1", 1, 1))
-            home.set_retention("casual", 30_000)
-            home.add_guardian("priya", "rajesh")
-            home.hide(Hidden(HOME, "guest", ("author",)))
+            home.erasure.set_rule("casual", 30_000)
+            home.people.add_guardian("priya", "rajesh")
+            home.spaces.hide(Hidden(HOME, "guest", ("author",)))
             found = home.recall(QUESTIONS[0], RecallContext(person_id="priya"))
             home.feedback(found, found.results[0].doc_id, True, ctx=RecallContext("priya"))
             home.forget("note-39", person_id="priya")
-            home.audit("priya")  # so that the log is written
-            home.export_to(place / "export.jsonl", judgements=True, log=True)
-            home.backup(place / "backup.db")
+            home.audit.entries("priya")  # so that the log is written
+            home.maintenance.export_to(place / "export.jsonl", judgements=True, log=True)
+            home.maintenance.backup(place / "backup.db")
             yield _targets_on(home, place)
 
 
@@ -311,7 +311,7 @@ def _open_in(place: Path, records: Sequence[Mapping[str, Any]]) -> Run:
                 said = {one.text for one in home.recall(question).results}
                 if said - texts:
                     raise Changed(said - texts)
-            home.check()
+            home.maintenance.check()
 
     return run
 
@@ -323,9 +323,9 @@ def _import_in(place: Path) -> Run:
         for made in place.glob("imported.db*"):
             made.unlink()
         with open_home(place / "imported.db") as home:
-            home.import_from(broken)
-            home.export_to(again, judgements=True, log=True, overwrite=True)
-            wrong = [one for one in home.check() if one.problem]
+            home.maintenance.import_from(broken)
+            home.maintenance.export_to(again, judgements=True, log=True, overwrite=True)
+            wrong = [one for one in home.maintenance.check() if one.problem]
             home.flush()
             home.recall(QUESTIONS[0])
         if wrong:

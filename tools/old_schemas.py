@@ -55,12 +55,12 @@ def _tell(path: Path) -> None:
     """Make a household of today: two versions of one thing, a talk, a relation, vectors."""
     with open_home(path) as home:
         # In plain tables, so that the files open without sqlite-vec too.
-        home._store._connections.vec0 = False  # noqa: SLF001
+        home._engine.store._connections.vec0 = False  # noqa: SLF001
         move_in(home)
         home.remember(Memory("The spare key is under the blue pot", HOME, doc_id="key"))
         home.remember(Memory(KEY, HOME, doc_id="key", kind="fact"))
         home.remember_many([told(f"note-{number}", 0, 1) for number in range(6)])
-        home.relate(Relation("Priya", "sister of", "Rajesh", HOME, evidence=("note-1",)))
+        home.relations.add(Relation("Priya", "sister of", "Rajesh", HOME, evidence=("note-1",)))
 
 
 def _write(path: Path, today: Path, schema: int) -> None:

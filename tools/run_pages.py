@@ -51,7 +51,7 @@ _VARYING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class VectorIndex:
     """One block of a page: what is run, what it has to print, or why it is not run."""
 
     kind: str
@@ -64,7 +64,7 @@ class Block:
 class Ran:
     """A block with what it printed."""
 
-    block: Block
+    block: VectorIndex
     printed: str
 
     @property
@@ -77,10 +77,10 @@ class PageError(Exception):
     """A block that ended in an error that its page does not show."""
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[VectorIndex]:
     """Give the blocks of a page in order."""
     return [
-        Block(found["kind"], found["source"], found["shown"], found["why"])
+        VectorIndex(found["kind"], found["source"], found["shown"], found["why"])
         for found in _BLOCK.finditer(text)
     ]
 

@@ -171,7 +171,7 @@ def simulate(
                 record[f"after_{wanted}"] = _line(measured(home), before, seed)
             record["steps_kept"] = kept
             record["feedback_ms"] = round(1000 * learning_s / max(done, 1), 1)
-            (learning,) = home.learned(EVALUATOR)
+            (learning,) = home.learning.all(EVALUATOR)
             record["ratios"] = {
                 name: round(now / shipped, 3) for name, (shipped, now) in learning.weights.items()
             }

@@ -35,7 +35,7 @@ from arguments import parser_of
 from torturing import HOME, Disk, HashEncoder, killing_at, move_in, open_home, told
 
 from family_recall import RecallContext, Relation
-from family_recall.api import FamilyRecall
+from family_recall.api import FamilyRecall, files
 from family_recall.errors import FamilyRecallError
 from family_recall.stores.file import copies
 
@@ -225,7 +225,7 @@ def _import(path: Path, first: int, seed: int, tell: Tell, *, batches: int = 40)
             home.remember_many([*new, *again], batch_size=BATCH)
             tell("ack")
             if batch % 5 == 0:
-                home.relate(Relation("Priya", f"knows {batch}", "Rajesh", HOME))
+                home.relations.add(Relation("Priya", f"knows {batch}", "Rajesh", HOME))
 
 
 def _reembed(path: Path, first: int, seed: int, tell: Tell) -> None:
@@ -233,13 +233,13 @@ def _reembed(path: Path, first: int, seed: int, tell: Tell) -> None:
     del seed, tell
     with open_home(path, create=False) as home:
         for model_id in (f"hash/{first + 2}", "hash/1"):
-            home.reembed(encoder=HashEncoder(model_id), drop_others=True)
+            home.maintenance.reembed(encoder=HashEncoder(model_id), drop_others=True)
 
 
 def _rebuild(path: Path, first: int, seed: int, tell: Tell) -> None:
     del first, seed, tell
     with open_home(path, create=False) as home:
-        home.rebuild()
+        home.maintenance.rebuild()
 
 
 def _migrate(path: Path, first: int, seed: int, tell: Tell) -> None:
@@ -250,7 +250,7 @@ def _migrate(path: Path, first: int, seed: int, tell: Tell) -> None:
         if not copy.exists():
             shutil.copyfile(old, path.with_name("copying"))
             path.with_name("copying").replace(copy)
-        FamilyRecall.migrate(copy)
+        files.migrate(copy)
         for suffix in ("-wal", "-shm", ""):
             Path(f"{copy}{suffix}").unlink(missing_ok=True)
 
@@ -269,14 +269,14 @@ def _backup(path: Path, first: int, seed: int, tell: Tell) -> None:
     for batch in range(first, first + 20):
         _import(path, batch, seed, tell, batches=1)
         with open_home(path, create=False) as home:
-            home.backup(path.with_name("backup.db"), overwrite=True)
+            home.maintenance.backup(path.with_name("backup.db"), overwrite=True)
 
 
 def _export(path: Path, first: int, seed: int, tell: Tell) -> None:
     for batch in range(first, first + 20):
         _import(path, batch, seed, tell, batches=1)
         with open_home(path, create=False) as home:
-            home.export_to(path.with_name("export.jsonl"), overwrite=True)
+            home.maintenance.export_to(path.with_name("export.jsonl"), overwrite=True)
 
 
 def _restore(path: Path, first: int, seed: int, tell: Tell) -> None:
@@ -284,8 +284,8 @@ def _restore(path: Path, first: int, seed: int, tell: Tell) -> None:
     del first, seed, tell
     for _ in range(5):
         with open_home(path, create=False) as home:
-            home.backup(path.with_name("restored.db"), overwrite=True)
-        FamilyRecall.restore(path, path.with_name("restored.db"))
+            home.maintenance.backup(path.with_name("restored.db"), overwrite=True)
+        files.restore(path, path.with_name("restored.db"))
 
 
 def _forget(path: Path, first: int, seed: int, tell: Tell) -> None:
@@ -316,7 +316,9 @@ def _problems(path: Path, work: str, expected: Expected, chance: random.Random) 
     problems: list[str] = []
     try:
         with open_home(path, create=False) as home:
-            problems += [f"{one.what}: {one.problem}" for one in home.check() if one.problem]
+            problems += [
+                f"{one.what}: {one.problem}" for one in home.maintenance.check() if one.problem
+            ]
             problems += _wrong_texts(path, expected)
             problems += _not_found(home, expected, chance)
         problems += _wrong_copies(path, work)
@@ -378,11 +380,11 @@ def _wrong_copies(path: Path, work: str) -> list[str]:
             tempfile.TemporaryDirectory(dir=path.parent.parent) as folder,
             open_home(Path(folder) / "imported.db") as home,
         ):
-            home.import_from(path.with_name("export.jsonl"))
+            home.maintenance.import_from(path.with_name("export.jsonl"))
     problems = []
     for migrated in path.parent.glob("migrated-*.db"):
         with open_home(migrated, create=False) as home:
-            wrong = [one for one in home.check() if one.problem]
+            wrong = [one for one in home.maintenance.check() if one.problem]
             problems += [f"{migrated.name}: {one.what}: {one.problem}" for one in wrong]
         with contextlib.suppress(OSError):
             migrated.unlink()

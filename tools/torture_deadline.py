@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             report = {
                 "memories": options.memories,
                 "seed": options.seed,
-                "model": home.stats()["model"],
+                "model": home.maintenance.stats()["model"],
                 "processors": os.cpu_count(),
                 "load_1_min": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
                 "phases": {},

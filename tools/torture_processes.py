@@ -109,10 +109,14 @@ def torture(readers: int, writers: int, seconds: float, seed: int) -> Tally:
         for report in sorted(reports.iterdir()):
             _add(tally, json.loads(report.read_text(encoding="utf-8") or "{}"))
         with open_home(path, create=False) as home:
-            tally.failures += [f"{one.what}: {one.problem}" for one in home.check() if one.problem]
-            tally.counts["memories"] = home.stats()["memories"]
-            tally.counts["superseded"] = home.stats()["superseded"]
-            tally.counts["rounds"] = (home.stats()["memories"] + home.stats()["superseded"]) // SET
+            tally.failures += [
+                f"{one.what}: {one.problem}" for one in home.maintenance.check() if one.problem
+            ]
+            tally.counts["memories"] = home.maintenance.stats()["memories"]
+            tally.counts["superseded"] = home.maintenance.stats()["superseded"]
+            tally.counts["rounds"] = (
+                home.maintenance.stats()["memories"] + home.maintenance.stats()["superseded"]
+            ) // SET
     for name, ms in tally.longest_ms.items():
         if ms > BUSY_TIMEOUT_MS:
             tally.failures.append(f"a {name} waited {ms:,.0f} ms")

@@ -72,10 +72,10 @@ def open_home(
 
 def move_in(home: FamilyRecall) -> None:
     """Let in a family of two, and a space for both, which Priya owns."""
-    home.add_space(Space(HOME, "shared"))
+    home.spaces.add(Space(HOME, "shared"))
     for name, role in (("Priya", "owner"), ("Rajesh", "adult")):
-        home.add_person(Person(name.casefold(), name))
-        home.grant(Grant(name.casefold(), HOME, role))
+        home.people.add(Person(name.casefold(), name))
+        home.spaces.grant(Grant(name.casefold(), HOME, role))
 
 
 def told(doc_id: str, version: int, seed: int) -> Memory:

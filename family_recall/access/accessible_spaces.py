@@ -10,7 +10,7 @@ from collections import Counter
 
 from family_recall.access import policy
 from family_recall.stores.access.household_tables import HouseholdTables
-from family_recall.types import Person, RecallContext, Room, Space
+from family_recall.types import AccessibleSpace, Person, RecallContext, Space
 
 
 def people(household: HouseholdTables, person_id: str, wall_s: float) -> list[Person]:
@@ -43,7 +43,7 @@ def spaces(household: HouseholdTables, person_id: str, wall_s: float) -> list[Sp
 
 def rooms(
     household: HouseholdTables, person_id: str | None, wall_s: float, zone: dt.tzinfo
-) -> list[Room]:
+) -> list[AccessibleSpace]:
     """List the spaces somebody may enter, with what they are there and who else may, by id.
 
     Raises:
@@ -63,7 +63,7 @@ def rooms(
             inside.setdefault(grant.space_id, []).append((known[grant.person_id], grant.role))
     named = {space.space_id: space for space in household.spaces()}
     return [
-        Room(
+        AccessibleSpace(
             space=named[one.space_id],
             role=one.role,
             bands=policy.CLEARANCE[one.role],

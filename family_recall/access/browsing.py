@@ -19,12 +19,12 @@ from family_recall.stores.store import Store
 from family_recall.types import (
     Detail,
     Filters,
-    Kept,
     Listing,
     Named,
     RecallContext,
     Relation,
     Scope,
+    StoredVersion,
 )
 
 MAX_LISTED = 1000
@@ -32,7 +32,7 @@ _MOST_LINKS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Looker:
+class MemoryBrowser:
     """Reads one store without a question. Safe to share between threads."""
 
     store: Store
@@ -155,13 +155,13 @@ class Looker:
         )
         return start, end
 
-    def _kept(self, stored: StoredMemory) -> Kept:
+    def _kept(self, stored: StoredMemory) -> StoredVersion:
         recorded, replaced = (
             None if moment_s is None else dt.datetime.fromtimestamp(moment_s, self.store.zone)
             for moment_s in (stored.recorded_s, stored.superseded_s)
         )
         assert recorded is not None  # noqa: S101 - every row has one
-        return Kept(stored.memory, recorded, replaced, stored.intact)
+        return StoredVersion(stored.memory, recorded, replaced, stored.intact)
 
 
 def _months(moments_s: npt.NDArray[np.float64], zone: dt.tzinfo) -> Iterator[tuple[dt.date, int]]:

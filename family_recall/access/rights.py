@@ -32,7 +32,7 @@ class Asker:
     seen: frozenset[int]
     told: frozenset[int]
 
-    def may_mend(self, space_id: str, author: str | None) -> bool:
+    def may_edit(self, space_id: str, author: str | None) -> bool:
         """Whether what an author said in a space is theirs to correct and to forget."""
         return space_id in self.own_spaces or self.said(author)
 

@@ -49,10 +49,10 @@ def audit(
     The log holds ids and moments, and no words of a question or a memory.
     """
     with existing(db) as home:
-        entries = home.audit(person_id, of=of, limit=limit)
+        entries = home.audit.entries(person_id, of=of, limit=limit)
         if keep_days is not None:
-            home.keep_audit(keep_days)
-            entries = home.audit(person_id, of=of, limit=limit)
+            home.audit.keep_days(keep_days)
+            entries = home.audit.entries(person_id, of=of, limit=limit)
     if as_json:
         print_json([entry.to_json() for entry in entries])
         return

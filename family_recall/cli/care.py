@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-import family_recall as fr
+from family_recall.api import files
 from family_recall.cli.base import (
     WithExamples,
     existing,
@@ -92,7 +92,7 @@ def backup(db: Path, file: Path, force: bool, as_json: bool) -> None:
     FILE is whole or not there. It is encrypted if the household is.
     """
     with existing(db) as home, progress_bar() as show:
-        made = home.backup(file, overwrite=force, progress=steps(show, "copying"))
+        made = home.maintenance.backup(file, overwrite=force, progress=steps(show, "copying"))
     if as_json:
         print_json({"path": str(made.path), "bytes": made.n_bytes, "schema": made.schema,
                     "memories": made.memories})  # fmt: skip
@@ -118,7 +118,7 @@ def restore(db: Path, backup_file: Path, as_json: bool) -> None:
     BACKUP is checked first. No program may have the household open.
     """
     with progress_bar() as show:
-        done = fr.FamilyRecall.restore(db, backup_file, key=key(), progress=steps(show, "copying"))
+        done = files.restore(db, backup_file, key=key(), progress=steps(show, "copying"))
     if as_json:
         kept = None if done.kept is None else str(done.kept)
         print_json({"path": str(done.path), "kept": kept, "memories": done.memories})
@@ -169,7 +169,7 @@ def export(
     again. FILE is not encrypted, even if the household is.
     """
     with existing(db) as home, progress_bar() as show:
-        made = home.export_to(
+        made = home.maintenance.export_to(
             file,
             judgements=judgements,
             log=log,

@@ -19,7 +19,7 @@ from family_recall.encoders.session import available_providers
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.stores.file import copies
 from family_recall.stores.file.encryption import Secret, key_of
-from family_recall.stores.health.checks import SEALS, versions
+from family_recall.stores.health.checks import CHECKSUMS, versions
 from family_recall.types import Memory, RecallContext, Space
 
 Progress = Callable[[str], None]
@@ -163,7 +163,7 @@ def _round_trip(key: Secret | None, models: Path | None) -> Check:
             tempfile.TemporaryDirectory() as folder,
             FamilyRecall.open(Path(folder) / "doctor.db", key=key, models=models) as home,
         ):
-            home.add_space(Space(_SPACE, "shared"))
+            home.spaces.add(Space(_SPACE, "shared"))
             home.remember(Memory(_TOLD, _SPACE))
             home.remember(Memory("Grandma lands on Friday at six", _SPACE))
             answer = home.recall(_ASKED, RecallContext(time_budget_ms=_PLENTY_MS))
@@ -183,9 +183,11 @@ def _round_trip(key: Secret | None, models: Path | None) -> Check:
 def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check]:
     try:
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
-            findings = home.check()
+            findings = home.maintenance.check()
             well = all(one.derived or one.problem is None for one in findings)
-            stats, pending = (home.stats(), home.pending()) if well else ({}, {})
+            stats, pending = (
+                (home.maintenance.stats(), home.maintenance.pending()) if well else ({}, {})
+            )
     except WrongKeyError as error:
         yield Check("file", ok=False, found=str(error), mend="give its key with --key-file")
         return
@@ -196,7 +198,7 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
         told = f"{stats['memories']:,} memories, {stats['bytes']:,} bytes"
         yield Check("file", ok=True, found=told)
     for finding in findings:
-        mend = _REBUILD if finding.derived else _TAKE_OUT if finding.what == SEALS else _REWRITE
+        mend = _REBUILD if finding.derived else _TAKE_OUT if finding.what == CHECKSUMS else _REWRITE
         yield Check(
             finding.what,
             ok=finding.problem is None,
@@ -213,9 +215,9 @@ def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str
         contextlib.suppress(FamilyRecallError),
         FamilyRecall.open(path, create=False, key=key, models=models) as home,
     ):
-        wrong = [one for one in home.check() if one.problem]
+        wrong = [one for one in home.maintenance.check() if one.problem]
         if wrong and all(one.derived for one in wrong):
-            home.rebuild()
+            home.maintenance.rebuild()
             yield "made words, counts, names, edges and vectors anew from the texts"
             return
         if not wrong:
@@ -240,8 +242,8 @@ def _rewrite(
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         told, made = Path(folder) / "told.jsonl", Path(folder) / "made.db"
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
-            made_of = home.export_to(told, judgements=True, log=True, skip_damaged=True)
+            made_of = home.maintenance.export_to(told, judgements=True, log=True, skip_damaged=True)
         with FamilyRecall.open(made, key=key, models=models) as home:
-            home.import_from(told)
-            home.rebuild()
+            home.maintenance.import_from(told)
+            home.maintenance.rebuild()
         return copies.restore(path, made, key_of(key)).kept, made_of.left_out

@@ -113,7 +113,7 @@ def forget(
             token = plan.token
         kept = None if undo_for is None else dt.timedelta(days=undo_for)
         receipt = home.forget(selection, person_id=person_id, token=token, undo_for=kept)
-        proven = home.verify_forgotten(receipt)
+        proven = home.erasure.verify(receipt)
     if as_json:
         print_json({"receipt": receipt.to_json(), "verification": proven.to_json()})
         return
@@ -141,7 +141,7 @@ def undo(db: Path, receipt_id: str, person_id: str, as_json: bool) -> None:
     Vectors are made anew; judgements of it stay gone.
     """
     with existing(db) as home:
-        n = home.undo_forget(receipt_id, person_id=person_id)
+        n = home.erasure.undo(receipt_id, person_id=person_id)
     if as_json:
         print_json({"undone": receipt_id, "memories": n})
     else:
@@ -161,8 +161,8 @@ def undo(db: Path, receipt_id: str, person_id: str, as_json: bool) -> None:
 def forgotten(db: Path, verify: bool, as_json: bool) -> None:
     """List what was forgotten, in numbers and without a word of it."""
     with existing(db) as home:
-        receipts = home.receipts()
-        proven = [home.verify_forgotten(receipt) for receipt in receipts] if verify else []
+        receipts = home.erasure.receipts()
+        proven = [home.erasure.verify(receipt) for receipt in receipts] if verify else []
     if as_json:
         records = [receipt.to_json() for receipt in receipts]
         for record, found in zip(records, proven, strict=False):

@@ -44,7 +44,7 @@ def grant(
 ) -> None:
     """Let a person into a space; granting again replaces the role."""
     with existing(db) as home:
-        home.grant(fr.Grant(person_id, space_id, role, expires))
+        home.spaces.grant(fr.Grant(person_id, space_id, role, expires))
         show(home, db, as_json=as_json)
 
 
@@ -62,7 +62,7 @@ def grant(
 def revoke(db: Path, person_id: str, space_id: str, as_json: bool) -> None:
     """Take a person's way into a space away, from the next question on."""
     with existing(db) as home:
-        if not home.revoke(person_id, space_id):
+        if not home.spaces.revoke(person_id, space_id):
             raise click.ClickException(f"{person_id} has no grant for {space_id}")
         show(home, db, as_json=as_json)
 
@@ -87,8 +87,8 @@ def guardian(db: Path, person_id: str, child_id: str, remove: bool, as_json: boo
     """
     with existing(db) as home:
         if not remove:
-            home.add_guardian(person_id, child_id)
-        elif not home.remove_guardian(person_id, child_id):
+            home.people.add_guardian(person_id, child_id)
+        elif not home.people.remove_guardian(person_id, child_id):
             raise click.ClickException(f"{person_id} is no guardian of {child_id}")
         show(home, db, as_json=as_json)
 
@@ -112,5 +112,5 @@ def hide(db: Path, space_id: str, role: str, fields: tuple[str, ...], as_json: b
     finds nothing by an author's name either. That takes about as long as storing it anew.
     """
     with existing(db) as home:
-        home.hide(fr.Hidden(space_id, role, fields))
+        home.spaces.hide(fr.Hidden(space_id, role, fields))
         show(home, db, as_json=as_json)

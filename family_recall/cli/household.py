@@ -33,19 +33,19 @@ class Household:
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        people, spaces = home.people(person_id), home.spaces(person_id)
+        people, spaces = home.people.all(person_id), home.spaces.all(person_id)
         who = {person.person_id for person in people}
         where = {space.space_id for space in spaces}
         return cls(
             people,
             spaces,
-            [grant for grant in home.grants() if grant.space_id in where],
+            [grant for grant in home.spaces.grants() if grant.space_id in where],
             {
                 child: known
-                for child, known in home.guardians().items()
+                for child, known in home.people.guardians().items()
                 if person_id is None or (child in who and person_id in (child, *known))
             },
-            [hidden for hidden in home.hidden() if hidden.space_id in where],
+            [hidden for hidden in home.spaces.hidden() if hidden.space_id in where],
         )
 
     def people_told(self) -> list[dict[str, Any]]:

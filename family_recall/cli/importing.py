@@ -140,7 +140,7 @@ def _load(db: Path, file: Path, *, as_json: bool) -> None:
         fr.FamilyRecall.open(db, key=key()) as home,
         progress_bar() as show,
     ):
-        read = home.import_from(file, progress=steps(show, "reading"))
+        read = home.maintenance.import_from(file, progress=steps(show, "reading"))
         total = read.records.get("memory", 0)
         try:
             home.flush(progress=lambda done: show("embedding", done, total))
@@ -158,7 +158,7 @@ class _Spaces:
     def __init__(self, home: fr.FamilyRecall, *, add: bool) -> None:
         self._home = home
         self._add = add
-        self._known = {space.space_id for space in home.spaces()}
+        self._known = {space.space_id for space in home.spaces.all()}
         self.added: list[str] = []
 
     def placed(self, record: Mapping[str, Any], default: str, where: str) -> fr.Memory:
@@ -173,7 +173,7 @@ class _Spaces:
                     f"{where}: expected a space of this household, got {memory.space_id!r}; add it "
                     "with family-recall spaces add, or all of them with --add-spaces"
                 )
-            self._home.add_space(fr.Space(memory.space_id, "shared"))
+            self._home.spaces.add(fr.Space(memory.space_id, "shared"))
             self._known.add(memory.space_id)
             self.added.append(memory.space_id)
         return memory

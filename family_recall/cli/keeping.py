@@ -98,7 +98,7 @@ def add(db: Path, text: str, as_json: bool, **about: Any) -> None:
 def stats(db: Path, as_json: bool) -> None:
     """Say what a household holds: memories by space, people, vectors, models, bytes."""
     with existing(db) as home:
-        found = home.stats()
+        found = home.maintenance.stats()
     if as_json:
         print_json(found)
         return

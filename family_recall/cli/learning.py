@@ -84,7 +84,7 @@ def feedback(
 def learned(db: Path, person_id: str | None, as_json: bool) -> None:
     """Show what each person's judgements have changed: weight by weight, and the last replay."""
     with existing(db) as home:
-        found = home.learned(person_id)
+        found = home.learning.all(person_id)
     if as_json:
         print_json([learning.to_json() for learning in found])
         return
@@ -115,9 +115,9 @@ def learned(db: Path, person_id: str | None, as_json: bool) -> None:
 def unlearn(db: Path, person_id: str | None, last: int, everything: bool, as_json: bool) -> None:
     """Take back the last judgements, and all that came of them; or all there are."""
     with existing(db) as home:
-        taken = None if everything else home.unlearn(last, person_id=person_id)
+        taken = None if everything else home.learning.undo(last, person_id=person_id)
         if everything:
-            home.reset_learning(person_id)
+            home.learning.reset(person_id)
     if as_json:
         print_json({"taken_back": taken, "all": everything})
     else:

@@ -163,7 +163,7 @@ def unrelate(
         band=band, valid_from=valid_from, guardians_of=guardians_of,
     )  # fmt: skip
     with existing(db) as home:
-        gone = home.unrelate(told, person_id=person_id)
+        gone = home.relations.remove(told, person_id=person_id)
     if not gone:
         raise click.ClickException(
             f"nobody told that {subject} {relation} {object_} in {space_id}, as said here; what "

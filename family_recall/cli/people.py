@@ -65,15 +65,17 @@ def init(
     with fr.FamilyRecall.open(db, key=key(), **where) as home:
         shared = spaces or (DEFAULT_SPACE,)
         for space_id in shared:
-            home.add_space(fr.Space(space_id, "shared"))
-        granted = {(one.person_id, one.space_id) for one in home.grants()}
+            home.spaces.add(fr.Space(space_id, "shared"))
+        granted = {(one.person_id, one.space_id) for one in home.spaces.grants()}
         for spec in people:
             person_id, _, name = spec.partition("=")
             _move_in(home, fr.Person(person_id, name or person_id.title()))
             for space_id in shared:
                 if (person_id, space_id) not in granted:
                     is_first = space_id not in {space for _, space in granted}
-                    home.grant(fr.Grant(person_id, space_id, "owner" if is_first else "adult"))
+                    home.spaces.grant(
+                        fr.Grant(person_id, space_id, "owner" if is_first else "adult")
+                    )
                     granted.add((person_id, space_id))
         show(home, db, as_json=as_json)
 
@@ -180,11 +182,11 @@ def spaces_add(db: Path, space_id: str, kind: str | None, name: str | None, as_j
     """Add a space, which nobody sees before a grant."""
     meant: Any = kind or ("private" if space_id.startswith("private:") else "shared")
     with existing(db) as home:
-        home.add_space(fr.Space(space_id, meant, name))
+        home.spaces.add(fr.Space(space_id, meant, name))
         show(home, db, as_json=as_json)
 
 
 def _move_in(home: fr.FamilyRecall, newcomer: fr.Person) -> None:
-    home.add_person(newcomer)
-    home.add_space(fr.Space(f"private:{newcomer.person_id}", "private"))
-    home.grant(fr.Grant(newcomer.person_id, f"private:{newcomer.person_id}", role="owner"))
+    home.people.add(newcomer)
+    home.spaces.add(fr.Space(f"private:{newcomer.person_id}", "private"))
+    home.spaces.grant(fr.Grant(newcomer.person_id, f"private:{newcomer.person_id}", role="owner"))

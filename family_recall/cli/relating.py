@@ -87,10 +87,10 @@ def relate(
                 subject, relation, object_, space_id or DEFAULT_SPACE,
                 valid_from=since, valid_until=until, **about,
             )  # fmt: skip
-            home.relate(told)
+            home.relations.add(told)
             found = [told]
         else:
-            found = home.relations(
+            found = home.relations.all(
                 fr.RecallContext(person_id=person_id, space_id=space_id, as_of=as_of)
             )
     if as_json:

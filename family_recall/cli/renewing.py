@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-import family_recall as fr
+from family_recall.api import files
 from family_recall.cli.base import (
     WithExamples,
     existing,
@@ -47,8 +47,8 @@ def migrate(db: Path, backup_file: Path | None, as_json: bool) -> None:
     open it afterwards.
     """
     if backup_file is not None:
-        fr.FamilyRecall.copy_as_it_is(db, backup_file, key=key())
-    before, after = fr.FamilyRecall.migrate(db, key=key())
+        files.copy_file(db, backup_file, key=key())
+    before, after = files.migrate(db, key=key())
     if as_json:
         print_json({"before": before, "after": after})
     else:
@@ -81,15 +81,15 @@ def rebuild(db: Path, as_json: bool) -> None:
         )
 
     with telling_where(told), existing(db) as home, progress_bar() as show:
-        total = home.stats()["memories"]
+        total = home.maintenance.stats()["memories"]
 
         def progress(done: int) -> None:
             made[0] = done
             show("embedding", done, max(done, total))
 
         show("words, names, edges", 0, total)
-        home.rebuild(progress=progress)
-        pending = home.pending()
+        home.maintenance.rebuild(progress=progress)
+        pending = home.maintenance.pending()
     if as_json:
         print_json({"memories": total, "pending": pending})
     else:
@@ -131,7 +131,7 @@ def reembed(db: Path, folder: Path | None, drop_others: bool, as_json: bool) -> 
             made[:] = at
             show("embedding", *at)
 
-        done = home.reembed(folder, drop_others=drop_others, progress=progress)
+        done = home.maintenance.reembed(folder, drop_others=drop_others, progress=progress)
     if as_json:
         print_json(done.to_json())
         return
@@ -163,7 +163,7 @@ def rekey(db: Path, new_key_file: Path | None, no_key: bool, as_json: bool) -> N
     """
     if (new_key_file is None) != no_key:
         raise click.UsageError("give one of --new-key-file and --no-key")
-    fr.FamilyRecall.rekey(db, key=key(), new_key=key_in(new_key_file))
+    files.rekey(db, key=key(), new_key=key_in(new_key_file))
     if as_json:
         print_json({"path": str(db), "encrypted": not no_key})
     else:

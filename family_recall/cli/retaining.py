@@ -58,8 +58,8 @@ def retention_set(db: Path, category: str, days: str, as_json: bool) -> None:
         except ValueError:
             raise click.BadParameter(f"{days!r} is neither a number of days nor forever") from None
     with existing(db) as home:
-        home.set_retention(category, None if days == "forever" else float(days))
-        _show_rules(home.retention(), as_json=as_json)
+        home.erasure.set_rule(category, None if days == "forever" else float(days))
+        _show_rules(home.erasure.rules(), as_json=as_json)
 
 
 @retention.command(
@@ -75,7 +75,7 @@ def retention_set(db: Path, category: str, days: str, as_json: bool) -> None:
 def retention_list(db: Path, as_json: bool) -> None:
     """List the categories that are not kept for good."""
     with existing(db) as home:
-        _show_rules(home.retention(), as_json=as_json)
+        _show_rules(home.erasure.rules(), as_json=as_json)
 
 
 @retention.command(
@@ -94,9 +94,9 @@ def retention_apply(db: Path, now: dt.datetime | None, dry_run: bool, as_json: b
     """Forget what the rules keep no longer."""
     with existing(db) as home:
         if dry_run:
-            show_plan(home.apply_retention(now, dry_run=True), as_json=as_json)
+            show_plan(home.erasure.apply_rules(now, dry_run=True), as_json=as_json)
             return
-        receipt = home.apply_retention(now)
+        receipt = home.erasure.apply_rules(now)
     if as_json:
         print_json({"receipt": None if receipt is None else receipt.to_json()})
         return

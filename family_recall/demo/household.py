@@ -153,7 +153,7 @@ MEMORIES: tuple[Memory, ...] = (
     *talk(
         "guitar", "2024-12-07T18:45", "casual",
         ("arjun", "Kabir is selling his old acoustic guitar for three thousand rupees."),
-        ("priya", "You pay half from your savings and practise with the door closed."),
+        ("priya", "You pay half from your savings and warm_up with the door closed."),
         ("arjun", "Deal."),
     ),
     *note("wifi", "2024-12-30T09:20", "rajesh",
@@ -283,13 +283,13 @@ MEMORIES: tuple[Memory, ...] = (
 def move_in(home: FamilyRecall) -> None:
     """Store the whole household: people, spaces, who may see what, relations and memories."""
     for person in PEOPLE:
-        home.add_person(person)
+        home.people.add(person)
     for space in SPACES:
-        home.add_space(space)
+        home.spaces.add(space)
     for grant in GRANTS:
-        home.grant(grant)
+        home.spaces.grant(grant)
     for relation in KINSHIP:
-        home.relate(relation)
+        home.relations.add(relation)
     home.remember_many(MEMORIES)
     for relation in UNDERSTOOD:
-        home.relate(relation)
+        home.relations.add(relation)

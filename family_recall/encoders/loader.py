@@ -14,7 +14,7 @@ from family_recall.encoders.question_cache import Questions
 from family_recall.encoders.static import ROLE as STATIC
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
-from family_recall.heap_trimming import give_back
+from family_recall.heap_trimming import trim_heap
 
 LOADING = "the model is still loading"
 NO_CROSS_ENCODER = "no cross-encoder is installed"
@@ -150,4 +150,4 @@ class Models:
         finally:
             self._static_ready.set()
             self._ready.set()
-            give_back()
+            trim_heap()

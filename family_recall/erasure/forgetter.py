@@ -230,7 +230,7 @@ class Forgetter:
         )
         log.put(receipt, wall_s)
         if until_s is not None:
-            log.put_aside(
+            log.move_to_trash(
                 receipt.receipt_id, until_s, {"memory": raw, "relation": erased.relations}
             )
         return receipt

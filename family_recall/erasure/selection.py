@@ -117,7 +117,7 @@ def _with_versions(log: ForgettingLog, found: Sequence[Version], who: Asker | No
     ]
     if who is not None:
         meant = [one for one in meant if partition_of(one.id) in who.told]
-    going = [one for one in meant if who is None or who.may_mend(one.space_id, one.author)]
+    going = [one for one in meant if who is None or who.may_edit(one.space_id, one.author)]
     emptied = {one.memory for one in told} - {one.memory for one in {*told} - {*going}}
     ended = {one.memory for one in going if not one.past}
     gone = {(one.memory, one.recorded_s) for one in going}

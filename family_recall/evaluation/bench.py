@@ -136,7 +136,7 @@ class Bench:
                 if self.encoder is not None or self.static is not None:
                     home.flush()  # what an import that was stopped had no vectors for yet
                 self.kept.keep("import", "", {"memories": len(self.dataset.memories)})
-            embedder: str | None = home.stats()["model"]
+            embedder: str | None = home.maintenance.stats()["model"]
             return embedder
 
     def ask(
@@ -215,7 +215,7 @@ def furnish(home: FamilyRecall, dataset: Dataset, progress: Progress | None = No
 
     No log is kept of what the evaluator asks: it is nobody's secret, and costs time.
     """
-    home.keep_audit(0)
+    home.audit.keep_days(0)
     _move_in(home, dict.fromkeys(memory.space for memory in dataset.memories))
     _store(home, dataset.memories, progress)
 
@@ -245,10 +245,10 @@ def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
 
 
 def _move_in(home: FamilyRecall, spaces: Iterable[str]) -> None:
-    home.add_person(Person(EVALUATOR, "Evaluator"))
+    home.people.add(Person(EVALUATOR, "Evaluator"))
     for space in spaces:
-        home.add_space(Space(space, "shared"))
-        home.grant(Grant(EVALUATOR, space, role="adult"))
+        home.spaces.add(Space(space, "shared"))
+        home.spaces.grant(Grant(EVALUATOR, space, role="adult"))
 
 
 def _store(

@@ -188,10 +188,10 @@ def questions(n: int, n_memories: int, *, seed: int = 0) -> list[Question]:
 def furnish(home: FamilyRecall) -> None:
     """Add people, spaces and grants to an empty household."""
     for person in PEOPLE:
-        home.add_person(person)
+        home.people.add(person)
     for space, _ in SPACES:
-        home.add_space(space)
+        home.spaces.add(space)
         if space.kind == "shared":
             for person in PEOPLE:
-                home.grant(Grant(person.person_id, space.space_id))
-    home.grant(Grant(ASKER, f"private:{ASKER}", role="owner"))
+                home.spaces.grant(Grant(person.person_id, space.space_id))
+    home.spaces.grant(Grant(ASKER, f"private:{ASKER}", role="owner"))

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from family_recall.api import FamilyRecall
+from family_recall.api import FamilyRecall, files
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation import invented, machine
 from family_recall.query.text import STOP_WORDS
@@ -97,10 +97,10 @@ def time_household(
     """
     with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
         copy = Path(scratch) / "copy.db"
-        FamilyRecall.copy_as_it_is(path, copy, key=key)
+        files.copy_file(path, copy, key=key)
         asked = questions
         with FamilyRecall.open(copy, create=False, key=key) as home:
-            home.keep_audit(0)
+            home.audit.keep_days(0)
             if asked is None:
                 asked = questions_from(home, ctx, n, seed=seed)
         if not asked:
@@ -132,7 +132,7 @@ def time_invented(
         path = Path(scratch) / "invented.db"
         with FamilyRecall.open(path) as home:
             invented.furnish(home)
-            home.keep_audit(0)
+            home.audit.keep_days(0)
             home.remember_many(
                 invented.memories(n_memories, seed=seed),
                 progress=(lambda done: making(done, n_memories)) if making else None,
@@ -213,7 +213,7 @@ def _timed_anew(
                 left_out.setdefault(skip.stage, []).append(skip.why)
             if progress is not None:
                 progress(at, len(asked))
-        stored = home.stats()["memories"]
+        stored = home.maintenance.stats()["memories"]
     budget_ms = ctx.time_budget_ms
     return Timing(
         memories=stored,

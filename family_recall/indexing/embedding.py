@@ -31,7 +31,7 @@ class Embedding:
 
     store: Store
     config: RecallConfig
-    breathe: Callable[[], None]
+    yield_to_recalls: Callable[[], None]
 
     def flush(self, encoder: Encoder, progress: Progress | None, role: Role) -> int:
         """Give every memory that has none its vectors; returns how many were made."""
@@ -51,7 +51,7 @@ class Embedding:
         threads = min(self.config.embed_threads or os.cpu_count() or 1, len(waiting))
 
         def vectors(row: ToEmbed) -> list[NewVector]:
-            self.breathe()
+            self.yield_to_recalls()
             return _encoded(encoder, [row])
 
         with _side_by_side(threads) as each:

@@ -11,7 +11,7 @@ from family_recall.stores.file.schema import partition_of
 from family_recall.stores.write.transaction import Writing
 
 
-class Cast:
+class EntityLinker:
     """The names a transaction knows: each partition's own entities, and who lives in its space.
 
     A resident becomes an entity of a partition when first named there. A new entity is tied

@@ -19,10 +19,10 @@ from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.indexing import relations
 from family_recall.indexing.embedding import Embedding, Progress, embed_at_once
-from family_recall.indexing.entity_linker import Cast
+from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
 from family_recall.query.identifiers import RULES_VERSION
-from family_recall.stores.access.redacted_views import Veil
+from family_recall.stores.access.redacted_views import RedactedView
 from family_recall.stores.records import NewMemory, StoredMemory, ToldRelation
 from family_recall.stores.store import Store
 from family_recall.stores.text.sessions import Place
@@ -38,11 +38,11 @@ _VIEWS_VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class Indexer:
-    """Writes memories into one store; ``breathe``, called between two, lets recalls go first."""
+    """Writes memories into one store; ``yield_to_recalls``, called between two, lets recalls go first."""
 
     store: Store
     config: RecallConfig
-    breathe: Callable[[], None] = lambda: None
+    yield_to_recalls: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         """Bring what was made by other rules up to date: identifiers now, vectors by ``flush``."""
@@ -97,7 +97,7 @@ class Indexer:
         outcomes = []
         for memory in memories:
             outcomes.append(self._remember(writing, cast, memory, now_s))
-            self.breathe()
+            self.yield_to_recalls()
         if static is not None:
             embed_at_once(writing, static)
         return outcomes
@@ -132,7 +132,7 @@ class Indexer:
             UnknownSpaceError: If the space is not there.
         """
         with self.store.writing() as writing:
-            veil = writing.admission.hang_veil(hidden)
+            veil = writing.admission.create_redacted_view(hidden)
             if veil is None:
                 return
             cast = self.cast(writing)
@@ -174,15 +174,17 @@ class Indexer:
             if one.superseded_s is None:
                 self._connect(writing, cast, one.id, one.memory, place)
 
-    def cast(self, writing: Writing) -> Cast:
+    def cast(self, writing: Writing) -> EntityLinker:
         """Read anew whom the partitions know, within a transaction that is open."""
-        return Cast(writing, self.config)
+        return EntityLinker(writing, self.config)
 
     @property
     def _embedding(self) -> Embedding:
-        return Embedding(self.store, self.config, self.breathe)
+        return Embedding(self.store, self.config, self.yield_to_recalls)
 
-    def _remember(self, writing: Writing, cast: Cast, memory: Memory, now_s: float) -> Remembered:
+    def _remember(
+        self, writing: Writing, cast: EntityLinker, memory: Memory, now_s: float
+    ) -> Remembered:
         new = prepare(memory, now_s, self.store.zone)
         partition = writing.partition(memory.space_id, memory.band, memory.guardians_of)
         if memory.doc_id is None:
@@ -201,14 +203,16 @@ class Indexer:
         return Remembered(new.doc_id, "created" if old is None else "updated")
 
     def _insert(
-        self, writing: Writing, cast: Cast, partition: int, new: NewMemory, now_s: float
+        self, writing: Writing, cast: EntityLinker, partition: int, new: NewMemory, now_s: float
     ) -> None:
         memory_id, place = writing.insert(partition, new, now_s)
         if quoted := identifiers_of(new.memory):
             writing.identify(memory_id, quoted)
         self._connect(writing, cast, memory_id, new.memory, place)
 
-    def _show(self, writing: Writing, cast: Cast, memory: Memory, now_s: float, veil: Veil) -> None:
+    def _show(
+        self, writing: Writing, cast: EntityLinker, memory: Memory, now_s: float, veil: RedactedView
+    ) -> None:
         """Write a memory's view behind a veil, in place of the view there was."""
         view = policy.view_of(memory, veil.hidden)
         new = None if view is None else prepare(view, now_s, self.store.zone)
@@ -224,7 +228,7 @@ class Indexer:
             self._insert(writing, cast, partition, new, now_s)
 
     def _connect(
-        self, writing: Writing, cast: Cast, memory_id: int, memory: Memory, place: Place
+        self, writing: Writing, cast: EntityLinker, memory_id: int, memory: Memory, place: Place
     ) -> None:
         writing.ties.put_neighbours(memory_id, place, self.config.next_weight)
         cast.name(memory_id, memory.space_id, memory.author, memory.text)

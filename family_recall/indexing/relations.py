@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from family_recall.access import policy
 from family_recall.errors import UnknownMemoryError
-from family_recall.indexing.entity_linker import Cast
+from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.query.text import normalise
-from family_recall.stores.access.redacted_views import Veil
+from family_recall.stores.access.redacted_views import RedactedView
 from family_recall.stores.graph.relations import Statement
 from family_recall.stores.read.listing import Listings
 from family_recall.stores.records import ToldRelation, epoch_s
@@ -17,7 +17,7 @@ from family_recall.stores.write.transaction import Writing
 from family_recall.types import Relation, Scope
 
 
-def relate(writing: Writing, cast: Cast, told: ToldRelation, zone: dt.tzinfo) -> None:
+def relate(writing: Writing, cast: EntityLinker, told: ToldRelation, zone: dt.tzinfo) -> None:
     """Write a relation, and behind each veil of its space what that role sees of it.
 
     Raises:
@@ -38,7 +38,9 @@ def relate(writing: Writing, cast: Cast, told: ToldRelation, zone: dt.tzinfo) ->
         show(writing, cast, told, zone, veil)
 
 
-def show(writing: Writing, cast: Cast, told: ToldRelation, zone: dt.tzinfo, veil: Veil) -> None:
+def show(
+    writing: Writing, cast: EntityLinker, told: ToldRelation, zone: dt.tzinfo, veil: RedactedView
+) -> None:
     """Write a relation's view behind a veil, with the evidence that role sees."""
     if policy.opens(veil.hidden.role, told.relation.band):
         seen = _evidence(writing, told.relation, veil.no)
@@ -101,7 +103,7 @@ def _is_view_of(view: Statement, told: Statement) -> bool:
 
 def _put(
     writing: Writing,
-    cast: Cast,
+    cast: EntityLinker,
     told: ToldRelation,
     zone: dt.tzinfo,
     evidence: Iterable[int],

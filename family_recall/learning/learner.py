@@ -27,7 +27,7 @@ from family_recall.learning.samples import (
 from family_recall.ranking.calibration import find_calibration
 from family_recall.ranking.learned_weights import TAUGHT, taught
 from family_recall.ranking.profiles import find_profile
-from family_recall.stores.logs.feedback import FeedbackLog, Judgement, Learned, Shown
+from family_recall.stores.logs.feedback import FeedbackEntry, FeedbackLog, Learned, Shown
 from family_recall.stores.store import Store
 from family_recall.types import Answer, Contribution, RecallContext, Scope
 
@@ -124,7 +124,7 @@ class Learner:
             shown = _shown(log, answer, doc_id, outranked, scope, shipped)
             if why is not None:
                 return Feedback(kept=False, learned=False, why=why)
-            judgement = Judgement(
+            judgement = FeedbackEntry(
                 memory=shown[1],
                 at_s=wall_s,
                 question=hashed(person_id, answer.query_text),
@@ -184,7 +184,7 @@ class Learner:
 
 
 def step(
-    log: Sequence[Judgement], shipped: Profile, before: Learned | None
+    log: Sequence[FeedbackEntry], shipped: Profile, before: Learned | None
 ) -> tuple[Guard | None, Learned | None]:
     """Fit a person's weights and calibration anew from their log; None where nothing is kept.
 
@@ -216,7 +216,7 @@ def step(
     return guard, learned
 
 
-def _bend(log: Sequence[Judgement], shipped: Profile, ratios: Doubles) -> tuple[float, float]:
+def _bend(log: Sequence[FeedbackEntry], shipped: Profile, ratios: Doubles) -> tuple[float, float]:
     """Fit how the calibration is bent where first results were judged; (1, 0) where it holds.
 
     Who only ever accepts says nothing of the questions that got no right answer, and so nothing

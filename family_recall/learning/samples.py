@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from family_recall.dataflow import Kind
 from family_recall.query.text import normalise
-from family_recall.stores.logs.feedback import Judgement
+from family_recall.stores.logs.feedback import FeedbackEntry
 from family_recall.types import Answer, Contribution, FloatArray
 
 SHOWN = 10
@@ -118,7 +118,7 @@ def kind_of(answer: Answer) -> Kind:
     return "static" if by_static else "full"
 
 
-def pairs_of(log: Sequence[Judgement], shipped: Mapping[str, float]) -> Pairs:
+def pairs_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Pairs:
     """Turn a log into preferences; of two verdicts on one result of one question the last counts.
 
     An accepted result is preferred to every one shown beside it that was not accepted. What was
@@ -156,7 +156,7 @@ def pairs_of(log: Sequence[Judgement], shipped: Mapping[str, float]) -> Pairs:
     )
 
 
-def firsts_of(log: Sequence[Judgement], shipped: Mapping[str, float]) -> Firsts:
+def firsts_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Firsts:
     """Turn a log into first results that were right or not.
 
     A first result that was passed over for another was wrong; ``rejected`` says which were
@@ -197,23 +197,23 @@ def firsts_of(log: Sequence[Judgement], shipped: Mapping[str, float]) -> Firsts:
     )
 
 
-def _verdicts(log: Sequence[Judgement]) -> dict[tuple[bytes, int], bool]:
+def _verdicts(log: Sequence[FeedbackEntry]) -> dict[tuple[bytes, int], bool]:
     return {(one.question, one.memory): one.accepted for one in log}
 
 
-def _latest(log: Sequence[Judgement]) -> list[Judgement]:
+def _latest(log: Sequence[FeedbackEntry]) -> list[FeedbackEntry]:
     return list({(one.question, one.memory): one for one in log}.values())
 
 
-def _numbers(log: Sequence[Judgement]) -> dict[bytes, int]:
+def _numbers(log: Sequence[FeedbackEntry]) -> dict[bytes, int]:
     return {question: at for at, question in enumerate(dict.fromkeys(one.question for one in log))}
 
 
-def _has_first(judgement: Judgement) -> bool:
+def _has_first(judgement: FeedbackEntry) -> bool:
     return bool(judgement.shown) and judgement.shown[0].rank == 1
 
 
-def _values(judgement: Judgement, shipped: Mapping[str, float]) -> Doubles:
+def _values(judgement: FeedbackEntry, shipped: Mapping[str, float]) -> Doubles:
     """Give the shown results' features (n, f) in the order of the shipped weights."""
     table = np.zeros((len(judgement.shown), len(shipped)))
     at = {name: column for column, name in enumerate(judgement.features)}

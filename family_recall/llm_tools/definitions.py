@@ -168,10 +168,10 @@ def own_space(home: FamilyRecall, ctx: RecallContext) -> str:
     if ctx.person_id is None:
         raise InvalidRequestError("a stranger may not write; set person_id to who is speaking")
     if ctx.space_id is None:
-        private = {space.space_id for space in home.spaces() if space.kind == "private"}
+        private = {space.space_id for space in home.spaces.all() if space.kind == "private"}
         owned = sorted(
             grant.space_id
-            for grant in home.grants()
+            for grant in home.spaces.grants()
             if grant.person_id == ctx.person_id and grant.role == "owner"
         )
         own = [space_id for space_id in owned if space_id in private]

@@ -2,6 +2,6 @@
 
 from family_recall.pipeline.broker import Broker
 from family_recall.pipeline.question_encoding import routing_encoder
-from family_recall.pipeline.warm_up import practise
+from family_recall.pipeline.warm_up import warm_up
 
-__all__ = ["Broker", "practise", "routing_encoder"]
+__all__ = ["Broker", "warm_up", "routing_encoder"]

@@ -249,7 +249,7 @@ class Broker:
     ) -> Iterator[tuple[RecallRequest, SqliteSnapshot, Steps]]:
         """Let a request through the gate, and open the file for it: the request as it may be."""
         with self.gate.admitted(request) as admitted, self.store.snapshot() as snapshot:
-            admitted.give_way()
+            admitted.yield_to_urgent()
             trace = TraceBuilder(admitted.deadline, gate=admitted.admission())
             if (damage := self.noticed()) is not None:
                 trace.degrade("file", damage)

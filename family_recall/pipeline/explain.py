@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from family_recall.dataflow import Link
+from family_recall.dataflow import PathStep
 from family_recall.types import Answer, Contribution, Rationale, Result
 
 
-def rationale(path: Sequence[Link], names: Mapping[int, str]) -> Rationale | None:
+def rationale(path: Sequence[PathStep], names: Mapping[int, str]) -> Rationale | None:
     """Tell a path through the graph; None where part of it has no name to tell.
 
     Args:

@@ -52,7 +52,7 @@ class Admitted:
 
     def expected_ms(self, stage: str, n: int = 0) -> float:
         """Milliseconds a stage is expected to take now, with whoever else is being answered."""
-        return self.gate.costs.expected_ms(stage, n) * self.gate.crowding(self.service_class)
+        return self.gate.costs.expected_ms(stage, n) * self.gate.contention(self.service_class)
 
     def tail_ms(self, *before: str) -> float:
         """Milliseconds that what must follow is expected to take: ``score``, ``finish``.
@@ -68,7 +68,7 @@ class Admitted:
             "between": 1 + len(before),
         }
         stages = {stage: units.get(stage, 0) for stage in (*before, "between")}
-        return self.gate.costs.expected_in_all_ms(stages) * self.gate.crowding(self.service_class)
+        return self.gate.costs.expected_in_all_ms(stages) * self.gate.contention(self.service_class)
 
     def refusal(self, stage: str, n: int = 0, *, tail_ms: float = RESERVE_MS) -> str | None:
         """Say why a stage cannot be paid for, or None when it can.
@@ -78,8 +78,8 @@ class Admitted:
             n: How many units of it.
             tail_ms: What must follow it; see :meth:`tail_ms`.
         """
-        crowding = self.gate.crowding(self.service_class)
-        why = refusal(self.gate.costs, self.deadline, stage, n, tail_ms=tail_ms, times=crowding)
+        contention = self.gate.contention(self.service_class)
+        why = refusal(self.gate.costs, self.deadline, stage, n, tail_ms=tail_ms, times=contention)
         if why is None and stage == "rerank" and self.service_class == "conversational":
             return self.gate.shed()
         return why
@@ -87,13 +87,13 @@ class Admitted:
     def affordable(self, stage: str, tail_ms: float) -> int:
         """How many units of a stage the time left pays for."""
         left = self.deadline.remaining_ms() - tail_ms
-        return self.gate.costs.affordable(stage, left / self.gate.crowding(self.service_class))
+        return self.gate.costs.affordable(stage, left / self.gate.contention(self.service_class))
 
     def observe(self, stage: str, n: int, ms: float) -> None:
         """Learn from one run of a stage what it costs alone."""
-        self.gate.costs.observe(stage, n, ms / self.gate.crowding(self.service_class))
+        self.gate.costs.observe(stage, n, ms / self.gate.contention(self.service_class))
 
-    def give_way(self) -> None:
+    def yield_to_urgent(self) -> None:
         """Let what is more urgent go first, if this is background, for half of the time left."""
         if self.service_class == "background":
             self.waited_ms += self.gate.wait_for_others(self.deadline)
@@ -105,25 +105,26 @@ class Admitted:
     def _plan(self) -> tuple[tuple[str, int], ...]:
         """Spend the budget in the order of the read path; (stage, units) that can be paid for."""
         costs, config = self.gate.costs, self.gate.config
-        crowding = self.gate.crowding(self.service_class)
+        contention = self.gate.contention(self.service_class)
         left = self.deadline.remaining_ms() - self.tail_ms("score", "finish")
-        left -= crowding * (costs.expected_ms("plan") + costs.expected_ms("lexical"))
+        left -= contention * (costs.expected_ms("plan") + costs.expected_ms("lexical"))
         planned = []
         tokens = question_tokens(self.request.query_text)
         stages = [("embed", tokens), ("vector", 0), ("graph", 0),
                   ("late_interaction", config.candidate_pool)]  # fmt: skip
         for stage, n in stages:
-            needs = crowding * costs.expected_ms(stage, n)
+            needs = contention * costs.expected_ms(stage, n)
             if needs <= left:
                 planned.append((stage, n))
                 left -= needs
             elif (
-                stage == "embed" and (needs := crowding * costs.expected_ms("embed_static")) <= left
+                stage == "embed"
+                and (needs := contention * costs.expected_ms("embed_static")) <= left
             ):
                 planned.append(("embed_static", 0))
                 left -= needs
         if self.request.ctx.allow_cross_encoder:
-            per_pair = crowding * costs.expected_ms("rerank", config.assumed_pair_tokens)
+            per_pair = contention * costs.expected_ms("rerank", config.assumed_pair_tokens)
             pairs = min(config.rerank_pool, math.floor(max(left, 0.0) / max(per_pair, 1e-9)))
             planned += [("rerank", pairs)] * (pairs > 0)
         return tuple(planned)
@@ -175,7 +176,7 @@ class Gate:
                 self._running[service_class] -= 1
                 self._changed.notify_all()
 
-    def crowding(self, service_class: str) -> float:
+    def contention(self, service_class: str) -> float:
         """How many times dearer stages are, by what runs that is at least as urgent: 1 or more."""
         return max(1.0, self._ahead(service_class) / self._processors)
 
@@ -202,7 +203,7 @@ class Gate:
                 self._changed.wait(min(left_s, _LONGEST_NAP_S))
         return (time.monotonic() - start_s) * 1000.0
 
-    def breathe(self) -> None:
+    def yield_to_recalls(self) -> None:
         """Let recalls go first: a thread that writes calls this between two memories.
 
         The interpreter runs one thread at a time, and hands over after 5 ms: a recall beside a busy

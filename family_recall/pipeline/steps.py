@@ -30,7 +30,7 @@ from family_recall.pipeline.trace import Measured
 from family_recall.query import planner
 from family_recall.ranking import features
 from family_recall.ranking.calibration import Calibration
-from family_recall.ranking.deduplication import fold_copies, is_crowded
+from family_recall.ranking.deduplication import collapse_duplicates, lacks_distinct_results
 from family_recall.ranking.diversify import (
     maximal_marginal_relevance,
     normalised,
@@ -128,7 +128,7 @@ class Steps(Embedding):
         SQLite and ONNX Runtime both let go of the interpreter's lock. The snapshot belongs to
         the other thread until it is done.
         """
-        self.admitted.give_way()
+        self.admitted.yield_to_urgent()
         if not context.request.query_text.strip():
             self.trace.skip("embed", why="the question is empty")
             return self.lexical(context), context
@@ -238,7 +238,7 @@ class Steps(Embedding):
         tail_ms = self.admitted.tail_ms("finish")
 
         def affordable(n_tokens: int) -> bool:
-            self.admitted.give_way()
+            self.admitted.yield_to_urgent()
             return self.admitted.refusal("rerank", n_tokens, tail_ms=tail_ms) is None
 
         def read() -> Ranking:
@@ -280,7 +280,7 @@ class Steps(Embedding):
             return ranking
         wanted = context.request.ctx.top_k
         folded = self._attempt(
-            "folding", len(ranking), lambda _: fold_copies(ranking, wanted), ranking
+            "folding", len(ranking), lambda _: collapse_duplicates(ranking, wanted), ranking
         )
         self.trace.counts["folded"] = sum(map(len, folded.folded.values()))
         return folded
@@ -298,7 +298,11 @@ class Steps(Embedding):
             sizes = {"lexical": context.config.lexical_pool, "vector": context.config.vector_pool}
             more = any(len(found.pool.runs[name]) >= context.room(k) for name, k in sizes.items())
             n = min(times * config.candidate_pool, n_visible)
-            if not more or not is_crowded(found.ranking, room) or self._refused("widen", n):
+            if (
+                not more
+                or not lacks_distinct_results(found.ranking, room)
+                or self._refused("widen", n)
+            ):
                 break
             context = dataclasses.replace(
                 context,

@@ -29,7 +29,7 @@ _ROUNDS = 5
 _ENCODING_SHARE = 0.6  # of the time, for models; the rest is for whole recalls
 
 
-def practise(broker: Broker, now: dt.datetime, wall_s: float, for_ms: float) -> None:
+def warm_up(broker: Broker, now: dt.datetime, wall_s: float, for_ms: float) -> None:
     """Run models and recalls for so many milliseconds at most, and learn what they cost here."""
     deadline = Deadline.after(for_ms, broker.gate.clock)
     costs, models = broker.gate.costs, broker.models
@@ -62,7 +62,7 @@ def practise(broker: Broker, now: dt.datetime, wall_s: float, for_ms: float) -> 
             costs.seed(stage, found[2:])  # the first two paid for loading
         for at, text in enumerate(_QUESTIONS * _ROUNDS):
             left_ms = deadline.remaining_ms()
-            if left_ms <= 0.0 or at >= broker.config.practice_recalls:
+            if left_ms <= 0.0 or at >= broker.config.warm_up_recalls:
                 break
             request = RecallRequest(f"{text} {at}", RecallContext(time_budget_ms=max(left_ms, 1.0)))
             broker.recall(request, now, wall_s)

@@ -26,7 +26,7 @@ FEWEST_LEFT = 0.5
 """Share of the room for candidates below which copies have crowded others out."""
 
 
-def fold_copies(ranking: Ranking, wanted: int) -> Ranking:
+def collapse_duplicates(ranking: Ranking, wanted: int) -> Ranking:
     """Take copies out of a ranking, and keep what stands for which.
 
     What has all words in common is found wherever it stands; what has nearly all, among the
@@ -44,7 +44,7 @@ def fold_copies(ranking: Ranking, wanted: int) -> Ranking:
     return _behind(ranking, near)
 
 
-def is_crowded(ranking: Ranking, room: int) -> bool:
+def lacks_distinct_results(ranking: Ranking, room: int) -> bool:
     """Whether copies took so much of the room for candidates that others may have found none."""
     return bool(ranking.folded) and len(ranking) < FEWEST_LEFT * room
 

@@ -23,7 +23,7 @@ def maximal_marginal_relevance(
         top_k: Picks wanted; at most n come back.
 
     Returns:
-        Row numbers, first pick first, none twice. Ties go to the lower row.
+        Row numbers, first pick first, none twice. EdgeBuffer go to the lower row.
 
     Raises:
         ValueError: If λ is outside [0, 1].

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from family_recall.dataflow import GraphRun, Link, QueryContext, Run, Subgraph
+from family_recall.dataflow import GraphRun, PathStep, QueryContext, Run, Subgraph
 from family_recall.sources.bias import graph_bias, intent_of
 from family_recall.types import FloatArray, IdArray
 
@@ -156,7 +156,7 @@ def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float)
     return full.astype(np.float32)
 
 
-def paths_to(graph: GraphRun, memories: Collection[int]) -> dict[int, list[Link]]:
+def paths_to(graph: GraphRun, memories: Collection[int]) -> dict[int, list[PathStep]]:
     """Tell how the graph leads to some memories, each path from a seed to the memory itself.
 
     A memory that is a seed itself is led to from what the question names alone; one that the
@@ -171,14 +171,14 @@ def paths_to(graph: GraphRun, memories: Collection[int]) -> dict[int, list[Link]
     nodes = subgraph.nodes.tolist()
     number = {memory: at for at, memory in enumerate(nodes) if memory in memories}
     named = _links_to_entities(subgraph.nodes, ends, flow, list(number.values()))
-    found: dict[int, list[Link]] = {}
+    found: dict[int, list[PathStep]] = {}
     for memory, at in number.items():
         is_seed = into[at] < 0
         for last_edge, last in named.get(at, ()) if is_seed else [(into[at], before[into[at]])]:
-            path = [Link(nodes[last], subgraph.kinds[last_edge]), Link(memory, "")]
+            path = [PathStep(nodes[last], subgraph.kinds[last_edge]), PathStep(memory, "")]
             edge = into[last]
             while edge >= 0:
-                path.insert(0, Link(nodes[before[edge]], subgraph.kinds[edge]))
+                path.insert(0, PathStep(nodes[before[edge]], subgraph.kinds[edge]))
                 edge = into[before[edge]]
             if path[0].node < 0 or not is_seed:
                 found[memory] = path

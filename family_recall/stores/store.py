@@ -61,7 +61,7 @@ class Store:
         given = {key: value for key, value in named.items() if value is not None}
         _settled(given)
         self._connections = Connections(path, create=create, key=key)
-        self._blocks = index.Blocks()
+        self._blocks = index.VectorIndexes()
         self._learned: dict[int, Learned] = {}
         self.path = path
         with self._connections.reading() as connection:
@@ -163,7 +163,7 @@ class Store:
 
     @contextlib.contextmanager
     def erasing(self, next_weight: float) -> Iterator[tuple[Writing, Eraser, ForgettingLog]]:
-        """Forget: all of the block is kept, or nothing. Turns that meet are tied by the weight."""
+        """Forget: all of the block is kept, or nothing. SessionContext that meet are tied by the weight."""
         with self._connections.writing() as connection:
             writing = Writing(connection, self.zone, vec0=self._connections.vec0)
             eraser = Eraser(connection, self._connections.vec0, next_weight)

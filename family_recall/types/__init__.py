@@ -14,7 +14,7 @@ from family_recall.types.answer import (
 )
 from family_recall.types.arrays import BoolArray, FloatArray, IdArray
 from family_recall.types.audit import AuditEntry, Call
-from family_recall.types.browsing import Detail, Kept, Listing, Named, Room
+from family_recall.types.browsing import AccessibleSpace, Detail, Listing, Named, StoredVersion
 from family_recall.types.erasure import (
     ForgetPlan,
     Receipt,
@@ -65,7 +65,7 @@ __all__ = [
     "Grant",
     "Hidden",
     "IdArray",
-    "Kept",
+    "StoredVersion",
     "Listing",
     "Memory",
     "Mode",
@@ -80,7 +80,7 @@ __all__ = [
     "Remembered",
     "Result",
     "RetentionRule",
-    "Room",
+    "AccessibleSpace",
     "Scope",
     "Selection",
     "Skip",

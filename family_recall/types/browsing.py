@@ -9,7 +9,7 @@ from family_recall.types.memory import Memory, Person, Relation, Space
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredVersion:
     """One version of a memory: as told, when it was recorded, and when it was replaced.
 
     ``replaced_at`` is None for the version that is believed now. Of one that is not ``intact``,
@@ -41,7 +41,7 @@ class Listing:
         months: The first day of each month that holds any, with how many, the newest first.
     """
 
-    memories: tuple[Kept, ...]
+    memories: tuple[StoredVersion, ...]
     total: int
     offset: int
     months: tuple[tuple[dt.date, int], ...]
@@ -67,15 +67,15 @@ class Detail:
         links: Other memories with the kind of link; ``next`` is the turn before or after.
     """
 
-    kept: Kept
-    earlier: tuple[Kept, ...] = ()
+    kept: StoredVersion
+    earlier: tuple[StoredVersion, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     relations: tuple[Relation, ...] = ()
-    links: tuple[tuple[str, Kept], ...] = ()
+    links: tuple[tuple[str, StoredVersion], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class AccessibleSpace:
     """A space as one person may enter it.
 
     Args:

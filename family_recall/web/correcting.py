@@ -14,7 +14,14 @@ from starlette.datastructures import QueryParams
 
 from family_recall.errors import ConflictError, FamilyRecallError, InvalidMemoryError
 from family_recall.reports.markup import Markup, joined, shown, tag
-from family_recall.types import CATEGORIES, KINDS, Detail, Kept, Room, parse_moment
+from family_recall.types import (
+    CATEGORIES,
+    KINDS,
+    AccessibleSpace,
+    Detail,
+    StoredVersion,
+    parse_moment,
+)
 from family_recall.web.editing import buttons, mendable
 from family_recall.web.layout import (
     Page,
@@ -60,7 +67,7 @@ _LABELS: Mapping[str, tuple[str, str]] = {
 class _Field:
     """A field of the form: how a memory's value is written in it, and read from it."""
 
-    write: Callable[[Kept, str], str]
+    write: Callable[[StoredVersion, str], str]
     read: Callable[[str, str], Any]
 
 
@@ -94,14 +101,14 @@ def correct(reader: Reader, params: QueryParams, sent: QueryParams) -> Page | st
     return to("/memory", id=memory.doc_id, space=memory.space_id, said=said)
 
 
-def _room(reader: Reader, detail: Detail) -> Room:
+def _room(reader: Reader, detail: Detail) -> AccessibleSpace:
     return reader.rooms()[detail.kept.memory.space_id]
 
 
 def _form(
     reader: Reader,
     detail: Detail,
-    room: Room,
+    room: AccessibleSpace,
     values: Mapping[str, str],
     wrong: str | None = None,
 ) -> Page:
@@ -139,7 +146,7 @@ def _form(
     )
 
 
-def _controls(room: Room, values: Mapping[str, str]) -> dict[str, Markup]:
+def _controls(room: AccessibleSpace, values: Mapping[str, str]) -> dict[str, Markup]:
     """Make the control of every field there is a value for; who said it, an owner may say."""
     options = {"kind": KINDS, "category": CATEGORIES, "band": room.bands}
     made = {}
@@ -172,7 +179,7 @@ def _changed(shown_as: Mapping[str, str], typed: Mapping[str, str]) -> Iterator[
                 yield name, meant
 
 
-def _as_written(kept: Kept, room: Room) -> dict[str, str]:
+def _as_written(kept: StoredVersion, room: AccessibleSpace) -> dict[str, str]:
     """Write every field that the reader sees as the form shows it."""
     return {
         name: _plain(name, shown(field.write(kept, name)))
@@ -187,11 +194,11 @@ def _plain(name: str, text: str) -> str:
     return text.replace("\n", "") if name in _ONE_LINE else text
 
 
-def _write_text(kept: Kept, name: str) -> str:
+def _write_text(kept: StoredVersion, name: str) -> str:
     return str(getattr(kept.memory, name) or "")
 
 
-def _write_moment(kept: Kept, name: str) -> str:
+def _write_moment(kept: StoredVersion, name: str) -> str:
     moment: dt.datetime | None = getattr(kept.memory, name)
     if moment is None:
         return ""

@@ -18,14 +18,14 @@ def found(reader: Reader, params: QueryParams) -> Detail:
     Raises:
         UnknownMemoryError: If there is none that the reader may see.
     """
-    return reader.home.look(
+    return reader.home.memories.get(
         params.get("id", ""), reader.ctx, space_id=param(params, "space") or None
     )
 
 
 def is_mendable(reader: Reader, memory: Memory) -> bool:
     """Say whether a memory is the reader's to correct, to relate with and to forget."""
-    return reader.home.may_correct(
+    return reader.home.memories.may_correct(
         str(memory.doc_id), person_id=reader.person_id, space_id=memory.space_id
     )
 

@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 
 from family_recall.errors import InvalidRequestError
 from family_recall.reports.markup import Markup, joined
-from family_recall.types import KINDS, Filters, RecallContext, Room
+from family_recall.types import KINDS, AccessibleSpace, Filters, RecallContext
 from family_recall.web.layout import (
     Reader,
     chosen,
@@ -23,7 +23,9 @@ FILTERS = ("space", "kind", "author", "first", "last")
 """Names under which a link says what is narrowed down to."""
 
 
-def narrowed(reader: Reader, params: QueryParams, rooms: dict[str, Room]) -> RecallContext:
+def narrowed(
+    reader: Reader, params: QueryParams, rooms: dict[str, AccessibleSpace]
+) -> RecallContext:
     """Give the reader's context as space, kind and author of a link narrow it.
 
     Raises:
@@ -55,7 +57,7 @@ def days(params: QueryParams) -> tuple[dt.date | None, dt.date | None]:
     return first, last
 
 
-def fields(params: QueryParams, rooms: dict[str, Room]) -> Markup:
+def fields(params: QueryParams, rooms: dict[str, AccessibleSpace]) -> Markup:
     """Make the fields that say what is narrowed down to, filled as the link says."""
     kinds = [("", "every kind"), *((kind, kind) for kind in KINDS)]
     return joined(

@@ -8,7 +8,7 @@ from starlette.datastructures import QueryParams
 
 from family_recall.errors import InvalidRequestError, NotTheirsError
 from family_recall.reports.markup import Markup, joined, spoken, table, tag
-from family_recall.types import ForgetPlan, Receipt, Room
+from family_recall.types import AccessibleSpace, ForgetPlan, Receipt
 from family_recall.web.editing import chosen_memory, found
 from family_recall.web.layout import (
     NOTHING,
@@ -135,13 +135,13 @@ def receipt(reader: Reader, params: QueryParams) -> Page:
 def undo(reader: Reader, params: QueryParams, _: QueryParams) -> str:
     """Bring back what is kept aside."""
     found = _receipt(reader, param(params, "id"))
-    reader.home.undo_forget(found.receipt_id, person_id=reader.person_id)
+    reader.home.erasure.undo(found.receipt_id, person_id=reader.person_id)
     return to("/forgotten", said="undone")
 
 
 def forgotten(reader: Reader, params: QueryParams) -> Page:
     """List what this reader had forgotten, the newest first."""
-    mine = [one for one in reader.home.receipts() if one.person_id == reader.person_id]
+    mine = [one for one in reader.home.erasure.receipts() if one.person_id == reader.person_id]
     said = [notice("It is back.")] if param(params, "said") == "undone" else []
     told = [
         tag(
@@ -165,7 +165,7 @@ def forgotten(reader: Reader, params: QueryParams) -> Page:
     )
 
 
-def _plan(plan: ForgetPlan, rooms: dict[str, Room]) -> Markup:
+def _plan(plan: ForgetPlan, rooms: dict[str, AccessibleSpace]) -> Markup:
     told = [
         tag(
             "li",
@@ -210,7 +210,7 @@ def _way_back(reader: Reader, found: Receipt) -> Markup:
 
 
 def _proof(reader: Reader, found: Receipt) -> Markup:
-    proven = reader.home.verify_forgotten(found)
+    proven = reader.home.erasure.verify(found)
     read = f"{proven.bytes_read:,} bytes were read."
     if proven.forgotten:
         return notice(f"Nothing of it is left. {read}")
@@ -218,7 +218,7 @@ def _proof(reader: Reader, found: Receipt) -> Markup:
 
 
 def _receipt(reader: Reader, receipt_id: str) -> Receipt:
-    for one in reader.home.receipts():
+    for one in reader.home.erasure.receipts():
         if one.receipt_id == receipt_id and one.person_id == reader.person_id:
             return one
     raise InvalidRequestError(f"there is no receipt {receipt_id!r} of yours")

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 
 from family_recall.reports.markup import Markup, folded, joined, spoken, tag
-from family_recall.types import Detail, Kept, Memory
+from family_recall.types import Detail, Memory, StoredVersion
 from family_recall.web.layout import NOTHING, items, said_when, section
 from family_recall.web.searching import EXCERPT_CHARS
 
@@ -25,7 +25,7 @@ def section_of(detail: Detail) -> Markup:
     return section("What it said before", tag("ol", *told, class_="history"), id_="history")
 
 
-def _version(newer: Kept, older: Kept) -> Markup:
+def _version(newer: StoredVersion, older: StoredVersion) -> Markup:
     until = f" to {said_when(older.replaced_at)}" if older.replaced_at else ""
     changed = [
         joined(name.replace("_", " "), ": ", spoken(_short(was)), " → ", spoken(_short(now)))

@@ -15,7 +15,7 @@ from starlette.datastructures import URL, QueryParams
 from family_recall.api import FamilyRecall
 from family_recall.reports.document import sheet
 from family_recall.reports.markup import Markup, joined, spoken, tag
-from family_recall.types import Kept, Memory, RecallContext, Room
+from family_recall.types import AccessibleSpace, Memory, RecallContext, StoredVersion
 
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field, not a token
 NOTHING = Markup("")
@@ -45,9 +45,9 @@ class Reader:
         assert self.ctx.person_id is not None  # noqa: S101 - refused before anything is served
         return self.ctx.person_id
 
-    def rooms(self) -> dict[str, Room]:
+    def rooms(self) -> dict[str, AccessibleSpace]:
         """Give the spaces they may enter, by id."""
-        return {room.space.space_id: room for room in self.home.rooms(self.person_id)}
+        return {room.space.space_id: room for room in self.home.spaces.accessible(self.person_id)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +164,7 @@ def lines(name: str, value: str, /, **attributes: str | int | None) -> Markup:
     return tag("textarea", Markup("\n"), value, name=name, **attributes)
 
 
-def about(kept: Kept, rooms: dict[str, Room], *, dated: bool = True) -> Markup:
+def about(kept: StoredVersion, rooms: dict[str, AccessibleSpace], *, dated: bool = True) -> Markup:
     """Say in a line who said a memory, when, where, and what kind it is.
 
     Without a date where that stands above it.
@@ -186,13 +186,13 @@ def said_when(moment: dt.datetime) -> str:
     return f"{moment.day} {moment:%B %Y, %H:%M}"
 
 
-def space_name(space_id: str, rooms: dict[str, Room]) -> str:
+def space_name(space_id: str, rooms: dict[str, AccessibleSpace]) -> str:
     """Name a space as people call it."""
     room = rooms.get(space_id)
     return (room.space.name if room else None) or space_id
 
 
-def space_options(rooms: dict[str, Room]) -> list[tuple[str, str]]:
+def space_options(rooms: dict[str, AccessibleSpace]) -> list[tuple[str, str]]:
     """Offer every space, and each."""
     return [("", "every space"), *((one, space_name(one, rooms)) for one in rooms)]
 

@@ -8,7 +8,7 @@ import itertools
 from starlette.datastructures import QueryParams
 
 from family_recall.reports.markup import Markup, joined, spoken, tag
-from family_recall.types import Detail, Filters, Memory, RecallContext, Result, Room
+from family_recall.types import AccessibleSpace, Detail, Filters, Memory, RecallContext, Result
 from family_recall.web import history
 from family_recall.web.editing import NOT_YOURS, found, is_mendable
 from family_recall.web.layout import (
@@ -138,7 +138,7 @@ def _named(reader: Reader, detail: Detail) -> Markup:
     )
 
 
-def _linked(detail: Detail, rooms: dict[str, Room]) -> Markup:
+def _linked(detail: Detail, rooms: dict[str, AccessibleSpace]) -> Markup:
     if not detail.links:
         return NOTHING
     by_kind = itertools.groupby(

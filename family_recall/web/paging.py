@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 
 from family_recall.errors import InvalidRequestError
 from family_recall.reports.markup import Markup, joined, tag
-from family_recall.types import Kept, Listing, Room
+from family_recall.types import AccessibleSpace, Listing, StoredVersion
 from family_recall.web import filtering
 from family_recall.web.layout import NOTHING, Page, Reader, labelled, param, text_input, to
 from family_recall.web.searching import item
@@ -24,7 +24,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
     rooms, at = reader.rooms(), _offset(param(params, "at"))
     ctx = filtering.narrowed(reader, params, rooms)
     first, last = filtering.days(params)
-    listing = reader.home.listing(
+    listing = reader.home.memories.page(
         ctx, about=param(params, "about") or None, first=first, last=last, offset=at, limit=A_PAGE
     )
     return Page(
@@ -50,7 +50,7 @@ def _counted(listing: Listing) -> str:
     return f"{listing.offset + 1:,} to {last:,} of {listing.total:,} memories, the newest first"
 
 
-def _form(params: QueryParams, rooms: dict[str, Room]) -> Markup:
+def _form(params: QueryParams, rooms: dict[str, AccessibleSpace]) -> Markup:
     whom = text_input("about", param(params, "about"), autocomplete="off", dir="auto")
     return tag(
         "form",
@@ -95,7 +95,7 @@ def _month(day: dt.date, n: int, params: QueryParams) -> Markup:
     return tag("a", f"{day:%b} ", year, tag("small", f"{n:,}"), href=link)
 
 
-def _day(day: dt.date, told: list[Kept], rooms: dict[str, Room]) -> Markup:
+def _day(day: dt.date, told: list[StoredVersion], rooms: dict[str, AccessibleSpace]) -> Markup:
     return tag(
         "section",
         tag("h2", f"{day:%A} {day.day} {day:%B %Y}"),

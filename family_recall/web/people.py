@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from starlette.datastructures import QueryParams
 
 from family_recall.reports.markup import Markup, joined, spoken, tag
-from family_recall.types import Room
+from family_recall.types import AccessibleSpace
 from family_recall.web.layout import NOTHING, Page, Reader, items, section, to
 
 NAMES = 60
@@ -31,7 +31,7 @@ def page(reader: Reader, _: QueryParams) -> Page:
     )
 
 
-def _room(room: Room) -> Markup:
+def _room(room: AccessibleSpace) -> Markup:
     space = room.space
     who = [tag("li", spoken(person.name), f", {role}") for person, role in room.people]
     memories = "1 memory" if room.n_memories == 1 else f"{room.n_memories:,} memories"
@@ -54,8 +54,8 @@ def _room(room: Room) -> Markup:
 
 def _people(reader: Reader) -> Iterator[Markup]:
     """List who shares a space with the reader, and whose guardians are who."""
-    guardians = reader.home.guardians()
-    for person in reader.home.people(reader.person_id):
+    guardians = reader.home.people.guardians()
+    for person in reader.home.people.all(reader.person_id):
         person_id, me = person.person_id, person.person_id == reader.person_id
         wards = [child for child, theirs in guardians.items() if me and person_id in theirs]
         yield tag(
@@ -77,7 +77,7 @@ def _people(reader: Reader) -> Iterator[Markup]:
 
 
 def _names(reader: Reader) -> Markup:
-    names = reader.home.names(reader.ctx, limit=NAMES)
+    names = reader.home.memories.names(reader.ctx, limit=NAMES)
     if not names:
         return NOTHING
     links = [

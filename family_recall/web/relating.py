@@ -55,7 +55,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
 def relate(reader: Reader, params: QueryParams, sent: QueryParams) -> str:
     """Keep a relation, seen by those who see the memory it rests on."""
     memory = found(reader, params).kept.memory
-    reader.home.relate(
+    reader.home.relations.add(
         Relation(
             subject=param(sent, "subject"),
             relation=param(sent, "relation"),
@@ -76,7 +76,7 @@ def unrelate(reader: Reader, params: QueryParams, sent: QueryParams) -> str:
     detail = found(reader, params)
     meant = {name: params[name] for name in _NAMED if params.get(name)}
     told = [one for one in detail.relations if _named(one) == meant]
-    gone = [reader.home.unrelate(one, person_id=reader.person_id) for one in told]
+    gone = [reader.home.relations.remove(one, person_id=reader.person_id) for one in told]
     memory = detail.kept.memory
     said = "unrelated" if any(gone) else "unchanged"
     return to("/memory", id=memory.doc_id, space=memory.space_id, said=said)
@@ -91,7 +91,9 @@ def told_of(reader: Reader, memory: Memory, relation: Relation) -> Markup:
         " ",
         spoken(relation.object),
     )
-    if reader.read_only or not reader.home.may_unrelate(relation, person_id=reader.person_id):
+    if reader.read_only or not reader.home.relations.may_remove(
+        relation, person_id=reader.person_id
+    ):
         return tag("li", what)
     action = to("/unrelate", id=memory.doc_id, space=memory.space_id, **_named(relation))
     whole = shown(f"{relation.subject} {relation.relation} {relation.object}")

@@ -13,7 +13,7 @@ from family_recall.reports.markup import Markup, joined, spoken, tag
 from family_recall.reports.recall import page as inspected
 from family_recall.reports.recall import results
 from family_recall.reports.recall.page import STATUS
-from family_recall.types import Answer, Kept, RecallContext, Result, Room
+from family_recall.types import AccessibleSpace, Answer, RecallContext, Result, StoredVersion
 from family_recall.web import filtering
 from family_recall.web.layout import (
     DAMAGED,
@@ -45,7 +45,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
     rooms, question = reader.rooms(), param(params, "q")
     ask = _form(params, rooms)
     if not question:
-        newest = reader.home.listing(reader.ctx, limit=NEWEST)
+        newest = reader.home.memories.page(reader.ctx, limit=NEWEST)
         found = items([item(kept, rooms) for kept in newest.memories], "memories")
         more = tag("p", tag("a", f"Look through all {newest.total:,}", href="/look"))
         nothing = tag("p", "Nothing is remembered yet.", class_="quiet")
@@ -87,7 +87,7 @@ def judge(reader: Reader, params: QueryParams, sent: QueryParams) -> str:
     return _again(params, said="good" if good else "bad")
 
 
-def item(kept: Kept, rooms: dict[str, Room], *, dated: bool = True) -> Markup:
+def item(kept: StoredVersion, rooms: dict[str, AccessibleSpace], *, dated: bool = True) -> Markup:
     """Show one memory in a list: its beginning, and who said it when and where."""
     memory = kept.memory
     text = memory.text[:EXCERPT_CHARS] + ("…" if len(memory.text) > EXCERPT_CHARS else "")
@@ -97,7 +97,9 @@ def item(kept: Kept, rooms: dict[str, Room], *, dated: bool = True) -> Markup:
     return tag("li", link, about(kept, rooms, dated=dated))
 
 
-def _context(reader: Reader, params: QueryParams, rooms: dict[str, Room]) -> RecallContext:
+def _context(
+    reader: Reader, params: QueryParams, rooms: dict[str, AccessibleSpace]
+) -> RecallContext:
     question = param(params, "q")
     if len(question) > MAX_QUESTION_CHARS:
         raise InvalidRequestError(
@@ -116,7 +118,7 @@ def _context(reader: Reader, params: QueryParams, rooms: dict[str, Room]) -> Rec
     )
 
 
-def _form(params: QueryParams, rooms: dict[str, Room]) -> Markup:
+def _form(params: QueryParams, rooms: dict[str, AccessibleSpace]) -> Markup:
     question = text_input(
         "q", param(params, "q"), type="search", aria_label="Question", dir="auto",
         placeholder="When does grandma land?", maxlength=str(MAX_QUESTION_CHARS),

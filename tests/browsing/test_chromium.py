@@ -34,9 +34,9 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium h
 def served(db: Path) -> Iterator[str]:
     """Serve Rajesh's pages from a process of their own; gives the link that opens them."""
     with FamilyRecall.open(db) as home:
-        home.add_person(Person("rajesh", "Rajesh"))
-        home.add_space(Space("private:rajesh", "private"))
-        home.grant(Grant("rajesh", "private:rajesh", "owner"))
+        home.people.add(Person("rajesh", "Rajesh"))
+        home.spaces.add(Space("private:rajesh", "private"))
+        home.spaces.grant(Grant("rajesh", "private:rajesh", "owner"))
         for doc_id, text in (("locker", "My locker is 218"), ("evil", HOSTILE)):
             home.remember(
                 Memory(text, "private:rajesh", doc_id=doc_id, author="rajesh"), embed="later"

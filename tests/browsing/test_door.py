@@ -75,7 +75,7 @@ def test_without_the_cookie_nothing_is_shown_or_done(
     app: Any, home: FamilyRecall, cookie: bytes | None
 ) -> None:
     """Every page and method is 401, in words that say nothing of the household."""
-    before = home.stats()["memories"]
+    before = home.maintenance.stats()["memories"]
     headers = {b"origin": ORIGIN.encode()}
     if cookie is not None:
         headers[b"cookie"] = COOKIE.encode() + b"=" + cookie
@@ -86,7 +86,7 @@ def test_without_the_cookie_nothing_is_shown_or_done(
             answer = client(app).request(method, link, headers=headers, content=b"form_token=x")
             assert answer.status_code == 401, (method, link)
             assert not {"rajesh", "locker", "spare"} & set(answer.text.lower().split())
-    assert home.stats()["memories"] == before
+    assert home.maintenance.stats()["memories"] == before
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_form_of_another_page_changes_nothing(
     answer = browser.client.post(str(form["action"]), data=sent, headers=headers)
 
     assert answer.status_code == 403
-    assert home.look("mine", RecallContext("rajesh")).kept.memory.text == "My locker is 218"
+    assert home.memories.get("mine", RecallContext("rajesh")).kept.memory.text == "My locker is 218"
 
 
 @pytest.mark.parametrize("token", ["", "x", TOKEN])
@@ -150,7 +150,7 @@ def test_a_form_without_the_pages_own_token_changes_nothing(home: FamilyRecall, 
 
     browser.send(form, 403, text="Hacked", form_token=token)
 
-    assert home.look("mine", RecallContext("rajesh")).kept.memory.text == "My locker is 218"
+    assert home.memories.get("mine", RecallContext("rajesh")).kept.memory.text == "My locker is 218"
 
 
 def test_more_than_any_form_can_be_is_refused(

@@ -66,7 +66,7 @@ def told(home: FamilyRecall, text: str) -> None:
     for said in (text + " once", text):
         remember(home, said, doc_id="it", author="rajesh", labels=(text,), session_id="talk",
                  **about)  # fmt: skip
-    home.relate(Relation(text, text, "Priya", HOME, evidence=("it",)))
+    home.relations.add(Relation(text, text, "Priya", HOME, evidence=("it",)))
 
 
 def test_hostile_text_is_text_on_every_page(home: FamilyRecall) -> None:
@@ -172,4 +172,4 @@ def test_a_page_of_another_person_is_never_cached(home: FamilyRecall) -> None:
         assert "Elena" in hers.read("/?q=surprise+party").text
         assert "Elena" not in his.read("/?q=surprise+party").text
         his.read("/memory?id=party", 404)
-    assert home.look("party", RecallContext("priya"))
+    assert home.memories.get("party", RecallContext("priya"))

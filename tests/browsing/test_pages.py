@@ -36,7 +36,7 @@ def mine(home: FamilyRecall) -> FamilyRecall:
 
 def kept(home: FamilyRecall, doc_id: str = "mine", person_id: str = "rajesh") -> Memory:
     """Give a memory as it is kept."""
-    return home.look(doc_id, RecallContext(person_id)).kept.memory
+    return home.memories.get(doc_id, RecallContext(person_id)).kept.memory
 
 
 def well_formed(page: Read) -> None:
@@ -275,7 +275,7 @@ def test_a_correction_of_something_else_meanwhile_is_looked_at_again(
 @pytest.mark.parametrize("page", ["correct", "relate", "forget"])
 def test_what_is_anothers_cannot_be_mended(mine: FamilyRecall, page: str) -> None:
     """Priya sees what Rajesh said, and may not change it: no button, no form, no way round."""
-    browser, before = Browser(mine, "priya"), mine.look("mine", RecallContext("rajesh"))
+    browser, before = Browser(mine, "priya"), mine.memories.get("mine", RecallContext("rajesh"))
     own = Browser(mine).form(f"/{page}?id=mine", f"/{page}")
 
     assert "Only whoever said this" in browser.read(MINE).text
@@ -284,19 +284,19 @@ def test_what_is_anothers_cannot_be_mended(mine: FamilyRecall, page: str) -> Non
     browser.send({**own, "sent": {**own["sent"], **token}}, 403, text="Hacked", days="0",
                  subject="a", relation="b", object="c")  # fmt: skip
 
-    assert mine.look("mine", RecallContext("rajesh")) == before
+    assert mine.memories.get("mine", RecallContext("rajesh")) == before
 
 
 def test_what_is_hidden_from_a_reader_is_not_in_the_form_and_stays(mine: FamilyRecall) -> None:
     """The text changes, and the labels and the importance that nobody showed are as they were."""
-    mine.hide(Hidden(HOME, "adult", ("labels", "importance")))
+    mine.spaces.hide(Hidden(HOME, "adult", ("labels", "importance")))
     browser = Browser(mine)
 
     said = browser.read("/correct?id=mine")
     form = browser.form("/correct?id=mine", "/correct")
     form["sent"] |= {"text": "My locker is 812", "importance": "0.1"}
     browser.send(form, labels="mine now")
-    mine.hide(Hidden(HOME, "adult", ()))
+    mine.spaces.hide(Hidden(HOME, "adult", ()))
 
     assert "You are kept from importance, labels here" in said.text
     assert "codes" not in said.text
@@ -328,13 +328,13 @@ def test_a_relation_rests_on_its_memory(mine: FamilyRecall) -> None:
                         relation="coach of", object="Rajesh")  # fmt: skip
 
     assert "The relation is kept" in page.text
-    (told,) = mine.look("coach", RecallContext("rajesh")).relations
+    (told,) = mine.memories.get("coach", RecallContext("rajesh")).relations
     assert (told.subject, told.relation, told.object) == ("Elena", "coach of", "Rajesh Rao")
     assert told.evidence == ("coach",)
     browser.send(browser.form("/relate?id=coach", "/relate"), 400, subject=" ", relation="of",
                  object="x")  # fmt: skip
     mine.forget("coach", person_id="rajesh")
-    assert mine.look("mine", RecallContext("rajesh")).relations == ()
+    assert mine.memories.get("mine", RecallContext("rajesh")).relations == ()
 
 
 def test_a_relation_is_taken_back_with_a_button(mine: FamilyRecall, wall: Wall) -> None:
@@ -343,7 +343,7 @@ def test_a_relation_is_taken_back_with_a_button(mine: FamilyRecall, wall: Wall) 
     since = wall.tick(minutes=1)
     about: dict[str, Any] = {"space_id": HOME, "evidence": ("coach",)}
     for kind, start in (("coach of", None), ("coach of", since), ("<b>friend of", None)):
-        mine.relate(Relation("Elena", kind, "Rajesh", valid_from=start, **about))
+        mine.relations.add(Relation("Elena", kind, "Rajesh", valid_from=start, **about))
     browser = Browser(mine)
 
     page = browser.read("/memory?id=coach")
@@ -353,7 +353,7 @@ def test_a_relation_is_taken_back_with_a_button(mine: FamilyRecall, wall: Wall) 
     done = browser.send(buttons[1])
 
     assert "The relation is taken back." in done.text
-    told = mine.look("coach", RecallContext("rajesh")).relations
+    told = mine.memories.get("coach", RecallContext("rajesh")).relations
     assert [(one.relation, one.valid_from) for one in told] == [
         ("coach of", None), ("<b>friend of", None)
     ]  # fmt: skip
@@ -363,7 +363,7 @@ def test_a_relation_is_taken_back_with_a_button(mine: FamilyRecall, wall: Wall) 
 def test_a_relation_that_others_told_has_no_button(mine: FamilyRecall) -> None:
     """Priya sees it, and a form of her own making is refused."""
     remember(mine, "Elena coaches me at the pool", doc_id="coach", author="rajesh")
-    mine.relate(Relation("Elena", "coach of", "Rajesh", HOME, evidence=("coach",)))
+    mine.relations.add(Relation("Elena", "coach of", "Rajesh", HOME, evidence=("coach",)))
     form = Browser(mine).form("/memory?id=coach", "/unrelate")
     hers = Browser(mine, "priya")
 
@@ -373,7 +373,7 @@ def test_a_relation_that_others_told_has_no_button(mine: FamilyRecall) -> None:
 
     assert "coach of" in page.text
     assert not [one for one in page.forms if str(one["action"]).startswith("/unrelate")]
-    assert len(mine.look("coach", RecallContext("rajesh")).relations) == 1
+    assert len(mine.memories.get("coach", RecallContext("rajesh")).relations) == 1
 
 
 def test_forgetting_takes_two_steps_and_can_be_undone(mine: FamilyRecall) -> None:
@@ -406,7 +406,7 @@ def test_forgotten_at_once_is_proven_to_be_gone(mine: FamilyRecall) -> None:
     proof = browser.read(f"{browser.landed}&proof=yes")
 
     assert "Nothing of it is left." in proof.text
-    assert mine.receipts()[0].undo_until is None
+    assert mine.erasure.receipts()[0].undo_until is None
 
 
 def test_only_what_was_shown_is_forgotten(mine: FamilyRecall, wall: Wall) -> None:
@@ -447,15 +447,15 @@ def test_feedback_is_learned_for_who_gave_it(home: FamilyRecall) -> None:
 
     assert "Thank you." in page.text
     assert browser.landed.startswith("/?q=where+is+the+spare+key&kind=fact")
-    (learned,) = home.learned()
+    (learned,) = home.learning.all()
     assert learned.person_id == "rajesh"
 
 
 def test_people_and_spaces_are_those_one_shares(home: FamilyRecall) -> None:
     """Rajesh sees his rooms and who is in them; of Priya's own room, nothing."""
-    home.add_person(Person("zoltan", "Zoltan"))
-    home.add_space(Space("private:zoltan", "private", "Zoltan's den"))
-    home.grant(Grant("zoltan", "private:zoltan", "owner"))
+    home.people.add(Person("zoltan", "Zoltan"))
+    home.spaces.add(Space("private:zoltan", "private", "Zoltan's den"))
+    home.spaces.grant(Grant("zoltan", "private:zoltan", "owner"))
 
     page = Browser(home).read("/people")
 
@@ -470,14 +470,14 @@ def test_people_and_spaces_are_those_one_shares(home: FamilyRecall) -> None:
                                   "/unrelate?id=mine"])  # fmt: skip
 def test_reading_only_leaves_out_all_that_changes(mine: FamilyRecall, link: str) -> None:
     """There is no such page, whatever is sent to it, and no page has a form that changes."""
-    browser, before = Browser(mine, read_only=True), mine.stats()["memories"]
+    browser, before = Browser(mine, read_only=True), mine.maintenance.stats()["memories"]
 
     browser.read(link, 404)
     answer = browser.client.post(link, headers={"Origin": "http://127.0.0.1:8787"})
     assert answer.status_code == 404
     for read in (*READ, MINE):
         assert not [form for form in browser.read(read).forms if form["method"] == "post"]
-    assert mine.stats()["memories"] == before
+    assert mine.maintenance.stats()["memories"] == before
     assert "reading only" in browser.read("/").text
 
 

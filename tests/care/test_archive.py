@@ -54,7 +54,7 @@ memories = st.builds(
 
 def exported(home: FamilyRecall, folder: Path, name: str = "export.jsonl") -> bytes:
     """Give an export's bytes."""
-    home.export_to(folder / name, judgements=True, log=True, overwrite=True)
+    home.maintenance.export_to(folder / name, judgements=True, log=True, overwrite=True)
     return (folder / name).read_bytes()
 
 
@@ -69,23 +69,23 @@ def test_an_export_of_an_import_is_the_same_file(told: list[Memory]) -> None:
             for memory in told:
                 wall.tick(seconds=1.5)
                 home.remember(memory)
-            home.relate(Relation("Priya", "sister of", "Mia", HOME, confidence=0.5))
-            home.grant(Grant("priya", HOME, "owner"))
-            home.set_retention("casual", 36_000)
-            home.hide(Hidden(HOME, "child", ("author", "title")))
-            home.add_guardian("priya", "mia")
+            home.relations.add(Relation("Priya", "sister of", "Mia", HOME, confidence=0.5))
+            home.spaces.grant(Grant("priya", HOME, "owner"))
+            home.erasure.set_rule("casual", 36_000)
+            home.spaces.hide(Hidden(HOME, "child", ("author", "title")))
+            home.people.add_guardian("priya", "mia")
             remember(home, "What nobody wants to keep", doc_id="gone")
             receipt = home.forget("gone", person_id="priya")
             right = written(recall(home, told[0].text, "priya"))
-            audit = home.audit("priya")
+            audit = home.audit.entries("priya")
             first = exported(home, folder)
         with open_home(folder / "b.db", wall=wall) as home:
-            home.import_from(folder / "export.jsonl")
-            assert [one for one in home.check() if one.problem] == []
+            home.maintenance.import_from(folder / "export.jsonl")
+            assert [one for one in home.maintenance.check() if one.problem] == []
             assert exported(home, folder) == first
-            assert home.audit("priya") == audit
-            assert home.receipts() == [receipt]
-            assert home.verify_forgotten(receipt).forgotten
+            assert home.audit.entries("priya") == audit
+            assert home.erasure.receipts() == [receipt]
+            assert home.erasure.verify(receipt).forgotten
             home.flush()
             assert written(recall(home, told[0].text, "priya")) == right
 
@@ -95,23 +95,23 @@ def test_everything_comes_along(home: FamilyRecall, tmp_path: Path, wall: Wall) 
     before = wall.tick(days=1)
     wall.tick(days=1)
     remember(home, "The spare key is under the red pot", doc_id="key", kind="fact")
-    home.relate(Relation("Rajesh", "married to", "Priya", HOME, evidence=("march", "goa")))
+    home.relations.add(Relation("Rajesh", "married to", "Priya", HOME, evidence=("march", "goa")))
     context = RecallContext(person_id="rajesh", now=NOW, time_budget_ms=60_000)
     for _ in range(3):
         home.feedback("where is the spare key?", "key", accepted=True, ctx=context)
     exported(home, tmp_path)
 
     with open_home(tmp_path / "new.db", wall=wall) as new:
-        new.import_from(tmp_path / "export.jsonl")
+        new.maintenance.import_from(tmp_path / "export.jsonl")
         new.flush()
-        assert (new.people(), new.spaces(), new.grants()) == (
-            home.people(), home.spaces(), home.grants(),
+        assert (new.people.all(), new.spaces.all(), new.spaces.grants()) == (
+            home.people.all(), home.spaces.all(), home.spaces.grants(),
         )  # fmt: skip
         for known_at in (None, before):
             question: dict[str, Any] = {"known_at": known_at, "person_id": "rajesh"}
             answers = [recall(one, "where is the spare key?", **question) for one in (home, new)]
             assert written(answers[0]) == written(answers[1])
-        assert new.learned("rajesh") == home.learned("rajesh")
+        assert new.learning.all("rajesh") == home.learning.all("rajesh")
         told = [recall(one, "what did Rajesh tell Priya?", "rajesh") for one in (home, new)]
         assert (
             told[0].relations == told[1].relations == (("Rajesh Rao", "married to", "Priya Rao"),)
@@ -123,21 +123,21 @@ def test_judgements_stay_where_they_are_unless_wanted(home: FamilyRecall, tmp_pa
     context = RecallContext(person_id="rajesh", now=NOW, time_budget_ms=60_000)
     home.feedback("where is the spare key?", "key", accepted=True, ctx=context)
 
-    assert "judgement" not in home.export_to(tmp_path / "without.jsonl").records
-    told = home.export_to(tmp_path / "with.jsonl", judgements=True)
+    assert "judgement" not in home.maintenance.export_to(tmp_path / "without.jsonl").records
+    told = home.maintenance.export_to(tmp_path / "with.jsonl", judgements=True)
     assert told.records["judgement"] == 1
 
 
 def test_the_log_stays_where_it_is_unless_wanted(home: FamilyRecall, tmp_path: Path) -> None:
     """Who recalled what, what was forgotten, and the key to check that: only if asked for."""
-    home.grant(Grant("priya", HOME, "owner"))
+    home.spaces.grant(Grant("priya", HOME, "owner"))
     recall(home, "where is the spare key?", "priya")
-    home.keep_audit(9)
+    home.audit.keep_days(9)
     home.forget("cake", person_id="priya", undo_for=dt.timedelta(days=1))
 
-    without = home.export_to(tmp_path / "without.jsonl")
+    without = home.maintenance.export_to(tmp_path / "without.jsonl")
     assert not {"audit", "audit_memory", "receipt"} & set(without.records)
-    told = home.export_to(tmp_path / "with.jsonl", log=True)
+    told = home.maintenance.export_to(tmp_path / "with.jsonl", log=True)
     assert told.records["audit"] >= 1
     assert told.records["receipt"] == 1
     header = json.loads((tmp_path / "with.jsonl").read_bytes().splitlines()[0])
@@ -164,7 +164,7 @@ def test_a_log_that_cannot_be_is_refused(
     home: FamilyRecall, tmp_path: Path, table: str, fields: dict[str, Any], said: str
 ) -> None:
     """What is imported is bounded: calls there are, people there are, receipts one can check."""
-    home.grant(Grant("priya", HOME, "owner"))
+    home.spaces.grant(Grant("priya", HOME, "owner"))
     recall(home, "where is the spare key?", "priya")
     home.forget("cake", person_id="priya")
     lines = exported(home, tmp_path).splitlines()
@@ -173,7 +173,7 @@ def test_a_log_that_cannot_be_is_refused(
     (tmp_path / "broken.jsonl").write_bytes(b"\n".join(lines) + b"\n")
 
     with open_home(tmp_path / "new.db") as new, pytest.raises(DatasetError, match=said):
-        new.import_from(tmp_path / "broken.jsonl")
+        new.maintenance.import_from(tmp_path / "broken.jsonl")
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,9 @@ def test_an_export_goes_into_a_new_household_alone(home: FamilyRecall, tmp_path:
     exported(home, tmp_path)
 
     with pytest.raises(InvalidRequestError, match="has something in it"):
-        home.import_from(tmp_path / "export.jsonl")
+        home.maintenance.import_from(tmp_path / "export.jsonl")
     with pytest.raises(InvalidRequestError, match="exists"):
-        home.export_to(tmp_path / "export.jsonl")
+        home.maintenance.export_to(tmp_path / "export.jsonl")
 
 
 def changed(line: int, **fields: Any) -> Any:
@@ -263,10 +263,10 @@ def test_what_cannot_be_read_is_named_with_its_line(
 
     with open_home(tmp_path / "new.db") as new:
         with pytest.raises((DatasetError, InvalidRequestError), match=said):
-            new.import_from(broken)
-        assert new.stats()["memories"] == 0
-        assert new.people() == []
-        new.import_from(tmp_path / "export.jsonl")
+            new.maintenance.import_from(broken)
+        assert new.maintenance.stats()["memories"] == 0
+        assert new.people.all() == []
+        new.maintenance.import_from(tmp_path / "export.jsonl")
 
 
 def test_a_line_without_an_end_is_refused(tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_line_without_an_end_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b'{"family_recall":"export","x":"' + b"x" * (33 * 1024 * 1024))
 
     with open_home(tmp_path / "new.db") as new, pytest.raises(DatasetError, match=r":1: .* bytes"):
-        new.import_from(path)
+        new.maintenance.import_from(path)
 
 
 def test_where_the_household_lives_comes_along(tmp_path: Path) -> None:
@@ -287,8 +287,8 @@ def test_where_the_household_lives_comes_along(tmp_path: Path) -> None:
         remember(home, "late at night", occurred_at="2025-03-01T20:00:00+00:00")
         first = exported(home, tmp_path)
     with FamilyRecall.open(tmp_path / "b.db", models=tmp_path / "none") as new:
-        new.import_from(tmp_path / "export.jsonl")
+        new.maintenance.import_from(tmp_path / "export.jsonl")
         assert new.region.country == "IN"
         assert exported(new, tmp_path) == first
-        assert [one for one in new.check() if one.problem] == []
+        assert [one for one in new.maintenance.check() if one.problem] == []
         assert recall(new, "what happened on Sunday 2 March 2025?").results

@@ -49,13 +49,13 @@ def test_the_old_vectors_serve_until_the_new_ones_are_there(home: FamilyRecall) 
     before = written(recall(home, QUESTION, "rajesh"))
     other, meanwhile = Counting(), list[str]()
     other.before_batch = lambda: meanwhile.append(written(recall(home, QUESTION, "rajesh")))
-    done = home.reembed(encoder=other)
+    done = home.maintenance.reembed(encoder=other)
 
     assert (done.model_id, done.made, done.pending) == ("tiny/2", 7, 0)
     assert meanwhile
     assert set(meanwhile) == {before}
-    assert home.pending() == {"tiny/1": 0, "tiny/2": 0}
-    assert [one for one in home.check() if one.problem] == []
+    assert home.maintenance.pending() == {"tiny/1": 0, "tiny/2": 0}
+    assert [one for one in home.maintenance.check() if one.problem] == []
 
 
 def test_an_interrupted_run_goes_on_where_it_stopped(path: Path) -> None:
@@ -72,11 +72,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(path: Path) -> None:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            home.reembed(encoder=other, progress=interrupt)
+            home.maintenance.reembed(encoder=other, progress=interrupt)
         first = other.encoded
     with open_home(path, create=False) as home:
         other = Counting()
-        done = home.reembed(encoder=other)
+        done = home.maintenance.reembed(encoder=other)
 
     assert 0 < first < 100
     assert first + other.encoded == 100
@@ -93,7 +93,7 @@ def test_what_is_told_meanwhile_is_not_forgotten(home: FamilyRecall) -> None:
         remember(home, "The ladder is in the shed", doc_id="ladder")
 
     other.before_batch = tell
-    done = home.reembed(encoder=other)
+    done = home.maintenance.reembed(encoder=other)
 
     assert done.pending == 0
     assert done.made == 9
@@ -102,13 +102,13 @@ def test_what_is_told_meanwhile_is_not_forgotten(home: FamilyRecall) -> None:
 def test_dropping_the_others_leaves_one_model(home: FamilyRecall, path: Path) -> None:
     """Once none is missing the old vectors go, and the file is sound and answers by the new."""
     remember(home, "The bicycle", doc_id="titled", title="A red one", summary="Mia's")
-    done = home.reembed(encoder=Counting(), drop_others=True)
+    done = home.maintenance.reembed(encoder=Counting(), drop_others=True)
     home.close()
 
     assert done.dropped == ("tiny/1",)
     with open_home(path, encoder=Counting(), create=False) as again:
-        assert again.pending() == {"tiny/2": 0}
-        assert [one for one in again.check() if one.problem] == []
+        assert again.maintenance.pending() == {"tiny/2": 0}
+        assert [one for one in again.maintenance.check() if one.problem] == []
         answer = recall(again, QUESTION, "rajesh")
         assert answer.trace.embedder == "tiny/2"
         assert found(answer)[0] == "key"
@@ -117,6 +117,6 @@ def test_dropping_the_others_leaves_one_model(home: FamilyRecall, path: Path) ->
 def test_without_a_model_nothing_is_made(home: FamilyRecall) -> None:
     """A folder without models is an error, and the household keeps what it has."""
     with pytest.raises(ModelError, match="no vectors can be made"):
-        home.reembed(NO_MODELS)
+        home.maintenance.reembed(NO_MODELS)
 
-    assert home.pending() == {"tiny/1": 0}
+    assert home.maintenance.pending() == {"tiny/1": 0}

@@ -191,7 +191,7 @@ def test_the_default_hub_is_the_one_of_the_python_twin() -> None:
 
 def tell(home: FamilyRecall) -> None:
     """Store the stories in the shared space."""
-    home.add_space(Space(HOME, "shared"))
+    home.spaces.add(Space(HOME, "shared"))
     home.remember_many([Memory(text, HOME, doc_id=name) for name, text in STORIES.items()])
 
 
@@ -208,7 +208,7 @@ def test_a_household_remembers_and_recalls_with_an_imported_model(
     with FamilyRecall.open(tmp_path / "family.db", models=tmp_path / "models") as home:
         tell(home)
         answer = recall(home, question)
-        vectors = home.stats()["vectors"]
+        vectors = home.maintenance.stats()["vectors"]
 
     assert list(vectors.values()) == [3]
     assert found(answer)[0] == ("key" if "key" in question else "grandma")
@@ -244,7 +244,7 @@ def test_another_model_gives_every_memory_a_new_vector(tmp_path: Path) -> None:
         after = recall(home, "where is the spare key")
         assert after.trace.counts["vectors_pending"] == 0
         assert len(after.trace.runs["vector"]) == 3
-        assert sorted(home.stats()["vectors"].values()) == [3, 3]
+        assert sorted(home.maintenance.stats()["vectors"].values()) == [3, 3]
 
     with FamilyRecall.open(path, models=first) as home:
         assert recall(home, "spare key").trace.counts["vectors_pending"] == 0

@@ -51,7 +51,7 @@ def test_who_is_named_first_owns_what_is_shared(db: Path) -> None:
     done("init", "--db", db, "--person", "mia", "--person", "tom")
 
     with FamilyRecall.open(db, models=NO_MODELS) as home:
-        roles = {one.person_id: one.role for one in home.grants() if one.space_id == HOME}
+        roles = {one.person_id: one.role for one in home.spaces.grants() if one.space_id == HOME}
     expected = {"alice": "owner", "bob": "adult", "mia": "child", "tom": "adult", "sitter": "guest"}
     assert roles == expected
 

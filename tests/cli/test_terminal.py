@@ -138,10 +138,10 @@ def test_an_interrupted_import_is_whole_and_goes_on(db: Path, tmp_path: Path) ->
     kept = re.fullmatch(r"Interrupted: ([\d,]+) of 1,500 lines or more are kept; .*", said)
     assert kept is not None, said
     with FamilyRecall.open(db, create=False, models=NO_MODELS) as home:
-        n = home.stats()["memories"]
+        n = home.maintenance.stats()["memories"]
         assert 0 < n < 1500
         assert int(kept[1].replace(",", "")) <= n
-        assert [one for one in home.check() if one.problem] == []
+        assert [one for one in home.maintenance.check() if one.problem] == []
     again = CliRunner().invoke(main, line)
     assert again.stdout == f"{1500 - n:,} created, {n:,} unchanged\n"
     stats = json.loads(CliRunner().invoke(main, ["stats", "--db", str(db), "--json"]).stdout)

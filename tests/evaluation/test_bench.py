@@ -67,7 +67,7 @@ def test_what_is_taken_out_was_never_stored(tmp_path: Path) -> None:
 
     with whole.without("home", ["home/3", last]) as anew:
         answer = anew.recall(QUERIES[0].text, whole.asked(QUERIES[0]))
-        stats = anew.stats()
+        stats = anew.maintenance.stats()
 
     assert {result.doc_id for result in answer.results} == {f"home/{at}" for at in (0, 1, 2, 4, 5)}
     assert answer.trace.counts["visible"] == stats["memories"] == 5

@@ -187,7 +187,7 @@ def test_an_import_that_was_stopped_between_words_and_vectors_goes_on(tmp_path: 
     with pytest.raises(Stopped):
         dataclasses.replace(stopped, encoder=Breaking()).fill()
     with stopped.open() as home:
-        assert home.pending()[TINY.model_id] == 70 - 16
+        assert home.maintenance.pending()[TINY.model_id] == 70 - 16
     stopped.fill()
 
     assert [dataclasses.replace(one, used_time_ms=0.0) for one in stopped.ask()] == [

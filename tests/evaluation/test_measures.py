@@ -86,7 +86,7 @@ def test_ranking_measures_agree_with_ir_measures(ranking: list[str], gold: set[s
 @settings(max_examples=100, deadline=None)
 @given(judged_confidences)
 def test_auroc_agrees_with_scikit_learn(judged: list[tuple[float, bool]]) -> None:
-    """Ties included, the area equals scikit-learn's; with one kind only it is refused."""
+    """EdgeBuffer included, the area equals scikit-learn's; with one kind only it is refused."""
     scores, positive = [score for score, _ in judged], [truth for _, truth in judged]
     if len(set(positive)) == 1:
         with pytest.raises(ValueError, match="needs both kinds"):

@@ -33,8 +33,8 @@ def test_a_call_is_timed_and_gives_what_it_gives() -> None:
 def test_questions_are_made_of_what_the_asker_may_see(tmp_path: Path) -> None:
     """Their words stand in a memory in sight; the same seed makes the same, and none twice."""
     with open_home(tmp_path / "f.db") as home:
-        home.add_space(Space(HOME, "shared"))
-        home.add_space(Space("private:zoe", "private"))
+        home.spaces.add(Space(HOME, "shared"))
+        home.spaces.add(Space("private:zoe", "private"))
         remember(home, "The spare key hangs behind the blue ladder")
         home.remember(Memory("Zoe's diary lies under zqxj mattress", "private:zoe"))
 
@@ -55,7 +55,7 @@ def test_nothing_to_ask_about_is_told_of(tmp_path: Path) -> None:
     """An empty household, and no question."""
     path = tmp_path / "f.db"
     with open_home(path) as home:
-        home.add_space(Space(HOME, "shared"))
+        home.spaces.add(Space(HOME, "shared"))
         with pytest.raises(InvalidRequestError, match="expected memories that a stranger may see"):
             timing.questions_from(home, ANN, 5)
     with pytest.raises(InvalidRequestError, match="expected a question or more to time"):
@@ -66,7 +66,7 @@ def test_what_is_left_out_for_time_is_counted(tmp_path: Path) -> None:
     """With no time at all every recall leaves stages out, and is past its budget."""
     path = tmp_path / "f.db"
     with open_home(path) as home:
-        home.add_space(Space(HOME, "shared"))
+        home.spaces.add(Space(HOME, "shared"))
         remember(home, "The spare key hangs behind the blue ladder")
 
     hurried = dataclasses.replace(ANN, time_budget_ms=0.001)

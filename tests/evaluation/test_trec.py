@@ -58,7 +58,7 @@ def value(row: dict[str, int | Interval], name: str) -> float:
 
 
 def test_ir_measures_gets_our_figures_from_the_two_files(tmp_path: Path) -> None:
-    """Ties, results in order of time, blanks in ids and empty answers come out alike."""
+    """EdgeBuffer, results in order of time, blanks in ids and empty answers come out alike."""
     write_run(tmp_path / "run", OUTCOMES)
     write_qrels(tmp_path / "qrels", OUTCOMES)
     wanted = [ir_measures.parse_measure(name) for name in THEIRS.values()]

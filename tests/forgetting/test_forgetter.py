@@ -65,14 +65,14 @@ def test_what_somebody_else_said_stays(home: FamilyRecall) -> None:
     for doc_id in ("cake", "key"):
         with pytest.raises(NotTheirsError, match="nothing was forgotten"):
             forget(home, doc_id)
-    home.grant(Grant("rajesh", HOME, "owner"))
+    home.spaces.grant(Grant("rajesh", HOME, "owner"))
 
     assert forget(home, ["cake", "key"]).counts["memories"] == 2
 
 
 def test_a_name_that_two_go_by_is_neithers(home: FamilyRecall) -> None:
     """An author named like two people is neither of them for certain."""
-    home.add_person(Person("raj2", "Raj Patel"))
+    home.people.add(Person("raj2", "Raj Patel"))
     doc_id = remember(home, SURPRISE, author="Raj")
 
     with pytest.raises(NotTheirsError):
@@ -130,7 +130,7 @@ def test_more_than_one_needs_the_token_of_a_dry_run(home: FamilyRecall) -> None:
 
 def test_everything_about_somebody_and_everything_by_them(home: FamilyRecall) -> None:
     """Who is named, as a version that was replaced named them too, and who spoke."""
-    home.grant(Grant("rajesh", HOME, "owner"))
+    home.spaces.grant(Grant("rajesh", HOME, "owner"))
     remember(home, "Mia and the trapeze", doc_id="told")
     remember(home, "the trapeze", doc_id="told")
 
@@ -142,7 +142,7 @@ def test_everything_about_somebody_and_everything_by_them(home: FamilyRecall) ->
 
 def test_by_session_space_and_time(home: FamilyRecall, wall: Wall) -> None:
     """Several criteria mean what meets all of them."""
-    home.grant(Grant("rajesh", HOME, "owner"))
+    home.spaces.grant(Grant("rajesh", HOME, "owner"))
     wall.tick(days=2)
     remember(home, SURPRISE, "private:rajesh", doc_id="late")
     recorded = dt.datetime.fromtimestamp(wall.now_s, dt.UTC) - dt.timedelta(days=1)
@@ -181,57 +181,57 @@ def test_a_choice_that_cannot_be_meant_is_refused(chosen: dict[str, Any]) -> Non
 
 def test_what_is_kept_aside_comes_back(home: FamilyRecall, path: Path, wall: Wall) -> None:
     """Until its time runs out, and for who had it forgotten: rows, words, ties and vectors."""
-    home.relate(Relation("Priya", "plans", "Goa", HOME, evidence=("goa",)))
+    home.relations.add(Relation("Priya", "plans", "Goa", HOME, evidence=("goa",)))
     before = recall(home, "the Goa trip with Priya", "rajesh")
     receipt = forget(home, "goa", undo_for=dt.timedelta(days=1))
     assert "goa" not in found(recall(home, "the Goa trip with Priya", "rajesh"))
-    assert not home.verify_forgotten(receipt).forgotten
+    assert not home.erasure.verify(receipt).forgotten
     with pytest.raises(InvalidRequestError, match="for this person"):
-        home.undo_forget(receipt.receipt_id, person_id="priya")
+        home.erasure.undo(receipt.receipt_id, person_id="priya")
 
-    assert home.undo_forget(receipt.receipt_id, person_id="rajesh") == 1
+    assert home.erasure.undo(receipt.receipt_id, person_id="rajesh") == 1
     again = recall(home, "the Goa trip with Priya", "rajesh")
     assert found(again) == found(before)
     assert [r.score for r in again.results] == [r.score for r in before.results]
-    assert home.stats()["relations"] == 1
+    assert home.maintenance.stats()["relations"] == 1
 
     receipt = forget(home, "goa", undo_for=dt.timedelta(days=1))
     wall.tick(days=2)
     with pytest.raises(InvalidRequestError, match="run out"):
-        home.undo_forget(receipt.receipt_id, person_id="rajesh")
-    home.apply_retention()
-    assert home.verify_forgotten(receipt).forgotten
+        home.erasure.undo(receipt.receipt_id, person_id="rajesh")
+    home.erasure.apply_rules()
+    assert home.erasure.verify(receipt).forgotten
     assert b"We should plan" not in path.read_bytes()
 
 
 def test_rules_of_keeping(home: FamilyRecall, wall: Wall) -> None:
     """A category is kept so long after it happened and was told; then nobody is shown it."""
-    home._sweep_after_s = float("inf")
-    home.set_retention("casual", 90)
+    home._engine.sweep_after_s = float("inf")
+    home.erasure.set_rule("casual", 90)
     wall.tick(days=89)
     fresh = remember(home, SURPRISE, occurred_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))
-    assert home.apply_retention() is None
+    assert home.erasure.apply_rules() is None
     assert "goa" in found(recall(home, "the Goa trip", "rajesh"))
     wall.tick(days=2)
     assert "goa" not in found(recall(home, "the Goa trip", "rajesh"))
 
-    assert set(home.apply_retention(dry_run=True).doc_ids) == {"march", "dates", "goa", "cake"}
-    receipt = home.apply_retention()
+    assert set(home.erasure.apply_rules(dry_run=True).doc_ids) == {"march", "dates", "goa", "cake"}
+    receipt = home.erasure.apply_rules()
 
     assert receipt is not None
     assert (receipt.person_id, receipt.chosen_by) == (None, ("retention",))
-    assert home.verify_forgotten(receipt).forgotten
+    assert home.erasure.verify(receipt).forgotten
     assert fresh in found(recall(home, "a trapeze of mahogany", "rajesh"))
-    home.set_retention("casual", None)
-    assert home.retention() == []
+    home.erasure.set_rule("casual", None)
+    assert home.erasure.rules() == []
     for wrong in (("gossip", 3.0), ("casual", 0.0), ("casual", float("nan"))):
         with pytest.raises(InvalidRequestError):
-            home.set_retention(*wrong)
+            home.erasure.set_rule(*wrong)
 
 
 def test_what_a_role_saw_of_it_goes_along(home: FamilyRecall, path: Path) -> None:
     """The view of a role that is kept from some fields is a copy, and forgotten with it."""
-    home.hide(Hidden(HOME, "child", ("author",)))
+    home.spaces.hide(Hidden(HOME, "child", ("author",)))
     doc_id = remember(home, SURPRISE, author="Rajesh")
     assert doc_id in found(recall(home, "trapeze", "mia"))
 
@@ -250,25 +250,25 @@ def test_what_was_taught_by_it_is_unlearned(home: FamilyRecall) -> None:
                  author="Rajesh")  # fmt: skip
     for number in range(14):
         home.feedback(f"umbrella number {number}", f"u{number}", accepted=True, ctx=asked)
-    taught = [one for one in home.learned("rajesh") if one.samples]
+    taught = [one for one in home.learning.all("rajesh") if one.samples]
     assert taught[0].samples == 14
 
     receipt = forget(home, [f"u{number}" for number in range(14)])
 
     assert receipt.counts["judgement"] == 14
-    left = home.learned("rajesh")[0]
+    left = home.learning.all("rajesh")[0]
     assert (left.samples, left.guard) == (0, None)
     assert all(shipped == now for shipped, now in left.weights.values())
-    assert home.verify_forgotten(receipt).forgotten
+    assert home.erasure.verify(receipt).forgotten
 
 
 def test_bytes_that_another_program_left_are_cleaned_too(tmp_path: Path) -> None:
     """Where a run of the text lies in free space, the file is written anew without it."""
     path = tmp_path / "home.db"
     with open_home(path) as home:
-        home.add_person(Person("rajesh", "Rajesh"))
-        home.add_space(Space(HOME, "shared"))
-        home.grant(Grant("rajesh", HOME))
+        home.people.add(Person("rajesh", "Rajesh"))
+        home.spaces.add(Space(HOME, "shared"))
+        home.spaces.grant(Grant("rajesh", HOME))
         doc_id = remember(home, SURPRISE, author="rajesh")
         kept = [remember(home, f"the umbrella number {number}") for number in range(200)]
         forget(home, doc_id, "rajesh")
@@ -285,7 +285,7 @@ def test_bytes_that_another_program_left_are_cleaned_too(tmp_path: Path) -> None
         receipt = forget(home, doc_id, "rajesh")
 
         assert b"trapeze of mahogany" not in path.read_bytes()
-        assert home.verify_forgotten(receipt).forgotten
+        assert home.erasure.verify(receipt).forgotten
         assert found(recall(home, "umbrella number 7", "rajesh"))[0] == kept[7]
 
 
@@ -293,16 +293,16 @@ def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
     """A file with vec0 tables forgets whole where the extension is not: from the tables below."""
     row = quantise(TINY.encode_question(f"rajesh: {SURPRISE}").pooled, TINY.dim).tobytes()
     with open_home(path) as home:
-        home.add_person(Person("rajesh", "Rajesh"))
-        home.add_space(Space(HOME, "shared"))
-        home.grant(Grant("rajesh", HOME))
+        home.people.add(Person("rajesh", "Rajesh"))
+        home.spaces.add(Space(HOME, "shared"))
+        home.spaces.grant(Grant("rajesh", HOME))
         doc_id = remember(home, SURPRISE, author="rajesh")
         kept = remember(home, "the umbrella is in the hall")
     assert row in path.read_bytes()
 
     with mock.patch.object(connections, "_load_vec0", return_value=False), open_home(path) as home:
         receipt = forget(home, doc_id, "rajesh")
-        assert home.verify_forgotten(receipt).forgotten
+        assert home.erasure.verify(receipt).forgotten
         assert row not in path.read_bytes()
 
     with open_home(path) as home:
@@ -314,19 +314,19 @@ def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
 def test_a_remnant_is_found(home: FamilyRecall) -> None:
     """A row that points at it, a word of it, or its text anywhere in the file is reported."""
     doc_id = remember(home, SURPRISE, author="Rajesh", doc_id="secret")
-    with home._store.forgotten() as log:
+    with home._engine.store.forgotten() as log:
         (row,) = sql.row(log.connection, "SELECT id FROM memory WHERE doc_id = 'secret'")
     receipt = forget(home, doc_id)
-    assert home.verify_forgotten(receipt).forgotten
+    assert home.erasure.verify(receipt).forgotten
 
-    with home._store.erasing(1.0) as (writing, _, _):
+    with home._engine.store.erasing(1.0) as (writing, _, _):
         writing.connection.execute("INSERT INTO mention VALUES(?, -1, 'mention')", (row,))
-    assert home.verify_forgotten(receipt).rows == {"mention": 1}
+    assert home.erasure.verify(receipt).rows == {"mention": 1}
 
-    with home._store.erasing(1.0) as (writing, _, _):
+    with home._engine.store.erasing(1.0) as (writing, _, _):
         writing.connection.execute("CREATE TABLE stray(line TEXT)")
         writing.connection.execute("INSERT INTO stray VALUES(?)", (SURPRISE,))
-    found_again = home.verify_forgotten(receipt)
+    found_again = home.erasure.verify(receipt)
     assert found_again.remains > 20
     assert not found_again.forgotten
 
@@ -336,7 +336,7 @@ def test_saying_it_again_is_no_remnant(home: FamilyRecall) -> None:
     receipt = forget(home, remember(home, SURPRISE, author="Rajesh"))
     remember(home, SURPRISE, author="Rajesh")
 
-    proven = home.verify_forgotten(receipt)
+    proven = home.erasure.verify(receipt)
 
     assert proven.forgotten
     assert proven.said_again > 20
@@ -363,7 +363,7 @@ def test_every_table_that_could_tell_is_known(home: FamilyRecall) -> None:
         "entity", "alias", "relation", "word_count", "learned", "audit", "audit_writer", "receipt",
         "aside", "retention", "stage_cost",
     }  # fmt: skip
-    with home._store.forgotten() as log:
+    with home._engine.store.forgotten() as log:
         tables = {
             name
             for (name,) in log.connection.execute(
@@ -420,10 +420,10 @@ def test_bytes_that_sqlite_itself_left_are_cleaned_too(path: Path) -> None:
     left = sorted(texts)
     rng.shuffle(left)
     with open_home(path, encoder=None) as home:
-        home.add_person(Person("rajesh", "Rajesh"))
+        home.people.add(Person("rajesh", "Rajesh"))
         for space_id, kind in ((HOME, "shared"), ("private:rajesh", "private")):
-            home.add_space(Space(space_id, kind))  # type: ignore[arg-type]  # one of its kinds
-            home.grant(Grant("rajesh", space_id))
+            home.spaces.add(Space(space_id, kind))  # type: ignore[arg-type]  # one of its kinds
+            home.spaces.grant(Grant("rajesh", space_id))
         # Rows lie by partition, so what is told in turns splits pages in the middle.
         home.remember_many(
             Memory(text, HOME if at % 3 else "private:rajesh", doc_id=doc_id, author="rajesh")
@@ -431,12 +431,12 @@ def test_bytes_that_sqlite_itself_left_are_cleaned_too(path: Path) -> None:
         )
         with mock.patch.object(connections.Connections, "compact", autospec=True):
             receipts = [forget(home, left[at : at + 100]) for at in range(0, 400, 100)]
-            n_left_over = sum(home.verify_forgotten(one).remains for one in receipts)
+            n_left_over = sum(home.erasure.verify(one).remains for one in receipts)
         assert n_left_over > 0
 
-        home.apply_retention()  # cleans what was left uncleaned
+        home.erasure.apply_rules()  # cleans what was left uncleaned
 
-        found_now = [home.verify_forgotten(one) for one in receipts]
+        found_now = [home.erasure.verify(one) for one in receipts]
         assert all(one.forgotten for one in found_now), found_now
         raw = path.read_bytes()
         assert not [doc_id for doc_id in left[:400] if texts[doc_id][20:40].encode() in raw]

@@ -37,7 +37,7 @@ def test_whatever_is_older_than_its_rule_is_not_answered(
         wall = Wall()
         with open_home(Path(folder) / "family.db", wall=wall) as home:
             move_in(home)
-            home._sweep_after_s = float("inf")
+            home._engine.sweep_after_s = float("inf")
             told_s = wall()
             for number, age in enumerate(ages):
                 at = NOW.fromtimestamp(told_s + (recorded - age) * DAY_S, NOW.tzinfo)
@@ -45,7 +45,7 @@ def test_whatever_is_older_than_its_rule_is_not_answered(
                          category="casual", occurred_at=at)  # fmt: skip
             remember(home, "the plumber is called Otto", doc_id="otto", category="family")
             wall.tick(days=recorded)
-            home.set_retention("casual", keep_days)
+            home.erasure.set_rule("casual", keep_days)
 
             newest = {f"n{number}": min(age, recorded) for number, age in enumerate(ages)}
             kept = {name for name, age in newest.items() if age <= keep_days}
@@ -55,27 +55,27 @@ def test_whatever_is_older_than_its_rule_is_not_answered(
             )
             if not on_the_edge:
                 assert set(asked(home)) == {*kept, "otto"}
-                assert home.stats()["memories"] == len(ages) + 1
-                home.apply_retention()
+                assert home.maintenance.stats()["memories"] == len(ages) + 1
+                home.erasure.apply_rules()
                 assert set(asked(home)) == {*kept, "otto"}
-                assert home.stats()["memories"] == len(kept) + 1
+                assert home.maintenance.stats()["memories"] == len(kept) + 1
 
 
 def test_what_has_expired_is_not_found_in_any_other_way(home: FamilyRecall, wall: Wall) -> None:
     """Not as an opening, not as it was known once, not by its identifier."""
-    home._sweep_after_s = float("inf")
+    home._engine.sweep_after_s = float("inf")
     remember(home, "invoice INV-47110 of the plumber", doc_id="invoice", category="casual")
     context = RecallContext(person_id="priya", now=NOW, time_budget_ms=60_000, top_k=50)
     before = wall.tick(days=1)
     assert "invoice" in found(home.opening(context))
     assert found(recall(home, "INV-47110", "priya"))[0] == "invoice"
 
-    home.set_retention("casual", 0.5)
+    home.erasure.set_rule("casual", 0.5)
 
     assert "invoice" not in found(home.opening(context))
     assert "invoice" not in found(recall(home, "INV-47110", "priya"))
     assert "invoice" not in asked(home, known_at=before)
-    home.set_retention("casual", None)
+    home.erasure.set_rule("casual", None)
     assert "invoice" in found(home.opening(context))
 
 
@@ -84,7 +84,7 @@ def test_closing_sweeps(path: Path) -> None:
     wall = Wall()
     with open_home(path, wall=wall) as home:
         move_in(home)
-        home.set_retention("casual", 30)
+        home.erasure.set_rule("casual", 30)
         remember(home, "the quicksilver plumber", doc_id="n", category="casual")
         wall.tick(days=31)
 
@@ -96,15 +96,15 @@ def test_an_hour_later_a_recall_sweeps_beside_itself(path: Path) -> None:
     wall = Wall()
     with open_home(path, wall=wall) as home:
         move_in(home)
-        home.set_retention("casual", 30)
+        home.erasure.set_rule("casual", 30)
         remember(home, "the quicksilver plumber", doc_id="n", category="casual")
         wall.tick(days=31)
         assert asked(home) == []
-        home._executor.shutdown()  # waits for it
-        assert home.receipts()[0].chosen_by == ("retention",)
-        assert home.stats()["memories"] == 0
-        assert home.receipts()[0].person_id is None
-        assert HOME in home.stats()["by_space"]
+        home._engine.executor.shutdown()  # waits for it
+        assert home.erasure.receipts()[0].chosen_by == ("retention",)
+        assert home.maintenance.stats()["memories"] == 0
+        assert home.erasure.receipts()[0].person_id is None
+        assert HOME in home.maintenance.stats()["by_space"]
 
 
 def test_what_outlives_its_rule_goes_beside_the_next_answer(path: Path, tmp_path: Path) -> None:
@@ -124,19 +124,19 @@ def test_what_outlives_its_rule_goes_beside_the_next_answer(path: Path, tmp_path
         fill(never)
     with open_home(path, wall=wall) as home:
         fill(home)
-        home.set_retention("casual", 1)
+        home.erasure.set_rule("casual", 1)
         wall.tick(minutes=5)
         remember(home, "Otto the plumber came about a pipe", doc_id="gone", category="casual",
                  author="Ida", session_id="talk", occurred_at=None)  # fmt: skip
         wall.tick(hours=23, minutes=59)
-        home._sweep_after_s = float("inf")
-        home._sweep_beside()
+        home._engine.sweep_after_s = float("inf")
+        home._engine.sweep_beside()
         before = scores(home)
         assert "gone" in before
         wall.tick(minutes=2)
         assert "gone" not in scores(home)
-        home._executor.shutdown()  # waits for it
-        assert home.stats()["memories"] == len(kept)
+        home._engine.executor.shutdown()  # waits for it
+        assert home.maintenance.stats()["memories"] == len(kept)
 
     with open_home(path, wall=wall) as home, open_home(tmp_path / "never.db", wall=wall) as never:
         assert scores(home) == scores(never)
@@ -147,15 +147,15 @@ def test_a_relation_goes_with_the_last_evidence_that_is_kept(
     home: FamilyRecall, wall: Wall
 ) -> None:
     """Listed and understood as after the sweep, before it; what was told without any stays."""
-    home._sweep_after_s = float("inf")
+    home._engine.sweep_after_s = float("inf")
     remember(home, "Otto mends our pipes", doc_id="pipes", category="casual")
     remember(home, "Otto is a friend by now", doc_id="friend", category="family")
-    home.relate(Relation("Otto", "plumber of", "Priya", HOME, evidence=("pipes",)))
-    home.relate(Relation("Otto", "friend of", "Priya", HOME, evidence=("pipes", "friend")))
-    home.relate(Relation("Otto", "brother of", "Ida", HOME))
+    home.relations.add(Relation("Otto", "plumber of", "Priya", HOME, evidence=("pipes",)))
+    home.relations.add(Relation("Otto", "friend of", "Priya", HOME, evidence=("pipes", "friend")))
+    home.relations.add(Relation("Otto", "brother of", "Ida", HOME))
 
     def told() -> tuple[Any, Any]:
-        listed = home.relations(RecallContext("priya"))
+        listed = home.relations.all(RecallContext("priya"))
         understood = home.recall(
             "What is Otto to Priya?", RecallContext("priya", time_budget_ms=60_000)
         ).relations
@@ -163,9 +163,9 @@ def test_a_relation_goes_with_the_last_evidence_that_is_kept(
 
     before = told()
     wall.tick(days=1)
-    home.set_retention("casual", 0.5)
+    home.erasure.set_rule("casual", 0.5)
     unswept = told()
-    home.apply_retention()
+    home.erasure.apply_rules()
 
     assert [kind for kind, _ in before[0]] == ["plumber of", "friend of", "brother of"]
     assert unswept == told()

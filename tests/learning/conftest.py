@@ -9,7 +9,7 @@ import numpy as np
 from family_recall import Answer, FamilyRecall, RecallContext
 from family_recall.learning import Feedback
 from family_recall.ranking.profiles import find_profile
-from family_recall.stores.logs.feedback import Judgement, Shown
+from family_recall.stores.logs.feedback import FeedbackEntry, Shown
 from tests.conftest import NOW, PLENTY_MS, recall, remember
 
 SHIPPED = find_profile("default")
@@ -24,13 +24,13 @@ def judgement(
     judged: int = 0,
     accepted: bool = True,
     weight: float = 1.0,
-) -> Judgement:
+) -> FeedbackEntry:
     """Judge one of some results, given by their features in the order of the default profile's."""
     shown = tuple(
         Shown(PARTITION + 100 * question + at, at + 1, np.array(row, np.float32))
         for at, row in enumerate(rows)
     )
-    return Judgement(
+    return FeedbackEntry(
         shown[judged].memory, 0.0, b"%d" % question, accepted, weight, "full", NAMES, shown
     )  # fmt: skip
 

@@ -31,7 +31,7 @@ from family_recall.ranking.learned_weights import (
     is_bounded,
     taught,
 )
-from family_recall.stores.logs.feedback import Judgement, Learned
+from family_recall.stores.logs.feedback import FeedbackEntry, Learned
 from tests.learning.conftest import NAMES, SHIPPED, features, judgement
 
 values = st.floats(0, 1, width=32)
@@ -39,7 +39,7 @@ row = st.lists(values, min_size=len(NAMES), max_size=len(NAMES))
 
 
 @st.composite
-def logs(draw: st.DrawFn) -> list[Judgement]:
+def logs(draw: st.DrawFn) -> list[FeedbackEntry]:
     """Draw judgements of questions that may repeat, about results of any features."""
     log = []
     for _ in range(draw(st.integers(0, 30))):
@@ -56,7 +56,7 @@ def logs(draw: st.DrawFn) -> list[Judgement]:
     return log
 
 
-def preferring(name: str, n: int = 20) -> list[Judgement]:
+def preferring(name: str, n: int = 20) -> list[FeedbackEntry]:
     """Accept, n times, the second result: high in one feature where the first is high in all."""
     return [
         judgement(q, [features(**{name: 0.1}), features(**{name: 0.9 - q / 100})], judged=1)
@@ -66,7 +66,9 @@ def preferring(name: str, n: int = 20) -> list[Judgement]:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(logs(), logs())
-def test_no_judgement_leads_out_of_bounds(first: list[Judgement], second: list[Judgement]) -> None:
+def test_no_judgement_leads_out_of_bounds(
+    first: list[FeedbackEntry], second: list[FeedbackEntry]
+) -> None:
     """Whatever is judged, and after any step: box, distance, signs, slope and shift hold."""
     learned: Learned | None = None
     for log in (first, first + second):
@@ -85,7 +87,7 @@ def test_no_judgement_leads_out_of_bounds(first: list[Judgement], second: list[J
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(logs())
-def test_no_kept_step_ranks_the_log_worse(log: list[Judgement]) -> None:
+def test_no_kept_step_ranks_the_log_worse(log: list[FeedbackEntry]) -> None:
     """Over the log, and over what the fit had not seen, a kept step loses no accuracy."""
     pairs = pairs_of(log, SHIPPED.weights)
     guard, new = step(log, SHIPPED, None)
@@ -101,7 +103,7 @@ def test_no_kept_step_ranks_the_log_worse(log: list[Judgement]) -> None:
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(logs())
-def test_the_same_log_gives_the_same_step(log: list[Judgement]) -> None:
+def test_the_same_log_gives_the_same_step(log: list[FeedbackEntry]) -> None:
     """To the bit."""
     assert step(log, SHIPPED, None) == step(log, SHIPPED, None)
 

@@ -43,12 +43,12 @@ def rows(path: Path, table: str) -> list[tuple[object, ...]]:
 
 def path_of(home: FamilyRecall) -> Path:
     """Name the household's file."""
-    return Path(home.stats()["path"])
+    return Path(home.maintenance.stats()["path"])
 
 
 def test_judging_moves_the_ranking_of_who_judged(taught: FamilyRecall) -> None:
     """Weights have moved, results say so, and a contribution is the learned weight × its value."""
-    (learning,) = taught.learned()
+    (learning,) = taught.learning.all()
     moved = {name for name, (shipped, now) in learning.weights.items() if now != shipped}
     answer = recall(taught, question(3), "rajesh")
 
@@ -95,16 +95,18 @@ def test_taking_back_restores_to_the_bit(path: Path) -> None:
         furnish_copies(home)
         states = []
         for at in range(14):
-            states.append((written(recall(home, question(2), "rajesh")), home.learned("rajesh")))
+            states.append(
+                (written(recall(home, question(2), "rajesh")), home.learning.all("rajesh"))
+            )
             judge(home, recall(home, question(at), "rajesh"), f"right-{at}")
         assert written(recall(home, question(2), "rajesh")) != states[0][0]
         for at in reversed(range(14)):
-            assert home.unlearn() == 1
-            assert (written(recall(home, question(2), "rajesh")), home.learned("rajesh")) == (
+            assert home.learning.undo() == 1
+            assert (written(recall(home, question(2), "rajesh")), home.learning.all("rajesh")) == (
                 states[at][0],
                 states[at][1],
             )
-        assert home.unlearn() == 0
+        assert home.learning.undo() == 0
 
 
 def test_resetting_restores_the_shipped_ranking_to_the_bit(taught: FamilyRecall) -> None:
@@ -113,14 +115,16 @@ def test_resetting_restores_the_shipped_ranking_to_the_bit(taught: FamilyRecall)
     Another person's judgements stay when one person's are reset.
     """
     teach(taught, "priya", 3)
-    taught.reset_learning("rajesh")
-    (left,) = taught.learned()
+    taught.learning.reset("rajesh")
+    (left,) = taught.learning.all()
 
     assert (left.person_id, left.samples) == ("priya", 3)
-    assert taught.learned("rajesh")[0].weights == {n: (w, w) for n, w in SHIPPED.weights.items()}
+    assert taught.learning.all("rajesh")[0].weights == {
+        n: (w, w) for n, w in SHIPPED.weights.items()
+    }
     shipped = written(recall(taught, question(2), "mia"))
-    taught.reset_learning()
-    assert taught.learned() == []
+    taught.learning.reset()
+    assert taught.learning.all() == []
     assert written(recall(taught, question(2), "mia")) == shipped
     for table in TABLES:
         assert rows(path_of(taught), table) == []
@@ -135,14 +139,14 @@ def test_unlearning_is_one_persons_or_anybodys(taught: FamilyRecall) -> None:
     """Somebody's last judgement is theirs; nobody's in particular is the last of all."""
     teach(taught, "priya", 2)
 
-    assert taught.unlearn(person_id="rajesh") == 1
-    assert [one.samples for one in taught.learned()] == [2, 13]
-    assert taught.unlearn(3) == 3
-    assert [(one.person_id, one.samples) for one in taught.learned()] == [("rajesh", 12)]
+    assert taught.learning.undo(person_id="rajesh") == 1
+    assert [one.samples for one in taught.learning.all()] == [2, 13]
+    assert taught.learning.undo(3) == 3
+    assert [(one.person_id, one.samples) for one in taught.learning.all()] == [("rajesh", 12)]
     with pytest.raises(InvalidRequestError, match="last must be 1 or more"):
-        taught.unlearn(0)
+        taught.learning.undo(0)
     with pytest.raises(UnknownPersonError):
-        taught.unlearn(person_id="zoe")
+        taught.learning.undo(person_id="zoe")
 
 
 def test_the_tables_hold_no_text(taught: FamilyRecall) -> None:
@@ -188,7 +192,7 @@ def test_a_judgement_needs_somebody_and_what_they_may_see(home: FamilyRecall) ->
     for weight in (0.0, 1.5, float("nan")):
         with pytest.raises(InvalidRequestError, match="weight must be above 0"):
             judge(home, QUESTION, "march", weight=weight)
-    assert home.learned() == []
+    assert home.learning.all() == []
 
 
 def test_what_another_person_sees_is_not_logged(home: FamilyRecall) -> None:
@@ -209,12 +213,12 @@ def test_who_is_shut_out_learns_from_it_no_more(path: Path) -> None:
     with open_home(path) as home:
         move_in(home)
         furnish_copies(home)
-        home.add_space(Space("private:mia", "private"))
-        home.grant(Grant("mia", "private:mia", "owner"))
+        home.spaces.add(Space("private:mia", "private"))
+        home.spaces.grant(Grant("mia", "private:mia", "owner"))
         remember(home, "The diary is under the mattress", "private:mia", doc_id="diary")
         teach(home, "mia", 12)
         learning = judge(home, "where is the diary?", "diary", person_id="mia")
-        home.grant(Grant("mia", HOME, "child", expires_at=NOW - dt.timedelta(days=1)))
+        home.spaces.grant(Grant("mia", HOME, "child", expires_at=NOW - dt.timedelta(days=1)))
 
         assert "10 questions" not in learning.why
         assert "10 questions" in judge(home, "the mattress", "diary", person_id="mia").why
@@ -274,10 +278,10 @@ def test_the_same_judgements_teach_the_same(tmp_path: Path) -> None:
             move_in(home)
             furnish_copies(home)
             teach(home)
-            told.append(home.learned())
+            told.append(home.learning.all())
             before = written(recall(home, question(1), "rajesh"))
         with open_home(tmp_path / name) as home:
-            assert home.learned() == told[-1]
+            assert home.learning.all() == told[-1]
             assert written(recall(home, question(1), "rajesh")) == before
 
     assert told[0] == told[1]
@@ -296,8 +300,8 @@ def test_threads_that_judge_at_once_lose_nothing(path: Path) -> None:
                 )
             )
         assert all(each.kept for each in done)
-        assert one.learned() == two.learned()
-        assert one.learned()[0].samples == 24
+        assert one.learning.all() == two.learning.all()
+        assert one.learning.all()[0].samples == 24
         assert written(recall(one, question(1), "rajesh")) == written(
             recall(two, question(1), "rajesh")
         )
@@ -317,7 +321,7 @@ def test_a_damaged_step_leaves_the_shipped_ranking(taught: FamilyRecall) -> None
                 recall(home, question(2), "mia")
             )
             assert written(recall(home, question(2), "mia")) == shipped
-            assert home.learned("rajesh")[0].samples == 14
+            assert home.learning.all("rajesh")[0].samples == 14
 
 
 def test_the_command_line_judges_shows_and_takes_back(tmp_path: Path) -> None:

@@ -159,20 +159,20 @@ def furnish(home: FamilyRecall, wall: Wall, world: World, asked: Asked | None = 
     }
     for person_id, name in PEOPLE.items():
         if asked is None or person_id in known or person_id == asked.person_id:
-            home.add_person(Person(person_id, name))
+            home.people.add(Person(person_id, name))
     for space in sorted(entered):
-        home.add_space(Space(space, SPACES[space]))  # type: ignore[arg-type]  # one of the three
+        home.spaces.add(Space(space, SPACES[space]))  # type: ignore[arg-type]  # one of the three
     for (person_id, space), (role, days) in grants.items():
         expires = None if days is None else NOW + dt.timedelta(days=days)
-        home.grant(Grant(person_id, space, role, expires))
+        home.spaces.grant(Grant(person_id, space, role, expires))
     for guardian, child in sorted(world.guardians):
         if asked is None or guardian == asked.person_id:
-            home.add_guardian(guardian, child)
+            home.people.add_guardian(guardian, child)
     if asked is None:
         for (space, role), fields in world.hidden.items():
-            home.hide(Hidden(space, role, fields))
+            home.spaces.hide(Hidden(space, role, fields))
     if asked is not None:
-        home.add_person(Person("nobody's child", "Nobody's Child"))
+        home.people.add(Person("nobody's child", "Nobody's Child"))
     told: set[tuple[str, str]] = set()
     for at, item in enumerate(world.items):
         wall.now_s = NOW.timestamp() - 86_400.0 * (len(world.items) - at)
@@ -181,7 +181,7 @@ def furnish(home: FamilyRecall, wall: Wall, world: World, asked: Asked | None = 
             told.add((item.space_id, item.doc_id))
             home.remember(seen.memory())
             if item.relates:
-                home.relate(Relation(item.words[0], "knows", item.words[1], item.space_id,
+                home.relations.add(Relation(item.words[0], "knows", item.words[1], item.space_id,
                                      band=item.band, evidence=(item.doc_id,),
                                      guardians_of=item.ward))  # fmt: skip
         elif (item.space_id, item.doc_id) in told:

@@ -114,7 +114,7 @@ def test_a_changed_byte_is_never_told(data: st.DataObject) -> None:
                         assert right[doc_id] == said
                         seen.add(doc_id)
                 home.opening(RecallContext(person_id="priya", now=NOW))
-                assert seen == set(right) or any(one.problem for one in home.check())
+                assert seen == set(right) or any(one.problem for one in home.maintenance.check())
         except FamilyRecallError:
             pass
 
@@ -137,7 +137,7 @@ def test_a_memory_whose_text_has_changed_is_left_out_with_a_notice(
             assert set(found(answer)) == set(right) - {story["doc_id"]}
             assert [result.rank for result in answer.results] == list(range(1, len(right)))
             assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
-            (wrong,) = (one for one in home.check() if one.problem)
+            (wrong,) = (one for one in home.maintenance.check() if one.problem)
             assert wrong.problem == f"1 not as told: {HOME}/{story['doc_id']}"
 
 
@@ -272,7 +272,7 @@ def test_answers_tell_of_what_an_index_has_lost(path: Path, lose: Callable[[Path
         assert recall(home, QUESTIONS[0], "priya").degraded == ()
         wall.tick(minutes=2)
         recall(home, QUESTIONS[0], "priya")
-        wait_for(lambda: home._watch.notice() is not None)
+        wait_for(lambda: home._engine.watch.notice() is not None)
         (notice,) = recall(home, QUESTIONS[0], "priya").degraded
         assert notice.startswith("file: damaged (")
         assert notice.endswith("family-recall doctor")
@@ -283,14 +283,14 @@ def test_a_sound_file_is_looked_over_without_a_word(path: Path) -> None:
     path.write_bytes(household()[0])
     lose_its_words(path)
     with open_home(path, create=False) as home:
-        home._watch.look()
-        assert home._watch.notice() == "damaged (words); family-recall doctor"
-        home.rebuild()
+        home._engine.watch.look()
+        assert home._engine.watch.notice() == "damaged (words); family-recall doctor"
+        home.maintenance.rebuild()
         remember(home, "The spare key is with Ida", doc_id="key")
-        home.hide(Hidden(HOME, "child", ("author",)))
+        home.spaces.hide(Hidden(HOME, "child", ("author",)))
         home.forget("goa", person_id="rajesh")
         recall(home, QUESTIONS[0], "priya")
-        wait_for(lambda: home._watch.notice() is None)
+        wait_for(lambda: home._engine.watch.notice() is None)
 
 
 def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,11 +301,11 @@ def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPat
     with open_home(path, create=False) as home:
         with monkeypatch.context() as smaller:
             smaller.setattr(watching, "LARGEST_BYTES", path.stat().st_size - 1)
-            home._watch.look()
-            assert home._watch.notice() is None
-        home._watch.stop()
-        home._watch.look()
-        assert home._watch.notice() is None
+            home._engine.watch.look()
+            assert home._engine.watch.notice() is None
+        home._engine.watch.stop()
+        home._engine.watch.look()
+        assert home._engine.watch.notice() is None
 
 
 def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
@@ -319,10 +319,10 @@ def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
 
     with open_home(path, create=False) as home:
         ctx = RecallContext(person_id="priya")
-        (key,) = [kept for kept in home.listing(ctx).memories if kept.memory.doc_id == "key"]
+        (key,) = [kept for kept in home.memories.page(ctx).memories if kept.memory.doc_id == "key"]
         assert (key.intact, key.memory.text, key.memory.space_id) == (False, "", HOME)
-        assert not home.look("key", ctx).kept.intact
-        assert home.look("puppy", ctx).kept.intact
+        assert not home.memories.get("key", ctx).kept.intact
+        assert home.memories.get("puppy", ctx).kept.intact
 
 
 def test_an_export_leaves_it_out_only_where_told_to(path: Path, tmp_path: Path) -> None:
@@ -356,7 +356,7 @@ def test_the_doctor_takes_out_what_is_damaged(path: Path) -> None:
     assert told_first.found == f"2 not as told: {HOME}/goa, {HOME}/key"
     assert "--repair" in (told_first.mend or "")
     with open_home(path, create=False) as home, pytest.raises(StoreError, match="doctor"):
-        home.export_to(path.with_name("export.jsonl"))
+        home.maintenance.export_to(path.with_name("export.jsonl"))
 
     report = examine(path, models=NO_MODELS, repair=True)
 
@@ -365,7 +365,7 @@ def test_the_doctor_takes_out_what_is_damaged(path: Path) -> None:
     (kept,) = path.parent.glob("*before-restore-1")
     assert b"oa trip" in kept.read_bytes()
     with open_home(path, create=False) as home:
-        assert [one for one in home.check() if one.problem] == []
+        assert [one for one in home.maintenance.check() if one.problem] == []
         assert remember(home, "The spare key is under the blue pot", doc_id="key") == "key"
         home.flush()
         seen = dict(told(home, "Priya Mia key puppy Grandma story"))
@@ -378,4 +378,4 @@ def test_damage_is_not_copied_into_another_view(path: Path) -> None:
     with_changed(path, [(household()[0].index(b"blue pot"), 2)])
 
     with open_home(path, create=False) as home, pytest.raises(StoreError, match="damaged"):
-        home.hide(Hidden(HOME, "child", ("author",)))
+        home.spaces.hide(Hidden(HOME, "child", ("author",)))

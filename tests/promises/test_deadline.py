@@ -117,10 +117,10 @@ def test_short_of_time_the_rarest_words_are_searched(lived_in: Path) -> None:
 def test_what_no_stage_counts_is_learned(lived_in: Path) -> None:
     """Every look at the clock takes 2 ms: most are between stages, and later recalls expect it."""
     with open_home(lived_in, static=TINY_STATIC, clock=Erratic([2.0])) as home:
-        before_ms = home._costs.expected_ms("between")
+        before_ms = home._engine.costs.expected_ms("between")
         for _ in range(15):  # too few to be kept in the file, which others read
             recall(home, QUESTION, "priya", time_budget_ms=400)
-        assert home._costs.expected_ms("between") > 2 * before_ms
+        assert home._engine.costs.expected_ms("between") > 2 * before_ms
 
 
 class Endless(TinyEncoder):
@@ -233,7 +233,7 @@ def test_recalls_beside_an_import_are_answers_too(path: Path) -> None:
             thread.join()
         stop.set()
         threads[0].join()
-        n = home.stats()["memories"]
+        n = home.maintenance.stats()["memories"]
 
     assert faults == []
     assert n > len(list(stories()))
@@ -268,7 +268,7 @@ def test_after_an_answer_nothing_runs(tmp_path: Path) -> None:
 import sys, time
 from family_recall import FamilyRecall, Memory, RecallContext, Space
 with FamilyRecall.open(sys.argv[1]) as home:
-    home.add_space(Space("home", "shared"))
+    home.spaces.add(Space("home", "shared"))
     home.remember_many([Memory(f"The key of door {n} is blue", "home") for n in range(30)])
     home.warmup()
     answer = home.recall("Where is the key?", RecallContext(time_budget_ms=2_000))

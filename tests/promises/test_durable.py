@@ -41,7 +41,7 @@ def tool(name: str, *arguments: str, tmp_path: Path) -> dict[str, object]:
 def sound(path: Path) -> FamilyRecall:
     """Open a household that must pass every check."""
     home = open_home(path, create=False)
-    assert [one for one in home.check() if one.problem] == []
+    assert [one for one in home.maintenance.check() if one.problem] == []
     return home
 
 
@@ -115,8 +115,8 @@ def test_a_full_disk_undoes_the_step_and_says_so(path: Path, after: int) -> None
     assert stored < 100
 
     with sound(path) as home:
-        assert home.stats()["memories"] - 7 in {stored, stored + 1}
-        if stored == 0 and home.stats()["memories"] == 7:
+        assert home.maintenance.stats()["memories"] - 7 in {stored, stored + 1}
+        if stored == 0 and home.maintenance.stats()["memories"] == 7:
             assert written(recall(home, QUESTION, "rajesh")) == before
         remember(home, "the lamp is in the attic", doc_id="lamp")
         assert found(recall(home, "where is the lamp?", "rajesh"))[0] == "lamp"
@@ -131,7 +131,7 @@ def test_a_full_disk_leaves_no_half_backup(path: Path, tmp_path: Path) -> None:
             disk(FillingUp(3)),
             pytest.raises(StoreFullError, match=r"copy\.db: the disk is full"),
         ):
-            home.backup(tmp_path / "copy.db")
+            home.maintenance.backup(tmp_path / "copy.db")
 
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
 
@@ -225,7 +225,7 @@ def silent_and_wrong(path: Path, right: list[str]) -> str | None:
         with open_home(path, create=False) as home:
             if answers(home) == right:
                 return None
-            wrong = [one for one in home.check() if one.problem]
+            wrong = [one for one in home.maintenance.check() if one.problem]
             return None if wrong else "another answer, and every check passes"
     except FamilyRecallError:
         return None
@@ -286,9 +286,9 @@ def test_a_damaged_index_is_found_and_made_anew(path: Path) -> None:
     connection.close()
 
     with open_home(path, create=False) as home:
-        assert {one.what for one in home.check() if one.problem} >= {"word counts"}
-        home.rebuild()
-        assert [one for one in home.check() if one.problem] == []
+        assert {one.what for one in home.maintenance.check() if one.problem} >= {"word counts"}
+        home.maintenance.rebuild()
+        assert [one for one in home.maintenance.check() if one.problem] == []
         assert answers(home) == right
 
 
@@ -309,12 +309,12 @@ if child == 0:
         home.remember(told("in the child", 0, 1))
     except Exception as error:
         said = str(error)
-    home._store.close()
+    home._engine.store.close()
     os._exit(0 if "before a fork" in said else 3)
 _, status = os.waitpid(child, 0)
 home.remember(told("after", 0, 1))
-wrong = [one for one in home.check() if one.problem]
-print(os.waitstatus_to_exitcode(status), wrong, home.stats()["memories"])
+wrong = [one for one in home.maintenance.check() if one.problem]
+print(os.waitstatus_to_exitcode(status), wrong, home.maintenance.stats()["memories"])
 home.close()
 """
     done = subprocess.run(
@@ -327,7 +327,7 @@ home.close()
 def test_an_interrupted_backup_keeps_the_one_before(home: FamilyRecall, tmp_path: Path) -> None:
     """A backup takes its name when it is whole; until then the one before has it."""
     copy = tmp_path / "copy.db"
-    home.backup(copy)
+    home.maintenance.backup(copy)
     content = copy.read_bytes()
     remember(home, "something new")
 
@@ -335,7 +335,7 @@ def test_an_interrupted_backup_keeps_the_one_before(home: FamilyRecall, tmp_path
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        home.backup(copy, overwrite=True, progress=interrupt)
+        home.maintenance.backup(copy, overwrite=True, progress=interrupt)
 
     assert copy.read_bytes() == content
     assert not list(tmp_path.glob(".*partial*"))

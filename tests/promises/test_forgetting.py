@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Memory, Relation
 from family_recall.indexing import embedded_text
-from family_recall.stores.file.schema import PARTITION_SHIFT, shelf_of, words_table
+from family_recall.stores.file.schema import PARTITION_SHIFT, shard_of, words_table
 from family_recall.stores.records import ToEmbed
 from family_recall.stores.vectors.tables import models, pack_tokens, quantise
 from tests.conftest import (
@@ -205,24 +205,24 @@ def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None
                 doc_id for slot in step.evidence for doc_id in ids_of([slot])
                 if doc_id.startswith(HOME) and holds(home, doc_id)
             )  # fmt: skip
-            home.relate(dataclasses.replace(relation_of(step, number), evidence=evidence))
+            home.relations.add(dataclasses.replace(relation_of(step, number), evidence=evidence))
         elif isinstance(step, Unrelated):
             told = meant(history, number, step.back)
             if told is not None:
                 related = history[told]
                 assert isinstance(related, Related)
-                home.unrelate(relation_of(related, told), person_id="rajesh")
+                home.relations.remove(relation_of(related, told), person_id="rajesh")
         elif isinstance(step, Forgotten):
             there = [doc_id for doc_id in ids_of(step.slots) if holds(home, doc_id)]
             if there:
                 receipt = home.forget(there, person_id="rajesh")
-                verified = home.verify_forgotten(receipt)
+                verified = home.erasure.verify(receipt)
                 assert verified.forgotten, verified
 
 
 def holds(home: FamilyRecall, doc_id: str) -> bool:
     """Whether a household holds a memory of that id."""
-    with home._store.forgotten() as log:
+    with home._engine.store.forgotten() as log:
         row = log.connection.execute("SELECT 1 FROM memory WHERE doc_id = ?", (doc_id,)).fetchone()
     return row is not None
 
@@ -231,7 +231,7 @@ def household(path: Path, wall: Wall) -> FamilyRecall:
     """Open a household that Rajesh owns, that remembers something, and has both embedders."""
     home = open_home(path, wall=wall, static=TINY_STATIC)
     move_in(home)
-    home.grant(Grant("rajesh", HOME, "owner"))
+    home.spaces.grant(Grant("rajesh", HOME, "owner"))
     # Partitions are numbered in the order of their first memories.
     home.remember_many(
         Memory("the puppy sleeps by the window", space_id, doc_id="first", session_id="monday")
@@ -282,7 +282,7 @@ def contents(path: Path) -> dict[str, list[str]]:
     found["words"] = []
     for no, place in places.items():
         for past in (False, True):
-            table = words_table(shelf_of(no, past=past))
+            table = words_table(shard_of(no, past=past))
             connection.execute(
                 f"CREATE VIRTUAL TABLE temp.v_{table} USING fts5vocab(main, {table}, instance)"
             )

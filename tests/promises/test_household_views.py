@@ -70,24 +70,25 @@ def test_a_person_knows_of_what_they_may_enter(
         FamilyRecall.open(Path(folder) / "f.db", models=NO_MODELS) as home,
     ):
         for name in PEOPLE:
-            home.add_person(Person(name, name.title()))
+            home.people.add(Person(name, name.title()))
         for space_id, kind in SPACES.items():
-            home.add_space(Space(space_id, kind))  # type: ignore[arg-type]  # one of the three
+            home.spaces.add(Space(space_id, kind))  # type: ignore[arg-type]  # one of the three
         for one in held:
-            home.grant(one)
+            home.spaces.grant(one)
         for space_id, band in told:
-            home.relate(Relation(f"one in {space_id}", band, "another", space_id, band))
+            home.relations.add(Relation(f"one in {space_id}", band, "another", space_id, band))
 
         entered = {name: roles_of(name, held) for name in PEOPLE}
         for name in PEOPLE:
-            assert {one.space_id for one in home.spaces(name)} == set(entered[name])
-            assert {one.person_id for one in home.people(name)} == {
+            assert {one.space_id for one in home.spaces.all(name)} == set(entered[name])
+            assert {one.person_id for one in home.people.all(name)} == {
                 other
                 for other in PEOPLE
                 if other == name or set(entered[other]) & set(entered[name])
             }
             seen = {
-                (one.space_id, one.band) for one in home.relations(RecallContext(person_id=name))
+                (one.space_id, one.band)
+                for one in home.relations.all(RecallContext(person_id=name))
             }
             assert seen == {
                 (space_id, band)
@@ -95,35 +96,35 @@ def test_a_person_knows_of_what_they_may_enter(
                 if band in OPEN.get(entered[name].get(space_id, ""), BANDS[:1])
                 and space_id in entered[name]
             }
-        assert len(home.people()) == len(PEOPLE)
-        assert len(home.spaces()) == len(SPACES)
+        assert len(home.people.all()) == len(PEOPLE)
+        assert len(home.spaces.all()) == len(SPACES)
 
 
 def test_a_role_kept_from_fields_sees_its_own_copy_once(tmp_path: Path) -> None:
     """A relation is listed once for who sees the space, and once for who sees its veiled view."""
     with FamilyRecall.open(tmp_path / "f.db", models=NO_MODELS) as home:
-        home.add_space(Space("shared:a", "shared"))
+        home.spaces.add(Space("shared:a", "shared"))
         for name, role in (("ann", "owner"), ("ben", "guest")):
-            home.add_person(Person(name, name.title()))
-            home.grant(Grant(name, "shared:a", role))
-        home.relate(Relation("Tom", "neighbour of", "Eve", "shared:a"))
-        home.hide(Hidden("shared:a", "guest", ("author",)))
+            home.people.add(Person(name, name.title()))
+            home.spaces.grant(Grant(name, "shared:a", role))
+        home.relations.add(Relation("Tom", "neighbour of", "Eve", "shared:a"))
+        home.spaces.hide(Hidden("shared:a", "guest", ("author",)))
 
         for name in ("ann", "ben"):
-            (one,) = home.relations(RecallContext(person_id=name))
+            (one,) = home.relations.all(RecallContext(person_id=name))
             assert (one.subject, one.relation, one.object) == ("Tom", "neighbour of", "Eve")
 
 
 def test_who_is_not_there_and_no_number_are_refused(tmp_path: Path) -> None:
     """As everywhere else."""
     with FamilyRecall.open(tmp_path / "f.db", models=NO_MODELS) as home:
-        for call in (home.people, home.spaces):
+        for call in (home.people.all, home.spaces.all):
             with pytest.raises(UnknownPersonError):
                 call("zoe")
         with pytest.raises(UnknownPersonError):
-            home.relations(RecallContext(person_id="zoe"))
+            home.relations.all(RecallContext(person_id="zoe"))
         with pytest.raises(InvalidRequestError, match="limit must be 1 or more"):
-            home.relations(limit=0)
+            home.relations.all(limit=0)
 
 
 def test_each_of_them_is_read_at_one_moment(
@@ -139,12 +140,12 @@ def test_each_of_them_is_read_at_one_moment(
         return reading(self)
 
     with FamilyRecall.open(tmp_path / "f.db", models=NO_MODELS) as home:
-        home.add_space(Space("shared:a", "shared"))
+        home.spaces.add(Space("shared:a", "shared"))
         for name in PEOPLE:
-            home.add_person(Person(name, name.title()))
-            home.grant(Grant(name, "shared:a", "adult"))
+            home.people.add(Person(name, name.title()))
+            home.spaces.grant(Grant(name, "shared:a", "adult"))
         monkeypatch.setattr(Connections, "reading", counted)
-        for call in (home.people, home.spaces, home.rooms):
+        for call in (home.people.all, home.spaces.all, home.spaces.accessible):
             n_views.clear()
             assert call("ann")
             assert len(n_views) == 1

@@ -36,7 +36,7 @@ def count(cursor, sql, values):
         os.kill(os.getpid(), signal.SIGKILL)
     return True
 
-home._store._connections._writer.exec_trace = count
+home._engine.store._connections._writer.exec_trace = count
 home.forget(["march", "goa"], person_id="rajesh")
 print("steps", steps, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
@@ -48,7 +48,7 @@ def lived_in(path: Path) -> None:
     with open_home(path, wall=Wall()) as home:
         move_in(home)
         home.remember_many(stories())
-        home.relate(Relation("Priya", "plans", "Goa", HOME, evidence=("goa",)))
+        home.relations.add(Relation("Priya", "plans", "Goa", HOME, evidence=("goa",)))
         home.remember(
             Memory(
                 "I told Priya we can do May",
@@ -64,19 +64,19 @@ def lived_in(path: Path) -> None:
 def whole_or_gone(path: Path) -> str:
     """Open what an interruption left and say which it is; anything in between fails."""
     with open_home(path, wall=Wall()) as home:
-        home.apply_retention()  # as opening a household does: cleans what was left uncleaned
-        receipts = home.receipts()
+        home.erasure.apply_rules()  # as opening a household does: cleans what was left uncleaned
+        receipts = home.erasure.receipts()
         ids = found(recall(home, "What did I tell Priya about May and the Goa trip?", "rajesh"))
         if not receipts:
             assert {"march", "goa"} <= set(ids)
-            assert home.stats()["relations"] == 1
-            assert home.stats()["superseded"] == 1
+            assert home.maintenance.stats()["relations"] == 1
+            assert home.maintenance.stats()["superseded"] == 1
             return "whole"
         assert not {"march", "goa"} & set(ids)
-        proven = home.verify_forgotten(receipts[0])
+        proven = home.erasure.verify(receipts[0])
         assert proven.forgotten, proven
-        assert home.stats()["relations"] == home.stats()["superseded"] == 0
-        home.rebuild()
+        assert home.maintenance.stats()["relations"] == home.maintenance.stats()["superseded"] == 0
+        home.maintenance.rebuild()
         return "gone"
 
 
@@ -88,7 +88,7 @@ def test_at_every_statement_it_is_whole_or_gone(tmp_path: Path) -> None:
     moments: list[Path] = []
 
     with open_home(path, wall=Wall()) as home:
-        writer = home._store._connections._writer
+        writer = home._engine.store._connections._writer
 
         def keep(*_: object) -> bool:
             to = tmp_path / str(len(moments))
@@ -147,4 +147,4 @@ def test_a_receipt_is_read_as_it_was_written(tmp_path: Path) -> None:
     with open_home(path, wall=Wall()) as home:
         receipt = home.forget("march", person_id="rajesh")
 
-        assert Receipt.from_json(receipt.to_json()) == receipt == home.receipts()[0]
+        assert Receipt.from_json(receipt.to_json()) == receipt == home.erasure.receipts()[0]

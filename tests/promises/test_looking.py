@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Filters, Grant, RecallContext, Relation
 from family_recall.errors import InvalidRequestError, UnknownMemoryError, UnknownSpaceError
-from family_recall.types import Kept
+from family_recall.types import StoredVersion
 from tests.conftest import HOME, NOW, Wall, open_home, remember
 from tests.promises.households import PEOPLE, SPACES, Asked, World, furnish, view, worlds
 
@@ -62,11 +62,14 @@ def pages(home: FamilyRecall, asked: Asked) -> list[str]:
     """Leaf through, and name names and rooms."""
     ctx = RecallContext(asked.person_id, asked.space_id, filters=Filters(**asked.filters))
     try:
-        whole = home.listing(ctx, about=asked.question or None)
-        names = home.names(ctx)
+        whole = home.memories.page(ctx, about=asked.question or None)
+        names = home.memories.names(ctx)
     except UnknownSpaceError as error:
         return [str(error)]
-    rooms = [dataclasses.replace(room, people=(), hidden=()) for room in home.rooms(ctx.person_id)]
+    rooms = [
+        dataclasses.replace(room, people=(), hidden=())
+        for room in home.spaces.accessible(ctx.person_id)
+    ]
     return [repr(whole), repr(names), repr(rooms)]
 
 
@@ -75,7 +78,7 @@ def closely(home: FamilyRecall, asked: Asked, world: World) -> list[str]:
     shown = []
     for space_id, doc_id in sorted({(item.space_id, item.doc_id) for item in world.items}):
         try:
-            found = home.look(doc_id, RecallContext(asked.person_id), space_id=space_id)
+            found = home.memories.get(doc_id, RecallContext(asked.person_id), space_id=space_id)
         except UnknownMemoryError as error:
             shown.append(str(error))
         else:
@@ -110,12 +113,12 @@ def test_pages_hold_each_memory_once_and_no_other(
         shutil.copyfile(blank, path)
         with open_home(path, encoder=None, wall=wall) as home:
             furnish(home, wall, world)
-            ctx, listed, offset = RecallContext(person), list[Kept](), 0
-            while page := home.listing(ctx, offset=offset, limit=limit).memories:
+            ctx, listed, offset = RecallContext(person), list[StoredVersion](), 0
+            while page := home.memories.page(ctx, offset=offset, limit=limit).memories:
                 listed += page
                 offset += len(page)
-            whole = home.listing(ctx)
-            n_in_rooms = sum(room.n_memories for room in home.rooms(person))
+            whole = home.memories.page(ctx)
+            n_in_rooms = sum(room.n_memories for room in home.spaces.accessible(person))
 
     assert sorted((k.memory.space_id, str(k.memory.doc_id)) for k in listed) == sorted(visible)
     moments = [kept.moment for kept in listed]
@@ -129,7 +132,7 @@ def test_days_are_both_included(home: FamilyRecall) -> None:
     first, last = dt.date(2025, 6, 1), dt.date(2025, 6, 10)
 
     def ids(**days: Any) -> list[str | None]:
-        return [kept.memory.doc_id for kept in home.listing(ctx, **days).memories]
+        return [kept.memory.doc_id for kept in home.memories.page(ctx, **days).memories]
 
     assert ids(first=first, last=last) == ["grandma", "cake"]
     assert ids(first=first, last=last - dt.timedelta(days=1)) == ["cake"]
@@ -141,9 +144,9 @@ def test_one_memory_comes_with_all_that_hangs_on_it(home: FamilyRecall, wall: Wa
     wall.tick(hours=1)
     remember(home, "I told Priya we can do April", doc_id="march", author="Rajesh",
              session_id="talk-1", occurred_at="2025-02-01T18:00")  # fmt: skip
-    home.relate(Relation("Rajesh", "married to", "Priya", HOME))
+    home.relations.add(Relation("Rajesh", "married to", "Priya", HOME))
 
-    found = home.look("march", RecallContext("priya"))
+    found = home.memories.get("march", RecallContext("priya"))
 
     assert found.kept.memory.text == "I told Priya we can do April"
     assert [kept.memory.text for kept in found.earlier] == [
@@ -159,19 +162,19 @@ def test_a_moment_past_its_truth_is_still_listed(home: FamilyRecall) -> None:
     """What was true for a time only can be found, so that it can be mended."""
     remember(home, "The boiler code is 7", doc_id="code", valid_until="2025-06-01")
 
-    listed = home.listing(RecallContext("rajesh"), limit=100).memories
+    listed = home.memories.page(RecallContext("rajesh"), limit=100).memories
 
     assert "code" in [kept.memory.doc_id for kept in listed]
-    assert home.look("code", RecallContext("rajesh")).kept.memory.valid_until is not None
+    assert home.memories.get("code", RecallContext("rajesh")).kept.memory.valid_until is not None
 
 
 def test_who_looked_is_in_the_log(home: FamilyRecall) -> None:
     """An owner is told who leafed through their space, and what they were shown."""
-    home.grant(Grant("priya", HOME, "owner"))
-    home.look("key", RecallContext("rajesh"))
-    home.listing(RecallContext("mia"), limit=2)
+    home.spaces.grant(Grant("priya", HOME, "owner"))
+    home.memories.get("key", RecallContext("rajesh"))
+    home.memories.page(RecallContext("mia"), limit=2)
 
-    entries = home.audit("priya")
+    entries = home.audit.entries("priya")
 
     assert [(one.call, one.person_id) for one in entries] == [("look", "mia"), ("look", "rajesh")]
     assert entries[1].memories == ((HOME, "key"),)
@@ -182,4 +185,4 @@ def test_who_looked_is_in_the_log(home: FamilyRecall) -> None:
 def test_pages_have_bounds(home: FamilyRecall, offset: int, limit: int) -> None:
     """What is no page is refused, with the bounds."""
     with pytest.raises(InvalidRequestError, match="limit from 1 to 1000"):
-        home.listing(RecallContext("rajesh"), offset=offset, limit=limit)
+        home.memories.page(RecallContext("rajesh"), offset=offset, limit=limit)

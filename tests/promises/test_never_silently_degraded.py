@@ -118,11 +118,11 @@ def test_what_a_model_has_not_read_at_all_is_pending(path: Path) -> None:
     with open_home(path) as home:
         move_in(home)
         home.remember_many(stories(), embed="later")
-        assert home.pending() == {"tiny/1": n}
+        assert home.maintenance.pending() == {"tiny/1": n}
         home.flush()
-        assert home.pending() == {"tiny/1": 0}
+        assert home.maintenance.pending() == {"tiny/1": 0}
     with open_home(path, encoder=TinyEncoder("tiny/2")) as other:
-        assert other.pending() == {"tiny/1": 0, "tiny/2": n}
+        assert other.maintenance.pending() == {"tiny/1": 0, "tiny/2": n}
 
 
 def test_pending_vectors_are_counted_in_scope(home: FamilyRecall) -> None:
@@ -346,7 +346,7 @@ def test_without_its_words_table_vectors_answer(path: Path) -> None:
         assert found(answer)[0] == "grandma"
         assert stages(answer) == {"lexical"}
         valid(answer)
-        home.rebuild()
+        home.maintenance.rebuild()
         assert recall(home, QUESTION, "priya").degraded == ()
 
 
@@ -396,7 +396,7 @@ def test_rebuild_mends_what_was_emptied(path: Path) -> None:
         execute(path, f"DELETE FROM {table}")
     with open_home(path) as home:
         assert written(recall(home, "What did I tell Priya about vacation?", "rajesh")) != before
-        home.rebuild()
+        home.maintenance.rebuild()
         assert written(recall(home, "What did I tell Priya about vacation?", "rajesh")) == before
 
 
@@ -425,7 +425,7 @@ def test_a_tiny_budget_skips_with_reasons(
     shared: FamilyRecall, budget_ms: float, step_ms: float, profile: str
 ) -> None:
     """Whatever the budget and however slow the device, the order is valid, the skips explained."""
-    with open_home(Path(shared.stats()["path"]), scorer=TinyScorer(), encoder=TinyEncoder(),
+    with open_home(Path(shared.maintenance.stats()["path"]), scorer=TinyScorer(), encoder=TinyEncoder(),
                    static=TINY_STATIC, clock=Ticking(step_ms)) as home:  # fmt: skip
         answer = recall(home, QUESTION, "priya", time_budget_ms=budget_ms, profile=profile)
 

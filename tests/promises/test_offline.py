@@ -44,6 +44,7 @@ else:
     sys.exit("the hook hears nothing")
 
 import family_recall as fr
+from family_recall.api import files
 from family_recall.cli.doctor import examine
 
 folder = Path(sys.argv[1])
@@ -57,14 +58,14 @@ class Noting:
 
 it = Noting()
 it.warmup()
-it.add_space(fr.Space("s", "shared")); it.add_space(fr.Space("p", "private"))
+it.spaces.add(fr.Space("s", "shared")); it.spaces.add(fr.Space("p", "private"))
 for one in ("ana", "ben"):
-    it.add_person(fr.Person(one, one.title())); it.grant(fr.Grant(one, "s", "owner"))
+    it.people.add(fr.Person(one, one.title())); it.spaces.grant(fr.Grant(one, "s", "owner"))
 it.remember(fr.Memory("The spare key is under the blue pot", "s", doc_id="key", author="Ana"))
 it.remember_many([fr.Memory(f"note {n} of the garden", "s", doc_id=f"n{n}") for n in range(5)],
                  embed="later")
-it.relate(fr.Relation("Ana", "sister of", "Ben", "s"))
-it.flush(); it.rebuild()
+it.relations.add(fr.Relation("Ana", "sister of", "Ben", "s"))
+it.flush(); it.maintenance.rebuild()
 context = fr.RecallContext(person_id="ana", time_budget_ms=60_000)
 question = "where is the spare key?"
 answer = it.recall(question, context)
@@ -74,38 +75,38 @@ it.explain(question, "key", context); it.inspect(question, context)
 it.understand(question, context); it.opening(context)
 it.feedback(answer, "key", True, ctx=context)
 told = fr.Relation("Ana", "sister of", "Ben", "s")
-assert it.may_unrelate(told, person_id="ana") and it.unrelate(told, person_id="ana")
-assert it.may_correct("n0", person_id="ana")
+assert it.relations.may_remove(told, person_id="ana") and it.relations.remove(told, person_id="ana")
+assert it.memories.may_correct("n0", person_id="ana")
 assert it.correct("n0", person_id="ana", text="note 0 of the yard").changed
-it.relations(context); it.listing(context); it.names(context); it.rooms("ana"); it.zone
-assert it.look("key", context)
-it.learned("ana"); it.unlearn(person_id="ana"); it.reset_learning("ana")
-it.add_guardian("ana", "ben"); assert it.guardians() == {"ben": ("ana",)}
-assert it.remove_guardian("ana", "ben")
-it.hide(fr.Hidden("s", "guest", ("author",))); assert it.hidden()
-it.add_person(fr.Person("cem", "Cem")); it.grant(fr.Grant("cem", "s", "guest"))
-assert it.revoke("cem", "s")
-assert it.audit("ana"); it.keep_audit(7)
+it.relations.all(context); it.memories.page(context); it.memories.names(context); it.spaces.accessible("ana"); it.zone
+assert it.memories.get("key", context)
+it.learning.all("ana"); it.learning.undo(person_id="ana"); it.learning.reset("ana")
+it.people.add_guardian("ana", "ben"); assert it.people.guardians() == {"ben": ("ana",)}
+assert it.people.remove_guardian("ana", "ben")
+it.spaces.hide(fr.Hidden("s", "guest", ("author",))); assert it.spaces.hidden()
+it.people.add(fr.Person("cem", "Cem")); it.spaces.grant(fr.Grant("cem", "s", "guest"))
+assert it.spaces.revoke("cem", "s")
+assert it.audit.entries("ana"); it.audit.keep_days(7)
 plan = it.forget(fr.Selection(doc_ids=("n1", "n2")), person_id="ana", dry_run=True)
 receipt = it.forget(["n1", "n2"], person_id="ana", token=plan.token,
                     undo_for=datetime.timedelta(days=1))
-assert it.undo_forget(receipt.receipt_id, person_id="ana") == 2
+assert it.erasure.undo(receipt.receipt_id, person_id="ana") == 2
 gone = it.forget("n3", person_id="ana")
-assert it.verify_forgotten(gone).forgotten and it.receipts() == [gone]
-it.set_retention("event", 30); assert it.retention()
-assert it.apply_retention(dry_run=True).doc_ids == () and it.apply_retention() is None
+assert it.erasure.verify(gone).forgotten and it.erasure.receipts() == [gone]
+it.erasure.set_rule("event", 30); assert it.erasure.rules()
+assert it.erasure.apply_rules(dry_run=True).doc_ids == () and it.erasure.apply_rules() is None
 asyncio.run(it.arecall(question, context))
 asyncio.run(it.aremember(fr.Memory("a late note", "s")))
-it.people(); it.spaces(); it.grants(); it.region; it.stats(); it.pending(); it.check()
-it.backup(folder / "backup.db"); it.reembed()
-it.export_to(folder / "export.jsonl", judgements=True, log=True)
+it.people.all(); it.spaces.all(); it.spaces.grants(); it.region; it.maintenance.stats(); it.maintenance.pending(); it.maintenance.check()
+it.maintenance.backup(folder / "backup.db"); it.maintenance.reembed()
+it.maintenance.export_to(folder / "export.jsonl", judgements=True, log=True)
 fr.understand("what did we do last summer?")
 with fr.FamilyRecall.open(folder / "new.db") as new:
-    new.import_from(folder / "export.jsonl"); used.add("import_from")
+    new.maintenance.import_from(folder / "export.jsonl"); used.add("import_from")
 it.close(); it.close()
-fr.FamilyRecall.copy_as_it_is(folder / "family.db", folder / "copy.db")
-fr.FamilyRecall.restore(folder / "family.db", folder / "backup.db")
-fr.FamilyRecall.migrate(folder / "family.db")
+files.copy_file(folder / "family.db", folder / "copy.db")
+files.restore(folder / "family.db", folder / "backup.db")
+files.migrate(folder / "family.db")
 used |= {"open", "copy_as_it_is", "restore", "migrate"}
 report = examine(folder / "family.db")
 assert report.ok, [one for one in report.checks if not one.ok]

@@ -51,7 +51,7 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall]
         for n in range(45):
             remember(home, f"Priya told Mia about plan {n % 7} for March and the {n}th cake",
                      doc_id=f"plan-{n}", session_id=f"s{n // 6}")  # fmt: skip
-        home.relate(Relation("Rajesh", "married to", "Priya", HOME, evidence=("goa",)))
+        home.relations.add(Relation("Rajesh", "married to", "Priya", HOME, evidence=("goa",)))
         yield home
 
 
@@ -73,11 +73,11 @@ def test_opened_again_the_answer_is_the_same(
     """
     ctx: dict[str, Any] = {"person_id": "rajesh", "profile": profile, "top_k": 30}
     before = written(recall(lived_in, QUESTION, **ctx))
-    with open_home(Path(lived_in.stats()["path"]), scorer=TinyScorer()) as again:
+    with open_home(Path(lived_in.maintenance.stats()["path"]), scorer=TinyScorer()) as again:
         assert written(recall(again, QUESTION, **ctx)) == before
     copy = tmp_path / "copy.db"
     for suffix in ("", "-wal"):
-        shutil.copyfile(f"{lived_in.stats()['path']}{suffix}", f"{copy}{suffix}")
+        shutil.copyfile(f"{lived_in.maintenance.stats()['path']}{suffix}", f"{copy}{suffix}")
     with open_home(copy, scorer=TinyScorer()) as copied:
         assert written(recall(copied, QUESTION, **ctx)) == before
 

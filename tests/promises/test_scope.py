@@ -59,7 +59,7 @@ def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a file with nothing in it, to be copied: its tables cost more than its memories."""
     path = tmp_path_factory.mktemp("blank") / "family.db"
     with open_home(path) as home:
-        home.keep_audit(30)
+        home.audit.keep_days(30)
     return path
 
 
@@ -234,8 +234,8 @@ def test_a_role_opens_its_bands_and_no_more(path: Path, role: str, bands: set[st
     """Owners see all four bands, adults three, children, guests and devices the green one."""
     with open_home(path) as home:
         move_in(home)
-        home.add_person(Person("sam", "Sam"))
-        home.grant(Grant("sam", HOME, role))
+        home.people.add(Person("sam", "Sam"))
+        home.spaces.grant(Grant("sam", HOME, role))
         for band in BANDS:
             remember(home, f"a note in {band}", doc_id=band, band=band)
 
@@ -248,8 +248,8 @@ def test_a_grant_ends_at_its_moment(path: Path) -> None:
     with open_home(path, wall=wall) as home:
         move_in(home)
         remember(home, "The spare key is under the blue pot", doc_id="key")
-        home.add_person(Person("sitter", "Sitter"))
-        home.grant(Grant("sitter", HOME, "guest", expires_at=NOW))
+        home.people.add(Person("sitter", "Sitter"))
+        home.spaces.grant(Grant("sitter", HOME, "guest", expires_at=NOW))
 
         assert found(recall(home, "spare key", "sitter")) == ["key"]
         wall.tick(seconds=1)
@@ -264,9 +264,9 @@ def test_whose_grant_at_home_has_ended_is_a_guest_there(path: Path) -> None:
     wall = Wall(NOW - dt.timedelta(seconds=1))
     with open_home(path, wall=wall) as home:
         move_in(home)
-        home.add_space(Space("house", "household"))
-        home.hide(Hidden("house", "guest", ("author",)))
-        home.grant(Grant("mia", "house", "adult", expires_at=NOW))
+        home.spaces.add(Space("house", "household"))
+        home.spaces.hide(Hidden("house", "guest", ("author",)))
+        home.spaces.grant(Grant("mia", "house", "adult", expires_at=NOW))
         for band in ("green", "amber"):
             remember(home, f"A {band} key", "house", doc_id=band, band=band, author="Raj")
 
@@ -277,10 +277,10 @@ def test_whose_grant_at_home_has_ended_is_a_guest_there(path: Path) -> None:
         assert seen() == {"green": "Raj", "amber": "Raj"}
         wall.tick(seconds=1)
         assert seen() == {"green": None}
-        assert [room.role for room in home.rooms("mia") if room.space.space_id == "house"] == [
-            "guest"
-        ]
-        home.revoke("mia", "house")
+        assert [
+            room.role for room in home.spaces.accessible("mia") if room.space.space_id == "house"
+        ] == ["guest"]
+        home.spaces.revoke("mia", "house")
         assert seen() == {"green": None}
 
 

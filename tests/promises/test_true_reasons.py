@@ -49,7 +49,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall]:
     with open_home(path, scorer=TinyScorer()) as home:
         move_in(home)
         home.remember_many(stories())
-        home.relate(Relation("Rajesh", "married to", "Priya", HOME, evidence=("goa",)))
+        home.relations.add(Relation("Rajesh", "married to", "Priya", HOME, evidence=("goa",)))
         for n in range(30):
             remember(home, f"Note {n}: Grandma told Priya {n} things about cake",
                      doc_id=f"note-{n}", session_id=f"s{n // 5}", importance=n / 30,
@@ -242,7 +242,7 @@ def test_a_path_of_the_graph_names_its_evidence(path: Path) -> None:
         move_in(home)
         remember(home, "Asha baked a lemon tart", doc_id="tart")
         remember(home, "The oven was fixed on Monday", doc_id="oven")
-        home.relate(Relation("Asha", "sister of", "Priya", HOME, evidence=("oven",)))
+        home.relations.add(Relation("Asha", "sister of", "Priya", HOME, evidence=("oven",)))
         answer = recall(home, "what about Asha?", "rajesh", profile="ppr", top_k=10)
         oven = next(result for result in answer.results if result.doc_id == "oven")
 

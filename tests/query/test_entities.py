@@ -28,10 +28,10 @@ def home(path: Path) -> Iterator[FamilyRecall]:
 
 def named(home: FamilyRecall, question: str, person_id: str | None) -> set[str]:
     """Give the names of the things a question names for somebody."""
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         scope = scope_of(
             RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._store.zone,
+            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._engine.store.zone,
         )  # fmt: skip
         entities, _ = resolve(question, scope, snapshot)
         return {entity.name for entity in entities}
@@ -82,8 +82,8 @@ def reachable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall
     with open_home(tmp_path_factory.mktemp("named") / "family.db", encoder=None) as home:
         move_in(home)
         aliases = ("priya.rao@mail.example.org", "@pri_rao", "https://www.example.org/people/priya")
-        home.add_person(Person("priya", "Priya Rao", ("Pri", *aliases)))
-        home.add_person(Person("mia", "Mia", ("mia@example.org", "Chloe")))
+        home.people.add(Person("priya", "Priya Rao", ("Pri", *aliases)))
+        home.people.add(Person("mia", "Mia", ("mia@example.org", "Chloe")))
         remember(home, "Priya and Mia went to see Fahim Khan and Marco", author="Fahim Khan")
         for name in ("Marco", "Alexandra", "Nina", "Nino", "José", "Dana"):
             remember(home, "The date is set, says a friend", author=name)

@@ -55,10 +55,10 @@ def home(path: Path) -> Iterator[FamilyRecall]:
 
 def anchors(home: FamilyRecall, question: str, person_id: str = "rajesh") -> tuple[Anchor, ...]:
     """Give the anchors of a question for somebody."""
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         scope = scope_of(
             RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._store.zone,
+            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._engine.store.zone,
         )  # fmt: skip
         return anchors_of(question, scope, snapshot, ZONE)
 
@@ -188,10 +188,10 @@ def test_anchors_are_read_by_the_grammar(home: FamilyRecall) -> None:
 
 def test_a_question_without_such_words_reads_nothing(home: FamilyRecall) -> None:
     """The store is left alone: asking a closed one raises nothing."""
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         scope = scope_of(
             RecallContext("rajesh"), snapshot.access("rajesh"), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._store.zone,
+            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._engine.store.zone,
         )  # fmt: skip
 
     assert anchors_of("Where is the spare key?", scope, snapshot, ZONE) == ()

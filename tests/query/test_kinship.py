@@ -43,14 +43,14 @@ def tell(home: FamilyRecall, *relations: tuple[str, str, str], **fields: Any) ->
     """Store relations between names, in the shared space unless ``space_id`` says otherwise."""
     about = {"space_id": HOME, **fields}
     for subject, relation, object_ in relations:
-        home.relate(Relation(subject, relation, object_, **about))
+        home.relations.add(Relation(subject, relation, object_, **about))
 
 
 def scope_for(home: FamilyRecall, snapshot: Any, person_id: str | None, **ctx: Any) -> Scope:
     """Decide what somebody may see at the tests' own moment."""
     return scope_of(
         RecallContext(person_id, **ctx), snapshot.access(person_id), snapshot.every_partition(),
-        now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._store.zone,
+        now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._engine.store.zone,
     )  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def resolved(
     home: FamilyRecall, question: str, person_id: str | None, **ctx: Any
 ) -> tuple[tuple[Entity, ...], tuple[str, ...]]:
     """Give the entities a question names for somebody, and the words for them."""
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         return resolve(question, scope_for(home, snapshot, person_id, **ctx), snapshot)
 
 
@@ -190,7 +190,7 @@ def test_a_word_for_women_means_the_one_who_may_be_one(home: FamilyRecall) -> No
 
     Of two parents of whom nothing is known neither is the mother for certain, so nobody is.
     """
-    home.add_person(Person("rajesh", "Rajesh Rao", ("Papa",)))
+    home.people.add(Person("rajesh", "Rajesh Rao", ("Papa",)))
     tell(home, ("Rajesh", "married to", "Priya"))
     tell(home, ("Otto", "parent of", "Leela"), ("Hanna", "parent of", "Leela"))
     tell(home, ("Mia", "child of", "Rajesh"), ("Mia", "child of", "Priya"))
@@ -207,7 +207,7 @@ def test_a_word_for_women_means_the_one_who_may_be_one(home: FamilyRecall) -> No
 
 def test_a_name_wins_over_kinship(home: FamilyRecall) -> None:
     """Who is called Grandma is meant by it, until it is said whose; nobody is their own."""
-    home.add_person(Person("priya", "Priya Rao", ("Mum",)))
+    home.people.add(Person("priya", "Priya Rao", ("Mum",)))
     tell(home, ("Kamala", "mother of", "Priya"), ("Mia", "child of", "Priya"))
     tell(home, ("Grandma", "lives in", "Pune"), ("Aunt Leela", "lives in", "Goa"))
 
@@ -221,7 +221,7 @@ def test_a_name_wins_over_kinship(home: FamilyRecall) -> None:
 
 def test_nobody_is_their_own_dad(home: FamilyRecall) -> None:
     """Rajesh is called Dad; his own dad is somebody else, whom nobody has spoken of."""
-    home.add_person(Person("rajesh", "Rajesh Rao", ("Dad",)))
+    home.people.add(Person("rajesh", "Rajesh Rao", ("Dad",)))
     remember(home, "Rajesh is at work")
 
     assert named(home, "where is my dad?", "mia") == {"Rajesh Rao"}
@@ -298,7 +298,7 @@ def test_a_hub_costs_no_more_than_its_relations(home: FamilyRecall) -> None:
     tell(home, ("Rajesh", "brother of", "Asha"), confidence=0.7)
     tell(home, ("Rajesh", "fond of", "tea"))
 
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         scope = scope_for(home, snapshot, "rajesh")
         found = {
             name: snapshot.relations([e.id for _, e in snapshot.entities([name], scope)], scope)
@@ -341,9 +341,9 @@ def test_somebody_elses_room_changes_nothing(
         move_in(home)
         tell(home, *(one for one in shared if one[0] != one[2]))
         before = [resolved(home, question, "rajesh") for question in QUESTIONS]
-        home.add_space(Space("private:other", "private"))
+        home.spaces.add(Space("private:other", "private"))
         for at, name in enumerate(people):
-            home.add_person(Person(f"other-{at}", f"{name} Other", (name, f"{name}a")))
+            home.people.add(Person(f"other-{at}", f"{name} Other", (name, f"{name}a")))
         for space in (HERS, "private:other"):
             tell(home, *(one for one in hidden if one[0] != one[2]), space_id=space)
             remember(home, " ".join(name for one in hidden for name in one), space)

@@ -256,7 +256,7 @@ def test_bm25_agrees_with_the_paper(path: Path, question: str) -> None:
         for at, text in enumerate(TEXTS):
             remember(home, text, doc_id=f"t{at}")
         run_ids = recall(home, question, "mia").trace.runs["lexical"]
-        with home._store.snapshot() as snapshot:
+        with home._engine.store.snapshot() as snapshot:
             scope = Scope("mia", tuple(p.no for p in snapshot.every_partition()), NOW.timestamp())
             ids = [snapshot.find(f"t{at}", scope).id for at in range(len(TEXTS))]
             rows = snapshot.rows(np.sort(np.array(ids)), scope)

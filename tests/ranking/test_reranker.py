@@ -20,7 +20,7 @@ TEXTS = ("Beans grow in the garden", "The garden gate is green", "Roses grow by 
 def home(models: Path, tmp_path: Path) -> FamilyRecall:
     """A household whose models folder holds the tiny cross-encoder and no embedder."""
     home = FamilyRecall.open(tmp_path / "garden.db", models=models)
-    home.add_space(Space("home", "shared"))
+    home.spaces.add(Space("home", "shared"))
     home.remember_many([Memory(text, "home", doc_id=text) for text in TEXTS])
     home.warmup()
     return home

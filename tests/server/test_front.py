@@ -142,7 +142,7 @@ def test_what_is_refused_is_a_tools_error_in_the_librarys_words(
 
 def test_a_server_that_only_reads_has_no_tool_that_writes(home: FamilyRecall) -> None:
     """It is not listed, and calling it all the same is refused and writes nothing."""
-    before = home.stats()["memories"]
+    before = home.maintenance.stats()["memories"]
 
     async def talk(client: Client) -> tuple[list[str], types.CallToolResult]:
         listed = [tool.name for tool in (await client.list_tools()).tools]
@@ -153,7 +153,7 @@ def test_a_server_that_only_reads_has_no_tool_that_writes(home: FamilyRecall) ->
     assert listed == READING
     assert refused.is_error
     assert "there is no tool 'remember'" in text(refused)
-    assert home.stats()["memories"] == before
+    assert home.maintenance.stats()["memories"] == before
 
 
 def test_forgetting_takes_two_steps(home: FamilyRecall) -> None:

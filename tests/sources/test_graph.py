@@ -73,7 +73,7 @@ def test_the_graph_brings_in_what_no_word_finds(path: Path) -> None:
         move_in(home)
         remember(home, "I fixed the tap in the kitchen", author="Hanna", doc_id="tap")
         remember(home, "The bus was late", author="Otto", doc_id="bus")
-        home.relate(Relation("Leela", "married to", "Hanna", HOME))
+        home.relations.add(Relation("Leela", "married to", "Hanna", HOME))
         answer = recall(home, "what did the wife of Leela say?", "mia", profile="ppr")
 
         assert found(answer) == ["tap"]

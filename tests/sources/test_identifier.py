@@ -19,7 +19,7 @@ from tests.conftest import HOME, NOW, PLENTY_MS, move_in, open_home, remember, s
 
 def run(home: FamilyRecall, question: str) -> tuple[Run, list[str]]:
     """Ask the source alone, in the shared space; gives its run and that run's doc_ids."""
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         partitions = tuple(p.no for p in snapshot.every_partition() if p.space_id == HOME)
         context = QueryContext(
             request=RecallRequest(question, RecallContext()),

@@ -18,7 +18,7 @@ from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError
 from family_recall.stores.file import connections
 from family_recall.stores.store import Store
-from family_recall.stores.vectors.index import Blocks
+from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.types import Scope
 from tests.conftest import (
     HOME,
@@ -121,7 +121,7 @@ def agrees(path: Path, encoder: Encoder, scope: Scope) -> None:
 
 def all_of(home: FamilyRecall, known_at_s: float | None = None) -> Scope:
     """Give a scope of every partition."""
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         partitions = tuple(each.no for each in snapshot.every_partition())
     return Scope(None, partitions, NOW.timestamp(), known_at_s)
 
@@ -201,7 +201,7 @@ def test_a_memory_counts_with_the_best_of_its_views(
                 batch = [Memory(**telling) for telling in history[at : at + batch_size]]
                 home.remember_many(batch, batch_size=batch_size)
             if rebuilt:
-                home.rebuild()
+                home.maintenance.rebuild()
                 home.flush()
             every = all_of(home).partitions
         partitions = tuple(no for place, no in enumerate(every) if place in asked)
@@ -258,7 +258,7 @@ def test_late_interaction_reads_every_view(path: Path) -> None:
         remember(home, "Down to the harbour", author="Mia", title="Otters", summary="By lantern")
         remember(home, "Nobody was in")
         scope = all_of(home)
-        with home._store.snapshot() as snapshot:
+        with home._engine.store.snapshot() as snapshot:
             ids = np.array(sorted(stored(path, scope)), np.int64)
             tokens = snapshot.token_vectors(TINY.model_id, ids, scope)
     expected = TINY.encode_question("Mia: Down to the harbour Otters By lantern").tokens
@@ -302,11 +302,15 @@ def test_a_memory_has_all_its_views_or_none(path: Path) -> None:
         move_in(home)
         with pytest.raises(InvalidMemoryError):
             remember(home, "At noon", doc_id="boat", title="Otters", summary="By lantern")
-        assert not any(home.stats()["vectors"].values())
+        assert not any(home.maintenance.stats()["vectors"].values())
         assert recall(home, "At noon", "mia").trace.counts["vectors_pending"] == 1
     with open_home(path) as home:
         assert home.flush() == 1
-        assert home.stats()["vectors"] == {"tiny/1": 1, "tiny/1#title": 1, "tiny/1#summary": 1}
+        assert home.maintenance.stats()["vectors"] == {
+            "tiny/1": 1,
+            "tiny/1#title": 1,
+            "tiny/1#summary": 1,
+        }
         agrees(path, TINY, all_of(home))
 
 
@@ -364,13 +368,13 @@ def test_a_file_of_before_views_learns_them_by_flush(path: Path) -> None:
         remember(home, "At ten", doc_id="boat", title="Otters", summary="By lantern")
         remember(home, "At two", doc_id="vet", author="Mia", summary="Cobblers")
         expected = {question: written(recall(home, question, "mia")) for question in QUESTIONS}
-        stats = home.stats()
+        stats = home.maintenance.stats()
     of_before(path, TINY)
     with open_home(path) as home:
         assert recall(home, "otterish", "mia").trace.counts["vectors_pending"] == 2
-        assert home.stats()["vectors"] == {"tiny/1": 7}
+        assert home.maintenance.stats()["vectors"] == {"tiny/1": 7}
         assert home.flush() == 3
-        assert home.stats()["vectors"] == stats["vectors"]
+        assert home.maintenance.stats()["vectors"] == stats["vectors"]
         agrees(path, TINY, all_of(home))
         agrees(path, TINY, all_of(home, known_at_s=NOW.timestamp()))
         for question in QUESTIONS:
@@ -439,7 +443,7 @@ def test_many_views_crowd_nothing_out(path: Path) -> None:
         )  # fmt: skip
         scope = all_of(home)
         expected = stored(path, scope)
-        with home._store.snapshot() as snapshot:
+        with home._engine.store.snapshot() as snapshot:
             for question in QUESTIONS:
                 asked = encoder.encode_question(question).pooled
                 hits = snapshot.nearest(asked, encoder.model_id, scope, 24)
@@ -454,14 +458,14 @@ def searched(
 ) -> list[tuple[int, int]]:
     """Ask, and give each block that was looked at: its model's number and its shelf."""
     seen: list[tuple[int, int]] = []
-    get = Blocks.get
+    get = VectorIndexes.get
 
-    def noted(self: Blocks, connection: Any, model: Any, shelf: int, *state: Any) -> Any:
+    def noted(self: VectorIndexes, connection: Any, model: Any, shelf: int, *state: Any) -> Any:
         seen.append((model.no, shelf))
         return get(self, connection, model, shelf, *state)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Blocks, "get", noted)
+        patched.setattr(VectorIndexes, "get", noted)
         recall(home, "when does grandma land?", person_id)
     return sorted(seen)
 
@@ -488,7 +492,7 @@ def test_a_memory_leaves_with_all_its_views(path: Path) -> None:
         remember(home, "At ten", doc_id="vet", title="Cobblers", summary="With cake")
         gone, stays = sorted(stored(path, all_of(home)))
         assert recall(home, "otterish", "mia").trace.runs["vector"] == ("boat", "vet")
-        with home._store.writing() as writing:
+        with home._engine.store.writing() as writing:
             writing.vectors.clear([gone])
         names = ("tiny/1", "tiny-static/1")
         views = [f"{name}{view}" for name in names for view in ("", "#title", "#summary")]

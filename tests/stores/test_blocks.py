@@ -1,4 +1,4 @@
-"""Blocks: vectors in memory, kept in step with the file a piece at a time."""
+"""VectorIndexes: vectors in memory, kept in step with the file a piece at a time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ import sqlite_vec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.stores.vectors import index
 from family_recall.stores.records import NewVector
-from family_recall.stores.vectors.index import Block, Blocks, Segment, n_candidates, search
-from family_recall.stores.vectors import tables
+from family_recall.stores.vectors import index, tables
+from family_recall.stores.vectors.index import (
+    Segment,
+    VectorIndex,
+    VectorIndexes,
+    n_candidates,
+    search,
+)
 from family_recall.types import FloatArray, IdArray
 
 DIM = 64
@@ -59,7 +64,7 @@ def shelved(connection: apsw.Connection, model: tables.Model, numbers: range, se
     tables.add(connection, model, [(CURRENT, row) for row in new])
 
 
-def as_dict(block: Block) -> dict[int, bytes]:
+def as_dict(block: VectorIndex) -> dict[int, bytes]:
     """Give every row of a block, and its bits, by id."""
     return {
         int(memory): segment.rows[at].tobytes() + segment.bits[:, at].tobytes()
@@ -87,7 +92,7 @@ def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
     """Added to, moved from shelf to shelf, given other vectors: both shelves follow the file."""
     with pytest.MonkeyPatch.context() as patched, opened(vec0=vec0) as (connection, model):
         patched.setattr(index, "_SEGMENT", 64)
-        held, n, rewrites = Blocks(), 0, 0
+        held, n, rewrites = VectorIndexes(), 0, 0
         for at, (kind, number) in enumerate(history):
             if kind == "add":
                 shelved(connection, model, range(n, n + number), at)
@@ -103,7 +108,7 @@ def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
             if at in looked or at + 1 == len(history):
                 for shelf in (CURRENT, PAST):
                     kept = held.get(connection, model, shelf, rewrites)
-                    fresh = Blocks().get(connection, model, shelf, rewrites)
+                    fresh = VectorIndexes().get(connection, model, shelf, rewrites)
                     assert as_dict(kept) == as_dict(fresh)
                     assert len(kept) == len(as_dict(kept))
                     question = drawn(1, 999)[0]
@@ -116,7 +121,7 @@ def test_one_more_memory_copies_no_large_segment() -> None:
     """What was there stays the same object: a recall after each of many additions is cheap."""
     with opened(vec0=True) as (connection, model):
         shelved(connection, model, range(2_000), 1)
-        held = Blocks()
+        held = VectorIndexes()
         before = held.get(connection, model, CURRENT, 0)
         shelved(connection, model, range(2_000, 2_001), 2)
         after = held.get(connection, model, CURRENT, 0)
@@ -130,7 +135,7 @@ def test_one_memory_less_copies_one_segment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(index, "_SEGMENT", 512)
     with opened(vec0=True) as (connection, model):
         shelved(connection, model, range(2_048), 1)
-        held = Blocks()
+        held = VectorIndexes()
         before = held.get(connection, model, CURRENT, 0)
         tables.move(connection, FIRST + 700, PAST, vec0=True)
 
@@ -160,7 +165,7 @@ def test_of_a_hundred_true_neighbours_ninety_nine_are_found(n: int) -> None:
     segments = [
         Segment.of(np.arange(at, min(at + 16_384, n)), int8[at : at + 16_384]) for at in cuts
     ]
-    block = Block(384, tuple(segments), 0, 0)
+    block = VectorIndex(384, tuple(segments), 0, 0)
     shared = sum(
         len(np.intersect1d(search([(block, None)], question, 48).ids, exact(rows, question, 48)))
         for question in drawn(25, 4, 384)

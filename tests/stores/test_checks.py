@@ -38,20 +38,20 @@ def full(path: Path) -> Iterator[FamilyRecall]:
         move_in(home)
         home.remember_many(stories())
         remember(home, "The spare key is under the red pot, order 4711-22", doc_id="key")
-        home.relate(Relation("Rajesh", "married to", "Priya", HOME, evidence=("march",)))
+        home.relations.add(Relation("Rajesh", "married to", "Priya", HOME, evidence=("march",)))
         yield home
 
 
 def test_a_sound_household_passes_every_check(full: FamilyRecall) -> None:
     """Nothing is wrong with what the library itself wrote, and what is looked at has names."""
-    findings = full.check()
+    findings = full.maintenance.check()
 
     assert [one for one in findings if one.problem] == []
     assert {one.what for one in findings} >= {*BREAKS, "pages", "schema"}
-    glanced = full._store.glance(lambda: False)
+    glanced = full._engine.store.glance(lambda: False)
     assert glanced is not None
     assert [one for one in glanced if one.problem] == []
-    assert full.pending() == {"tiny/1": 0, "tiny-static/1": 0}
+    assert full.maintenance.pending() == {"tiny/1": 0, "tiny-static/1": 0}
 
 
 @pytest.mark.parametrize("what", BREAKS)
@@ -68,7 +68,7 @@ def test_what_disagrees_with_the_texts_is_found(full: FamilyRecall, path: Path, 
     connection.close()
 
     with open_home(path, static=TINY_STATIC, create=False) as home:
-        wrong = {one.what: one for one in home.check() if one.problem}
+        wrong = {one.what: one for one in home.maintenance.check() if one.problem}
         assert what in wrong
         assert wrong[what].derived
 
@@ -77,10 +77,10 @@ def test_looking_changes_nothing(full: FamilyRecall, path: Path) -> None:
     """Checking asks FTS5 by an INSERT; not a byte of the file is other afterwards."""
     full.close()
     with open_home(path, static=TINY_STATIC, create=False) as home:
-        home.check()
+        home.maintenance.check()
     before = path.read_bytes()
     with open_home(path, static=TINY_STATIC, create=False) as home:
-        home.check()
-        home.check()
+        home.maintenance.check()
+        home.maintenance.check()
 
     assert path.read_bytes()[100:] == before[100:]

@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from family_recall.stores.logs import stage_costs
 from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from family_recall.stores.logs import stage_costs
 from family_recall.stores.logs.stage_costs import StageCost
 from family_recall.stores.store import Store
 from tests.conftest import TinyEncoder, move_in, open_home, recall, stories
@@ -88,4 +88,4 @@ def test_a_file_from_before_costs_has_them_once_it_is_opened(path: Path) -> None
         move_in(home)
         home.remember_many(stories())
         assert recall(home, "grandma", "priya").results
-        assert home.stats()["schema"] == SCHEMA_VERSION
+        assert home.maintenance.stats()["schema"] == SCHEMA_VERSION

@@ -14,7 +14,13 @@ from family_recall import FamilyRecall
 from family_recall.errors import UnknownPersonError
 from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 from family_recall.stores.logs import feedback
-from family_recall.stores.logs.feedback import FeedbackLog, Judgement, Learned, Shown, forget_memory
+from family_recall.stores.logs.feedback import (
+    FeedbackEntry,
+    FeedbackLog,
+    Learned,
+    Shown,
+    forget_memory,
+)
 from family_recall.stores.store import Store
 from tests.conftest import found, move_in, open_home, recall, remember
 from tests.learning.conftest import furnish_copies, judge, question, teach
@@ -33,13 +39,13 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
         connection.close()
 
 
-def judgement(memory: int = 5, *others: int) -> Judgement:
+def judgement(memory: int = 5, *others: int) -> FeedbackEntry:
     """Accept one memory among others."""
     shown = tuple(
         Shown(one, rank, np.array([rank / 3, 0.1], np.float32))
         for rank, one in enumerate((memory, *others), start=1)
     )
-    return Judgement(memory, 12.5, b"12345678", True, 0.5, "full", ("bm25", "cosine"), shown)
+    return FeedbackEntry(memory, 12.5, b"12345678", True, 0.5, "full", ("bm25", "cosine"), shown)
 
 
 @pytest.fixture
@@ -131,9 +137,9 @@ def test_a_file_of_version_3_learns_once_it_is_open(path: Path) -> None:
     bring_back(path, 3)
     with open_home(path) as home:
         assert found(recall(home, question(2), "rajesh")) == before
-        assert home.learned() == []
+        assert home.learning.all() == []
         assert teach(home)[-1].kept
-        assert home.stats()["schema"] == SCHEMA_VERSION
+        assert home.maintenance.stats()["schema"] == SCHEMA_VERSION
 
 
 def test_a_file_that_three_migrations_made_learns(path: Path) -> None:
@@ -158,7 +164,7 @@ def test_a_step_by_another_process_is_seen_at_once(path: Path) -> None:
         teach(home)
         assert _weights(other) == _weights(home)
         assert _weights(other) != shipped
-        other.reset_learning()
+        other.learning.reset()
         assert _weights(home) == shipped
 
 

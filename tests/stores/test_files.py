@@ -8,6 +8,7 @@ import apsw
 import pytest
 
 from family_recall import FamilyRecall
+from family_recall.api import files
 from family_recall.errors import InvalidRequestError, NotAStoreError, StoreBusyError, StoreError
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from tests.conftest import found, open_home, recall, remember, written
@@ -18,7 +19,7 @@ QUESTION = "where is the spare key?"
 def test_a_backup_is_the_household_as_it_was(home: FamilyRecall, tmp_path: Path) -> None:
     """A copy made while the file is open is one file without a log, and answers alike."""
     steps: list[tuple[int, int]] = []
-    made = home.backup(tmp_path / "copy.db", progress=lambda *step: steps.append(step))
+    made = home.maintenance.backup(tmp_path / "copy.db", progress=lambda *step: steps.append(step))
     before = written(recall(home, QUESTION, "rajesh"))
     remember(home, "The spare key hangs by the door", doc_id="key")
 
@@ -35,23 +36,23 @@ def test_a_backup_writes_over_nothing_unasked(home: FamilyRecall, path: Path) ->
     other.write_text("mine", encoding="utf-8")
 
     with pytest.raises(InvalidRequestError, match="exists"):
-        home.backup(other)
+        home.maintenance.backup(other)
     with pytest.raises(InvalidRequestError, match="household in use"):
-        home.backup(path, overwrite=True)
+        home.maintenance.backup(path, overwrite=True)
 
-    home.backup(other, overwrite=True)
+    home.maintenance.backup(other, overwrite=True)
     assert other.read_bytes().startswith(b"SQLite format 3")
 
 
 def test_a_restore_keeps_the_file_that_was_there(home: FamilyRecall, path: Path) -> None:
     """The backup's memories are back, and the newer file lies beside it under a name of its own."""
     backup = path.with_name("backup.db")
-    home.backup(backup)
+    home.maintenance.backup(backup)
     remember(home, "The lamp is in the attic", doc_id="lamp")
     home.close()
 
-    first = FamilyRecall.restore(path, backup)
-    second = FamilyRecall.restore(path, backup)
+    first = files.restore(path, backup)
+    second = files.restore(path, backup)
 
     assert first.kept is not None
     assert second.kept is not None
@@ -59,16 +60,16 @@ def test_a_restore_keeps_the_file_that_was_there(home: FamilyRecall, path: Path)
     with open_home(path, create=False) as back, open_home(first.kept, create=False) as kept:
         assert "lamp" not in found(recall(back, "where is the lamp?", top_k=50))
         assert found(recall(kept, "where is the lamp?"))[0] == "lamp"
-        assert [one for one in back.check() if one.problem] == []
+        assert [one for one in back.maintenance.check() if one.problem] == []
 
 
 def test_a_household_that_is_open_is_not_restored(home: FamilyRecall, path: Path) -> None:
     """While any program has the household open, its file stays."""
     backup = path.with_name("backup.db")
-    home.backup(backup)
+    home.maintenance.backup(backup)
 
     with pytest.raises(StoreBusyError, match="is open in this or another program"):
-        FamilyRecall.restore(path, backup)
+        files.restore(path, backup)
 
     remember(home, "still here", doc_id="still")
     assert not list(path.parent.glob("*before-restore*"))
@@ -80,7 +81,7 @@ def test_a_broken_backup_is_refused_and_the_household_stays(
 ) -> None:
     """What is no sound backup takes nobody's place."""
     backup = path.with_name("backup.db")
-    home.backup(backup)
+    home.maintenance.backup(backup)
     home.close()
     content = bytearray(backup.read_bytes())
     if broken == "nothing":
@@ -99,7 +100,7 @@ def test_a_broken_backup_is_refused_and_the_household_stays(
     before = path.read_bytes()
 
     with pytest.raises((StoreError, NotAStoreError)):
-        FamilyRecall.restore(path, backup)
+        files.restore(path, backup)
 
     assert path.read_bytes() == before
     assert not list(path.parent.glob(".*partial*"))
@@ -108,11 +109,11 @@ def test_a_broken_backup_is_refused_and_the_household_stays(
 def test_a_damaged_household_can_be_restored(home: FamilyRecall, path: Path) -> None:
     """Where the file cannot be opened any more, a backup still takes its place."""
     backup = path.with_name("backup.db")
-    home.backup(backup)
+    home.maintenance.backup(backup)
     home.close()
     path.write_bytes(b"\x00" * 5000)
 
-    done = FamilyRecall.restore(path, backup)
+    done = files.restore(path, backup)
 
     assert done.kept is not None
     assert done.kept.read_bytes() == b"\x00" * 5000
@@ -124,6 +125,6 @@ def test_migrating_says_from_where_to_where(home: FamilyRecall, path: Path) -> N
     """A file of this version stays as it is."""
     home.close()
 
-    assert FamilyRecall.migrate(path) == (SCHEMA_VERSION, SCHEMA_VERSION)
+    assert files.migrate(path) == (SCHEMA_VERSION, SCHEMA_VERSION)
     with pytest.raises(StoreError, match="no such file"):
-        FamilyRecall.migrate(path.with_name("nowhere.db"))
+        files.migrate(path.with_name("nowhere.db"))

@@ -26,7 +26,7 @@ def looked_up(
     known_at: dt.datetime | None = None, as_of: dt.datetime = NOW, filters: Filters | None = None,
 ) -> list[tuple[str, float]]:  # fmt: skip
     """Look up what a question quotes in some spaces; gives (doc_id, score), best first."""
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         partitions = tuple(p.no for p in snapshot.every_partition() if p.space_id in spaces)
         known_at_s = None if known_at is None else known_at.timestamp()
         scope = Scope(None, partitions, as_of.timestamp(), known_at_s, filters or Filters())
@@ -205,7 +205,7 @@ def test_rebuilding_finds_the_same(path: Path) -> None:
         remember(home, "See a.org/cake and +91 98450 12345", doc_id="b")
     kept = held(path)
     with open_home(path, encoder=None) as home:
-        home.rebuild()
+        home.maintenance.rebuild()
 
     assert len(kept) == 9
     assert held(path) == kept

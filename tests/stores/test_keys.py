@@ -15,6 +15,7 @@ import pytest
 import run_pages
 
 from family_recall import FamilyRecall, Memory
+from family_recall.api import files
 from family_recall.errors import NotAStoreError, StoreBusyError, WrongKeyError
 from family_recall.stores.file.encryption import Secret, read_key_file
 from tests.conftest import HOME, NO_MODELS, found, move_in, recall, stories, written
@@ -91,7 +92,7 @@ def test_no_word_is_in_the_file_or_its_log(path: Path, key: Secret) -> None:
             assert word in shown, word
             assert word not in hidden, word
     with opened(path, key) as home:
-        assert [one for one in home.check() if one.problem] == []
+        assert [one for one in home.maintenance.check() if one.problem] == []
         assert found(recall(home, QUESTION, "rajesh"))[0] == "key"
 
 
@@ -130,10 +131,10 @@ def test_a_key_can_be_given_changed_and_taken_away(path: Path) -> None:
         before = written(recall(home, QUESTION, "rajesh"))
     keys: tuple[Secret | None, ...] = (None, *SECRETS, None)
     for old, new in itertools.pairwise(keys):
-        FamilyRecall.rekey(path, key=old, new_key=new)
+        files.rekey(path, key=old, new_key=new)
         with opened(path, new) as home:
             assert written(recall(home, QUESTION, "rajesh")) == before
-            assert [one for one in home.check() if one.problem] == []
+            assert [one for one in home.maintenance.check() if one.problem] == []
         with pytest.raises(WrongKeyError):
             opened(path, old)
         assert (b"Grandma" in path.read_bytes()) == (new is None)
@@ -143,7 +144,7 @@ def test_a_key_can_be_given_changed_and_taken_away(path: Path) -> None:
 def test_a_household_in_use_keeps_its_key(path: Path) -> None:
     """While it is open anywhere its key is not changed under it."""
     with furnished(path, "old"), pytest.raises(StoreBusyError, match="is open"):
-        FamilyRecall.rekey(path, key="old", new_key="new")
+        files.rekey(path, key="old", new_key="new")
     opened(path, "old").close()
 
 
@@ -152,14 +153,14 @@ def test_backups_are_encrypted_alike(path: Path) -> None:
     """A backup has its household's key, and is restored with it."""
     backup = path.with_name("backup.db")
     with furnished(path, "secret") as home:
-        home.backup(backup)
+        home.maintenance.backup(backup)
     assert b"Grandma" not in backup.read_bytes()
     with pytest.raises(WrongKeyError):
         opened(backup)
     with pytest.raises(WrongKeyError):
-        FamilyRecall.restore(path, backup, key="wrong")
+        files.restore(path, backup, key="wrong")
 
-    FamilyRecall.restore(path, backup, key="secret")
+    files.restore(path, backup, key="secret")
 
     with opened(path, "secret") as home:
         assert found(recall(home, QUESTION, "rajesh"))[0] == "key"

@@ -40,7 +40,7 @@ def test_whatever_can_be_told_is_taken_for_what_was_told(home: FamilyRecall, fie
     told = {"text": "something odd", "space_id": HOME, "doc_id": "odd", **fields}
     home.remember(Memory(**told))
 
-    assert [one for one in home.check() if one.problem] == []
+    assert [one for one in home.maintenance.check() if one.problem] == []
     assert recall(home, told["text"], "priya", top_k=20).degraded == ()
 
 
@@ -66,8 +66,8 @@ def test_rows_are_named_as_far_as_they_can_be_read(home: FamilyRecall, path: Pat
 
     assert (one.space_id, one.doc_id) == (HOME, "k\ufffdy")
     assert "key" not in found(recall(home, "where is the spare key?", "priya"))
-    assert checksums.named(home._store._connections._writer, []) == []
-    assert checksums.broken(home._store._connections._writer, np.zeros(0, np.int64)) == []
+    assert checksums.named(home._engine.store._connections._writer, []) == []
+    assert checksums.broken(home._engine.store._connections._writer, np.zeros(0, np.int64)) == []
 
 
 def test_what_was_put_aside_before_there_were_seals_comes_back_whole(path: Path) -> None:
@@ -85,6 +85,6 @@ def test_what_was_put_aside_before_there_were_seals_comes_back_whole(path: Path)
     connection.close()
 
     with open_home(path, static=TINY_STATIC, create=False) as home:
-        assert home.undo_forget(receipt.receipt_id, person_id="priya") == 1
-        assert [one for one in home.check() if one.problem] == []
+        assert home.erasure.undo(receipt.receipt_id, person_id="priya") == 1
+        assert [one for one in home.maintenance.check() if one.problem] == []
         assert found(recall(home, "where is the spare key?", "priya")) == ["key"]

@@ -1,4 +1,4 @@
-"""Sieve: whatever is looked for and stands in some bytes passes, wherever it stands."""
+"""BytePrefilter: whatever is looked for and stands in some bytes passes, wherever it stands."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from family_recall.stores.erase import byte_prefilter
-from family_recall.stores.erase import byte_prefilter
-from family_recall.stores.erase.byte_prefilter import EVERY_BIT, Sieve, marks_of, runs_of
+from family_recall.stores.erase.byte_prefilter import EVERY_BIT, BytePrefilter, marks_of, runs_of
 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-def sieve_for(runs: list[bytes], bits: int = 32, mask: np.uint64 = EVERY_BIT) -> Sieve:
+def sieve_for(runs: list[bytes], bits: int = 32, mask: np.uint64 = EVERY_BIT) -> BytePrefilter:
     """Lay out a sieve for some runs of 8 bytes."""
     numbers = np.frombuffer(b"".join(runs), "<u8").astype(np.uint64) & mask
-    return Sieve(np.unique(marks_of(numbers, MULTIPLIER, bits)), MULTIPLIER, bits, mask)
+    return BytePrefilter(np.unique(marks_of(numbers, MULTIPLIER, bits)), MULTIPLIER, bits, mask)
 
 
 @given(

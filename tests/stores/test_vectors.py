@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from family_recall.stores.file import connections
 from family_recall import FamilyRecall
 from family_recall.errors import InvalidMemoryError, StoreError
+from family_recall.stores.file import connections
 from family_recall.stores.records import Hits, NewVector
-from family_recall.stores.vectors.index import Block, Blocks, search
+from family_recall.stores.vectors.index import VectorIndex, VectorIndexes, search
 from family_recall.stores.vectors.tables import (
     add,
     find_model,
@@ -71,15 +71,18 @@ def vec0_file(path: Path, vectors: FloatArray) -> Iterator[apsw.Connection]:
     connection.close()
 
 
-def block_of(connection: apsw.Connection) -> Block:
+def block_of(connection: apsw.Connection) -> VectorIndex:
     """Read the stored vectors as a search does."""
     model = find_model(connection, "oracle")
     assert model is not None
-    return Blocks().get(connection, model, SHELF, 0)
+    return VectorIndexes().get(connection, model, SHELF, 0)
 
 
 def closest(
-    block: Block, vector: FloatArray, k: int, allowed: Callable[[IdArray], BoolArray] | None = None
+    block: VectorIndex,
+    vector: FloatArray,
+    k: int,
+    allowed: Callable[[IdArray], BoolArray] | None = None,
 ) -> Hits:
     """Search one block as the library does."""
     return search([(block, allowed)], vector, k)
@@ -165,7 +168,7 @@ def test_rows_added_later_are_found_like_the_rest(path: Path) -> None:
     with vec0_file(path, vectors[:100]) as connection:
         model = find_model(connection, "oracle")
         assert model is not None
-        blocks = Blocks()
+        blocks = VectorIndexes()
         assert len(blocks.get(connection, model, SHELF, 0).ids) == 100
         none = np.zeros((0, TOKEN_DIM), np.float32)
         add(connection, model, [(SHELF, NewVector(FIRST + n, vectors[n], none))
@@ -242,11 +245,11 @@ def test_static_vectors_are_searched_in_a_plain_table(path: Path) -> None:
     model = register(connection, "table", DIM, 0, vec0=True, role="static")
     none = np.zeros((0, 0), np.float32)
     rows = [(SHELF, NewVector(FIRST + n, row, none)) for n, row in enumerate(vectors)]
-    held = Blocks()
+    held = VectorIndexes()
     for start in (0, 200):
         with connection:
             add(connection, model, rows[start : start + 200])
-        block, fresh = held.get(connection, model, SHELF, 0), Blocks()
+        block, fresh = held.get(connection, model, SHELF, 0), VectorIndexes()
         for question in clustered(5, 14):
             expected = nearest(vectors[: start + 200], question, 20)
             again = fresh.get(connection, model, SHELF, 0)
@@ -268,7 +271,7 @@ def test_a_file_of_before_static_vectors_goes_on(path: Path) -> None:
         assert written(recall(home, "when does grandma land?", "mia")) == before
     with open_home(path, static=TINY_STATIC) as home:
         assert home.flush() == len(list(stories()))
-        assert home.stats()["vectors"] == {"tiny/1": 7, "tiny-static/1": 7}
+        assert home.maintenance.stats()["vectors"] == {"tiny/1": 7, "tiny-static/1": 7}
     with open_home(path, encoder=None, static=TINY_STATIC) as home:
         assert found(recall(home, "grandmama?", "mia"))[0] == "grandma"
 
@@ -333,7 +336,7 @@ def test_without_sqlite_vec_vectors_are_kept_in_a_plain_table(tmp_path: Path) ->
         assert answers(home) == expected
         remember(home, "The plumber is Otto", HOME, doc_id="otto")
         assert "otto" in recall(home, "plumber", "mia").trace.runs["vector"]
-        home.rebuild()
+        home.maintenance.rebuild()
         assert "otto" in recall(home, "plumber", "mia").trace.runs["vector"]
 
 

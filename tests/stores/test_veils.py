@@ -41,13 +41,13 @@ def told(blank: bool) -> list[dict[str, Any]]:
 def furnish(home: FamilyRecall, wall: Wall, *, blank: bool = False) -> None:
     """Tell it, an hour apart, and that Fahim and Priya know each other."""
     move_in(home)
-    home.add_person(Person("sitter", "Sitter"))
-    home.grant(Grant("sitter", HOME, "guest"))
+    home.people.add(Person("sitter", "Sitter"))
+    home.spaces.grant(Grant("sitter", HOME, "guest"))
     wall.now_s = NOW.timestamp() - 86_400.0
     for one in told(blank):
         wall.tick(hours=1)
         home.remember(Memory(space_id=HOME, **one))
-    home.relate(Relation("Fahim Khan", "knows", "Priya", HOME, evidence=("key",)))
+    home.relations.add(Relation("Fahim Khan", "knows", "Priya", HOME, evidence=("key",)))
     wall.now_s = NOW.timestamp()
 
 
@@ -74,20 +74,20 @@ def test_a_view_is_the_same_whenever_the_veil_is_hung(tmp_path: Path, when: str)
     with open_home(tmp_path / "veiled.db", wall=wall) as home:
         move_in(home)
         if when == "before":
-            home.hide(Hidden(HOME, "guest", FIELDS))
+            home.spaces.hide(Hidden(HOME, "guest", FIELDS))
         furnish(home, wall)
         if when != "before":
             if when != "after":
-                home.hide(Hidden(HOME, "guest", ("title",)))
-            home.hide(Hidden(HOME, "guest", FIELDS))
+                home.spaces.hide(Hidden(HOME, "guest", ("title",)))
+            home.spaces.hide(Hidden(HOME, "guest", FIELDS))
             home.flush()
         assert answers(home) == expected
-        home.rebuild()
+        home.maintenance.rebuild()
         assert answers(home) == expected
         priya = recall(home, QUESTIONS[0], "priya", top_k=50)
         assert {result.author for result in priya.results} >= {"Rajesh", "Fahim"}
-        assert home.stats()["memories"] == 4
-        assert home.hidden() == [Hidden(HOME, "guest", FIELDS)]
+        assert home.maintenance.stats()["memories"] == 4
+        assert home.spaces.hidden() == [Hidden(HOME, "guest", FIELDS)]
 
 
 def test_taking_a_veil_down_shows_all_and_leaves_nothing(tmp_path: Path) -> None:
@@ -97,35 +97,35 @@ def test_taking_a_veil_down_shows_all_and_leaves_nothing(tmp_path: Path) -> None
     with open_home(path, wall=wall) as home:
         furnish(home, wall)
         before, counts = answers(home), _counts(path)
-        home.hide(Hidden(HOME, "guest", FIELDS))
+        home.spaces.hide(Hidden(HOME, "guest", FIELDS))
         home.flush()
         assert _counts(path)["memory"] == 2 * counts["memory"] - 2  # puppy twice, code not at all
-        home.hide(Hidden(HOME, "guest", ()))
+        home.spaces.hide(Hidden(HOME, "guest", ()))
         assert answers(home) == before
         assert _counts(path) == counts
-        assert home.hidden() == []
+        assert home.spaces.hidden() == []
         with pytest.raises(UnknownSpaceError):
-            home.hide(Hidden("nowhere", "guest", FIELDS))
+            home.spaces.hide(Hidden("nowhere", "guest", FIELDS))
 
 
 def test_evidence_is_for_the_same_guardians(tmp_path: Path) -> None:
     """A relation for a child's guardians rests on memories for them, and on no other."""
     with open_home(tmp_path / "family.db") as home:
         move_in(home)
-        home.add_guardian("priya", "mia")
+        home.people.add_guardian("priya", "mia")
         remember(home, "Mia sees Dr. Roy", doc_id="doctor", guardians_of="mia")
         with pytest.raises(UnknownMemoryError, match=r"band 'green'$"):
-            home.relate(Relation("Mia", "patient_of", "Dr. Roy", HOME, evidence=("doctor",)))
-        home.relate(
+            home.relations.add(Relation("Mia", "patient_of", "Dr. Roy", HOME, evidence=("doctor",)))
+        home.relations.add(
             Relation("Mia", "patient_of", "Dr. Roy", HOME, evidence=("doctor",), guardians_of="mia")
         )
         with pytest.raises(UnknownPersonError, match="'zoe'"):
             remember(home, "x", guardians_of="zoe")
         assert home.understand("Dr. Roy", RecallContext("priya")).entities == ("Dr. Roy",)
         assert home.understand("Dr. Roy", RecallContext("rajesh")).entities == ()
-        assert home.guardians() == {"mia": ("priya",)}
-        assert home.remove_guardian("priya", "mia")
-        assert not home.remove_guardian("priya", "mia")
+        assert home.people.guardians() == {"mia": ("priya",)}
+        assert home.people.remove_guardian("priya", "mia")
+        assert not home.people.remove_guardian("priya", "mia")
         assert found(recall(home, "Dr. Roy", "priya")) == []
 
 
@@ -133,7 +133,7 @@ def test_a_memory_told_anew_for_guardians_is_seen_by_nobody_else(tmp_path: Path)
     """The same memory, marked afterwards, leaves where everybody saw it."""
     with open_home(tmp_path / "family.db") as home:
         move_in(home)
-        home.add_guardian("priya", "mia")
+        home.people.add_guardian("priya", "mia")
         remember(home, "Mia sees Dr. Roy", doc_id="doctor")
         assert found(recall(home, "Dr. Roy", "mia")) == ["doctor"]
         remember(home, "Mia sees Dr. Roy", doc_id="doctor", guardians_of="mia")
@@ -170,6 +170,4 @@ def _counts(path: Path) -> dict[str, int]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     tables = ("memory", "partition", "word_count", "embedding", "vectors_1_rowids", "entity",
               "alias", "mention", "relation", "edge", "identifier", "veil")  # fmt: skip
-    return {
-        table: int(sql.row(connection, f"SELECT count(*) FROM {table}")[0]) for table in tables
-    }
+    return {table: int(sql.row(connection, f"SELECT count(*) FROM {table}")[0]) for table in tables}

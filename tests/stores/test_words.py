@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from family_recall import FamilyRecall
-from family_recall.stores.file.schema import shelf_of
+from family_recall.stores.file.schema import shard_of
 from family_recall.stores.records import WordStatistics
 from family_recall.stores.text import full_text
 from family_recall.types import Scope
@@ -27,7 +27,7 @@ def words_tables(path: Path) -> list[str]:
 
 def statistics(home: FamilyRecall, *stems: str) -> WordStatistics:
     """Count stems over the whole file's current memories."""
-    with home._store.snapshot() as snapshot:
+    with home._engine.store.snapshot() as snapshot:
         partitions = tuple(partition.no for partition in snapshot.every_partition())
         return snapshot.word_statistics(stems, Scope(None, partitions, NOW.timestamp()))
 
@@ -126,12 +126,12 @@ def test_a_title_a_speaker_and_a_day_are_words(home: FamilyRecall) -> None:
 
 def test_reading_changes_nothing(home: FamilyRecall) -> None:
     """Asking leaves the counts and the next answer as they were, where no log of it is kept."""
-    home.keep_audit(0)
-    before = home.stats()
+    home.audit.keep_days(0)
+    before = home.maintenance.stats()
     first = written(recall(home, "grandma", "mia"))
 
     assert written(recall(home, "grandma", "mia")) == first
-    assert home.stats() == before
+    assert home.maintenance.stats() == before
 
 
 def test_a_shelf_scores_as_if_it_were_asked_for_every_word(path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_shelf_scores_as_if_it_were_asked_for_every_word(path: Path) -> None:
         for space_id, texts in told.items():
             for text in texts:
                 remember(home, text, space_id=space_id)
-        with home._store.snapshot() as snapshot:
+        with home._engine.store.snapshot() as snapshot:
             partitions = tuple(partition.no for partition in snapshot.every_partition())
             scope = Scope(None, partitions, NOW.timestamp())
             snapshot.word_statistics(["bicycl", "tent", "balloon", "blue", "zebra"], scope)
@@ -161,7 +161,7 @@ def test_a_shelf_scores_as_if_it_were_asked_for_every_word(path: Path) -> None:
                 asked = full_text.expression(words, common)
                 each = [
                     full_text.match(
-                        snapshot._connection, shelf_of(no, past=False), asked, 10, weights
+                        snapshot._connection, shard_of(no, past=False), asked, 10, weights
                     )
                     for no in partitions
                     if words

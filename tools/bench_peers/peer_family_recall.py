@@ -56,9 +56,9 @@ class Whole:
             config=RecallConfig(leave_out=self.leave_out),
         )
         if fresh:
-            self._home.add_person(Person("asha", "Asha"))
-            self._home.add_space(Space("home", "shared"))
-            self._home.grant(Grant("asha", "home", role="owner"))
+            self._home.people.add(Person("asha", "Asha"))
+            self._home.spaces.add(Space("home", "shared"))
+            self._home.spaces.grant(Grant("asha", "home", role="owner"))
         self._ctx = RecallContext(
             person_id="asha", space_id="home", time_budget_ms=BUDGET_MS, top_k=FOUND_WITHIN
         )

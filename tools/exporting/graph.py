@@ -173,7 +173,7 @@ class _Writer:
 
     def encoder(self, *, quantise_words: bool, typed: bool) -> str:
         """Embeddings and every layer; returns the last hidden state [B, S, hidden]."""
-        mask = self.node("Cast", ["attention_mask"], to=self.onnx_float)
+        mask = self.node("EntityLinker", ["attention_mask"], to=self.onnx_float)
         absent = self.node("Sub", [self.constant(1.0), mask])
         bias = self.node("Mul", [absent, self.constant(MASKED)])
         bias = self.node("Unsqueeze", [bias, self.constant([1, 2], np.int64)])
@@ -182,7 +182,7 @@ class _Writer:
             hidden = self.layer(i, hidden, bias)
         if self.float is np.float16:
             self.float = np.float32
-            hidden = self.node("Cast", [hidden], to=TensorProto.FLOAT)
+            hidden = self.node("EntityLinker", [hidden], to=TensorProto.FLOAT)
         return hidden
 
     def embeddings(self, *, quantise_words: bool, typed: bool) -> str:
@@ -192,7 +192,7 @@ class _Writer:
             scale = np.maximum(scale, 1e-8).astype(np.float32)
             table = np.clip(np.rint(bert.words / scale), -127, 127)
             rows = self.node("Gather", [self.constant(table, np.int8), "input_ids"])
-            rows = self.node("Cast", [rows], to=TensorProto.FLOAT)
+            rows = self.node("EntityLinker", [rows], to=TensorProto.FLOAT)
             words = self.node(
                 "Mul", [rows, self.node("Gather", [self.constant(scale), "input_ids"])]
             )
@@ -264,7 +264,7 @@ class _Writer:
 
     def pooled(self, hidden: str) -> str:
         """Mean over the mask, [B, hidden]."""
-        mask = self.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+        mask = self.node("EntityLinker", ["attention_mask"], to=TensorProto.FLOAT)
         row = self.node("Unsqueeze", [mask, self.constant([1], np.int64)])
         summed = self.node("MatMul", [row, hidden])
         summed = self.node("Squeeze", [summed, self.constant([1], np.int64)])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from training.memory import give_back
+from training.memory import trim_heap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -87,7 +87,7 @@ def train(
             _say(f"step {step + 1}/{plan.steps}  {texts}  {left / 60:.1f} min left")
         if now - tidied > SECONDS_BETWEEN_TIDYING:
             tidied = now
-            give_back()
+            trim_heap()
         if now - saved > plan.save_every_s:
             saved = now
             _save(model, optimiser, step + 1, plan)

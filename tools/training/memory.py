@@ -18,7 +18,7 @@ def keep_heap() -> None:
         libc.mallopt(_M_TRIM_THRESHOLD, _NEVER)
 
 
-def give_back() -> None:
+def trim_heap() -> None:
     """Hand back all that is free now; without this now and then a heap grows by its gaps."""
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)

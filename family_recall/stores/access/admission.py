@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from family_recall.stores.access import household, redacted_views
-from family_recall.stores.access.redacted_views import Veil
+from family_recall.stores.access.redacted_views import RedactedView
 from family_recall.types import Grant, Hidden, Person, Space
 
 
@@ -17,7 +17,7 @@ class Admission:
 
     connection: apsw.Connection
     vec0: bool
-    _veils: dict[str, list[Veil]] = field(default_factory=dict)
+    _veils: dict[str, list[RedactedView]] = field(default_factory=dict)
 
     def put_person(self, person: Person) -> None:
         """Add or change a person."""
@@ -43,13 +43,13 @@ class Admission:
         """Make a person a child's guardian no longer; False where they were none."""
         return household.remove_guardian(self.connection, guardian_id, child_id)
 
-    def veils(self, space_id: str) -> list[Veil]:
+    def veils(self, space_id: str) -> list[RedactedView]:
         """List what roles do not see of a space; read once a transaction."""
         if space_id not in self._veils:
             self._veils[space_id] = redacted_views.veils(self.connection, space_id)
         return self._veils[space_id]
 
-    def hang_veil(self, hidden: Hidden) -> Veil | None:
+    def create_redacted_view(self, hidden: Hidden) -> RedactedView | None:
         """Keep a role from some fields, in place of others; None where that is from nothing."""
         household.space_no(self.connection, hidden.space_id)
         for veil in redacted_views.veils(self.connection, hidden.space_id):

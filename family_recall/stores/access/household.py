@@ -9,7 +9,7 @@ import apsw
 
 from family_recall.errors import UnknownPersonError, UnknownSpaceError
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import shelf_of
+from family_recall.stores.file.schema import shard_of
 from family_recall.stores.records import Access, Partition
 from family_recall.stores.text import full_text
 from family_recall.types import Grant, Person, Space
@@ -210,7 +210,7 @@ def partition_for(
         connection.execute("INSERT INTO partition(space, band, ward, veil) VALUES(?, ?, ?, ?)", key)
         row = sql.row(connection, find, key)
         for past in (False, True):
-            full_text.create(connection, shelf_of(row[0], past=past))
+            full_text.create(connection, shard_of(row[0], past=past))
     return int(row[0])
 
 

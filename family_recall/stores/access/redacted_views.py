@@ -13,20 +13,20 @@ import apsw
 
 from family_recall.stores.access import household
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import id_range, shelf_of, words_table
+from family_recall.stores.file.schema import id_range, shard_of, words_table
 from family_recall.stores.vectors import tables
 from family_recall.types import Hidden
 
 
 @dataclass(frozen=True, slots=True)
-class Veil:
+class RedactedView:
     """What one role does not see of a space, and the number its partitions carry."""
 
     no: int
     hidden: Hidden
 
 
-def veils(connection: apsw.Connection, space_id: str | None = None) -> list[Veil]:
+def veils(connection: apsw.Connection, space_id: str | None = None) -> list[RedactedView]:
     """List the veils of a space, or of all of them, in the order they were hung."""
     found = sql.rows(
         connection,
@@ -35,12 +35,12 @@ def veils(connection: apsw.Connection, space_id: str | None = None) -> list[Veil
         (space_id,),
     )
     return [
-        Veil(no, Hidden(space, role, tuple(json.loads(fields))))
+        RedactedView(no, Hidden(space, role, tuple(json.loads(fields))))
         for no, space, role, fields in found
     ]
 
 
-def put(connection: apsw.Connection, hidden: Hidden) -> Veil:
+def put(connection: apsw.Connection, hidden: Hidden) -> RedactedView:
     """Hang a veil; nothing lies behind it yet.
 
     Raises:
@@ -54,7 +54,7 @@ def put(connection: apsw.Connection, hidden: Hidden) -> Veil:
             json.dumps(hidden.fields),
         ),
     )
-    return Veil(connection.last_insert_rowid(), hidden)
+    return RedactedView(connection.last_insert_rowid(), hidden)
 
 
 def remove(connection: apsw.Connection, veil: int, *, vec0: bool) -> None:
@@ -75,7 +75,7 @@ def _empty(connection: apsw.Connection, partition: int, *, vec0: bool) -> None:
         )
     ]
     tables.remove(connection, ids, vec0=vec0)
-    for shelf in (shelf_of(partition, past=False), shelf_of(partition, past=True)):
+    for shelf in (shard_of(partition, past=False), shard_of(partition, past=True)):
         connection.execute(f"DROP TABLE IF EXISTS {words_table(shelf)}")
         connection.execute("DELETE FROM word_count WHERE shelf = ?", (shelf,))
     derived = (("mention", "memory"), ("identifier", "memory"), ("edge", "src"))

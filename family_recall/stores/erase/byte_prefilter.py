@@ -1,4 +1,4 @@
-"""Sieve: a few thousand runs of bytes to look for in; where millions of bytes may say one, out.
+"""BytePrefilter: a few thousand runs of bytes to look for in; where millions of bytes may say one, out.
 
 Every position of the bytes begins a run of 8, read as a little-endian number. Its product by an odd
 number is looked up by its first bits in a table that stays in the processor's cache; what passes is
@@ -23,7 +23,7 @@ _TABLE_BITS = (12, 22)  # at least and at most; 2²² bytes are what a second-le
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sieve:
+class BytePrefilter:
     """Marks of the runs that are looked for.
 
     ``marks`` (m,) ascending, each the first ``bits`` bits, in [1, 64], of the product of a run, of

@@ -23,7 +23,7 @@ from family_recall.stores.graph import edges
 from family_recall.stores.graph.entities import Names
 from family_recall.stores.records import StoredMemory
 from family_recall.stores.text import checksums, memories
-from family_recall.stores.text.session_context import Turns
+from family_recall.stores.text.session_context import SessionContext
 from family_recall.stores.vectors import overwriting, tables
 
 POINTING: tuple[tuple[str, str], ...] = (
@@ -79,8 +79,8 @@ class Eraser:
     next_weight: float
 
     @property
-    def _turns(self) -> Turns:
-        return Turns(self.connection, self.next_weight)
+    def _turns(self) -> SessionContext:
+        return SessionContext(self.connection, self.next_weight)
 
     def erase(self, ids: Iterable[int]) -> Erased:
         """Take memories away, by the ids of their rows, with all that was made from them."""

@@ -223,7 +223,7 @@ class ForgettingLog:
 
     # Undoing
 
-    def put_aside(self, receipt_id: str, until_s: float, record: dict[str, Any]) -> None:
+    def move_to_trash(self, receipt_id: str, until_s: float, record: dict[str, Any]) -> None:
         """Keep what was forgotten, until a moment, under its receipt."""
         packed = {
             name: [{key: _packed(value) for key, value in row.items()} for row in rows]

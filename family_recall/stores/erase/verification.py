@@ -18,10 +18,10 @@ from pathlib import Path
 import apsw
 import numpy as np
 
-from family_recall.stores.erase.byte_prefilter import RUN, Sieve, Words64, marks_of, runs_of
+from family_recall.stores.erase.byte_prefilter import RUN, BytePrefilter, Words64, marks_of, runs_of
 from family_recall.stores.erase.eraser import POINTING, Erased
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import shelf_of, words_table
+from family_recall.stores.file.schema import shard_of, words_table
 from family_recall.stores.records import stem_number
 from family_recall.stores.vectors import tables
 from family_recall.types.erasure import Digests, Receipt
@@ -99,7 +99,9 @@ class Search:
         packed = base64.b64decode(receipt.digests.runs)
         self._needles = {packed[at : at + DIGEST] for at in range(0, len(packed), DIGEST)}
         marks = np.unique(np.frombuffer(base64.b64decode(receipt.digests.sieve), "<u4"))
-        self._sieve = Sieve(marks.astype(np.uint64), keyring.multiplier, receipt.digests.sieve_bits)
+        self._sieve = BytePrefilter(
+            marks.astype(np.uint64), keyring.multiplier, receipt.digests.sieve_bits
+        )
 
     def pointing(self, connection: apsw.Connection) -> dict[str, int]:
         """Count, by table, the rows that hold the id of a forgotten row."""
@@ -116,7 +118,7 @@ class Search:
             (f"{model.table}_rowids", "rowid") if model.storage == "vec0" else (model.table, "id")
             for model in tables.models(connection)
         ]
-        columns += [(f"{words_table(shelf)}_docsize", "id") for shelf in _shelves(connection)]
+        columns += [(f"{words_table(shelf)}_docsize", "id") for shelf in _shards(connection)]
         counts: dict[str, int] = {}
         for table, column in columns:
             held = sql.rows(
@@ -174,7 +176,7 @@ class Search:
         first, last = runs & _SIX_BYTES, runs >> np.uint64(16)
         multiplier = self._keyring.multiplier
         marks = np.unique(marks_of(np.concatenate([first, last]), multiplier, 64))
-        sieve = Sieve(marks, multiplier, 64, _SIX_BYTES)
+        sieve = BytePrefilter(marks, multiplier, 64, _SIX_BYTES)
         said = np.zeros(len(runs), np.bool_)
         for value in _together(connection):
             if said.all():
@@ -217,13 +219,13 @@ def _chunks(file: Path) -> Iterator[bytes]:
             before = more[-(RUN - 1) :]
 
 
-def _shelves(connection: apsw.Connection) -> list[int]:
+def _shards(connection: apsw.Connection) -> list[int]:
     partitions = sql.rows(connection, "SELECT no FROM partition ORDER BY no")
-    return [shelf_of(no, past=past) for (no,) in partitions for past in (False, True)]
+    return [shard_of(no, past=past) for (no,) in partitions for past in (False, True)]
 
 
 def _vocabulary(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
-    for shelf in _shelves(connection):
+    for shelf in _shards(connection):
         table = f"temp.terms_{shelf}"
         connection.execute(
             f"CREATE VIRTUAL TABLE IF NOT EXISTS {table}"

@@ -224,7 +224,7 @@ SCHEMA_VERSION = len(MIGRATIONS)
 
 
 def words_table(shelf: int) -> str:
-    """Name of the FTS5 table of one shelf (see :func:`shelf_of`)."""
+    """Name of the FTS5 table of one shelf (see :func:`shard_of`)."""
     return f"words_{shelf}"
 
 
@@ -243,7 +243,7 @@ def create_words_table(shelf: int) -> str:
     )
 
 
-def shelf_of(partition: int, *, past: bool) -> int:
+def shard_of(partition: int, *, past: bool) -> int:
     """Number a partition's current memories apart from its superseded ones.
 
     What has been replaced keeps words and vectors, for questions about what was once

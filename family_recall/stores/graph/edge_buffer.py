@@ -1,4 +1,4 @@
-"""Ties: who a memory names and what it stands next to, gathered and written together."""
+"""EdgeBuffer: who a memory names and what it stands next to, gathered and written together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from family_recall.stores.text.sessions import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Ties:
+class EdgeBuffer:
     """The mentions and edges of new memories, inside one write transaction."""
 
     connection: apsw.Connection

@@ -15,7 +15,7 @@ from family_recall.stores.file.schema import (
     APPLICATION_ID,
     PARTITION_SHIFT,
     SCHEMA_VERSION,
-    shelf_of,
+    shard_of,
     words_table,
 )
 from family_recall.stores.records import WORD_ENTRY, stem_number
@@ -23,7 +23,7 @@ from family_recall.stores.text import checksums, full_text
 from family_recall.stores.vectors import tables
 from family_recall.types import IdArray
 
-SEALS = "memories"
+CHECKSUMS = "memories"
 """What is found under this name no ``rebuild`` mends: the texts themselves have changed."""
 
 _STEPS = 20_000  # of SQLite's machine, between two questions whether to give up
@@ -63,10 +63,10 @@ def as_told(connection: apsw.Connection) -> list[Finding]:
     """Check each memory against the seal it was given when it was told; reads every text."""
     wrong = checksums.broken(connection)
     if not wrong:
-        return [Finding(SEALS, None)]
+        return [Finding(CHECKSUMS, None)]
     told = [f"{one.space_id}/{one.doc_id}" for one in checksums.named(connection, wrong[:_SHOWN])]
     more = f" and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
-    return [Finding(SEALS, f"{len(wrong):,} not as told: {', '.join(told)}{more}")]
+    return [Finding(CHECKSUMS, f"{len(wrong):,} not as told: {', '.join(told)}{more}")]
 
 
 def agree(connection: apsw.Connection) -> list[Finding]:
@@ -138,9 +138,9 @@ def _finding(what: str, problem: str | None) -> Finding:
     return Finding(what, problem, derived=True)
 
 
-def _shelves(connection: apsw.Connection) -> list[int]:
+def _shards(connection: apsw.Connection) -> list[int]:
     numbers = sql.rows(connection, "SELECT no FROM partition ORDER BY no")
-    return [shelf_of(no, past=past) for (no,) in numbers for past in (False, True)]
+    return [shard_of(no, past=past) for (no,) in numbers for past in (False, True)]
 
 
 _ON_SHELF = f"(m.id >> {PARTITION_SHIFT}) * 2 + (m.superseded_s IS NOT NULL)"
@@ -149,7 +149,7 @@ _ON_SHELF = f"(m.id >> {PARTITION_SHIFT}) * 2 + (m.superseded_s IS NOT NULL)"
 def _full_text(connection: apsw.Connection) -> str | None:
     """Ask each FTS5 index whether it is whole, and which memories and stems it holds."""
     wrong = []
-    for shelf in _shelves(connection):
+    for shelf in _shards(connection):
         name = words_table(shelf)
         try:
             # Not against the content by itself: the view has the memories of every shelf.
@@ -182,7 +182,7 @@ def _full_text(connection: apsw.Connection) -> str | None:
 def _sums(connection: apsw.Connection) -> str | None:
     """Hold what each FTS5 index counts against the counts kept beside it: memories, and stems."""
     wrong = 0
-    for shelf in _shelves(connection):
+    for shelf in _shards(connection):
         name = words_table(shelf)
         held = _vocabulary(connection, name, "row", "coalesce(sum(doc), 0)", "")
         held += sql.rows(connection, f"SELECT count(*) FROM {name}_docsize")

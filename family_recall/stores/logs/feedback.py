@@ -30,7 +30,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class FeedbackEntry:
     """What one person thought of one result.
 
     ``question`` is a hash; ``weight`` in (0, 1], below 1 where nobody said it outright; ``kind``
@@ -96,7 +96,7 @@ class FeedbackLog:
         )
         return next((int(at) for (at,) in found if partition_of(at) in partitions), None)
 
-    def put(self, person_id: str, judgement: Judgement) -> int:
+    def put(self, person_id: str, judgement: FeedbackEntry) -> int:
         """Keep a judgement, and let go of those that are too many; gives its number."""
         person = household.person_no(self.connection, person_id)
         self.connection.execute(
@@ -121,7 +121,7 @@ class FeedbackLog:
         )
         return no
 
-    def judgements(self, person_id: str, partitions: Collection[int]) -> list[Judgement]:
+    def judgements(self, person_id: str, partitions: Collection[int]) -> list[FeedbackEntry]:
         """Give a person's judgements, oldest first, as far as they are about some partitions."""
         person = household.person_no(self.connection, person_id)
         shown: dict[int, list[Shown]] = {}
@@ -134,7 +134,7 @@ class FeedbackLog:
             if partition_of(memory) in partitions:
                 shown.setdefault(no, []).append(Shown(memory, rank, np.frombuffer(values, "<f4")))
         return [
-            Judgement(
+            FeedbackEntry(
                 memory, at_s, question, bool(accepted), weight, kind,
                 tuple(features.split()), tuple(shown.get(no, ())),
             )

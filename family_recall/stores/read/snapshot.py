@@ -12,7 +12,7 @@ import numpy as np
 from family_recall.errors import UnknownMemoryError
 from family_recall.stores.access import household
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT, partition_of, shelf_of
+from family_recall.stores.file.schema import PARTITION_SHIFT, partition_of, shard_of
 from family_recall.stores.graph import edges, relations
 from family_recall.stores.logs.feedback import Learned, newest
 from family_recall.stores.records import (
@@ -48,7 +48,7 @@ class SqliteSnapshot:
     def __init__(
         self,
         connection: apsw.Connection,
-        held: index.Blocks,
+        held: index.VectorIndexes,
         zone: dt.tzinfo,
         known: MutableMapping[int, Learned],
     ) -> None:
@@ -57,7 +57,7 @@ class SqliteSnapshot:
         self._blocks = held
         self._zone = zone
         self._models: dict[str, list[tables.Model]] = {}
-        self._seen: dict[tuple[int, int], index.Block] = {}
+        self._seen: dict[tuple[int, int], index.VectorIndex] = {}
         self._last_no: int | None = None
         self._occurred: dict[Scope, Occurred] = {}
         self._split: dict[str, list[tuple[str, str]]] = {}
@@ -110,7 +110,7 @@ class SqliteSnapshot:
         """Count the scope's memories, words, and memories that hold each stem."""
         past = scope.known_at_s is not None
         partitions = self.partitions(scope)
-        counts = self._counts_of(stems, tuple(self._shelves(scope)))
+        counts = self._counts_of(stems, tuple(self._shards(scope)))
         return WordStatistics(
             n_memories=sum(p.n_current + past * p.n_past for p in partitions),
             n_words=sum(p.words_current + past * p.words_past for p in partitions),
@@ -131,7 +131,7 @@ class SqliteSnapshot:
         Scores are FTS5's BM25 with that shelf's statistics: right for choosing within a
         shelf, not for comparing between two.
         """
-        shelves = self._shelves(scope)
+        shelves = self._shards(scope)
         counts = self._counts.get(tuple(shelves), {})
         # By shelf, the memories that hold each stem of a word; what was not counted may be there.
         counted = {
@@ -384,23 +384,23 @@ class SqliteSnapshot:
         known = self._counts.setdefault(shelves, {})
         unknown = [stem for stem in stems if stem not in known]
         if unknown:
-            known.update(full_text.counts_by_shelf(self._connection, shelves, unknown))
+            known.update(full_text.counts_by_shard(self._connection, shelves, unknown))
         return known
 
-    def _shelves(self, scope: Scope) -> list[int]:
+    def _shards(self, scope: Scope) -> list[int]:
         past = (False,) if scope.known_at_s is None else (False, True)
         return [
-            shelf_of(no, past=side) for no in scope.partitions if no in self._all for side in past
+            shard_of(no, past=side) for no in scope.partitions if no in self._all for side in past
         ]
 
     def _scoped_blocks(
         self, model_id: str, scope: Scope, *, views: bool = False
-    ) -> list[tuple[int, index.Block]]:
+    ) -> list[tuple[int, index.VectorIndex]]:
         """Give the blocks of bodies or, if wanted, those of bodies and of views, by shelf."""
         models = self._models_of(model_id)
         found = []
         for model in models if views else models[:1]:
-            for shelf in self._shelves(scope):
+            for shelf in self._shards(scope):
                 key = (model.no, shelf)
                 if key not in self._seen:
                     if self._last_no is None:

@@ -44,7 +44,7 @@ class Broken:
     doc_id: str
 
 
-def seal_of(values: Sequence[object]) -> bytes:
+def checksum_of(values: Sequence[object]) -> bytes:
     """Digest a row's :data:`SEALED` columns as SQLite gives them: BLAKE2b, 8 bytes.
 
     Written by ``%s``: a third of the time of any other way, and `repr` would hang on the version
@@ -70,7 +70,7 @@ def seal(connection: apsw.Connection, ids: IdArray | None = None) -> None:
     for memory in ids.tolist():
         if (row := _read(connection, memory)) is not None:
             connection.execute(
-                "UPDATE memory SET seal = ? WHERE id = ?", (seal_of(row[1:]), memory)
+                "UPDATE memory SET seal = ? WHERE id = ?", (checksum_of(row[1:]), memory)
             )
 
 
@@ -90,7 +90,7 @@ def broken(connection: apsw.Connection, ids: IdArray | None = None) -> list[int]
             )
         except ValueError:  # a text that is no UTF-8 any more
             rows = [row for memory in some.tolist() if (row := _read(connection, memory))]
-        whole = {row[1] for row in rows if row[0] == seal_of(row[1:])}
+        whole = {row[1] for row in rows if row[0] == checksum_of(row[1:])}
         wrong += [memory for memory in some.tolist() if memory not in whole]
     return wrong
 

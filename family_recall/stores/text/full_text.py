@@ -146,7 +146,7 @@ def clear(connection: apsw.Connection, shelf: int) -> None:
     create(connection, shelf)
 
 
-def counts_by_shelf(
+def counts_by_shard(
     connection: apsw.Connection, shelves: Sequence[int], stems: Sequence[str]
 ) -> dict[str, dict[int, int]]:
     """Count, shelf by shelf, the memories that hold each stem; shelves without one are absent."""

@@ -72,7 +72,7 @@ def insert(
     (values["space"],) = sql.row(
         connection, "SELECT no FROM space WHERE space_id = ?", (memory.space_id,)
     )
-    values["seal"] = checksums.seal_of(
+    values["seal"] = checksums.checksum_of(
         [checksums.as_kept(name, values[name]) for name in checksums.SEALED]
     )
     connection.execute(_INSERT, values)
@@ -351,7 +351,7 @@ def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
     space_id, superseded_s, seal, *sealed = row
     memory_id, _, _, recorded_s, *told = sealed
     record = dict(zip(_COLUMNS, told, strict=True))
-    if checksums.seal_of(sealed) != seal:
+    if checksums.checksum_of(sealed) != seal:
         # Not a word of it goes any further.
         blank = {**_UNTOLD, "space_id": space_id, "doc_id": str(record["doc_id"])}
         return StoredMemory(

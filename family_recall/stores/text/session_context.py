@@ -1,4 +1,4 @@
-"""Turns: what a talk's memories have as their words, taken away and put back around a gap.
+"""SessionContext: what a talk's memories have as their words, taken away and put back around a gap.
 
 A memory is found by its own words and by those of the turn before it. Where that turn goes, the
 one before takes its place; each step keeps index, counts and edges at one.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import apsw
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import partition_of, shelf_of
+from family_recall.stores.file.schema import partition_of, shard_of
 from family_recall.stores.graph import edges
 from family_recall.stores.records import stem_number
 from family_recall.stores.text import full_text
@@ -22,7 +22,7 @@ _BATCH = 500  # memories
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class SessionContext:
     """The words of one file's memories, inside one write transaction.
 
     ``next_weight`` is the weight of the edge between a turn and the one after it.
@@ -151,7 +151,7 @@ class Turns:
             " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
             (json.dumps(list(ids)),),
         ):
-            shelf = shelf_of(partition_of(memory), past=bool(past))
+            shelf = shard_of(partition_of(memory), past=bool(past))
             words = counter.prepare(memory, body, header, (speaker, before or ""))
             by_shelf.setdefault(shelf, []).append(words)
         return by_shelf

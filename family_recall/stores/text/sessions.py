@@ -1,4 +1,4 @@
-"""Talks: where in its session a memory stands, and what was said right before it."""
+"""SessionTail: where in its session a memory stands, and what was said right before it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Talks:
+class SessionTail:
     """The sessions of one file, inside one write transaction that knows their last turns."""
 
     connection: apsw.Connection

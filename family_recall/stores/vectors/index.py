@@ -1,4 +1,4 @@
-"""Blocks: a model's vectors held in memory, a question's vector in, the nearest rows out.
+"""VectorIndexes: a model's vectors held in memory, a question's vector in, the nearest rows out.
 
 The durable table answers slowly (45 ms for 100,000 rows), so a search scans sign bits and then
 int8 rows in memory, one block a shelf: under 1 ms for the same. Bits choose 1,000 or more
@@ -19,7 +19,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.heap_trimming import give_back
+from family_recall.heap_trimming import trim_heap
 from family_recall.stores.file import sql
 from family_recall.stores.file.schema import id_range
 from family_recall.stores.records import Hits
@@ -116,7 +116,7 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class VectorIndex:
     """One shelf's vectors in memory, as the file had them after ``last_no`` and ``rewrites``."""
 
     dim: int
@@ -169,11 +169,11 @@ class Block:
             start += len(segment.ids)
 
 
-class Blocks:
+class VectorIndexes:
     """The blocks of every shelf looked at so far, kept in step with the file."""
 
     def __init__(self) -> None:
-        self._blocks: dict[tuple[int, int], Block] = {}
+        self._blocks: dict[tuple[int, int], VectorIndex] = {}
         self._lock = threading.Lock()
 
     def get(
@@ -183,7 +183,7 @@ class Blocks:
         shelf: int,
         rewrites: int,
         last_no: int | None = None,
-    ) -> Block:
+    ) -> VectorIndex:
         """Give a shelf's block as this connection's snapshot has it, or a little newer.
 
         ``rewrites`` is the partition's count of changes that are not additions, ``last_no`` the
@@ -195,15 +195,15 @@ class Blocks:
             last_no = last_number(connection) if last_no is None else last_no
             if block is None:
                 segments = _segments(_read_all(connection, model, shelf), model.dim)
-                block = Block(model.dim, segments, last_no, rewrites)
+                block = VectorIndex(model.dim, segments, last_no, rewrites)
                 if len(block) >= _CONVERTED:
-                    give_back()
+                    trim_heap()
             elif block.rewrites != rewrites:
                 block = _brought_up(connection, model, shelf, block, last_no, rewrites)
             elif block.last_no < last_no:
                 added = _added(connection, model, shelf, block.last_no)
                 segments = _with_rows(connection, model, shelf, block.segments, added)
-                block = Block(model.dim, segments, last_no, rewrites)
+                block = VectorIndex(model.dim, segments, last_no, rewrites)
             self._blocks[key] = block
             return block
 
@@ -216,7 +216,9 @@ class Blocks:
 Allowed = Callable[[IdArray], BoolArray]
 
 
-def search(blocks: Sequence[tuple[Block, Allowed | None]], vector: FloatArray, k: int) -> Hits:
+def search(
+    blocks: Sequence[tuple[VectorIndex, Allowed | None]], vector: FloatArray, k: int
+) -> Hits:
     """Find the k nearest of several blocks by cosine; ties go to the lower id.
 
     Below 1,000 rows in all every row is scored. Above, the closest by sign bits are, under
@@ -303,10 +305,10 @@ def _brought_up(
     connection: apsw.Connection,
     model: Model,
     shelf: int,
-    block: Block,
+    block: VectorIndex,
     last_no: int,
     rewrites: int,
-) -> Block:
+) -> VectorIndex:
     """Take out of a block what has left its shelf, and read what is new or was written anew."""
     there = np.concatenate([_NO_IDS, *_ids_of(connection, model, shelf)])
     held = block.ids
@@ -315,7 +317,7 @@ def _brought_up(
     segments = tuple(segment.without(gone) for segment in block.segments)
     added = np.union1d(came, _added(connection, model, shelf, block.last_no))
     segments = _with_rows(connection, model, shelf, segments, added)
-    return Block(model.dim, segments, last_no, rewrites)
+    return VectorIndex(model.dim, segments, last_no, rewrites)
 
 
 def _with_rows(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import apsw
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import partition_of, shelf_of
+from family_recall.stores.file.schema import partition_of, shard_of
 from family_recall.stores.records import NewVector
 from family_recall.stores.vectors import tables
 from family_recall.stores.write.counters import Counters
@@ -53,7 +53,7 @@ class VectorTables:
             )
         )
         shelved = [
-            (shelf_of(partition_of(row.memory), past=bool(found[row.memory])), row)
+            (shard_of(partition_of(row.memory), past=bool(found[row.memory])), row)
             for row in rows
             if row.memory in found
         ]

@@ -20,11 +20,11 @@ from family_recall.stores.file.schema import (
     PARTITION_SHIFT,
     id_range,
     partition_of,
-    shelf_of,
+    shard_of,
     words_table,
 )
 from family_recall.stores.graph import edges, relations
-from family_recall.stores.graph.edge_buffer import Ties
+from family_recall.stores.graph.edge_buffer import EdgeBuffer
 from family_recall.stores.graph.entities import Names
 from family_recall.stores.graph.entity_provenance import Named
 from family_recall.stores.read.listing import Listings
@@ -37,7 +37,7 @@ from family_recall.stores.records import (
     ToldRelation,
 )
 from family_recall.stores.text import full_text, identifiers, memories
-from family_recall.stores.text.sessions import Place, Talks
+from family_recall.stores.text.sessions import Place, SessionTail
 from family_recall.stores.vectors import tables
 from family_recall.stores.vectors.writing import VectorTables
 from family_recall.stores.write.counters import Counters
@@ -57,17 +57,17 @@ class Writing:
     _words: dict[int, list[full_text.Words]] = field(default_factory=dict)
     _counter: full_text.WordCounter | None = None
     admission: Admission = field(init=False)
-    ties: Ties = field(init=False)
+    ties: EdgeBuffer = field(init=False)
     vectors: VectorTables = field(init=False)
     _counters: Counters = field(init=False)
-    _talks: Talks = field(init=False)
+    _talks: SessionTail = field(init=False)
 
     def __post_init__(self) -> None:
         """Put the parts together."""
         self._counters = Counters(self.connection)
-        self._talks = Talks(self.connection)
+        self._talks = SessionTail(self.connection)
         self.admission = Admission(self.connection, self.vec0)
-        self.ties = Ties(self.connection)
+        self.ties = EdgeBuffer(self.connection)
         self.vectors = VectorTables(self.connection, self.vec0, self._counters)
 
     @property
@@ -162,7 +162,7 @@ class Writing:
             self.connection, memory_id, new,
             recorded_s=recorded_s, order_s=order_s, context_id=place.previous, words=words,
         )  # fmt: skip
-        self._words.setdefault(shelf_of(partition, past=False), []).append(words)
+        self._words.setdefault(shard_of(partition, past=False), []).append(words)
         change = self._counters.of(partition)
         change.n_current += 1
         change.words_current += words.n_words
@@ -179,9 +179,9 @@ class Writing:
         self._talks.forget_last()
         self._flush_words()
         self.ties.write()
-        full_text.remove(self.connection, shelf_of(partition, past=False), [words])
-        full_text.add(self.connection, shelf_of(partition, past=True), [words])
-        tables.move(self.connection, old.id, shelf_of(partition, past=True), vec0=self.vec0)
+        full_text.remove(self.connection, shard_of(partition, past=False), [words])
+        full_text.add(self.connection, shard_of(partition, past=True), [words])
+        tables.move(self.connection, old.id, shard_of(partition, past=True), vec0=self.vec0)
         edges.remove_node(self.connection, old.id)
         self.connection.execute("DELETE FROM mention WHERE memory = ?", (old.id,))
         self.connection.execute("UPDATE memory SET superseded_s = ? WHERE id = ?", (at_s, old.id))
@@ -208,7 +208,7 @@ class Writing:
     def saying(self, partition: int, words: str) -> list[tuple[int, str]]:
         """List the current memories of a partition with these words in a row: (id, text)."""
         self._flush_words()
-        table = words_table(shelf_of(partition, past=False))
+        table = words_table(shard_of(partition, past=False))
         phrase = words.replace('"', '""')
         return sql.rows(
             self.connection,
@@ -241,7 +241,7 @@ class Writing:
             self.connection.execute(f"DELETE FROM {table}")
         for partition in household.partitions(self.connection):
             for past in (False, True):
-                full_text.clear(self.connection, shelf_of(partition.no, past=past))
+                full_text.clear(self.connection, shard_of(partition.no, past=past))
         self.connection.execute(
             "UPDATE partition SET n_current = 0, n_past = 0, words_current = 0, words_past = 0,"
             " n_bounded = 0, rewrites = rewrites + 1"
@@ -271,7 +271,7 @@ class Writing:
         )
         words = self._prepared(stored.id)
         self._store_words(words)
-        self._words.setdefault(shelf_of(partition, past=past), []).append(words)
+        self._words.setdefault(shard_of(partition, past=past), []).append(words)
         change = self._counters.of(partition)
         change.n_past += past
         change.n_current += not past
@@ -312,7 +312,7 @@ class Writing:
     def _follow(self, memory_id: int, previous: int | None) -> None:
         """Give a current memory another predecessor: the words of its context change with it."""
         partition = partition_of(memory_id)
-        shelf = shelf_of(partition, past=False)
+        shelf = shard_of(partition, past=False)
         self._flush_words()
         before = self._prepared(memory_id)
         full_text.remove(self.connection, shelf, [before])

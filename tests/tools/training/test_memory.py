@@ -11,7 +11,7 @@ import pytest
 
 TOOLS = Path(__file__).resolve().parents[3] / "tools"
 CODE = """
-from training.memory import give_back, keep_heap
+from training.memory import trim_heap, keep_heap
 
 def resident_mib():
     pages = int(open("/proc/self/statm").read().split()[1])
@@ -21,7 +21,7 @@ keep_heap()
 blocks = [bytearray(b"x") * 2**20 for _ in range(200)]
 del blocks
 kept = resident_mib()
-give_back()
+trim_heap()
 print(kept - resident_mib())
 """
 

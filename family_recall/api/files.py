@@ -1,0 +1,73 @@
+"""A household's file while it is closed: copied, restored, encrypted, migrated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from family_recall.api.engine import ProgressCallback
+from family_recall.config import RecallConfig
+from family_recall.indexing import Indexer
+from family_recall.stores.file import copies
+from family_recall.stores.file.connections import schema_of
+from family_recall.stores.file.copies import Backup, Restored
+from family_recall.stores.file.encryption import Secret, key_of
+from family_recall.stores.file.schema import SCHEMA_VERSION
+from family_recall.stores.store import Store
+
+
+def copy_file(
+    path: str | os.PathLike[str], copy: str | os.PathLike[str], *, key: Secret | None = None
+) -> Backup:
+    """Do what :meth:`backup` does without opening, and so migrating, the household.
+
+    Raises:
+        As :meth:`backup`.
+    """
+    return copies.copy_of(Path(path), Path(copy), key_of(key))
+
+
+def restore(
+    path: str | os.PathLike[str],
+    backup: str | os.PathLike[str],
+    *,
+    key: Secret | None = None,
+    progress: ProgressCallback | None = None,
+) -> Restored:
+    """Put a backup in a household's place; the file that was there is kept beside it.
+
+    Raises:
+        StoreBusyError: If the household is open anywhere.
+        StoreError: If the backup is missing or not sound; the household is then as it was.
+    """
+    return copies.restore(Path(path), Path(backup), key_of(key), progress)
+
+
+def rekey(
+    path: str | os.PathLike[str], *, key: Secret | None = None, new_key: Secret | None = None
+) -> None:
+    """Encrypt a household's file, change its key, or take the encryption away.
+
+    ``key`` opens it now, and ``new_key`` from then on; None is no encryption. Backups keep
+    the key they were made with. What the file held unencrypted may still lie on the disk.
+
+    Raises:
+        StoreBusyError: If the household is open anywhere.
+        WrongKeyError: If ``key`` is not its key, or the extra ``crypto`` is not installed.
+    """
+    copies.rekey(Path(path), key_of(key), key_of(new_key))
+
+
+def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple[int, int]:
+    """Bring a file to this version's schema, as opening it does; gives schema before and after.
+
+    Raises:
+        As :meth:`open`.
+    """
+    before = schema_of(Path(path), key_of(key))
+    store = Store(Path(path), create=False, key=key_of(key))
+    try:
+        Indexer(store, RecallConfig())
+    finally:
+        store.close()
+    return before, SCHEMA_VERSION

@@ -1,0 +1,163 @@
+"""The file of an open household: checks, copies, exports, indexes and vectors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from family_recall.api.engine import Engine, ProgressCallback
+from family_recall.encoders.base import Encoder
+from family_recall.encoders.loader import Models
+from family_recall.errors import ModelError
+from family_recall.indexing import Progress
+from family_recall.maintenance import archive
+from family_recall.maintenance.archive import Archive
+from family_recall.maintenance.reembedding import Reembedded, reembed
+from family_recall.stores.file.copies import Backup
+from family_recall.stores.health.checks import Finding
+
+
+class Maintenance:
+    """Checks, copies, exports and rebuilds of an open household's file."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def check(self) -> list[Finding]:
+        """Check the file, and all that is made from its texts against them; reads everything.
+
+        ``family_recall.cli.doctor`` does this and more, and mends what it can.
+        """
+        return self._engine.store.examine()
+
+    def backup(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        overwrite: bool = False,
+        progress: ProgressCallback | None = None,
+    ) -> Backup:
+        """Copy the file while it is in use; the copy is checked before it takes its name.
+
+        It is encrypted as this file is. ``progress`` is called with pages done and pages in all.
+
+        Raises:
+            InvalidRequestError: If there is such a file and ``overwrite`` is false.
+            StoreError: If it cannot be written, or is not sound; nothing has the name then.
+        """
+        return self._engine.store.back_up(Path(path), overwrite=overwrite, progress=progress)
+
+    def export_to(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        judgements: bool = False,
+        log: bool = False,
+        overwrite: bool = False,
+        skip_damaged: bool = False,
+        progress: ProgressCallback | None = None,
+    ) -> Archive:
+        """Write all that the household knows as JSON Lines, in plain text.
+
+        People, spaces, who may enter them, memories with both their time axes and the versions
+        they replaced, names and relations, rules of retention; no vectors, and nothing that is
+        kept aside for an undo. :meth:`import_from` makes the same household of it, and that
+        one's export is the same file.
+
+        Args:
+            path: The file to write.
+            judgements: With what people thought of results, and what came of it.
+            log: With who recalled what, the receipts of what was forgotten, and the key that
+                checks these: with it, words that were forgotten can be guessed at and tried.
+            overwrite: Whether an existing file may be replaced.
+            skip_damaged: Whether memories that are damaged in the file are left out, and named
+                in what is returned; otherwise nothing is written.
+            progress: Called with records done so far, and records in all.
+
+        Raises:
+            InvalidRequestError: If there is such a file and ``overwrite`` is false.
+            StoreError: If it cannot be written, or a memory is damaged.
+        """
+        return archive.export(
+            self._engine.store,
+            Path(path),
+            judgements=judgements,
+            log=log,
+            overwrite=overwrite,
+            skip_damaged=skip_damaged,
+            progress=progress,
+        )
+
+    def import_from(
+        self, path: str | os.PathLike[str], *, progress: ProgressCallback | None = None
+    ) -> Archive:
+        """Read an export into this household, which must have nothing in it: all of it, or nothing.
+
+        Vectors are pending until :meth:`flush`.
+
+        Raises:
+            InvalidRequestError: If the household has something in it.
+            DatasetError: If the file is no whole export; the message names the line.
+        """
+        return archive.load(self._engine.indexer, Path(path), progress)
+
+    def reembed(
+        self,
+        models: Path | None = None,
+        *,
+        encoder: Encoder | None = None,
+        drop_others: bool = False,
+        progress: ProgressCallback | None = None,
+    ) -> Reembedded:
+        """Make another model's vectors, while the one this household was opened with serves.
+
+        Can be interrupted at any moment and goes on where it stopped. Once it is done, open the
+        household with that model.
+
+        Args:
+            models: Folder of the other model; this household's own, when left out.
+            encoder: The other model itself, instead of a folder.
+            drop_others: Whether the vectors of every other transformer are taken away at the end.
+            progress: Called with vectors made so far and vectors in all.
+
+        Raises:
+            ModelError: If there is no model to make them with.
+        """
+        other = (
+            self._engine.models
+            if models is None and encoder is None
+            else Models(models, encoder=encoder)
+        )
+        try:
+            found = other.wait()
+            if found is None:
+                raise ModelError(f"no vectors can be made: {other.why}")
+            return reembed(self._engine.indexer, found, drop_others=drop_others, progress=progress)
+        finally:
+            if other is not self._engine.models:
+                other.close()
+
+    def rebuild(self, *, progress: Progress | None = None) -> None:
+        """Make words, mentions, edges and vectors anew from the stored texts."""
+        self._engine.indexer.rebuild()
+        self._engine.watch.soon()
+        self._engine.embed_pending(
+            self._engine.models.static(), self._engine.models.wait(), progress
+        )
+
+    def pending(self) -> dict[str, int]:
+        """Count the memories without a vector, versions that were replaced among them.
+
+        For each model that answers here, and each other that has a vector in this file.
+        """
+        asked = (self._engine.models.embedder_id(), self._engine.models.static_id())
+        return self._engine.store.pending([model_id for model_id in asked if model_id is not None])
+
+    def stats(self) -> dict[str, Any]:
+        """Count what is stored, for the household's owner."""
+        models = {
+            "model": self._engine.models.embedder_id(),
+            "static_model": self._engine.models.static_id(),
+        }
+        return {**self._engine.store.stats(), **models}

@@ -1,0 +1,47 @@
+"""What a question is understood to ask, without a household."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+from family_recall.encoders.static import StaticEncoder
+from family_recall.pipeline import routing_encoder
+from family_recall.query import planner
+from family_recall.stores.text import full_text
+from family_recall.types import (
+    RecallRequest,
+    Region,
+    Understanding,
+)
+
+
+def understand(
+    query_text: str,
+    *,
+    now: dt.datetime | None = None,
+    region: Region | None = None,
+    models: Path | None = None,
+) -> Understanding:
+    """Say what a question is understood to ask where there is no household to look in.
+
+    Args:
+        query_text: Any text.
+        now: When it is asked, in the zone it is asked in; the clock's, in UTC, when left out.
+        region: Where it is asked; the US, in the north, when left out.
+        models: Folder of models; the shipped ones, when left out.
+
+    Raises:
+        ModelError: If the folder's static embedder cannot be used.
+    """
+    question = RecallRequest(query_text).query_text
+    moment = now or dt.datetime.now(dt.UTC)
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+    plan = planner.read(
+        question,
+        full_text.splitter(),
+        now=moment,
+        region=region or Region(),
+        encode=routing_encoder(StaticEncoder.load(models)),
+    )
+    return planner.understanding(question, plan, moment.tzinfo or dt.UTC)
