@@ -88,9 +88,6 @@ def spoken(name: str, source: str) -> Iterator[tuple[int, str]]:
         if token.type == tokenize.NAME:
             words = re.sub(r"([a-z])([A-Z])", r"\1 \2", token.string).replace("_", " ")
             yield token.start[0], words
-                token.start[0],
-                re.sub(r"([a-z])([A-Z])", r"\1 \2", token.string).replace("_", " "),
-            )
         elif token.type == tokenize.COMMENT or (
             token.type == tokenize.STRING and (strings_count or token.start[0] in docstrings)
         ):

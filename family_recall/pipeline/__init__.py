@@ -4,4 +4,4 @@ from family_recall.pipeline.broker import Broker
 from family_recall.pipeline.question_encoding import routing_encoder
 from family_recall.pipeline.warm_up import warm_up
 
-__all__ = ["Broker", "warm_up", "routing_encoder"]
+__all__ = ["Broker", "routing_encoder", "warm_up"]
