@@ -109,7 +109,7 @@ def hidden_verbs(name: str) -> list[str]:
     """Find the docstrings of one file whose first word hides what is done."""
     source = (ROOT / name).read_text(encoding="utf-8")
     return [
-        f"{name}:{node.lineno}: {text.splitlines()[0]}"
+        f"{name}:{getattr(node, 'lineno', 1)}: {text.splitlines()[0]}"
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and (text := ast.get_docstring(node))

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Hidden, RecallContext
-from family_recall.api import watching
+from family_recall.api import integrity_monitor
 from family_recall.cli import main
 from family_recall.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
@@ -300,7 +300,7 @@ def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(checks, "_STEPS", 100)
     with open_home(path, create=False) as home:
         with monkeypatch.context() as smaller:
-            smaller.setattr(watching, "LARGEST_BYTES", path.stat().st_size - 1)
+            smaller.setattr(integrity_monitor, "LARGEST_BYTES", path.stat().st_size - 1)
             home._engine.watch.look()
             assert home._engine.watch.notice() is None
         home._engine.watch.stop()
