@@ -48,14 +48,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from family_recall.errors import InvalidRequestError
-from family_recall.time_expressions import counted, dates, names, neighbours, parts, relative
-from family_recall.time_expressions.anchors import Anchor
-from family_recall.time_expressions.clauses import clauses_of
-from family_recall.time_expressions.reading import Sentence, starters
-from family_recall.time_expressions.settling import settle
-from family_recall.time_expressions.tense import is_past_reference
-from family_recall.time_expressions.words import tokens_of
+from . import counted, dates, names, neighbours, parts, relative
+from .anchors import Anchor
+from .clauses import clauses_of
+from .reading import Sentence, starters
+from .settling import settle
+from .tense import is_past_reference
+from .words import tokens_of
 
 __all__ = ["Anchor", "Timespan", "find_timespan", "is_past_reference"]
 
@@ -106,10 +105,10 @@ def find_timespan(
         the clock of UTC; both are in the zone of ``now``.
 
     Raises:
-        InvalidRequestError: If ``now`` has no zone.
+        ValueError: If ``now`` has no zone.
     """
     if now.tzinfo is None:
-        raise InvalidRequestError(f"now must carry the household's zone, got {now.isoformat()}")
+        raise ValueError(f"now must carry the household's zone, got {now.isoformat()}")
     tokens = tokens_of(question)
     if not anchors and not any(t.word in _STARTERS or t.word[0] in _FIGURES for t in tokens):
         return None

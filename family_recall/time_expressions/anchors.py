@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from family_recall.time_expressions.intervals import DAY, Interval, midnight
-from family_recall.time_expressions.words import CHOICES, COUNTS, FOLLOWERS, PARTS, UNITS, Token
+from .intervals import DAY, Interval, midnight
+from .words import CHOICES, COUNTS, FOLLOWERS, PARTS, UNITS, Token
 
 _EMPTY_WORDS = frozenset(
     "a an the we i you he she it they our my your his her its their us me him them was were is "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.doubts import (
+from . import intervals as iv
+from .doubts import (
     hangs_on_an_event,
     is_compared,
     is_doing,
@@ -13,17 +13,17 @@ from family_recall.time_expressions.doubts import (
     is_picked,
     is_some_time,
 )
-from family_recall.time_expressions.intervals import DAY, Interval, OpenInterval
-from family_recall.time_expressions.meaning import AROUND, OPENING, SIMPLE
-from family_recall.time_expressions.prepositions import Clause, around, closed, opened, simple
-from family_recall.time_expressions.reading import (
+from .intervals import DAY, Interval, OpenInterval
+from .meaning import AROUND, OPENING, SIMPLE
+from .prepositions import Clause, around, closed, opened, simple
+from .reading import (
     Phrase,
     Sentence,
     argument_at,
     choose,
     phrase_at,
 )
-from family_recall.time_expressions.words import (
+from .words import (
     DASHES,
     RANGES,
     UNITS,

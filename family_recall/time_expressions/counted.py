@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.intervals import DAY, Interval
-from family_recall.time_expressions.meaning import is_plain
-from family_recall.time_expressions.names import named_repeat
-from family_recall.time_expressions.reading import (
+from . import intervals as iv
+from .intervals import DAY, Interval
+from .meaning import is_plain
+from .names import named_repeat
+from .reading import (
     Phrase,
     Sentence,
     choose,
@@ -19,7 +19,7 @@ from family_recall.time_expressions.reading import (
     register,
     register_numbers,
 )
-from family_recall.time_expressions.words import COUNTS, DASHES, PARTS, UNITS, count_of, singular_of
+from .words import COUNTS, DASHES, PARTS, UNITS, count_of, singular_of
 
 _NEARLY = frozenset("almost nearly about approximately roughly around".split())
 _FORTNIGHTS = frozenset(("fortnight", "fortnights"))

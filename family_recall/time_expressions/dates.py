@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.intervals import Interval
-from family_recall.time_expressions.reading import (
+from . import intervals as iv
+from .intervals import Interval
+from .reading import (
     Phrase,
     Sentence,
     doubt,
@@ -16,7 +16,7 @@ from family_recall.time_expressions.reading import (
     register,
     register_numbers,
 )
-from family_recall.time_expressions.words import (
+from .words import (
     COMPOUNDS,
     DASHES,
     DECADES,

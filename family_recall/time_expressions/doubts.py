@@ -6,9 +6,9 @@ in front of it. Silence is then the better answer.
 
 from __future__ import annotations
 
-from family_recall.time_expressions.holidays import FIRST_WORDS
-from family_recall.time_expressions.reading import Sentence, phrase_at
-from family_recall.time_expressions.words import (
+from .holidays import FIRST_WORDS
+from .reading import Sentence, phrase_at
+from .words import (
     COUNTS,
     GATHERINGS,
     ORDINALS,

@@ -25,12 +25,12 @@ import datetime as dt
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from family_recall.time_expressions.intervals import DAY, Interval, midnight
+from .intervals import DAY, Interval, midnight
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from family_recall.time_expressions.words import Token
+    from .words import Token
 
 Days: TypeAlias = list[tuple[dt.date, int]]
 """First days and lengths; mostly one of them a year."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from family_recall.time_expressions.reading import Phrase, Sentence
-from family_recall.time_expressions.words import (
+from .reading import Phrase, Sentence
+from .words import (
     CHOICES,
     COMPOUNDS,
     FOLLOWERS,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.dates import year_at
-from family_recall.time_expressions.holidays import FIRST_WORDS, PERIODS, holiday_at
-from family_recall.time_expressions.intervals import DAY, Interval, Repeat
-from family_recall.time_expressions.reading import (
+from . import intervals as iv
+from .dates import year_at
+from .holidays import FIRST_WORDS, PERIODS, holiday_at
+from .intervals import DAY, Interval, Repeat
+from .reading import (
     Phrase,
     Sentence,
     doubt,
@@ -14,7 +14,7 @@ from family_recall.time_expressions.reading import (
     phrase_at,
     register,
 )
-from family_recall.time_expressions.words import (
+from .words import (
     CHOICES,
     COMPOUNDS,
     END,

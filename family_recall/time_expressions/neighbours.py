@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.dates import year_at
-from family_recall.time_expressions.holidays import FIRST_WORDS
-from family_recall.time_expressions.intervals import DAY, Interval
-from family_recall.time_expressions.names import named_repeat
-from family_recall.time_expressions.reading import (
+from . import intervals as iv
+from .dates import year_at
+from .holidays import FIRST_WORDS
+from .intervals import DAY, Interval
+from .names import named_repeat
+from .reading import (
     Phrase,
     Sentence,
     anchor_phrase_at,
@@ -22,7 +22,7 @@ from family_recall.time_expressions.reading import (
     phrase_at,
     register,
 )
-from family_recall.time_expressions.words import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS, is_ordinal
+from .words import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS, is_ordinal
 
 _UNREAD = frozenset("last next other second few couple same following previous".split())
 

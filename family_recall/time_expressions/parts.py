@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.dates import days_of_month, year_at
-from family_recall.time_expressions.intervals import DAY, Interval
-from family_recall.time_expressions.neighbours import place_beside
-from family_recall.time_expressions.reading import (
+from . import intervals as iv
+from .dates import days_of_month, year_at
+from .intervals import DAY, Interval
+from .neighbours import place_beside
+from .reading import (
     Phrase,
     Sentence,
     argument_at,
@@ -17,7 +17,7 @@ from family_recall.time_expressions.reading import (
     register,
     register_numbers,
 )
-from family_recall.time_expressions.words import (
+from .words import (
     DASHES,
     EDGES,
     MONTHS,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.intervals import DAY, OpenInterval
-from family_recall.time_expressions.meaning import OPENING, is_all, is_plain, is_time
-from family_recall.time_expressions.reading import (
+from . import intervals as iv
+from .intervals import DAY, OpenInterval
+from .meaning import OPENING, is_all, is_plain, is_time
+from .reading import (
     Phrase,
     Sentence,
     argument_at,
     choose,
     main_day_of,
 )
-from family_recall.time_expressions.words import UNITS
+from .words import UNITS
 
 _PLANNING = frozenset(
     "plan plans planned planning book booked schedule scheduled arrange arranged decide decided "

@@ -11,11 +11,11 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.anchors import Anchor, anchor_at
-from family_recall.time_expressions.intervals import DAY, Interval, Repeat
-from family_recall.time_expressions.tense import Tense, tense_at
-from family_recall.time_expressions.words import END, FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS, Token
+from . import intervals as iv
+from .anchors import Anchor, anchor_at
+from .intervals import DAY, Interval, Repeat
+from .tense import Tense, tense_at
+from .words import END, FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS, Token
 
 _MAX_DEPTH = 4
 _TO_WHOM = frozenset(

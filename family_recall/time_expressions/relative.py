@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 
-from family_recall.time_expressions import intervals as iv
-from family_recall.time_expressions.counted import count_at
-from family_recall.time_expressions.dates import month_alone
-from family_recall.time_expressions.intervals import DAY, Interval
-from family_recall.time_expressions.names import holiday_phrase, season_phrase, weekday_phrase
-from family_recall.time_expressions.reading import (
+from . import intervals as iv
+from .counted import count_at
+from .dates import month_alone
+from .intervals import DAY, Interval
+from .names import holiday_phrase, season_phrase, weekday_phrase
+from .reading import (
     Phrase,
     Sentence,
     choose,
@@ -17,7 +17,7 @@ from family_recall.time_expressions.reading import (
     phrase_at,
     register,
 )
-from family_recall.time_expressions.words import CHOICES, ORDINALS, OWNERS, PARTS, UNITS
+from .words import CHOICES, ORDINALS, OWNERS, PARTS, UNITS
 
 _OVER = frozenset("in over during within for from of".split())
 _FROM_THE_END = frozenset(("next", *ORDINALS))

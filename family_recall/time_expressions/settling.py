@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from family_recall.time_expressions.intervals import DAY, Interval, OpenInterval
-from family_recall.time_expressions.prepositions import Clause
-from family_recall.time_expressions.reading import Sentence, choose, within
+from .intervals import DAY, Interval, OpenInterval
+from .prepositions import Clause
+from .reading import Sentence, choose, within
 
 
 def settle(s: Sentence, clauses: list[Clause]) -> Clause | None:

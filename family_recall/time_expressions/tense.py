@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from family_recall.time_expressions.words import Token
+from .words import Token
 
 Tense: TypeAlias = Literal["past", "future", "present", "none"]
 
