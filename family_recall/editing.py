@@ -26,7 +26,7 @@ from family_recall.errors import (
     UnknownMemoryError,
 )
 from family_recall.indexing import Indexer, relations
-from family_recall.stores.file.schema import partition_of
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.graph.relations import Statement
 from family_recall.stores.read.listing import Listings
 from family_recall.stores.records import Access, StoredMemory, ToldRelation, epoch_s

@@ -35,7 +35,8 @@ import bench_data
 from arguments import parser_of
 
 from family_recall import FamilyRecall, Memory, RecallContext
-from family_recall.stores.file import connections, schema
+from family_recall.stores.file import connections
+from family_recall.stores.file.row_ids import words_table
 from family_recall.stores.text import full_text
 
 STEPS = ("remember_many", "remember", "replace", "recall")
@@ -58,8 +59,12 @@ def careless_deletion() -> Iterator[None]:
     def secure_delete_off(connection: apsw.Connection) -> None:
         connection.execute("PRAGMA secure_delete = OFF")
 
-    def create_words_table(shelf: int) -> str:
-        return schema.create_words_table(shelf).replace("'secure-delete', 1", "'secure-delete', 0")
+    create_securely = full_text.create
+
+    def create(connection: apsw.Connection, shard: int) -> None:
+        create_securely(connection, shard)
+        name = words_table(shard)
+        connection.execute(f"INSERT INTO {name}({name}, rank) VALUES('secure-delete', 0)")
 
     pragmas = tuple(
         secure_delete_off if pragma is connections.secure_delete else pragma
@@ -67,7 +72,7 @@ def careless_deletion() -> Iterator[None]:
     )
     with (
         mock.patch.object(connections, "PRAGMAS", pragmas),
-        mock.patch.object(full_text, "create_words_table", create_words_table),
+        mock.patch.object(full_text, "create", create),
     ):
         yield
 

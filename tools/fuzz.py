@@ -52,9 +52,9 @@ from family_recall.errors import (
     ModelError,
 )
 from family_recall.maintenance.archive import check_record
+from family_recall.stores.file import checksums
 from family_recall.stores.file.archive import Loader
 from family_recall.stores.file.schema import MIGRATIONS
-from family_recall.stores.text import checksums
 from family_recall.types.json_lines import read_jsonl
 
 MANIFEST = Path(__file__).resolve().parent.parent / "models" / "manifest.json"

@@ -23,13 +23,9 @@ from torturing import HOME, move_in, open_home, told
 
 from family_recall import Memory, Relation
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import (
-    APPLICATION_ID,
-    MIGRATIONS,
-    SCHEMA_VERSION,
-    create_words_table,
-    words_table,
-)
+from family_recall.stores.file.row_ids import words_table
+from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from family_recall.stores.text import full_text
 from family_recall.stores.vectors import tables
 
 FIXTURES = Path(__file__).resolve().parent.parent / "tests" / "fixtures"
@@ -78,7 +74,7 @@ def _write(path: Path, today: Path, schema: int) -> None:
         file.execute(f"INSERT INTO vectors_{no} SELECT * FROM today.vectors_{no}")
     for (partition,) in sql.rows(file, "SELECT no FROM partition"):
         for shelf in (partition * 2, partition * 2 + 1):
-            file.execute(create_words_table(shelf))
+            full_text.create(file, shelf)
             file.execute(
                 f"INSERT INTO {words_table(shelf)}(rowid, body, header, context)"
                 " SELECT c.id, c.body, c.header, c.context FROM words_content c"

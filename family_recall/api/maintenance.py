@@ -15,7 +15,7 @@ from family_recall.maintenance import archive
 from family_recall.maintenance.archive import Archive
 from family_recall.maintenance.reembedding import Reembedded, reembed
 from family_recall.stores.file.copies import Backup
-from family_recall.stores.health.checks import Finding
+from family_recall.stores.file.integrity import Finding
 
 
 class Maintenance:

@@ -19,7 +19,8 @@ from family_recall.encoders.session import available_providers
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.stores.file import copies
 from family_recall.stores.file.encryption import Secret, key_of
-from family_recall.stores.health.checks import CHECKSUMS, versions
+from family_recall.stores.file.integrity import versions
+from family_recall.stores.health.checks import CHECKSUMS
 from family_recall.types import Memory, RecallContext, Space
 
 Progress = Callable[[str], None]

@@ -14,7 +14,7 @@ from typing import Any
 from family_recall.erasure.selection import Choice
 from family_recall.indexing import Indexer
 from family_recall.query.text import names_in, normalise
-from family_recall.stores.file.schema import partition_of
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.graph.entity_provenance import Named, RelationRow, TellingRow
 from family_recall.stores.write.transaction import Writing
 

@@ -11,7 +11,7 @@ from family_recall.access.rights import Asker, names_of
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.erase.forgetting_log import ForgettingLog, Sought, Version
 from family_recall.stores.erase.verification import Keyring
-from family_recall.stores.file.schema import partition_of
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.records import epoch_s
 from family_recall.types.erasure import ForgetExample, ForgetPlan, Selection
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from family_recall.config import RecallConfig
 from family_recall.query.text import names_in, normalise
-from family_recall.stores.file.schema import partition_of
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.write.transaction import Writing
 
 

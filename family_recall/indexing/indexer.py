@@ -23,9 +23,8 @@ from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
 from family_recall.query.identifiers import RULES_VERSION
 from family_recall.stores.access.redacted_views import RedactedView
-from family_recall.stores.records import NewMemory, StoredMemory, ToldRelation
+from family_recall.stores.records import NewMemory, Place, StoredMemory, ToldRelation
 from family_recall.stores.store import Store
-from family_recall.stores.text.sessions import Place
 from family_recall.stores.vectors.tables import Role
 from family_recall.stores.write.transaction import Writing
 from family_recall.types import Hidden, Memory, Relation, Remembered

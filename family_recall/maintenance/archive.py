@@ -18,10 +18,9 @@ from typing import Any, get_args
 from family_recall.access import policy
 from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
 from family_recall.indexing import Indexer
-from family_recall.stores.file import archive, copies
+from family_recall.stores.file import archive, checksums, copies
 from family_recall.stores.file.archive import Loader
 from family_recall.stores.store import Store
-from family_recall.stores.text import checksums
 from family_recall.types import Call, Memory, Person, Relation, Space
 from family_recall.types.erasure import Receipt
 from family_recall.types.json_lines import read_jsonl, shown

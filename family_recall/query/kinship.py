@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from family_recall.query.text import normalise
-from family_recall.stores.file.schema import partition_of
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.records import Entity, Snapshot, StoredRelation
 from family_recall.types import Scope
 

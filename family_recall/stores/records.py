@@ -257,6 +257,14 @@ class NewMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where in its session a memory stands: its neighbours' row ids, None at either end."""
+
+    previous: int | None
+    following: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class ToEmbed:
     """A memory that has no vector yet, with what the model is to read: its body, its views."""
 

@@ -17,9 +17,10 @@ from family_recall.stores.access.household_tables import HouseholdTables
 from family_recall.stores.erase.eraser import Eraser
 from family_recall.stores.erase.forgetting_log import ForgettingLog
 from family_recall.stores.erase.verification import Keyring, Search
-from family_recall.stores.file import copies, sql
+from family_recall.stores.file import copies, integrity, sql
 from family_recall.stores.file.connections import Connections
 from family_recall.stores.file.encryption import Key
+from family_recall.stores.file.integrity import Finding
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
@@ -122,10 +123,10 @@ class Store:
         with self._connections.reading() as connection:
             yield connection
 
-    def examine(self) -> list[checks.Finding]:
+    def examine(self) -> list[Finding]:
         """Check the file, and what is made from the texts against them."""
         with self._connections.reading() as connection:
-            findings = checks.sound(connection)
+            findings = integrity.check_pages(connection)
             if not any(finding.problem for finding in findings):
                 findings += checks.as_told(connection)
         if any(finding.problem for finding in findings):
@@ -133,7 +134,7 @@ class Store:
         with self._connections.looking() as connection:
             return findings + checks.agree(connection)
 
-    def glance(self, give_up: Callable[[], bool]) -> list[checks.Finding] | None:
+    def glance(self, give_up: Callable[[], bool]) -> list[Finding] | None:
         """Check pages, indexes and counts, until told to give up: None then."""
         with self._connections.reading() as connection:
             return checks.glance(connection, give_up)

@@ -21,8 +21,8 @@ from family_recall.api import integrity_monitor
 from family_recall.cli import main
 from family_recall.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
+from family_recall.stores.file.checksums import TOLD
 from family_recall.stores.health import checks
-from family_recall.stores.text.checksums import TOLD
 from tests.conftest import (
     HOME,
     NO_MODELS,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Memory, Relation
 from family_recall.indexing import embedded_text
-from family_recall.stores.file.schema import PARTITION_SHIFT, shard_of, words_table
+from family_recall.stores.file.row_ids import PARTITION_SHIFT, shard_of, words_table
 from family_recall.stores.records import ToEmbed
 from family_recall.stores.vectors.tables import models, pack_tokens, quantise
 from tests.conftest import (

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from family_recall import FamilyRecall, Memory
-from family_recall.stores.text import checksums
+from family_recall.stores.file import checksums
 from tests.conftest import HOME, TINY_STATIC, found, move_in, open_home, recall, remember
 
 ODD: tuple[dict[str, Any], ...] = (

@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from family_recall import FamilyRecall
-from family_recall.stores.file.schema import shard_of
+from family_recall.stores.file.row_ids import shard_of
 from family_recall.stores.records import WordStatistics
 from family_recall.stores.text import full_text
 from family_recall.types import Scope

@@ -9,9 +9,7 @@ import apsw
 
 from family_recall.errors import UnknownPersonError, UnknownSpaceError
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import shard_of
 from family_recall.stores.records import Access, Partition
-from family_recall.stores.text import full_text
 from family_recall.types import Grant, Person, Space
 
 DAY_S = 86_400.0
@@ -187,31 +185,6 @@ def expired(connection: apsw.Connection, wall_s: float) -> tuple[tuple[str, floa
     """Give, for each category with a rule, the moment before which it is not kept."""
     found = sql.rows(connection, "SELECT category, keep_days FROM retention")
     return tuple((category, wall_s - days * DAY_S) for category, days in found)
-
-
-def partition_for(
-    connection: apsw.Connection,
-    space_id: str,
-    band: str,
-    guardians_of: str | None = None,
-    veil: int = 0,
-) -> int:
-    """Find or make the partition of a space and band, of a child's guardians, behind a veil.
-
-    Raises:
-        UnknownSpaceError: If the household has no such space.
-        UnknownPersonError: If it has no such child.
-    """
-    ward = 0 if guardians_of is None else person_no(connection, guardians_of)
-    key = (space_no(connection, space_id), band, ward, veil)
-    find = "SELECT no FROM partition WHERE space = ? AND band = ? AND ward = ? AND veil = ?"
-    row = sql.row(connection, find, key)
-    if row is None:
-        connection.execute("INSERT INTO partition(space, band, ward, veil) VALUES(?, ?, ?, ?)", key)
-        row = sql.row(connection, find, key)
-        for past in (False, True):
-            full_text.create(connection, shard_of(row[0], past=past))
-    return int(row[0])
 
 
 def person_no(connection: apsw.Connection, person_id: str) -> int:

@@ -13,8 +13,6 @@ import apsw
 
 from family_recall.stores.access import household
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import id_range, shard_of, words_table
-from family_recall.stores.vectors import tables
 from family_recall.types import Hidden
 
 
@@ -55,33 +53,3 @@ def put(connection: apsw.Connection, hidden: Hidden) -> RedactedView:
         ),
     )
     return RedactedView(connection.last_insert_rowid(), hidden)
-
-
-def remove(connection: apsw.Connection, veil: int, *, vec0: bool) -> None:
-    """Take a veil down, and with it every partition that lies behind it."""
-    for (partition,) in sql.rows(connection, "SELECT no FROM partition WHERE veil = ?", (veil,)):
-        _empty(connection, partition, vec0=vec0)
-        connection.execute("DELETE FROM partition WHERE no = ?", (partition,))
-    connection.execute("DELETE FROM veil WHERE no = ?", (veil,))
-
-
-def _empty(connection: apsw.Connection, partition: int, *, vec0: bool) -> None:
-    """Delete all that a partition holds: memories, what was made from them, and names."""
-    first, last = id_range(partition)
-    ids = [
-        row[0]
-        for row in sql.rows(
-            connection, "SELECT id FROM memory WHERE id BETWEEN ? AND ?", (first, last)
-        )
-    ]
-    tables.remove(connection, ids, vec0=vec0)
-    for shelf in (shard_of(partition, past=False), shard_of(partition, past=True)):
-        connection.execute(f"DROP TABLE IF EXISTS {words_table(shelf)}")
-        connection.execute("DELETE FROM word_count WHERE shelf = ?", (shelf,))
-    derived = (("mention", "memory"), ("identifier", "memory"), ("edge", "src"))
-    for table, column in (*derived, ("memory", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", (first, last))
-    entities = (-last, -first)
-    for table, column in (("edge", "src"), ("relation", "subject"), ("entity", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", entities)
-    connection.execute("DELETE FROM alias WHERE partition = ?", (partition,))

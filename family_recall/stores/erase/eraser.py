@@ -17,13 +17,13 @@ from typing import Any
 import apsw
 import numpy as np
 
-from family_recall.stores.file import sql
-from family_recall.stores.file.schema import partition_of
+from family_recall.stores.erase.session_context import SessionContext
+from family_recall.stores.file import checksums, sql
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.graph import edges
 from family_recall.stores.graph.entities import Names
 from family_recall.stores.records import StoredMemory
-from family_recall.stores.text import checksums, memories
-from family_recall.stores.text.session_context import SessionContext
+from family_recall.stores.text import memories
 from family_recall.stores.vectors import overwriting, tables
 
 POINTING: tuple[tuple[str, str], ...] = (

@@ -15,7 +15,7 @@ import apsw
 from family_recall.stores.access import household
 from family_recall.stores.access.household_tables import HouseholdTables
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT
+from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.types.erasure import Receipt, RetentionRule
 
 _KEY = "forgetting_key"

@@ -21,7 +21,7 @@ import numpy as np
 from family_recall.stores.erase.byte_prefilter import RUN, BytePrefilter, Words64, marks_of, runs_of
 from family_recall.stores.erase.eraser import POINTING, Erased
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import shard_of, words_table
+from family_recall.stores.file.row_ids import shard_of, words_table
 from family_recall.stores.records import stem_number
 from family_recall.stores.vectors import tables
 from family_recall.types.erasure import Digests, Receipt

@@ -1,1 +1,1 @@
-"""stores/file."""
+"""The file itself: connections, schema, encryption, checksums, copies and archive."""

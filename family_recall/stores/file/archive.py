@@ -19,7 +19,7 @@ import apsw
 
 from family_recall.errors import DatasetError
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT
+from family_recall.stores.file.row_ids import PARTITION_SHIFT
 
 JUDGED = ("judgement", "shown", "learned")
 """What people thought of results, and what came of it: exported only where wanted."""

@@ -21,9 +21,9 @@ from family_recall.errors import (
     StoreFullError,
     WrongKeyError,
 )
+from family_recall.stores.file import checksums
 from family_recall.stores.file.encryption import Key, is_plain, looks_encrypted
 from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
-from family_recall.stores.text import checksums
 
 BUSY_STEP_MS = 10
 BUSY_TIMEOUT_MS = 30_000

@@ -13,11 +13,10 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import InvalidRequestError, StoreBusyError, StoreError, StoreFullError
-from family_recall.stores.file import sql
+from family_recall.stores.file import integrity, sql
 from family_recall.stores.file.connections import connect, translated
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.schema import APPLICATION_ID, SCHEMA_VERSION
-from family_recall.stores.health import checks
 
 Progress = Callable[[int, int], None]
 """Called with pages copied so far, and pages in all."""
@@ -112,7 +111,7 @@ def verify(path: Path, key: Key | None) -> tuple[int, int]:
                     f"{path}: expected a family_recall file of schema 1 to {SCHEMA_VERSION}, found "
                     f"application id {application:#x} and schema {schema}"
                 )
-            wrong = [one for one in checks.sound(connection) if one.problem]
+            wrong = [one for one in integrity.check_pages(connection) if one.problem]
             if wrong:
                 raise StoreError(f"{path}: {wrong[0].what}: {wrong[0].problem}; copy it again")
             (memories,) = sql.row(connection, "SELECT count(*) FROM memory")

@@ -13,9 +13,6 @@ from __future__ import annotations
 APPLICATION_ID = 0x46524D31
 """``FRM1``, at byte 68 of the file (sqlite.org/fileformat2.html#application_id)."""
 
-PARTITION_SHIFT = 40
-"""Bits below the partition number in a row id: a million million memories each."""
-
 _FIRST = """
 CREATE TABLE info(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -212,7 +209,7 @@ CREATE TABLE IF NOT EXISTS stage_cost(
   runs INTEGER NOT NULL, PRIMARY KEY(device, stage)) WITHOUT ROWID;
 """
 
-# A digest of what was told; see stores/text/checksums.py. Rows of an older file are sealed as they are.
+# A digest of what was told; see stores/file/checksums.py. Rows of an older file are sealed as they are.
 _SEALS = "ALTER TABLE memory ADD COLUMN seal BLOB"
 
 MIGRATIONS: tuple[str, ...] = (
@@ -221,42 +218,3 @@ MIGRATIONS: tuple[str, ...] = (
 """Step i brings a file from version i to i + 1. Released steps never change."""
 
 SCHEMA_VERSION = len(MIGRATIONS)
-
-
-def words_table(shelf: int) -> str:
-    """Name of the FTS5 table of one shelf (see :func:`shard_of`)."""
-    return f"words_{shelf}"
-
-
-def create_words_table(shelf: int) -> str:
-    """Give the statements that make a shelf's FTS5 table.
-
-    External content, so the text is stored once; not contentless, because only then does
-    FTS5's secure-delete leave no word behind (sqlite.org/fts5.html#the_secure_delete_option).
-    """
-    name = words_table(shelf)
-    return (
-        f"CREATE VIRTUAL TABLE {name} USING fts5(body, header, context,"
-        " content='words_content', content_rowid='id',"
-        " tokenize='porter unicode61 remove_diacritics 2');"
-        f"INSERT INTO {name}({name}, rank) VALUES('secure-delete', 1);"
-    )
-
-
-def shard_of(partition: int, *, past: bool) -> int:
-    """Number a partition's current memories apart from its superseded ones.
-
-    What has been replaced keeps words and vectors, for questions about what was once
-    believed, but on a shelf of its own, where it counts for nobody else.
-    """
-    return partition * 2 + int(past)
-
-
-def id_range(partition: int) -> tuple[int, int]:
-    """First and last row id a partition can hold."""
-    return partition << PARTITION_SHIFT, ((partition + 1) << PARTITION_SHIFT) - 1
-
-
-def partition_of(node: int) -> int:
-    """Partition of a memory's or entity's row id."""
-    return abs(node) >> PARTITION_SHIFT

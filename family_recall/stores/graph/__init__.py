@@ -1,1 +1,1 @@
-"""stores/graph."""
+"""Entities, the relations between them, and the edges that tie memories together."""

@@ -9,7 +9,7 @@ import apsw
 
 from family_recall.stores.graph import edges
 from family_recall.stores.graph.entities import Mention, put_mentions
-from family_recall.stores.text.sessions import Place
+from family_recall.stores.records import Place
 
 
 @dataclass(frozen=True, slots=True)

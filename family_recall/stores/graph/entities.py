@@ -10,7 +10,7 @@ from typing import TypeAlias
 import apsw
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT
+from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.stores.graph import edges
 from family_recall.types import Person, Relation
 

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import id_range, partition_of
+from family_recall.stores.file.row_ids import id_range, partition_of
 from family_recall.stores.graph import edges
 
 

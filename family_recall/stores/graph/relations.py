@@ -14,10 +14,10 @@ from typing import Any
 import apsw
 import numpy as np
 
+from family_recall.stores import scope_sql
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT
+from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.stores.records import Entity, StoredRelation, ToldRelation
-from family_recall.stores.text import full_text
 from family_recall.types import IdArray, Relation, Scope
 
 _READ = 1024
@@ -118,7 +118,7 @@ def in_scope(
 
     ``about`` keeps those that have one of these entities at either end.
     """
-    kept, bound = _kept(scope)
+    kept, bound = scope_sql.retained(scope)
     stands, again = _stands(scope)
     found = sql.rows(
         connection,
@@ -175,17 +175,11 @@ def among(connection: apsw.Connection, entities: IdArray, scope: Scope) -> list[
     return [StoredRelation(Entity(*row[:3]), row[3], Entity(*row[4:7]), row[7]) for row in found]
 
 
-def _kept(scope: Scope) -> tuple[str, list[object]]:
-    """Turn what a scope keeps into a condition on a piece of evidence, ``memory m``."""
-    parts, values = full_text.kept(scope)
-    return " AND ".join(parts) or "TRUE", values
-
-
-def _stands(scope: Scope) -> tuple[str, list[object]]:
+def _stands(scope: Scope) -> scope_sql.Condition:
     """Turn what a scope keeps into a condition on ``relation r``: none of its evidence, or any."""
     if not scope.expired:
-        return "TRUE", []
-    kept, values = _kept(scope)
+        return "TRUE", ()
+    kept, values = scope_sql.retained(scope)
     return (
         "(r.evidence = '[]' OR EXISTS (SELECT 1 FROM json_each(r.evidence) e"
         f" JOIN memory m ON m.id = e.value AND {kept}))"

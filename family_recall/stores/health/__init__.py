@@ -1,1 +1,1 @@
-"""stores/health."""
+"""Checks that what is made from the texts agrees with them."""

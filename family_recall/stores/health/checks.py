@@ -10,16 +10,11 @@ from typing import Any
 import apsw
 import numpy as np
 
-from family_recall.stores.file import sql
-from family_recall.stores.file.schema import (
-    APPLICATION_ID,
-    PARTITION_SHIFT,
-    SCHEMA_VERSION,
-    shard_of,
-    words_table,
-)
+from family_recall.stores.file import checksums, sql
+from family_recall.stores.file.integrity import Finding, check_pages
+from family_recall.stores.file.row_ids import PARTITION_SHIFT, shard_of, words_table
 from family_recall.stores.records import WORD_ENTRY, stem_number
-from family_recall.stores.text import checksums, full_text
+from family_recall.stores.text import full_text
 from family_recall.stores.vectors import tables
 from family_recall.types import IdArray
 
@@ -28,35 +23,6 @@ CHECKSUMS = "memories"
 
 _STEPS = 20_000  # of SQLite's machine, between two questions whether to give up
 _SHOWN = 10  # of SQLite's own findings, and of memories
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found; ``problem`` is None where all is well, else says how much is wrong.
-
-    ``derived`` tells that ``rebuild`` mends it: only what is made from the texts is concerned.
-    """
-
-    what: str
-    problem: str | None
-    derived: bool = False
-
-
-def sound(connection: apsw.Connection) -> list[Finding]:
-    """Check pages, indexes and constraints, and what no program but this one can know.
-
-    Reads the whole file.
-    """
-    if (application := connection.pragma("application_id")) != APPLICATION_ID:
-        return [Finding("identity", f"is no family_recall file (id {application:#x})")]
-    try:
-        said = [str(row[0]) for row in sql.rows(connection, f"PRAGMA integrity_check({_SHOWN})")]
-    except apsw.CorruptError as error:  # too damaged to be looked through
-        said = [str(error)]
-    pages = [line for line in said if line != "ok"]
-    schema = connection.pragma("user_version")
-    wrong = None if 0 < schema <= SCHEMA_VERSION else f"schema {schema}, known is {SCHEMA_VERSION}"
-    return [Finding("pages", "; ".join(pages) or None), Finding("schema", wrong)]
 
 
 def as_told(connection: apsw.Connection) -> list[Finding]:
@@ -94,7 +60,7 @@ def glance(connection: apsw.Connection, give_up: Callable[[], bool]) -> list[Fin
     """
     connection.set_progress_handler(give_up, _STEPS)
     try:
-        findings = sound(connection)
+        findings = check_pages(connection)
         if not any(finding.problem for finding in findings):
             findings.append(_finding("partition counts", _partitions(connection)))
             findings.append(_finding("words", _sums(connection)))
@@ -116,22 +82,6 @@ def pending(connection: apsw.Connection, asked: Iterable[str]) -> dict[str, int]
             )
             counts[model.model_id] = total - done
     return counts
-
-
-def versions() -> dict[str, str | None]:
-    """Name the versions of SQLite, what encrypts it, and what gives it vectors; None: not here."""
-    cipher = getattr(apsw, "mc_version", None)
-    found: dict[str, str | None] = {
-        "sqlite": apsw.sqlite_lib_version(),
-        "apsw": f"{apsw.apsw_version()} ({cipher})" if cipher else apsw.apsw_version(),
-    }
-    try:
-        import sqlite_vec  # noqa: PLC0415 - absent where it has no wheel (musl, armv7)
-    except ImportError:
-        found["sqlite-vec"] = None
-    else:
-        found["sqlite-vec"] = str(sqlite_vec.__version__)
-    return found
 
 
 def _finding(what: str, problem: str | None) -> Finding:

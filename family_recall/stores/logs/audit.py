@@ -10,7 +10,7 @@ import numpy as np
 
 from family_recall.stores.access.household_tables import HouseholdTables
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT
+from family_recall.stores.file.row_ids import PARTITION_SHIFT
 
 _DAYS = "audit_days"
 # The memory itself, whichever view of it was given; each half has an index of its own.

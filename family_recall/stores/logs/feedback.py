@@ -13,7 +13,7 @@ import numpy as np
 from family_recall.stores.access import household
 from family_recall.stores.access.household_tables import HouseholdTables
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import partition_of
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.types import FloatArray
 
 LOG_LENGTH = 500

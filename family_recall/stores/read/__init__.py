@@ -1,1 +1,1 @@
-"""stores/read."""
+"""One consistent view of the file: scoped queries, rows and arrays as results."""

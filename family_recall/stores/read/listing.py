@@ -9,13 +9,14 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.stores import scope_sql
 from family_recall.stores.access.household_tables import HouseholdTables
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT
+from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.stores.graph import relations
 from family_recall.stores.graph.relations import Statement
 from family_recall.stores.records import StoredMemory, epoch_s
-from family_recall.stores.text import full_text, memories
+from family_recall.stores.text import memories
 from family_recall.types import IdArray, Relation, Scope
 
 _MOMENT = "coalesce(m.occurred_s, m.recorded_s)"
@@ -48,8 +49,8 @@ class Listings:
             between_s: Half-open interval of epoch seconds; an open end is None.
         """
         kept, held = _kept(scope)
-        filtered, values = full_text.filtered(scope.filters)
-        conditions, bound = [kept, "m.superseded_s IS NULL", *filtered], [*held, *values]
+        filtered, values = scope_sql.matching(scope.filters)
+        conditions, bound = [kept, "m.superseded_s IS NULL", filtered], [*held, *values]
         for sign, moment_s in zip((">=", "<"), between_s, strict=True):
             if moment_s is not None:
                 conditions.append(f"{_MOMENT} {sign} ?")
@@ -149,6 +150,5 @@ class Listings:
 
 def _kept(scope: Scope) -> tuple[str, tuple[object, ...]]:
     """Turn a scope's partitions and what it keeps into a condition on ``memory m``."""
-    parts, values = full_text.kept(scope)
     mine = sql.id_array(np.array(scope.partitions, np.int64))
-    return " AND ".join([_MINE, *parts]), (mine, *values)
+    return scope_sql.every((_MINE, (mine,)), scope_sql.retained(scope))

@@ -10,9 +10,10 @@ import apsw
 import numpy as np
 
 from family_recall.errors import UnknownMemoryError
+from family_recall.stores import scope_sql
 from family_recall.stores.access import household
-from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT, partition_of, shard_of
+from family_recall.stores.file import checksums, sql
+from family_recall.stores.file.row_ids import PARTITION_SHIFT, partition_of, shard_of
 from family_recall.stores.graph import edges, relations
 from family_recall.stores.logs.feedback import Learned, newest
 from family_recall.stores.records import (
@@ -31,7 +32,7 @@ from family_recall.stores.records import (
     WordStatistics,
     among,
 )
-from family_recall.stores.text import checksums, full_text, identifiers, memories
+from family_recall.stores.text import full_text, identifiers, memories
 from family_recall.stores.vectors import index, tables
 from family_recall.types import BoolArray, FloatArray, IdArray, Relation, Scope
 
@@ -144,7 +145,7 @@ class SqliteSnapshot:
             held = [word for word in words if all(shelf in each for each in counted[word])]
             if held:
                 asked = full_text.expression(held, common)
-                condition = full_text.visible(scope) if self._narrowed(shelf, scope) else None
+                condition = scope_sql.visible(scope) if self._narrowed(shelf, scope) else None
                 found.append(full_text.match(self._connection, shelf, asked, k, weights, condition))
         return _merged(found)
 
@@ -155,7 +156,7 @@ class SqliteSnapshot:
         number's end; within a score the newest come first. Of each the k told last are looked at.
         """
         mine = [no for no in scope.partitions if no in self._all]
-        return identifiers.find(self._connection, sought, mine, full_text.visible(scope), k)
+        return identifiers.find(self._connection, sought, mine, scope_sql.visible(scope), k)
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
@@ -354,7 +355,7 @@ class SqliteSnapshot:
         Raises:
             UnknownMemoryError: If there is none, or none in scope: the two read alike.
         """
-        condition, values = full_text.visible(scope)
+        condition, values = scope_sql.visible(scope)
         mine = set(scope.partitions)
         for stored in memories.load(
             self._connection, f"m.doc_id = ? AND {condition}", (doc_id, *values), self._zone

@@ -1,1 +1,1 @@
-"""stores/text."""
+"""Memories as rows, with the full-text and identifier indexes made from them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import struct
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -13,9 +12,8 @@ import apsw
 import numpy as np
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import create_words_table, words_table
+from family_recall.stores.file.row_ids import words_table
 from family_recall.stores.records import WORD_ENTRY, Hits, stem_number
-from family_recall.types import Filters, Scope
 
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _TEXTS_KNOWN = 1_000
@@ -135,8 +133,18 @@ def remove(connection: apsw.Connection, shelf: int, rows: Sequence[Words]) -> No
 
 
 def create(connection: apsw.Connection, shelf: int) -> None:
-    """Make a shelf's table."""
-    connection.execute(create_words_table(shelf))
+    """Create a shard's FTS5 table.
+
+    External content, so the text is stored once; not contentless, because only then does
+    FTS5's secure-delete leave no word behind (sqlite.org/fts5.html#the_secure_delete_option).
+    """
+    name = words_table(shelf)
+    connection.execute(
+        f"CREATE VIRTUAL TABLE {name} USING fts5(body, header, context,"
+        " content='words_content', content_rowid='id',"
+        " tokenize='porter unicode61 remove_diacritics 2');"
+        f"INSERT INTO {name}({name}, rank) VALUES('secure-delete', 1);"
+    )
 
 
 def clear(connection: apsw.Connection, shelf: int) -> None:
@@ -215,60 +223,6 @@ def match(
     ids = np.array([row[0] for row in rows], np.int64)
     # FTS5's bm25() is lower-is-better and a run is higher-is-better (sqlite.org/fts5.html).
     return Hits(ids, -np.array([row[1] for row in rows], np.float32))
-
-
-def visible(scope: Scope) -> tuple[str, tuple[object, ...]]:
-    """Turn a scope's moments and filters into a condition on ``memory m``."""
-    parts = [
-        "(m.valid_from_s IS NULL OR m.valid_from_s <= ?)",
-        "(m.valid_until_s IS NULL OR m.valid_until_s > ?)",
-    ]
-    values: list[object] = [scope.as_of_s, scope.as_of_s]
-    if scope.known_at_s is None:
-        parts.append("m.superseded_s IS NULL")
-    else:
-        parts.append("m.recorded_s <= ? AND (m.superseded_s IS NULL OR m.superseded_s > ?)")
-        values += [scope.known_at_s, scope.known_at_s]
-    for conditions, bound in (kept(scope), filtered(scope.filters)):
-        parts += conditions
-        values += bound
-    return " AND ".join(parts), tuple(values)
-
-
-def kept(scope: Scope) -> tuple[list[str], list[object]]:
-    """Turn what is not kept any more into conditions on ``memory m``, and what is bound in them."""
-    late = "max(m.recorded_s, coalesce(m.occurred_s, m.recorded_s)) >= ?"
-    return [f"(m.category <> ? OR {late})"] * len(scope.expired), [
-        value for rule in scope.expired for value in rule
-    ]
-
-
-def filtered(filters: Filters) -> tuple[list[str], list[object]]:
-    """Turn filters into conditions on ``memory m``, and what is bound in them."""
-    parts: list[str] = []
-    values: list[object] = []
-    for column, wanted in (
-        ("source", filters.sources), ("kind", filters.kinds), ("author", filters.authors)
-    ):  # fmt: skip
-        if wanted:
-            parts.append(f"m.{column} IN (SELECT value FROM json_each(?))")
-            values.append(json.dumps(wanted))
-    if filters.labels:
-        parts.append(
-            "EXISTS (SELECT 1 FROM json_each(m.labels) WHERE value IN"
-            " (SELECT value FROM json_each(?)))"
-        )
-        values.append(json.dumps(filters.labels))
-    if filters.after is not None:
-        parts.append("m.occurred_s >= ?")
-        values.append(filters.after.timestamp())
-    if filters.before is not None:
-        parts.append("m.occurred_s < ?")
-        values.append(filters.before.timestamp())
-    if filters.before_session is not None:
-        parts.append("m.session_id < ?")
-        values.append(filters.before_session)
-    return parts, values
 
 
 def _count(connection: apsw.Connection, shelf: int, rows: Sequence[Words], sign: int) -> None:

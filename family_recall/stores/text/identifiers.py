@@ -20,7 +20,7 @@ import apsw
 import numpy as np
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import partition_of
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.records import Hits, Identifier, Texts
 
 WHOLE, PART = 1.0, 0.5

@@ -11,8 +11,9 @@ from typing import Any
 import apsw
 import numpy as np
 
-from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT, id_range
+from family_recall.stores import scope_sql
+from family_recall.stores.file import checksums, sql
+from family_recall.stores.file.row_ids import PARTITION_SHIFT, id_range
 from family_recall.stores.records import (
     WORD_ENTRY,
     Hits,
@@ -24,7 +25,7 @@ from family_recall.stores.records import (
     ToEmbed,
     View,
 )
-from family_recall.stores.text import checksums, full_text
+from family_recall.stores.text import full_text
 from family_recall.types import CATEGORIES, KINDS, Filters, IdArray, Memory, Scope, parse_moment
 
 _COLUMNS = checksums.TOLD
@@ -114,7 +115,7 @@ def load_ids(
     connection: apsw.Connection, ids: IdArray, scope: Scope, zone: dt.tzinfo
 ) -> list[StoredMemory]:
     """Load the memories of these ids that the scope covers, in the order of ``ids``."""
-    condition, values = full_text.visible(scope)
+    condition, values = scope_sql.visible(scope)
     found = {
         stored.id: stored
         for stored in load(
@@ -129,7 +130,7 @@ def load_ids(
 
 def passages(connection: apsw.Connection, ids: IdArray, scope: Scope) -> dict[int, str]:
     """Load memories as a model reads them, `Author: text`; none the scope does not cover."""
-    condition, values = full_text.visible(scope)
+    condition, values = scope_sql.visible(scope)
     found = sql.rows(
         connection,
         "SELECT m.id, m.author, m.text FROM memory m"
@@ -141,7 +142,7 @@ def passages(connection: apsw.Connection, ids: IdArray, scope: Scope) -> dict[in
 
 def rows(connection: apsw.Connection, ids: IdArray, scope: Scope) -> Rows:
     """Load the ranking columns of these ids that the scope covers, ascending by id."""
-    condition, values = full_text.visible(scope)
+    condition, values = scope_sql.visible(scope)
     found = sql.rows(
         connection,
         "SELECT m.id, m.doc_id, m.author, m.kind, m.category, m.occurred_s, m.importance,"
@@ -183,7 +184,7 @@ def _check(
 
 def newest(connection: apsw.Connection, scope: Scope, k: int, *, lasting: bool) -> Hits:
     """Give each partition's k newest memories in scope, the newest recorded of all first."""
-    condition, values = full_text.visible(scope)
+    condition, values = scope_sql.visible(scope)
     # The words of the partial index `memory_lasting`.
     kinds = "m.kind IN ('fact', 'profile', 'milestone')" if lasting else "TRUE"
     found = [
@@ -205,7 +206,7 @@ def newest(connection: apsw.Connection, scope: Scope, k: int, *, lasting: bool) 
 
 def occurred(connection: apsw.Connection, scope: Scope) -> Occurred:
     """Give everything in scope that has a moment and lies in the scope's interval."""
-    condition, values = full_text.visible(scope)
+    condition, values = scope_sql.visible(scope)
     found = sql.rows(
         connection,
         "SELECT m.id, m.occurred_s, m.importance FROM memory m"
@@ -250,7 +251,7 @@ def milestones(
     ids = [int(memory) for together in chosen for memory in together.split(",")]
     if not ids:
         return []
-    condition, values = full_text.visible(replace(scope, filters=Filters()))
+    condition, values = scope_sql.visible(replace(scope, filters=Filters()))
     found = sql.rows(
         connection,
         "SELECT substr(m.text, 1, 300), m.author, m.event_type, m.fact_key, m.fact_value,"
@@ -338,7 +339,7 @@ def _numbered(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:
 
 def covered(connection: apsw.Connection, ids: IdArray, scope: Scope) -> IdArray:
     """Give those of the ids that the scope's moments and filters let through."""
-    condition, values = full_text.visible(scope)
+    condition, values = scope_sql.visible(scope)
     found = sql.rows(
         connection,
         f"SELECT m.id FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value WHERE {condition}",

@@ -1,1 +1,1 @@
-"""stores/vectors."""
+"""Vectors of memories on disk, and the index of them held in memory."""

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from family_recall.heap_trimming import trim_heap
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import id_range
+from family_recall.stores.file.row_ids import id_range
 from family_recall.stores.records import Hits
 from family_recall.stores.vectors.tables import Model
 from family_recall.types import BoolArray, FloatArray, IdArray

@@ -1,1 +1,1 @@
-"""stores/write."""
+"""One write transaction, and the parts it is made of."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import apsw
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import PARTITION_SHIFT
+from family_recall.stores.file.row_ids import PARTITION_SHIFT
 
 
 @dataclass(slots=True)

@@ -14,9 +14,8 @@ import apsw
 
 from family_recall.errors import StoreError
 from family_recall.stores.access import household
-from family_recall.stores.access.admission import Admission
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import (
+from family_recall.stores.file.row_ids import (
     PARTITION_SHIFT,
     id_range,
     partition_of,
@@ -31,16 +30,19 @@ from family_recall.stores.read.listing import Listings
 from family_recall.stores.records import (
     Identifier,
     NewMemory,
+    Place,
     StoredMemory,
     Texts,
     ToEmbed,
     ToldRelation,
 )
 from family_recall.stores.text import full_text, identifiers, memories
-from family_recall.stores.text.sessions import Place, SessionTail
 from family_recall.stores.vectors import tables
-from family_recall.stores.vectors.writing import VectorTables
+from family_recall.stores.write import partitions
+from family_recall.stores.write.admission import Admission
 from family_recall.stores.write.counters import Counters
+from family_recall.stores.write.session_tail import SessionTail
+from family_recall.stores.write.vector_tables import VectorTables
 
 
 @dataclass(slots=True)
@@ -119,7 +121,7 @@ class Writing:
         self, space_id: str, band: str, guardians_of: str | None = None, veil: int = 0
     ) -> int:
         """Find or make the partition of a space and band, of a child's guardians, of a view."""
-        return household.partition_for(self.connection, space_id, band, guardians_of, veil)
+        return partitions.partition_for(self.connection, space_id, band, guardians_of, veil)
 
     def current(self, space_id: str, doc_id: str, veil: int = 0) -> StoredMemory | None:
         """Find the current version of a memory, or of a view of it."""

@@ -8,6 +8,7 @@ import apsw
 
 from family_recall.stores.access import household, redacted_views
 from family_recall.stores.access.redacted_views import RedactedView
+from family_recall.stores.write import partitions
 from family_recall.types import Grant, Hidden, Person, Space
 
 
@@ -54,6 +55,6 @@ class Admission:
         household.space_no(self.connection, hidden.space_id)
         for veil in redacted_views.veils(self.connection, hidden.space_id):
             if veil.hidden.role == hidden.role:
-                redacted_views.remove(self.connection, veil.no, vec0=self.vec0)
+                partitions.remove_redacted_view(self.connection, veil.no, vec0=self.vec0)
         self._veils.clear()
         return redacted_views.put(self.connection, hidden) if hidden.fields else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import apsw
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import partition_of, shard_of
+from family_recall.stores.file.row_ids import partition_of, shard_of
 from family_recall.stores.records import NewVector
 from family_recall.stores.vectors import tables
 from family_recall.stores.write.counters import Counters

@@ -7,16 +7,8 @@ from dataclasses import dataclass, field
 import apsw
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import id_range
-from family_recall.stores.records import NewMemory
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in its session a memory stands: its neighbours' row ids, None at either end."""
-
-    previous: int | None
-    following: int | None
+from family_recall.stores.file.row_ids import id_range
+from family_recall.stores.records import NewMemory, Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import apsw
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.schema import partition_of, shard_of
+from family_recall.stores.file.row_ids import partition_of, shard_of
 from family_recall.stores.graph import edges
 from family_recall.stores.records import stem_number
 from family_recall.stores.text import full_text
