@@ -170,7 +170,7 @@ class Ranking:
 
     ``features`` (n, f) and ``weights`` (f,) in the order of ``features.FEATURES``;
     ``score`` (n,) is their product and nothing else; ``order`` (m,) the rows chosen so far,
-    best first; ``folded`` by row the near copies that it stands for.
+    best first; ``duplicates`` by row the near copies it represents.
     """
 
     rows: Rows
@@ -178,7 +178,7 @@ class Ranking:
     weights: FloatArray
     score: FloatArray
     order: IdArray
-    folded: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the rows chosen so far."""

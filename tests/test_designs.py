@@ -33,7 +33,7 @@ from family_recall.sources.bias import (
     graph_bias,
     intent_of,
 )
-from family_recall.sources.graph import GraphSource, dampen_hubs, personalized_pagerank
+from family_recall.sources.graph import dampen_hubs, personalized_pagerank
 from family_recall.types import Contribution, RecallRequest, Result, Scope
 from tests.conftest import (
     HOME,
@@ -82,12 +82,12 @@ def ago(days: float) -> dt.datetime:
 
 
 def break_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the graph fail at whatever it is asked."""
+    """Make every walk of the graph fail."""
 
     def fail(*_: object) -> GraphRun:
         raise OSError("the graph is down")
 
-    monkeypatch.setattr(GraphSource, "__call__", fail)
+    monkeypatch.setattr("family_recall.pipeline.steps.walk_graph", fail)
 
 
 def fused(answer: Answer, doc_id: str) -> float:

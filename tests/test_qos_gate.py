@@ -229,7 +229,7 @@ def test_what_a_busy_day_has_left_in_the_file_is_doubted_in_time() -> None:
 
 
 def test_what_the_file_knows_is_where_a_device_begins() -> None:
-    """StoredVersion costs replace the assumed ones, within a hundredfold; only news is written again."""
+    """Stored costs replace the assumed ones, within a hundredfold; only news is written again."""
     kept = {"graph": StageCost(5.0, 0.0, 50), "embed": StageCost(1e9, 0.0, 50)}
     costs = Costs({"graph": (2.0, 0.0), "embed": (3.0, 0.0)}, kept)
 

@@ -34,7 +34,7 @@ class Encoding:
 
 
 class Encoder(Protocol):
-    """SessionContext texts into vectors. Safe to share between threads.
+    """Turns texts into vectors. Safe to share between threads.
 
     Attributes:
         model_id: Stored with every vector; vectors of two models are never compared.

@@ -182,7 +182,7 @@ def explanation(
     """Say where a memory stands in a ranking that holds it, and why."""
     row = int(np.flatnonzero(ranking.rows.ids == memory.id)[0])
     known = memory.id in ranked.ranking.rows.ids
-    stands_for = {copy: own for own, copies in ranking.folded.items() for copy in copies}
+    stands_for = {copy: own for own, copies in ranking.duplicates.items() for copy in copies}
     order = (ranked.ranking if known else ranking).order
     rank = int(np.flatnonzero(order == stands_for.get(row, row))[0]) + 1
     if not known:
@@ -240,7 +240,7 @@ def _result(
         source=told.sources[stored.id],
         contributions=parts,
         outdated_by=told.outdated.get(stored.id),
-        copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.folded.get(row, ())),
+        copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.duplicates.get(row, ())),
         highlights=context.snapshot.find_stems(memory.text, told.stems),
         rationale=told.paths.get(stored.id),
     )

@@ -34,7 +34,7 @@ def _closest(ranked: Ranked) -> IdArray:
     ranking, top_k = ranked.ranking, ranked.context.request.ctx.top_k
     ids = ranking.rows.ids
     returned = ranking.order[:top_k].tolist()
-    copies = [copy for row in returned for copy in ranking.folded.get(row, ())][:BELOW]
+    copies = [copy for row in returned for copy in ranking.duplicates.get(row, ())][:BELOW]
     candidates = set(ids.tolist()) - set(ids[[*returned, *copies]].tolist())
     from_runs = [
         memory

@@ -39,11 +39,11 @@ from family_recall.ranking.diversify import (
 from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.ranker import rank
 from family_recall.ranking.reranker import rerank
-from family_recall.sources.graph import GraphSource
-from family_recall.sources.identifier import IdentifierSource
-from family_recall.sources.lexical import LexicalSource
-from family_recall.sources.timeline import TimelineSource
-from family_recall.sources.vector import VectorSource
+from family_recall.sources.graph import walk_graph
+from family_recall.sources.identifier import look_up_identifiers
+from family_recall.sources.lexical import search_words
+from family_recall.sources.timeline import search_timeline
+from family_recall.sources.vector import search_vectors
 from family_recall.stores.records import Rows, Snapshot, among
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
@@ -114,12 +114,12 @@ class Steps(Embedding):
         nothing = _no_run("identifier")
         if not context.plan.identifiers or self._left_out("identifiers"):
             return nothing
-        return self._attempt("identifier", 0, lambda _: IdentifierSource()(context), nothing)
+        return self._attempt("identifier", 0, lambda _: look_up_identifiers(context), nothing)
 
     def timeline(self, context: QueryContext) -> Run:
         """Give what occurred in the time the question asks about."""
         return self._attempt(
-            "timeline", 0, lambda _: TimelineSource()(context), _no_run("timeline")
+            "timeline", 0, lambda _: search_timeline(context), _no_run("timeline")
         )
 
     def words_while_encoding(self, context: QueryContext) -> tuple[Run, QueryContext]:
@@ -151,7 +151,7 @@ class Steps(Embedding):
             config = dataclasses.replace(context.config, lexical_matches=affordable)
             context, n = dataclasses.replace(context, config=config), affordable
         return self._attempt(
-            "lexical", n, lambda _: LexicalSource()(context), nothing, after=AFTER_SOURCES
+            "lexical", n, lambda _: search_words(context), nothing, after=AFTER_SOURCES
         )
 
     def vector(self, context: QueryContext) -> Run:
@@ -164,10 +164,15 @@ class Steps(Embedding):
         self.trace.counts["vectors_pending"] = self._guarded(
             "vector", lambda: context.snapshot.n_pending(context.model_id, context.scope), -1
         )
-        if context.question is None:
+        question, model_id = context.question, context.model_id
+        if question is None or model_id is None:
             return nothing
         return self._attempt(
-            "vector", n, lambda _: VectorSource()(context), nothing, after=AFTER_SOURCES
+            "vector",
+            n,
+            lambda _: search_vectors(context, question, model_id),
+            nothing,
+            after=AFTER_SOURCES,
         )
 
     def graph(self, context: QueryContext, found: Pool) -> GraphRun:
@@ -180,7 +185,7 @@ class Steps(Embedding):
             return nothing
 
         def spread(_: Measured) -> GraphRun:
-            reached = GraphSource()(context, found.ids, found.rrf)
+            reached = walk_graph(context, found.ids, found.rrf)
             new = ~among(reached.run.ids, found.ids)
             kept = ~new | (np.cumsum(new) <= context.config.graph_pool)
             run = Run("graph", reached.run.ids[kept], reached.run.scores[kept])
@@ -282,7 +287,7 @@ class Steps(Embedding):
         folded = self._attempt(
             "folding", len(ranking), lambda _: collapse_duplicates(ranking, wanted), ranking
         )
-        self.trace.counts["folded"] = sum(map(len, folded.folded.values()))
+        self.trace.counts["folded"] = sum(map(len, folded.duplicates.values()))
         return folded
 
     def widen(

@@ -1,1 +1,1 @@
-"""Ranking: runs are fused into candidates, and candidates become an order with reasons."""
+"""Fuse runs into candidates, score them with reasons, and calibrate the scores."""

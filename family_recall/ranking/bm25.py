@@ -1,8 +1,8 @@
-"""BM25: word counts of some memories in, how much of the attainable score they reach out.
+"""BM25 scores of candidates, with the statistics of everything the scope may see.
 
-FTS5 picks each shelf's best with that shelf's statistics; here the chosen are scored again
-with the statistics of everything the scope may see, so that memories of two spaces compare
-and nothing outside the scope moves a score.
+FTS5 finds each shard's best with that shard's statistics. Scoring the candidates again with the
+statistics of the whole scope makes memories of two spaces comparable, and keeps everything
+outside the scope from moving a score.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ B = 0.75
 
 
 def inverse_document_frequency(statistics: WordStatistics) -> FloatArray:
-    """Give each stem's idf, ``ln(1 + (N − n + ½) / (n + ½))``: above 0 in the smallest store.
+    """Return each stem's idf, ``ln(1 + (N − n + ½) / (n + ½))``: positive in the smallest store.
 
-    FTS5 leaves the 1 out and cuts at 1e-6, which makes every word of a store of two memories
-    worth nothing; on thousands of memories the two agree.
+    FTS5 omits the 1 and clips at 1e-6, so that every word of a store of two memories weighs
+    nothing; on thousands of memories the two agree.
 
     Source: Robertson & Zaragoza 2009, doi:10.1561/1500000019, with Lucene's 1.
     """
@@ -51,13 +51,13 @@ def okapi(
     idf = inverse_document_frequency(statistics)
     numbers = np.array([stem_number(stem) for stem in stems], np.uint32)
     counts = np.zeros((n, len(stems)), np.float32)
-    # Few of the words are the question's: only those are weighed.
-    said = np.ascontiguousarray(rows.words["stem"])
-    found = [np.flatnonzero(said == number) for number in numbers]
-    at = np.concatenate(found)
-    words = rows.words[at]
-    column = np.repeat(np.arange(len(stems)), [len(each) for each in found])
-    counts[rows.word_rows[at], column] = sum(
+    # Few of the candidates' words are the question's: only those are weighted.
+    candidate_stems = np.ascontiguousarray(rows.words["stem"])
+    matches = [np.flatnonzero(candidate_stems == number) for number in numbers]
+    matched = np.concatenate(matches)
+    words = rows.words[matched]
+    column = np.repeat(np.arange(len(stems)), [len(each) for each in matches])
+    counts[rows.word_rows[matched], column] = sum(
         weight * words[name].astype(np.float32)
         for weight, name in zip(column_weights, ("body", "header", "context"), strict=True)
     )
@@ -69,5 +69,5 @@ def okapi(
 
 
 def attainable(statistics: WordStatistics) -> float:
-    """The score no memory can pass: every stem of the question, as often as one likes."""
+    """Return the upper bound of a memory's score: every stem, infinitely often."""
     return float(inverse_document_frequency(statistics).sum()) * (K1 + 1)

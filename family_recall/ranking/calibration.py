@@ -1,4 +1,4 @@
-"""Calibration: scores in, honest probabilities and a status out."""
+"""Calibrate scores into probabilities, and decide the status of an answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from family_recall.dataflow import Kind
 from family_recall.types import FloatArray, Status
 
 RERANKED = "_reranked"
-"""Ends the name of a kind whose first results the cross-encoder has read."""
+"""Suffix of the constants fitted on answers whose first result the cross-encoder has read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +30,21 @@ class Platt:
     offset: float
 
     def __call__(self, score: npt.NDArray[np.floating]) -> FloatArray:
-        """Give the probability (n,) of each score (n,)."""
+        """Return the probability (n,) of each score (n,)."""
         logit = np.clip(self.slope * score.astype(np.float64) + self.offset, -40.0, 40.0)
         return (1.0 / (1.0 + np.exp(-logit))).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How a profile's scores read as probabilities, and where status changes."""
+    """A profile's map from scores to probabilities, and the thresholds of the status."""
 
     platt: Platt
     weak_below: float
     no_match_below: float
 
     def status(self, confidence: float) -> Status:
-        """Read a first result's confidence out."""
+        """Return the status of an answer whose first result has this confidence."""
         if confidence < self.no_match_below:
             return "no_match"
         return "weak" if confidence < self.weak_below else "ok"
@@ -55,14 +55,13 @@ def fit_platt(
 ) -> Platt:
     """Fit slope and offset by maximum likelihood on smoothed targets.
 
-    Targets are (N₊ + 1) / (N₊ + 2) and 1 / (N₋ + 2), as Platt has them; Newton's method with
-    a step halved until it helps. Where the slope would turn the order round it is 0, and
-    the offset alone is fitted.
+    Targets are (N₊ + 1) / (N₊ + 2) and 1 / (N₋ + 2), as in Platt's paper; Newton's method with
+    backtracking. If the slope would reverse the order, it is 0 and only the offset is fitted.
 
     Args:
         scores: Shape (n,).
         relevant: Shape (n,), whether each was right.
-        steps: At most so many Newton steps.
+        steps: Newton steps at most.
 
     Source: Lin, Lin & Weng 2007, doi:10.1007/s10994-007-5018-6.
     """
@@ -97,10 +96,10 @@ def fit_platt(
 
 @functools.cache
 def calibrations() -> Mapping[tuple[str, Kind, bool], Calibration]:
-    """Give the fitted constants of ``calibration.json``.
+    """Load the fitted constants of ``calibration.json``.
 
-    By profile name, kind, and whether the cross-encoder read: under ``full`` and
-    ``full_reranked`` in the file. Profiles that do not weigh it have only the former.
+    The key is (profile name, kind, whether the cross-encoder read the first result). Profiles
+    that do not weigh the cross-encoder have no reranked constants.
     """
     text = resources.files("family_recall.ranking").joinpath("calibration.json").read_text()
     record = json.loads(text)
@@ -117,20 +116,20 @@ def calibrations() -> Mapping[tuple[str, Kind, bool], Calibration]:
 
 
 def find_calibration(profile: str, kind: Kind, *, reranked: bool = False) -> Calibration:
-    """Find a profile's constants for a ranking with some, or without, vectors.
+    """Return a profile's constants for a ranking by vectors of this kind.
 
-    ``reranked`` says whether the cross-encoder read the first result; a profile that does not
-    weigh what it says has the same constants either way.
+    ``reranked``: whether the cross-encoder read the first result. A profile without reranked
+    constants uses the same ones either way.
     """
     fitted = calibrations()
     return fitted.get((profile, kind, reranked)) or fitted[profile, kind, False]
 
 
 def certain(probability: float) -> Calibration:
-    """Give every result one probability, for questions that scores do not decide.
+    """Return a calibration that gives every result the same probability.
 
-    What a question about nothing but a time asks for is settled by when it occurred; what is
-    left unsure is whether the time was read rightly.
+    For questions that scores do not decide: if a question asks about a time alone, the only
+    doubt is whether its time expression was understood.
     """
     p = min(max(probability, 1e-6), 1.0 - 1e-6)
     return Calibration(Platt(0.0, float(np.log(p / (1.0 - p)))), 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Decay: an age in days in, how much of a memory's recency is left out."""
+"""Half-life decay of a memory's recency."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def half_life_decay(
     half_life_days: npt.NDArray[np.float64] | float,
     floor: npt.NDArray[np.float64] | float = 0.0,
 ) -> FloatArray:
-    """``max(floor, 2^(−age / half-life))``; an infinite half-life never fades.
+    """Return ``max(floor, 2^(−age / half-life))``; an infinite half-life never fades.
 
     Ages below 0 (the future) count as 0.
 

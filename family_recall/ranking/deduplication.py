@@ -1,7 +1,7 @@
-"""Folding: candidates in order in, near copies of a better one put behind it out.
+"""Deduplication: near copies of a better candidate are collapsed into it.
 
-Somebody says the same thing twice, or the same note is imported twice. Nothing is deleted: the
-better one stands for its copies, and says how many there are.
+The same thing is said twice, or the same note is imported twice. Nothing is deleted: the best
+candidate represents its copies, and the answer lists them.
 """
 
 from __future__ import annotations
@@ -17,129 +17,131 @@ from family_recall.stores.records import Rows, among
 from family_recall.types import IdArray
 
 NEAR_COPY = 0.9
-"""Share of words in common from which two of one author and one kind are copies."""
+"""Jaccard similarity of words from which two memories of one author and kind are copies."""
 FEWEST_WORDS = 4
-"""Words below which nothing is a copy: "yes, please" is said every day."""
+"""Shorter texts are never copies: "yes, please" is said every day."""
 MOST_COMPARED = 128
-"""Candidates that are compared with each other where the first of them hold near copies."""
-FEWEST_LEFT = 0.5
-"""Share of the room for candidates below which copies have crowded others out."""
+"""Candidates that are compared pairwise where the best of them hold near copies."""
+FEWEST_DISTINCT = 0.5
+"""Share of the candidate pool below which copies have displaced other candidates."""
 
 
-def collapse_duplicates(ranking: Ranking, wanted: int) -> Ranking:
-    """Take copies out of a ranking, and keep what stands for which.
+def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
+    """Collapse copies into their best representative.
 
-    What has all words in common is found wherever it stands; what has nearly all, among the
-    first ``2 · wanted`` and, where there is any, among the first :data:`MOST_COMPARED`.
+    Exact copies (the same set of words) are found anywhere in the ranking; near copies among
+    the best ``2 · top_k`` and, where there are any, among the best :data:`MOST_COMPARED`.
 
     Args:
         ranking: Candidates in order.
-        wanted: Results that are wanted.
+        top_k: Results wanted.
     """
-    said = _Said.by(ranking.rows)
-    ranking = _behind(ranking, _same(ranking, said))
-    near = _near(ranking, said, ranking.order[: 2 * wanted].tolist())
-    if near and len(ranking) > 2 * wanted:
-        near = _near(ranking, said, ranking.order[:MOST_COMPARED].tolist())
-    return _behind(ranking, near)
+    words = _RowWords.of(ranking.rows)
+    ranking = _collapse(ranking, _exact_copies(ranking, words))
+    near = _near_copies(ranking, words, ranking.order[: 2 * top_k].tolist())
+    if near and len(ranking) > 2 * top_k:
+        near = _near_copies(ranking, words, ranking.order[:MOST_COMPARED].tolist())
+    return _collapse(ranking, near)
 
 
-def lacks_distinct_results(ranking: Ranking, room: int) -> bool:
-    """Whether copies took so much of the room for candidates that others may have found none."""
-    return bool(ranking.folded) and len(ranking) < FEWEST_LEFT * room
+def lacks_distinct_results(ranking: Ranking, pool_size: int) -> bool:
+    """Whether copies took so much of the candidate pool that other memories may be missing."""
+    return bool(ranking.duplicates) and len(ranking) < FEWEST_DISTINCT * pool_size
 
 
 def without(ranking: Ranking, ids: IdArray) -> Ranking:
-    """Take memories out of a ranking; what they stood for is a candidate again.
+    """Remove memories from a ranking; their copies become candidates again.
 
-    The first copy of one that goes takes the place that its own score gives it, and stands for
-    the other copies. Ids that are not in the ranking change nothing.
+    The first copy of a removed representative takes the position of its own score, and
+    represents the other copies. Ids that are not in the ranking change nothing.
     """
-    gone = set(np.flatnonzero(among(ranking.rows.ids, ids)).tolist())
+    removed = set(np.flatnonzero(among(ranking.rows.ids, ids)).tolist())
     order = ranking.order.tolist()
-    folded: dict[int, tuple[int, ...]] = {}
-    for row, copies in ranking.folded.items():
-        left = tuple(copy for copy in copies if copy not in gone)
-        if row not in gone:
-            folded[row] = left
-        elif left:
-            first, at = left[0], order.index(row) + 1
-            while at < len(order) and ranking.score[order[at]] > ranking.score[first]:
-                at += 1
-            order.insert(at, first)
-            folded[first] = left[1:]
+    duplicates: dict[int, tuple[int, ...]] = {}
+    for row, copies in ranking.duplicates.items():
+        remaining = tuple(copy for copy in copies if copy not in removed)
+        if row not in removed:
+            duplicates[row] = remaining
+        elif remaining:
+            heir, position = remaining[0], order.index(row) + 1
+            while position < len(order) and ranking.score[order[position]] > ranking.score[heir]:
+                position += 1
+            order.insert(position, heir)
+            duplicates[heir] = remaining[1:]
     return dataclasses.replace(
         ranking,
-        order=np.array([row for row in order if row not in gone], np.int64),
-        folded={row: copies for row, copies in folded.items() if copies},
+        order=np.array([row for row in order if row not in removed], np.int64),
+        duplicates={row: copies for row, copies in duplicates.items() if copies},
     )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Said:
-    """The stems of some rows' own words, ascending in a row; row i's are from end i to i + 1."""
+class _RowWords:
+    """Stems of each row's own words, ascending; row i's are ``stems[ends[i]:ends[i + 1]]``."""
 
     stems: npt.NDArray[np.uint32]
     ends: IdArray
 
     @classmethod
-    def by(cls, rows: Rows) -> _Said:
+    def of(cls, rows: Rows) -> _RowWords:
         own = np.flatnonzero(rows.words["body"])
         ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1))
         return cls(rows.words["stem"][own], ends)
 
 
-def _same(ranking: Ranking, said: _Said) -> dict[int, int]:
-    """Give which row stands for which: the first of those that share every word."""
+def _exact_copies(ranking: Ranking, words: _RowWords) -> dict[int, int]:
+    """Map each row to the best row with exactly its words, author and kind."""
     rows = ranking.rows
-    stems, ends = said.stems, said.ends.tolist()
+    stems, ends = words.stems, words.ends.tolist()
     first: dict[tuple[bytes, str | None, str], int] = {}
-    behind: dict[int, int] = {}
+    representative: dict[int, int] = {}
     for row in ranking.order.tolist():
         start, end = ends[row], ends[row + 1]
         if end - start >= FEWEST_WORDS:
             key = (stems[start:end].tobytes(), rows.authors[row], rows.kinds[row])
-            if (own_row := first.setdefault(key, row)) != row:
-                behind[row] = own_row
-    return behind
+            if (best := first.setdefault(key, row)) != row:
+                representative[row] = best
+    return representative
 
 
-def _near(ranking: Ranking, said: _Said, among: Sequence[int]) -> dict[int, int]:
-    """Give which row of ``among`` stands for which: the first that shares enough words.
+def _near_copies(ranking: Ranking, words: _RowWords, compared: Sequence[int]) -> dict[int, int]:
+    """Map each row of ``compared`` to the best row that shares enough of its words.
 
-    Two texts that share so much are nearly of one length, so hardly any are compared in full.
+    Texts that share that much are of nearly one length, so few pairs are compared in full.
     """
-    rows, stems, ends = ranking.rows, said.stems, said.ends.tolist()
-    n_words = np.diff(said.ends)[among]
-    voices: dict[tuple[str | None, str], int] = {}
-    voice = np.array(
-        [voices.setdefault((rows.authors[row], rows.kinds[row]), len(voices)) for row in among]
+    rows, stems, ends = ranking.rows, words.stems, words.ends.tolist()
+    n_words = np.diff(words.ends)[compared]
+    numbers: dict[tuple[str | None, str], int] = {}
+    author_and_kind = np.array(
+        [numbers.setdefault((rows.authors[row], rows.kinds[row]), len(numbers)) for row in compared]
     )
-    close = np.minimum.outer(n_words, n_words) >= NEAR_COPY * np.maximum.outer(n_words, n_words)
-    close &= (voice[:, None] == voice) & (n_words >= FEWEST_WORDS)
-    pairs = np.argwhere(np.triu(close, 1))
-    words = {
+    similar = np.minimum.outer(n_words, n_words) >= NEAR_COPY * np.maximum.outer(n_words, n_words)
+    similar &= (author_and_kind[:, None] == author_and_kind) & (n_words >= FEWEST_WORDS)
+    pairs = np.argwhere(np.triu(similar, 1))
+    sets = {
         row: frozenset(stems[ends[row] : ends[row + 1]].tolist())
-        for row in {among[at] for at in pairs.ravel().tolist()}
+        for row in {compared[position] for position in pairs.ravel().tolist()}
     }
-    behind: dict[int, int] = {}
-    for one, other in pairs.tolist():
-        row, copy = among[one], among[other]
-        if row in behind or copy in behind:
+    representative: dict[int, int] = {}
+    for better, worse in pairs.tolist():
+        row, copy = compared[better], compared[worse]
+        if row in representative or copy in representative:
             continue
-        left, right = words[row], words[copy]
+        left, right = sets[row], sets[copy]
         if len(left & right) >= NEAR_COPY * len(left | right):
-            behind[copy] = row
-    return behind
+            representative[copy] = row
+    return representative
 
 
-def _behind(ranking: Ranking, behind: Mapping[int, int]) -> Ranking:
-    """Put rows behind those that stand for them, with what they stood for themselves."""
-    if not behind:
+def _collapse(ranking: Ranking, representative: Mapping[int, int]) -> Ranking:
+    """Collapse rows, and the copies they represented, into their representative."""
+    if not representative:
         return ranking
-    folded = {row: list(copies) for row, copies in ranking.folded.items()}
-    for copy, row in behind.items():
-        folded.setdefault(row, []).extend([copy, *folded.pop(copy, [])])
-    order = ranking.order[~np.isin(ranking.order, list(behind))]
-    copies_of = {row: tuple(copies) for row, copies in folded.items()}
-    return dataclasses.replace(ranking, order=order, folded=copies_of)
+    copies_of = {row: list(copies) for row, copies in ranking.duplicates.items()}
+    for copy, row in representative.items():
+        copies_of.setdefault(row, []).extend([copy, *copies_of.pop(copy, [])])
+    return dataclasses.replace(
+        ranking,
+        order=ranking.order[~np.isin(ranking.order, list(representative))],
+        duplicates={row: tuple(copies) for row, copies in copies_of.items()},
+    )

@@ -1,4 +1,4 @@
-"""Diversify: a ranking in, one with less of the same out."""
+"""Maximal marginal relevance, and the similarities it works on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def maximal_marginal_relevance(
         top_k: Picks wanted; at most n come back.
 
     Returns:
-        Row numbers, first pick first, none twice. EdgeBuffer go to the lower row.
+        Row numbers, first pick first, none twice. Ties go to the lower row.
 
     Raises:
         ValueError: If λ is outside [0, 1].
@@ -54,9 +54,9 @@ def maximal_marginal_relevance(
 
 
 def word_jaccard(rows: Rows) -> FloatArray:
-    """Share of words two memories have in common, of those either has: shape (n, n), [0, 1].
+    """Return the Jaccard similarity of the words of each two memories: shape (n, n), [0, 1].
 
-    Stands in for cosine where vectors are missing. Counts a memory's own words only.
+    Replaces cosine where vectors are missing. Only a memory's own words count.
     """
     n = len(rows)
     own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
@@ -71,7 +71,7 @@ def word_jaccard(rows: Rows) -> FloatArray:
 
 
 def normalised(score: FloatArray) -> FloatArray:
-    """Stretch scores over [0, 1], so that they compare with a similarity; equal ones are 1.
+    """Scale scores to [0, 1], to compare them with a similarity; all 1 if they are equal.
 
     >>> normalised(np.array([0.03, 0.02, 0.01], np.float32)).tolist()
     [1.0, 0.5, 0.0]

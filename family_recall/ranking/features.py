@@ -1,7 +1,7 @@
-"""Features: candidates in, one declared and normalised number for each thing we look at out.
+"""The features of a candidate, each declared once with its range.
 
-Every feature has an absolute range, never one stretched over the candidates of a question:
-so a score means the same for two questions, and confidence can be calibrated on it.
+Ranges are absolute, never scaled to the candidates of one question: so a score means the same
+for two questions, and confidence can be calibrated on it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One thing the ranker looks at: its range, its value when unknown, and where it is from."""
+    """One input of the ranker: its range [low, high], and its value when unknown."""
 
     name: str
     low: float
@@ -40,11 +40,11 @@ FEATURES = (
     Feature("static", 0, 1, 0, "cosine by the static embedder, where it answered instead"),
     Feature("pending", 0, 1, 0, "bm25 again, for a memory whose vectors are still to be made"),
     Feature("identifier", 0, 1, 0, "how exactly it holds what the question quotes"),
-    Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its talk"),
+    Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its session"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
     Feature("ppr", 0, 1, 0, "PageRank from the best candidates and what the question names"),
     Feature("graph_bias", 0, 1, 0, "confidence of its link to what the question names"),
-    Feature("rrf", 0, 1, 0, "fused reciprocal rank, of what being first everywhere gives"),
+    Feature("rrf", 0, 1, 0, "fused reciprocal rank, as a share of being first in every source"),
     Feature("rrf_raw", 0, 0.1, 0, "fused reciprocal rank as it is"),
     Feature("rrf_decayed", 0, 0.1, 0, "fused reciprocal rank times the profile's recency"),
     Feature("recency", 0, 1, 1, "half-life decay of age by category"),
@@ -56,7 +56,7 @@ FEATURES = (
     Feature("emotion", 0, 1, 0, "strength of feeling as stored"),
     Feature("identity", 0, 1, 0, "1 for identity and family"),
     Feature("length", 0, 1, 0, "how far a memory is from too short and too long"),
-    Feature("source_prior", 0, 1, 0.5, "trust in what found it: several sources above one"),
+    Feature("source_prior", 0, 1, 0.5, "share of the sources that found it"),
     Feature("cross_encoder", 0, 1, 0, "probability the cross-encoder gives the pair"),
 )  # fmt: skip
 
@@ -83,7 +83,7 @@ _SHORT_WORDS, _LONG_WORDS = 4, 250
 
 
 def absent(n: int) -> FloatArray:
-    """Give every feature's value when unknown: shape (n, f)."""
+    """Return every feature's value when unknown: shape (n, f)."""
     return np.tile(_ABSENT, (n, 1))
 
 
@@ -95,15 +95,15 @@ def compute(
     mentions: Sequence[tuple[int, int]],
     context: QueryContext,
 ) -> FloatArray:
-    """Compute the features that the profile weighs; the others stay as when unknown.
+    """Compute the features that the profile weighs; the others keep their value when unknown.
 
     Args:
         pool: The fused candidates.
-        rows: Their columns, ascending by id; those out of scope are gone.
+        rows: Their columns, ascending by id, without those out of scope.
         max_sim: Late interaction (n,), NaN where unknown; None if it did not run.
-        cosines: Cosine (n,), NaN where unknown; None if nothing was encoded. By whose vectors,
-            `context.kind` says: those of two models are two features.
-        mentions: (memory, entity) pairs among the candidates and what the question names.
+        cosines: Cosine (n,), NaN where unknown; None if nothing was encoded. ``context.kind``
+            names the embedder: the vectors of two models are two features.
+        mentions: (memory, entity) pairs among the candidates and the question's entities.
         context: The question.
 
     Returns:
@@ -116,9 +116,9 @@ def compute(
     def put(name: str, column: npt.NDArray[np.floating] | None) -> None:
         if column is not None:
             feature = FEATURES[INDEX[name]]
-            # A third of what np.clip takes for so few; NaN stays NaN, and so what it was.
-            within = np.minimum(np.maximum(column, feature.low), feature.high)
-            np.copyto(values[:, INDEX[name]], within, where=~np.isnan(within))
+            # np.clip takes three times as long for so few; NaN leaves the value when unknown.
+            clipped = np.minimum(np.maximum(column, feature.low), feature.high)
+            np.copyto(values[:, INDEX[name]], clipped, where=~np.isnan(clipped))
 
     put("bm25", candidates.bm25())
     put("static" if context.kind == "static" else "cosine", cosines)
@@ -137,7 +137,7 @@ def compute(
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """The features that are read off the candidates themselves, each a method."""
+    """The features that follow from the candidates themselves, one method each."""
 
     pool: Pool
     rows: Rows
@@ -145,7 +145,7 @@ class _Candidates:
     context: QueryContext
 
     def columns(self) -> Mapping[str, Callable[[], FloatArray]]:
-        """Give what computes each feature, by name."""
+        """Return the function that computes each feature, by name."""
         rows = self.rows
         return {
             "entities": self.entities,
@@ -180,27 +180,27 @@ class _Candidates:
         return _aligned(graph.ids, graph.scores, self.rows)
 
     def tells_when(self) -> FloatArray:
-        """Whether a memory's own words tell a time, where the question asks for one."""
+        """Whether a memory's own words name a time, if the question asks for one."""
         rows = self.rows
-        told = np.zeros(len(rows), np.float32)
+        names_time = np.zeros(len(rows), np.float32)
         if self.context.plan.asks_when:
-            telling = np.isin(rows.words["stem"], time_words()) & (rows.words["body"] > 0)
-            told[rows.word_rows[telling]] = 1.0
-        return told
+            time = np.isin(rows.words["stem"], time_words()) & (rows.words["body"] > 0)
+            names_time[rows.word_rows[time]] = 1.0
+        return names_time
 
     def identifier(self) -> FloatArray:
-        quoted = self.pool.runs["identifier"]
-        return _aligned(quoted.ids, quoted.scores, self.rows)
+        run = self.pool.runs["identifier"]
+        return _aligned(run.ids, run.scores, self.rows)
 
     def graph_bias(self) -> FloatArray:
         bias = self.pool.graph_bias
         return np.array([bias.get(memory, 0.0) for memory in self.rows.ids.tolist()], np.float32)
 
     def source_prior(self) -> FloatArray:
-        found = np.zeros(len(self.rows), np.float32)
+        n_sources = np.zeros(len(self.rows), np.float32)
         for run in self.pool.runs.values():
-            found += among(self.rows.ids, run.ids)
-        return found / np.float32(len(_SOURCES))
+            n_sources += among(self.rows.ids, run.ids)
+        return n_sources / np.float32(len(_SOURCES))
 
     def personalization(self) -> FloatArray:
         asker = self.context.scope.person_id
@@ -217,25 +217,25 @@ class _Candidates:
         return fit
 
     def entities(self) -> FloatArray:
-        named = {
+        names = {
             entity.id: entity.person_id or entity.name for entity in self.context.plan.entities
         }
-        if not named or not len(self.rows):
+        if not names or not len(self.rows):
             return np.zeros(len(self.rows), np.float32)
-        found: dict[int, set[str]] = {}
+        mentioned: dict[int, set[str]] = {}
         for memory, entity in self.mentions:
-            found.setdefault(memory, set()).add(named[entity])
-        things = len(set(named.values()))
-        counts = [len(found.get(memory, ())) for memory in self.rows.ids.tolist()]
-        share: FloatArray = np.array(counts, np.float32) / np.float32(things)
+            mentioned.setdefault(memory, set()).add(names[entity])
+        n_names = len(set(names.values()))
+        counts = [len(mentioned.get(memory, ())) for memory in self.rows.ids.tolist()]
+        share: FloatArray = np.array(counts, np.float32) / np.float32(n_names)
         return share
 
 
 def weight_of(name: str, weights: Mapping[str, float]) -> float:
-    """Weight of a feature.
+    """Return the weight of a feature.
 
-    What is pending, and what the static embedder says where a profile does not weigh it itself,
-    weighs what the transformer's vectors would have weighed.
+    ``pending`` and ``static``, if a profile does not weigh them itself, weigh as much as the
+    transformer's vectors that they replace.
     """
     if name in weights or name not in {"pending", "static"}:
         return weights.get(name, 0.0)
@@ -243,7 +243,7 @@ def weight_of(name: str, weights: Mapping[str, float]) -> float:
 
 
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
-    """Mean of words, vector and tokens by their weights: what a talk lends, in [0, 1]."""
+    """Return the weighted mean of words, vectors and tokens (n,), in [0, 1]."""
     names = ("bm25", "cosine", "maxsim", "pending", "static")
     columns = [INDEX[name] for name in names]
     share = np.array([max(weight_of(name, weights), 0.0) for name in names], np.float32)
@@ -255,7 +255,7 @@ def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArr
 
 
 def above_episodes(rows: Rows, plan: QueryPlan) -> FloatArray:
-    """What the question's strategy gives a memory's tier beyond what it gives episodes, (n,)."""
+    """Return how much more the strategy expects of a memory's tier than of episodes, (n,)."""
     shares = plan.tier_weights
     above = {
         tier: plan.strategy_confidence * max(share - shares["episodes"], 0.0)
@@ -265,14 +265,14 @@ def above_episodes(rows: Rows, plan: QueryPlan) -> FloatArray:
 
 
 def best_of_session(rows: Rows, relevance: FloatArray) -> FloatArray:
-    """Relevance of the most relevant candidate of the same talk; its own where there is none."""
+    """Return the relevance of the most relevant candidate of the same session, (n,)."""
     best = np.zeros(int(rows.sessions.max(initial=-1)) + 1, np.float32)
     np.maximum.at(best, rows.sessions, relevance)
     return best[rows.sessions]
 
 
 def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
-    """Decay by category or by the profile's one half-life; 1 for a question about the past."""
+    """Return decay by category or by the profile's half-life; 1 for a question about the past."""
     profile = context.profile
     if context.plan.past_reference:
         return np.ones(len(rows), np.float32)
@@ -289,13 +289,13 @@ def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
         profile.evergreen_floor,
         0.0,
     )
-    # What has no moment has no age.
+    # A memory without a moment counts as new.
     age_days = np.nan_to_num((context.now_s - rows.occurred_s) / DAY_S, nan=0.0)
     return half_life_decay(age_days, half_life, floor)
 
 
 def temporal_match(rows: Rows, plan: QueryPlan) -> FloatArray:
-    """How surely the time was read, halved for each of its lengths (a day at least) away."""
+    """Return the certainty of the timespan, halved per its length (a day at least) of distance."""
     if plan.timespan_s is None:
         return np.zeros(len(rows), np.float32)
     start, end = plan.timespan_s
@@ -305,7 +305,7 @@ def temporal_match(rows: Rows, plan: QueryPlan) -> FloatArray:
 
 
 def _aligned(ids: IdArray, values: FloatArray, rows: Rows) -> FloatArray:
-    """Give the value of each row's id, NaN where there is none."""
+    """Return the value of each row's id, NaN for an id that has none."""
     if not len(ids):
         return np.full(len(rows), np.nan, np.float32)
     order = np.argsort(ids)

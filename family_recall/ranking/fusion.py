@@ -1,4 +1,4 @@
-"""Fusion: many runs in, one pool of candidates out."""
+"""Reciprocal rank fusion of several runs into one pool of candidates."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def reciprocal_rank_fusion(runs: Sequence[Run], *, rrf_k: int, limit: int | None
     ranks 1, 2 and 2 give 0.0487 and a lone rank 1 gives 0.0164.
 
     Args:
-        runs: At most one a source; within a run no id stands twice.
+        runs: At most one per source; ids are unique within a run.
         rrf_k: Smooths the difference between ranks, 1 or more.
-        limit: Candidates kept; all, when left out.
+        limit: Size of the pool; all candidates, when left out.
 
     Returns:
         The pool, best first; ties go to the lower id.
@@ -29,9 +29,9 @@ def reciprocal_rank_fusion(runs: Sequence[Run], *, rrf_k: int, limit: int | None
     ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(run) + 1) for run in runs)])
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
-    begins = np.ones(len(ids), np.bool_)
-    begins[1:] = ordered[1:] != ordered[:-1]
-    first = np.flatnonzero(begins)
+    is_first = np.ones(len(ids), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    first = np.flatnonzero(is_first)
     unique = ordered[first]
     fused = np.add.reduceat(1.0 / (rrf_k + ranks[order]), first)
     best = np.lexsort((unique, -fused))[:limit]

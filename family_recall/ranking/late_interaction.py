@@ -1,4 +1,4 @@
-"""Late interaction: token vectors of a question and of memories in, MaxSim scores out."""
+"""Late interaction: MaxSim between the token vectors of a question and of memories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from family_recall.stores.records import TokenVectors
 from family_recall.types import FloatArray
 
-_UNSPREAD = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144
+_SINGLE_THREADED = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144
 
 
 def max_sim(
@@ -15,18 +15,18 @@ def max_sim(
 ) -> FloatArray:
     """Match each question token with its closest token in a memory.
 
-    ``Σ w·max(0, max cos) / Σ w``: the weighted mean, over question tokens, of how close the
-    closest token of the memory comes.
+    ``Σ w·max(0, max cos) / Σ w``: the weighted mean, over question tokens, of the cosine of the
+    closest token of the memory.
 
     Args:
         question: Shape (q, d), unit rows.
-        weights: Shape (q,), how much each question token says, 0 or more.
+        weights: Shape (q,), the weight of each question token, 0 or more.
         tokens: The memories' token vectors, unit rows of the same d.
-        n_rows: How many memories were asked about.
+        n_rows: Number of memories.
 
     Returns:
-        Shape (n_rows,), in [0, 1]; NaN for a memory without token vectors, and all NaN where
-        the question has no tokens that say anything.
+        Shape (n_rows,), in [0, 1]; NaN for a memory without token vectors, and all NaN if all
+        weights are 0.
 
     Source: Khattab & Zaharia, ColBERT, SIGIR 2020, doi:10.1145/3397271.3401075, with weights.
     """
@@ -41,15 +41,15 @@ def max_sim(
 
 
 def _products(question: FloatArray, tokens: FloatArray) -> FloatArray:
-    """Give all inner products (q, t), a block at a time.
+    """Return all inner products (q, t), computed in chunks on one thread.
 
-    OpenBLAS spreads a larger product over every core, and on a device that does anything else
-    at the same time its threads wait for each other: 9 ms instead of 0.2.
+    OpenBLAS spreads a larger product over every core. On a busy device its threads wait for each
+    other: 9 ms instead of 0.2.
     """
     q, d = question.shape
-    block = max(_UNSPREAD // max(q * d, 1), 1)
+    chunk = max(_SINGLE_THREADED // max(q * d, 1), 1)
     products = np.empty((q, len(tokens)), np.float32)
-    for start in range(0, len(tokens), block):
-        rows = tokens[start : start + block]
-        np.matmul(question, rows.T, out=products[:, start : start + block])
+    for start in range(0, len(tokens), chunk):
+        rows = tokens[start : start + chunk]
+        np.matmul(question, rows.T, out=products[:, start : start + chunk])
     return products

@@ -1,4 +1,4 @@
-"""Profiles: a name in, weights and constants out. One ranker, six ways to weigh."""
+"""The named profiles: one ranker, six sets of weights and constants."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _CHUNKS = Profile(
     walks_graph=False,
     calibrated_as="annie",
 )
-"""What ``ppr`` is where only chunks are asked for: they have no graph."""
+"""The variant of ``ppr`` for a search in chunks alone, which have no graph."""
 
 QUOTED = Profile(
     name="identifier",
@@ -79,7 +79,7 @@ QUOTED = Profile(
     weights={"identifier": 1.0, "bm25": 0.1, "recency": 0.01},
     mmr_lambda=1.0,
 )
-"""Not to be chosen: what the fast path ranks with."""
+"""Internal: ranks the memories that hold a quoted identifier."""
 
 
 OPENING = Profile(
@@ -91,12 +91,12 @@ OPENING = Profile(
     evergreen=frozenset({"identity", "family", "health", "milestone"}),
     evergreen_floor=0.3,
 )
-"""Not to be chosen: what is ranked with where nothing has been asked."""
+"""Internal: ranks what a conversation begins with."""
 
 
 @functools.cache
 def profiles() -> Mapping[str, Profile]:
-    """Give all profiles by name: the designs' five, and the measured ``default``."""
+    """Return all profiles by name: the designs' five, and the measured ``default``."""
     text = resources.files("family_recall.ranking").joinpath("default_profile.json").read_text()
     record = json.loads(text)
     default = Profile(
@@ -106,21 +106,21 @@ def profiles() -> Mapping[str, Profile]:
         mmr_lambda=record["mmr_lambda"],
         rrf_k=record["rrf_k"],
     )
-    found = {profile.name: profile for profile in (default, *_STATED)}
-    for profile in found.values():
+    by_name = {profile.name: profile for profile in (default, *_STATED)}
+    for profile in by_name.values():
         unknown = set(profile.weights) - set(INDEX)
         if unknown:
             raise InvalidRequestError(
                 f"profile {profile.name} weighs {sorted(unknown)}; features are {sorted(INDEX)}"
             )
-    return MappingProxyType(found)
+    return MappingProxyType(by_name)
 
 
 def find_profile(name: str, mode: str = "hybrid") -> Profile:
-    """Find a profile by its name; for ``knowledge`` some have a variant for chunks.
+    """Return a profile by name; ``ppr`` in mode ``knowledge`` is its variant for chunks.
 
     Raises:
-        InvalidRequestError: If there is none of that name.
+        InvalidRequestError: If there is no profile of that name.
     """
     if name not in profiles():
         raise InvalidRequestError(
@@ -130,10 +130,10 @@ def find_profile(name: str, mode: str = "hybrid") -> Profile:
 
 
 def reweighed(profile: Profile, weights: Mapping[str, float]) -> Profile:
-    """Give a profile with other weights for some features; 0 takes one out.
+    """Return a profile with other weights for some features; 0 removes a feature.
 
     Raises:
-        InvalidRequestError: If a name is no feature.
+        InvalidRequestError: If a name is not a feature.
     """
     if unknown := sorted(set(weights) - set(INDEX)):
         raise InvalidRequestError(

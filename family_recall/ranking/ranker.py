@@ -1,4 +1,4 @@
-"""Ranker: features in, a linear score with exact reasons out."""
+"""The linear ranker: a weighted sum of features, with its exact reasons."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def rank(rows: Rows, features: FloatArray, profile: Profile) -> Ranking:
 
 
 def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[FloatArray, IdArray]:
-    """Give ``Σ weight × feature`` of each candidate, and their order by it; ties by doc_id."""
-    # Unlike @, dot does not ask for the flags that BLAS may leave.
+    """Return ``Σ weight × feature`` of each candidate, and their order by it; ties by doc_id."""
+    # Unlike @, dot does not check the floating-point flags that BLAS may leave.
     score: FloatArray = features.dot(weights)
     return score, by_score(score, rows.doc_ids)
 
 
 def weights_of(profile: Profile) -> FloatArray:
-    """Give a profile's weights in the order of ``FEATURES``: shape (f,)."""
+    """Return a profile's weights in the order of ``FEATURES``: shape (f,)."""
     return np.array([weight_of(feature.name, profile.weights) for feature in FEATURES], np.float32)
 
 
 def contributions(ranking: Ranking, row: int) -> tuple[Contribution, ...]:
-    """Split a row's score into what each weighted feature adds, largest part first.
+    """Split a row's score into its weighted features, largest part first.
 
-    Features of weight 0 add nothing and are left out; the rest add up to the score.
+    Features of weight 0 are left out; the rest add up to the score.
     """
     values, weights = ranking.features[row].tolist(), ranking.weights.tolist()
     parts = [

@@ -1,4 +1,4 @@
-"""Reranker: the best candidates in, the same with the cross-encoder's say added out."""
+"""Rerank the best candidates with the cross-encoder's probability as one more feature."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import scored
 
 TEMPERATURE = 2.0
-"""What logits are divided by: one step of a sure model should not outweigh all other reasons."""
+"""Divides the logits, so that a confident model does not outweigh all other features."""
 
 
 def probability(logit: float) -> float:
-    """The logistic function of the tempered logit, in (0, 1) but for rounding."""
+    """Return the logistic function of the tempered logit, in (0, 1) but for rounding."""
     return float(1.0 / (1.0 + np.exp(-np.clip(logit / TEMPERATURE, -40.0, 40.0))))
 
 
@@ -31,30 +31,30 @@ def rerank(
     learn: Callable[[int, float], None],
     stopped: Callable[[], bool],
 ) -> tuple[Ranking, int]:
-    """Read the best candidates one by one beside the question, best first, while time lasts.
+    """Read the best candidates with the cross-encoder, one pair at a time, while time allows.
 
-    The cross-encoder's probability is one more feature of the linear score, so candidates it
-    has read and candidates it has not still compare, and it may stop after any of them.
+    The probability is one more feature of the linear score: candidates that were read and
+    candidates that were not stay comparable, and reading may stop after any pair.
 
     Args:
         ranking: Candidates in order.
         context: The question.
         scorer: The cross-encoder.
-        affordable: Asked before each pair, with the tokens it has.
-        learn: Told of each pair that was read its tokens, and the milliseconds they took.
-        stopped: Whether an alarm has gone off: what a run then raises is no failure.
+        affordable: Called before each pair with its number of tokens.
+        learn: Called after each pair with its number of tokens and the milliseconds it took.
+        stopped: Whether an alarm has stopped the run: an error it raises then is no failure.
 
     Returns:
-        The new ranking, and how many candidates were read.
+        The new ranking, and the number of pairs read.
 
     Raises:
         ModelError: If the model cannot run.
     """
-    chosen = ranking.order[: context.config.rerank_pool]
-    passages = context.snapshot.passages(ranking.rows.ids[chosen], context.scope)
+    best = ranking.order[: context.config.rerank_pool]
+    passages = context.snapshot.passages(ranking.rows.ids[best], context.scope)
     features = ranking.features.copy()
-    question, done = context.request.query_text, 0
-    for row in chosen.tolist():
+    question, n_read = context.request.query_text, 0
+    for row in best.tolist():
         passage = passages.get(int(ranking.rows.ids[row]))
         if passage is None:
             continue
@@ -71,13 +71,13 @@ def rerank(
             break
         features[row, INDEX["cross_encoder"]] = probability(logit)
         learn(n_tokens, context.deadline.elapsed_ms() - start_ms)
-        done += 1
+        n_read += 1
     score, order = scored(ranking.rows, features, ranking.weights)
-    if ranking.folded:
+    if ranking.duplicates:
         order = order[np.isin(order, ranking.order)]
-    return dataclasses.replace(ranking, features=features, score=score, order=order), done
+    return dataclasses.replace(ranking, features=features, score=score, order=order), n_read
 
 
 def first_was_read(ranking: Ranking) -> bool:
-    """Whether the cross-encoder has read the candidate that now comes first."""
+    """Whether the cross-encoder has read the first candidate."""
     return bool(ranking.features[ranking.order[:1], INDEX["cross_encoder"]].any())

@@ -1,1 +1,1 @@
-"""Sources: each finds memories for a question in its own way; a ``Run`` comes out."""
+"""Search functions: each returns one ``Run`` of memories for a question."""

@@ -1,8 +1,8 @@
-"""Graph bias: what a question names in, memories linked to it within two hops out.
+"""Graph bias: a bounded boost for memories within two hops of an entity the question names.
 
-The neural design's bounded boost: a memory linked to something the question names counts by the
-link's confidence, one link further along a relation by 0.6 of it; nothing beyond. Where a
-question asks for owners, dependencies or goals, only relations that say so are walked.
+From the neural design: a memory linked to the entity counts by the confidence of the link, one
+hop further along a relation by 0.6 of it. If the question asks for owners, dependencies or
+goals, only relations of that meaning are walked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RELATIONS_BY_INTENT: Mapping[str, frozenset[str]] = {
     "dependency": frozenset({"depends on", "blocked by", "blocks", "resolves", "resolved by"}),
     "alignment": frozenset({"aligns with goal", "goal of", "works towards"}),
 }
-"""Relations that may be walked for a question of that intent, in lower case, _ as a space."""
+"""Relations that are walked for a question of that intent: lower case, spaces for underscores."""
 
 _INTENTS = {
     "ownership": re.compile(
@@ -37,11 +37,11 @@ _INTENTS = {
         re.IGNORECASE,
     ),
 }
-_SURE = frozenset({"mention", "author"})
+_CERTAIN = frozenset({"mention", "author"})
 
 
 def intent_of(question: str) -> str | None:
-    """Name the intent that narrows which relations are walked; None where none does.
+    """Return the intent that restricts which relations are walked, or None.
 
     >>> intent_of("Who owns the blue bike?"), intent_of("Where is the blue bike?")
     ('ownership', None)
@@ -50,19 +50,19 @@ def intent_of(question: str) -> str | None:
 
 
 def graph_bias(
-    subgraph: Subgraph, named: Collection[int], intent: str | None = None
+    subgraph: Subgraph, entities: Collection[int], intent: str | None = None
 ) -> dict[int, float]:
-    """Give memories their boost in [0, 1], by node: the strongest link counts.
+    """Return the boost of memories in [0, 1], by node: the strongest link counts.
 
     Args:
-        subgraph: The neighbourhood of what was found and named.
-        named: Entities the question names, by node.
+        subgraph: The neighbourhood of the seeds.
+        entities: Nodes of the entities the question names.
         intent: A key of `RELATIONS_BY_INTENT`; None walks every relation.
     """
     links: dict[int, list[tuple[int, float, str]]] = {}
     nodes = subgraph.nodes.tolist()
     for (a, b), weight, kind in zip(subgraph.ends, subgraph.weights, subgraph.kinds, strict=True):
-        confidence = 1.0 if kind in _SURE else min(weight, 1.0)
+        confidence = 1.0 if kind in _CERTAIN else min(weight, 1.0)
         links.setdefault(nodes[a], []).append((nodes[b], confidence, kind))
         links.setdefault(nodes[b], []).append((nodes[a], confidence, kind))
     allowed = None if intent is None else RELATIONS_BY_INTENT[intent]
@@ -71,7 +71,7 @@ def graph_bias(
     def raise_to(memory: int, value: float) -> None:
         boost[memory] = max(value, boost.get(memory, 0.0))
 
-    for entity in named:
+    for entity in entities:
         for node, confidence, kind in links.get(entity, ()):
             if node > 0:
                 raise_to(node, HOP_FACTORS[0] * confidence)

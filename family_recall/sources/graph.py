@@ -1,9 +1,8 @@
-"""Graph source: seeds in, memories their neighbourhood makes likely out, by PageRank.
+"""Personalized PageRank over the neighbourhood of the best memories and the named entities.
 
-Seeds are the best fused memories and the entities the question names, each weighed down by
-the square root of its degree so that a hub does not win by being known to all. From them a
-capped neighbourhood is read, and Personalized PageRank spreads over it. It may bring in
-memories no other source found; the link that carried most of their rank is kept as a reason.
+Each seed's weight is divided by the square root of its degree, so that a hub does not dominate.
+A capped neighbourhood of the seeds is read, and PageRank spreads over it. It may add memories
+that no other source found; the path that carried most of their rank becomes a reason.
 """
 
 from __future__ import annotations
@@ -17,48 +16,43 @@ from family_recall.dataflow import GraphRun, PathStep, QueryContext, Run, Subgra
 from family_recall.sources.bias import graph_bias, intent_of
 from family_recall.types import FloatArray, IdArray
 
-_UNSETTLED = 1e-6  # of all weight
+_TOLERANCE = 1e-6  # of the total weight
 
 
-class GraphSource:
-    """Personalized PageRank over a scoped neighbourhood of the seeds."""
+def walk_graph(context: QueryContext, seeds: IdArray, strength: FloatArray) -> GraphRun:
+    """Rank the scoped neighbourhood of the seeds.
 
-    name = "graph"
+    Args:
+        context: The question; its entities and the focus memory are seeds too.
+        seeds: Row ids (n,) of fused memories, best first.
+        strength: Their fused scores (n,), 0 or more.
 
-    def __call__(self, context: QueryContext, seeds: IdArray, strength: FloatArray) -> GraphRun:
-        """Rank the seeds' neighbourhood.
-
-        Args:
-            context: The question; what it names and the focus are seeds too.
-            seeds: Row ids (n,) of fused memories, best first.
-            strength: Their fused scores (n,), 0 or more.
-
-        Returns:
-            Every memory reached, best first, with PageRank scores divided by the highest.
-        """
-        config = context.config
-        seeds, strength = seeds[: config.graph_seeds], strength[: config.graph_seeds]
-        start = dict(zip(seeds.tolist(), strength.tolist(), strict=True))
-        # What the question names outright is as good a seed as the best memory found.
-        outright = max(start.values(), default=1.0)
-        for entity in context.plan.entities:
-            start[entity.id] = outright
-        if context.plan.focus_id is not None:
-            start[context.plan.focus_id] = outright
-        if not start:
-            return GraphRun(Run(self.name, seeds, strength))
-        nodes = np.array(list(start), np.int64)
-        degrees = context.snapshot.degrees(nodes, context.scope)
-        reset = dampen_hubs(np.array(list(start.values()), np.float32), degrees)
-        graph = neighbourhood(context, nodes)
-        rank = personalized_pagerank(graph, reset, damping=config.ppr_damping)
-        memories = np.flatnonzero(graph.nodes > 0)
-        order = memories[np.lexsort((graph.nodes[memories], -rank[memories]))]
-        scores = rank[order] / max(float(rank.max(initial=0.0)), 1e-12)
-        run = Run(self.name, graph.nodes[order], scores.astype(np.float32))
-        named = [entity.id for entity in context.plan.entities]
-        bias = graph_bias(graph, named, intent_of(context.request.query_text)) if named else {}
-        return GraphRun(run, graph, rank, bias)
+    Returns:
+        Every memory reached, best first, with PageRank scores divided by the highest.
+    """
+    config = context.config
+    seeds, strength = seeds[: config.graph_seeds], strength[: config.graph_seeds]
+    start = dict(zip(seeds.tolist(), strength.tolist(), strict=True))
+    # What the question names is as good a seed as the best memory.
+    highest = max(start.values(), default=1.0)
+    entities = [entity.id for entity in context.plan.entities]
+    for node in entities:
+        start[node] = highest
+    if context.plan.focus_id is not None:
+        start[context.plan.focus_id] = highest
+    if not start:
+        return GraphRun(Run("graph", seeds, strength))
+    nodes = np.array(list(start), np.int64)
+    degrees = context.snapshot.degrees(nodes, context.scope)
+    reset = dampen_hubs(np.array(list(start.values()), np.float32), degrees)
+    graph = neighbourhood(context, nodes)
+    rank = personalized_pagerank(graph, reset, damping=config.ppr_damping)
+    memories = np.flatnonzero(graph.nodes > 0)
+    order = memories[np.lexsort((graph.nodes[memories], -rank[memories]))]
+    scores = rank[order] / max(float(rank.max(initial=0.0)), 1e-12)
+    run = Run("graph", graph.nodes[order], scores.astype(np.float32))
+    bias = graph_bias(graph, entities, intent_of(context.request.query_text)) if entities else {}
+    return GraphRun(run, graph, rank, bias)
 
 
 def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
@@ -73,8 +67,8 @@ def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
 def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
     """Read the capped neighbourhood of some nodes; the seeds are its first nodes.
 
-    The first hop goes everywhere. Later ones go on only where a relation led from a name to a
-    name, so that *Leela's husband* reaches what was said of him and a talk's every word does
+    The first hop follows every edge. Later hops start only from entities that a relation between
+    two entities led to: so *Leela's husband* reaches the memories about him, and one session does
     not reach the whole household.
     """
     config = context.config
@@ -98,7 +92,7 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
                 hops.append(hop + 1)
             if at >= n_seeds and src < 0 and dst < 0:
                 related.append(dst)
-            # Two seeds read the edge between them twice, once from either end.
+            # The edge between two seeds is read twice, once from either end.
             if (at, start, kind) not in ends:
                 key = (start, at, kind)
                 ends[key] = max(weight, ends.get(key, 0.0))
@@ -116,18 +110,18 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
 
 
 def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float) -> FloatArray:
-    """Spread the seeds' weights over a graph until they settle.
+    """Spread the seeds' weights over a graph by power iteration.
 
     Args:
         graph: Edges with weights above 0, walked both ways; n nodes, the seeds first.
-        reset: Shape (s,), 0 or more, not all 0; where the walk starts again.
+        reset: Shape (s,), 0 or more, not all 0; where the walk restarts.
         damping: Probability of walking on, in [0, 1).
 
     Returns:
         Shape (n,), 0 or more, summing to 1.
 
-    A node without edges hands its weight back to where the walk starts. Power iteration, until
-    all that is still to come is below 0.000001 of the weight.
+    A node without edges returns its weight to the restart distribution. Iterates until the
+    remaining change is below 0.000001 of the weight.
 
     Source: Haveliwala 2002, doi:10.1145/511446.511513.
     """
@@ -144,23 +138,23 @@ def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float)
     share = (damping * weights / np.bincount(src, weights, len(linked))[src])[order]
     src, degrees = src[order], np.bincount(dst, minlength=len(linked))
     first = np.cumsum(degrees) - degrees
-    fresh = start[linked]
-    rank, again, unlinked = fresh, 1.0, 1.0 - float(fresh.sum())
-    for _ in range(math.ceil(math.log(_UNSETTLED) / math.log(damping)) if damping else 0):
-        # What a node without edges has is a multiple of where it starts: this one.
-        again = 1.0 - damping + damping * again * unlinked
+    restart = start[linked]
+    rank, factor, unlinked = restart, 1.0, 1.0 - float(restart.sum())
+    for _ in range(math.ceil(math.log(_TOLERANCE) / math.log(damping)) if damping else 0):
+        # The rank of a node without edges is always this multiple of its restart weight.
+        factor = 1.0 - damping + damping * factor * unlinked
         if len(linked):
-            rank = again * fresh + np.add.reduceat(rank[src] * share, first)
-    full = again * start
+            rank = factor * restart + np.add.reduceat(rank[src] * share, first)
+    full = factor * start
     full[linked] = rank
     return full.astype(np.float32)
 
 
 def paths_to(graph: GraphRun, memories: Collection[int]) -> dict[int, list[PathStep]]:
-    """Tell how the graph leads to some memories, each path from a seed to the memory itself.
+    """Return how the graph leads to some memories: each path from a seed to the memory.
 
-    A memory that is a seed itself is led to from what the question names alone; one that the
-    graph does not lead to is left out.
+    The path to a memory that is itself a seed starts from an entity the question names. Memories
+    that the graph does not lead to are left out.
     """
     subgraph, rank = graph.subgraph, graph.rank
     if subgraph is None or rank is None or not subgraph.ends:
@@ -170,24 +164,25 @@ def paths_to(graph: GraphRun, memories: Collection[int]) -> dict[int, list[PathS
     into, before = _carriers(subgraph.hops, ends, flow[:, 0]).tolist(), ends[:, 0].tolist()
     nodes = subgraph.nodes.tolist()
     number = {memory: at for at, memory in enumerate(nodes) if memory in memories}
-    named = _links_to_entities(subgraph.nodes, ends, flow, list(number.values()))
-    found: dict[int, list[PathStep]] = {}
+    entity_links = _links_to_entities(subgraph.nodes, ends, flow, list(number.values()))
+    paths: dict[int, list[PathStep]] = {}
     for memory, at in number.items():
         is_seed = into[at] < 0
-        for last_edge, last in named.get(at, ()) if is_seed else [(into[at], before[into[at]])]:
+        last_links = entity_links.get(at, ()) if is_seed else [(into[at], before[into[at]])]
+        for last_edge, last in last_links:
             path = [PathStep(nodes[last], subgraph.kinds[last_edge]), PathStep(memory, "")]
             edge = into[last]
             while edge >= 0:
                 path.insert(0, PathStep(nodes[before[edge]], subgraph.kinds[edge]))
                 edge = into[before[edge]]
             if path[0].node < 0 or not is_seed:
-                found[memory] = path
+                paths[memory] = path
                 break
-    return found
+    return paths
 
 
 def _carriers(hops: IdArray, ends: IdArray, flow: FloatArray) -> IdArray:
-    """Number, for each node (n,), the edge that carries most into it; −1 for a seed.
+    """Return, for each node (n,), the edge that carries most into it; −1 for a seed.
 
     Only edges that lead away from the seeds count, so following them back ends at a seed.
     """
@@ -201,9 +196,9 @@ def _carriers(hops: IdArray, ends: IdArray, flow: FloatArray) -> IdArray:
 def _links_to_entities(
     nodes: IdArray, ends: IdArray, flow: FloatArray, memories: Sequence[int]
 ) -> dict[int, list[tuple[int, int]]]:
-    """Give the (edge, entity) pairs of some memories, by number, those that carry most first.
+    """Return the (edge, entity) pairs of some memories, by node number, largest flow first.
 
-    ``flow`` (m, 2) is what either end of an edge hands on along it.
+    ``flow`` (m, 2) is the rank that either end of an edge passes along it.
     """
     sought = np.zeros(len(nodes), np.bool_)
     sought[memories] = True
@@ -219,7 +214,7 @@ def _links_to_entities(
             strict=True,
         )
     ]
-    found: dict[int, list[tuple[int, int]]] = {}
+    by_memory: dict[int, list[tuple[int, int]]] = {}
     for _, edge, memory, entity in sorted(links):
-        found.setdefault(memory, []).append((edge, entity))
-    return found
+        by_memory.setdefault(memory, []).append((edge, entity))
+    return by_memory

@@ -1,25 +1,15 @@
-"""Identifier source: what a question quotes in, the memories that hold exactly that out."""
+"""Memories that hold an identifier the question quotes: order numbers, addresses, links."""
 
 from __future__ import annotations
-
-import numpy as np
 
 from family_recall.dataflow import QueryContext, Run
 
 
-class IdentifierSource:
-    """Order numbers, addresses, telephone numbers and the like, looked up as they are."""
+def look_up_identifiers(context: QueryContext) -> Run:
+    """Return the memories that hold an identifier of the question.
 
-    name = "identifier"
-
-    def __call__(self, context: QueryContext) -> Run:
-        """Give memories that hold an identifier whole before those that hold it in part.
-
-        Whole ones score 1, the others 0.5; within a score the newest come first.
-        """
-        quoted = context.plan.identifiers
-        if not quoted:
-            return Run(self.name, np.zeros(0, np.int64), np.zeros(0, np.float32))
-        k = context.room(context.config.lexical_pool)
-        hits = context.snapshot.identified(quoted, context.scope, k)
-        return Run(self.name, hits.ids, hits.scores)
+    Whole matches score 1, partial ones 0.5; the newest first within a score.
+    """
+    k = context.room(context.config.lexical_pool)
+    hits = context.snapshot.identified(context.plan.identifiers, context.scope, k)
+    return Run("identifier", hits.ids, hits.scores)

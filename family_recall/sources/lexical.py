@@ -1,4 +1,4 @@
-"""Lexical source: the question's words in, the memories that hold them out, by BM25."""
+"""The memories that hold the question's words, by BM25: the source that always works."""
 
 from __future__ import annotations
 
@@ -7,46 +7,38 @@ import numpy as np
 from family_recall.dataflow import QueryContext, Run
 
 
-class LexicalSource:
-    """OR-connected BM25 within each visible shelf: the path that always works."""
-
-    name = "lexical"
-
-    def __call__(self, context: QueryContext) -> Run:
-        """Give each shelf's best, ordered by that shelf's own BM25.
-
-        The question's rarest words are kept where it has very many, so that a text of any
-        length costs the same.
-        """
-        config = context.config
-        rare, common = chosen_words(context)
-        hits = context.snapshot.match(
-            rare, common, context.scope, context.room(config.lexical_pool), config.column_weights
-        )
-        order = np.lexsort((hits.ids, -hits.scores))
-        return Run(self.name, hits.ids[order], hits.scores[order])
+def search_words(context: QueryContext) -> Run:
+    """Return the best matches of each visible shard, scored by that shard's own BM25."""
+    config = context.config
+    rare, common = chosen_words(context)
+    hits = context.snapshot.match(
+        rare, common, context.scope, context.room(config.lexical_pool), config.column_weights
+    )
+    order = np.lexsort((hits.ids, -hits.scores))
+    return Run("lexical", hits.ids[order], hits.scores[order])
 
 
 def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
     """Choose which of the question's words to look up: (rare, common), in their order.
 
-    Words that occur nowhere in scope find nothing. Of very many the rarest are kept. In a
-    large store words that a good part of the memories hold are common; where all are, the
-    rarest is looked up all the same. Where all together stand in more memories than can be read in
-    time, the most common are left out: ranking counts them again in what is found.
+    Words that occur nowhere in scope are left out; of very many words the rarest are chosen, so
+    that a question of any length costs the same. Words that more than a share of a large store
+    holds are common; if all are, the rarest is looked up as a rare one. If the words together
+    match more memories than can be read in time, the most common are left out: ranking counts
+    them again in the candidates.
     """
     config, plan = context.config, context.plan
     frequency = plan.statistics.document_frequency
     occurring = np.flatnonzero(frequency > 0)
-    kept = occurring[np.argsort(frequency[occurring], kind="stable")][: config.max_question_words]
+    chosen = occurring[np.argsort(frequency[occurring], kind="stable")][: config.max_question_words]
     limit = max(config.common_share * plan.statistics.n_memories, config.common_memories)
-    affordable = np.cumsum(frequency[kept]) <= config.lexical_matches
+    affordable = np.cumsum(frequency[chosen]) <= config.lexical_matches
     affordable[:1] = True
-    kept = kept[affordable]
-    rare = sorted(at for at in kept.tolist() if frequency[at] <= limit)
-    common = sorted(at for at in kept.tolist() if frequency[at] > limit)
-    words = [word for word, _ in plan.terms]
+    chosen = chosen[affordable]
+    rare = sorted(word for word in chosen.tolist() if frequency[word] <= limit)
+    common = sorted(word for word in chosen.tolist() if frequency[word] > limit)
     if not rare and common:
-        rarest = int(kept[0])
-        rare, common = [rarest], [at for at in common if at != rarest]
+        rarest = int(chosen[0])
+        rare, common = [rarest], [word for word in common if word != rarest]
+    words = [word for word, _ in plan.terms]
     return [words[at] for at in rare], [words[at] for at in common]

@@ -1,4 +1,4 @@
-"""Opening: nothing asked yet; recent talk and what lasts out, for a conversation to begin with."""
+"""What a conversation begins with, before anything is asked: recent memories and lasting ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from family_recall.dataflow import QueryContext, Run
 
 
 def opening_runs(context: QueryContext) -> list[Run]:
-    """Give the newest memories, and the newest facts, profiles and milestones."""
-    room = context.room(context.config.candidate_pool)
-    newest = context.snapshot.newest(context.scope, room)
-    lasting = context.snapshot.newest(context.scope, room, lasting=True)
+    """Return the newest memories, and the newest facts, profiles and milestones."""
+    k = context.room(context.config.candidate_pool)
+    newest = context.snapshot.newest(context.scope, k)
+    lasting = context.snapshot.newest(context.scope, k, lasting=True)
     return [Run("newest", newest.ids, newest.scores), Run("lasting", lasting.ids, lasting.scores)]

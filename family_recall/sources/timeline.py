@@ -1,4 +1,4 @@
-"""Timeline source: a stretch of time in, what occurred in it out."""
+"""The memories that occurred in the interval a question asks about."""
 
 from __future__ import annotations
 
@@ -7,14 +7,9 @@ import numpy as np
 from family_recall.dataflow import QueryContext, Run
 
 
-class TimelineSource:
-    """What the scope's interval holds: the most important first, of those the newest."""
-
-    name = "timeline"
-
-    def __call__(self, context: QueryContext) -> Run:
-        """Give as many as there is room for among the candidates."""
-        occurred = context.snapshot.occurred(context.scope)
-        best = np.lexsort((-occurred.ids, -occurred.moments_s, -occurred.importance))
-        best = best[: context.room(context.config.candidate_pool)]
-        return Run(self.name, occurred.ids[best], occurred.importance[best])
+def search_timeline(context: QueryContext) -> Run:
+    """Return as many as fit the candidate pool: the most important first, then the newest."""
+    occurred = context.snapshot.occurred(context.scope)
+    best = np.lexsort((-occurred.ids, -occurred.moments_s, -occurred.importance))
+    best = best[: context.room(context.config.candidate_pool)]
+    return Run("timeline", occurred.ids[best], occurred.importance[best])

@@ -164,7 +164,7 @@ class Store:
 
     @contextlib.contextmanager
     def erasing(self, next_weight: float) -> Iterator[tuple[Writing, Eraser, ForgettingLog]]:
-        """Forget: all of the block is kept, or nothing. SessionContext that meet are tied by the weight."""
+        """Forget: all of the block is kept, or nothing. Turns that meet are tied by the weight."""
         with self._connections.writing() as connection:
             writing = Writing(connection, self.zone, vec0=self._connections.vec0)
             eraser = Eraser(connection, self._connections.vec0, next_weight)

@@ -12,7 +12,7 @@ from family_recall.dataflow import QueryContext, QueryPlan, Run
 from family_recall.deadline import Deadline
 from family_recall.query.identifiers import find_identifiers
 from family_recall.ranking.profiles import find_profile
-from family_recall.sources.identifier import IdentifierSource
+from family_recall.sources.identifier import look_up_identifiers
 from family_recall.types import RecallRequest, Scope
 from tests.conftest import HOME, NOW, PLENTY_MS, move_in, open_home, remember, still
 
@@ -31,7 +31,7 @@ def run(home: FamilyRecall, question: str) -> tuple[Run, list[str]]:
             config=RecallConfig(),
             now_s=NOW.timestamp(),
         )
-        found = IdentifierSource()(context)
+        found = look_up_identifiers(context)
         stored = snapshot.memories(found.ids, context.scope)
     return found, [one.memory.doc_id or "" for one in stored]
 
