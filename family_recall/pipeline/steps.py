@@ -118,9 +118,7 @@ class Steps(Embedding):
 
     def timeline(self, context: QueryContext) -> Run:
         """Give what occurred in the time the question asks about."""
-        return self._attempt(
-            "timeline", 0, lambda _: search_timeline(context), _no_run("timeline")
-        )
+        return self._attempt("timeline", 0, lambda _: search_timeline(context), _no_run("timeline"))
 
     def words_while_encoding(self, context: QueryContext) -> tuple[Run, QueryContext]:
         """Search words on another thread while this one encodes the question.
