@@ -21,7 +21,7 @@ from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.erasure import Forgetter
 from family_recall.errors import FamilyRecallError, InvalidRequestError, ModelError
-from family_recall.indexing import Indexer, Progress
+from family_recall.indexing import Indexer
 from family_recall.learning import Learner
 from family_recall.pipeline import Broker, routing_encoder, warm_up
 from family_recall.pipeline.costs import Costs
@@ -30,6 +30,7 @@ from family_recall.pipeline.trace_hook import Observer
 from family_recall.query import router
 from family_recall.stores.store import Store
 from family_recall.types import Answer, Call, RecallRequest, Region, Trace
+from family_recall.types.progress import CountCallback
 
 Embed = Literal["now", "later"]
 """Whether the transformer's vectors are made at once, or by ``flush``."""
@@ -176,7 +177,7 @@ class Engine:
                 self.costs.written(moved)
 
     def embed_pending(
-        self, static: Encoder | None, encoder: Encoder | None, progress: Progress | None
+        self, static: Encoder | None, encoder: Encoder | None, progress: CountCallback | None
     ) -> int:
         done = 0
         if static is not None:

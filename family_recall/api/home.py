@@ -27,7 +27,6 @@ from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
 from family_recall.errors import InvalidRequestError, ModelError
-from family_recall.indexing import Progress
 from family_recall.learning import Feedback
 from family_recall.pipeline import routing_encoder, warm_up
 from family_recall.pipeline.explain import Explanation, Inspection
@@ -50,6 +49,7 @@ from family_recall.types.erasure import (
     Receipt,
     Selection,
 )
+from family_recall.types.progress import CountCallback
 
 OPENING_RESULTS = 10  # as the hybrid retrieval design loads before a conversation
 _MOST_BY_QUERY = 100  # memories a question may name to be forgotten
@@ -217,7 +217,7 @@ class FamilyRecall:
         *,
         embed: Embed = "now",
         batch_size: int = 256,
-        progress: Progress | None = None,
+        progress: CountCallback | None = None,
     ) -> list[Remembered]:
         """Store memories, a transaction a batch. Found as soon as this returns.
 
@@ -512,7 +512,7 @@ class FamilyRecall:
             if result.confidence >= what.min_confidence
         }
 
-    def flush(self, *, progress: Progress | None = None) -> int:
+    def flush(self, *, progress: CountCallback | None = None) -> int:
         """Make the vectors that are pending; returns how many were made.
 
         Raises:

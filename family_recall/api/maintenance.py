@@ -10,12 +10,12 @@ from family_recall.api.engine import Engine, ProgressCallback
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
-from family_recall.indexing import Progress
 from family_recall.maintenance import archive
 from family_recall.maintenance.archive import Archive
 from family_recall.maintenance.reembedding import Reembedded, reembed
 from family_recall.stores.file.copies import Backup
 from family_recall.stores.file.integrity import Finding
+from family_recall.types.progress import CountCallback
 
 
 class Maintenance:
@@ -138,7 +138,7 @@ class Maintenance:
             if other is not self._engine.models:
                 other.close()
 
-    def rebuild(self, *, progress: Progress | None = None) -> None:
+    def rebuild(self, *, progress: CountCallback | None = None) -> None:
         """Make words, mentions, edges and vectors anew from the stored texts."""
         self._engine.indexer.rebuild()
         self._engine.watch.soon()

@@ -10,7 +10,6 @@ import os
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
@@ -18,17 +17,16 @@ from family_recall.encoders.catalogue import Offer, RemoteFile
 from family_recall.encoders.install import complete, files_folder, install, placed
 from family_recall.encoders.manifest import ModelEntry, sha256_of
 from family_recall.errors import ModelError
+from family_recall.types.progress import StepCallback
 
 BASE_URL = "https://huggingface.co"
 TIMEOUT_S = 30.0
 CHUNK_BYTES = 1 << 20
 USER_AGENT = "family-recall"
 
-Progress = Callable[[str, int, int], None]
-
 
 def fetch(
-    offer: Offer, folder: Path, *, base_url: str = BASE_URL, progress: Progress | None = None
+    offer: Offer, folder: Path, *, base_url: str = BASE_URL, progress: StepCallback | None = None
 ) -> ModelEntry:
     """Download a model into a models folder and put it first in the manifest there.
 
@@ -58,7 +56,9 @@ def fetch(
     return install(folder, complete(folder, placed(offer.record, place)))
 
 
-def download(url: str, file: RemoteFile, path: Path, *, progress: Progress | None = None) -> None:
+def download(
+    url: str, file: RemoteFile, path: Path, *, progress: StepCallback | None = None
+) -> None:
     """Download one file to `path`, by way of a ``.part`` beside it that a later call continues.
 
     Raises:
@@ -94,7 +94,7 @@ def download(url: str, file: RemoteFile, path: Path, *, progress: Progress | Non
     part.replace(path)
 
 
-def _receive(url: str, file: RemoteFile, part: Path, progress: Progress | None) -> None:
+def _receive(url: str, file: RemoteFile, part: Path, progress: StepCallback | None) -> None:
     """Append to the part what it lacks, or write it anew where the server sends all of it."""
     have = part.stat().st_size
     headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from family_recall.config import RecallConfig
-    from family_recall.evaluation.bench import Bench, Progress
+    from family_recall.evaluation.bench import Bench
     from family_recall.evaluation.intervals import Interval
+    from family_recall.types.progress import StepCallback
 
 CONTEXT = "context"
 """The column of what was said before a memory: the third of ``RecallConfig.column_weights``."""
@@ -113,7 +114,7 @@ def ablate(
     names: Sequence[str],
     *,
     seed: int,
-    progress: Progress | None = None,
+    progress: StepCallback | None = None,
 ) -> Ablation:
     """Ask every question once more without each part; the store is not filled again.
 

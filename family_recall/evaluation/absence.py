@@ -10,11 +10,12 @@ from family_recall.evaluation.report import abstention
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from family_recall.evaluation.bench import Bench, Progress
+    from family_recall.evaluation.bench import Bench
     from family_recall.evaluation.datasets import Query
+    from family_recall.types.progress import StepCallback
 
 
-def ask_without_gold(bench: Bench, progress: Progress | None = None) -> list[Outcome]:
+def ask_without_gold(bench: Bench, progress: StepCallback | None = None) -> list[Outcome]:
     """Ask each question that has gold in a store made anew without it.
 
     One store a question, filled from nothing, so this takes about as long as storing the

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from family_recall.config import RecallConfig
-    from family_recall.evaluation.bench import Bench, Progress
+    from family_recall.evaluation.bench import Bench
     from family_recall.evaluation.outcomes import Outcome
+    from family_recall.types.progress import StepCallback
 
 BASELINES = ("bm25",)
 
@@ -69,7 +70,7 @@ def measure(
     name: str,
     *,
     seed: int,
-    progress: Progress | None = None,
+    progress: StepCallback | None = None,
 ) -> Baseline:
     """Ask every question once more of the baseline; the store is not filled again.
 

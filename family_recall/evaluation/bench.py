@@ -17,6 +17,7 @@ from family_recall.evaluation.checkpoint import Checkpoint
 from family_recall.evaluation.datasets import Dataset, DatasetMemory, Query, to_memory
 from family_recall.evaluation.outcomes import Outcome
 from family_recall.types import Filters, Grant, Person, RecallContext, Space
+from family_recall.types.progress import StepCallback
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairScorer
 
 EVALUATOR = "evaluator"
-Progress = Callable[[str, int, int], None]
-"""Called with a step (``import``, ``ask``, …), how many are done, and how many there are."""
 
 
 class Memo:
@@ -127,7 +126,7 @@ class Bench:
         """Open the household of the whole dataset; :meth:`fill` fills it, once."""
         return self._open(self._household, config or self.config)
 
-    def fill(self, progress: Progress | None = None) -> str | None:
+    def fill(self, progress: StepCallback | None = None) -> str | None:
         """Store the whole dataset, or what is missing of it; gives the embedder's id."""
         filled = self.kept.knows("import", "") and self._household.exists()
         with self.open() as home:
@@ -210,7 +209,7 @@ class Bench:
         )
 
 
-def furnish(home: FamilyRecall, dataset: Dataset, progress: Progress | None = None) -> None:
+def furnish(home: FamilyRecall, dataset: Dataset, progress: StepCallback | None = None) -> None:
     """Make a dataset's spaces, let the evaluator into all of them, and store its memories.
 
     No log is kept of what the evaluator asks: it is nobody's secret, and costs time.
@@ -252,7 +251,7 @@ def _move_in(home: FamilyRecall, spaces: Iterable[str]) -> None:
 
 
 def _store(
-    home: FamilyRecall, memories: Sequence[DatasetMemory], progress: Progress | None = None
+    home: FamilyRecall, memories: Sequence[DatasetMemory], progress: StepCallback | None = None
 ) -> None:
     home.remember_many(
         map(to_memory, memories),

@@ -13,8 +13,9 @@ from family_recall.evaluation.outcomes import measured, plain
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from family_recall.evaluation.bench import Bench, Progress
+    from family_recall.evaluation.bench import Bench
     from family_recall.evaluation.intervals import Interval
+    from family_recall.types.progress import StepCallback
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Within:
 
 
 def ask_within(
-    bench: Bench, budgets_ms: Sequence[float], *, seed: int, progress: Progress | None = None
+    bench: Bench, budgets_ms: Sequence[float], *, seed: int, progress: StepCallback | None = None
 ) -> tuple[Within, ...]:
     """Ask every question once more within each budget; the store is not filled again.
 

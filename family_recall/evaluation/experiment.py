@@ -15,7 +15,6 @@ from family_recall.evaluation.ablation import variations
 from family_recall.evaluation.bench import (
     EVALUATOR,
     Bench,
-    Progress,
     furnish,
     in_context,
     last_moments,
@@ -27,6 +26,7 @@ from family_recall.evaluation.fingerprint import fingerprint
 from family_recall.evaluation.outcomes import DEEPEST_K
 from family_recall.evaluation.report import Report, summarise
 from family_recall.types import RecallContext
+from family_recall.types.progress import StepCallback
 
 if TYPE_CHECKING:
     import os
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVALUATOR",
-    "Progress",
     "evaluate",
     "furnish",
     "in_context",
@@ -60,7 +59,7 @@ def evaluate(
     n_rationales: int = 0,
     budgets_ms: Sequence[float] = (),
     checkpoint: Path | None = None,
-    progress: Progress | None = None,
+    progress: StepCallback | None = None,
 ) -> Report:
     """Ask every question of a dataset in a fresh household, and measure the answers.
 
@@ -94,7 +93,7 @@ def evaluate(
             one after a stop, this goes on, and gives the report it would have given; asked for
             more (``ablate``, ``budgets_ms``, …), it asks only what is new. The filled household
             is in it too; left out, nothing is kept.
-        progress: See :data:`Progress`.
+        progress: Called as work goes on; see ``types.progress.StepCallback``.
 
     Raises:
         DatasetError: If the folder cannot be read, or the checkpoint is one of another dataset,

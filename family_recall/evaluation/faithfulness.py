@@ -14,9 +14,10 @@ from family_recall.evaluation.intervals import Interval, bootstrap_means
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from family_recall.evaluation.bench import Bench, Progress
+    from family_recall.evaluation.bench import Bench
     from family_recall.evaluation.datasets import Query
     from family_recall.evaluation.outcomes import Outcome
+    from family_recall.types.progress import StepCallback
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def measure(
     n: int,
     *,
     seed: int,
-    progress: Progress | None = None,
+    progress: StepCallback | None = None,
 ) -> Faithfulness:
     """Take the evidence that a rationale names out of the store, and ask again.
 

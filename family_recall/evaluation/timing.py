@@ -19,11 +19,9 @@ from family_recall.evaluation import invented, machine
 from family_recall.query.text import STOP_WORDS
 from family_recall.stores.file.encryption import Secret
 from family_recall.types import RecallContext
+from family_recall.types.progress import ProgressCallback
 
 _T = TypeVar("_T")
-Progress = Callable[[int, int], None]
-"""Called with questions asked so far, and questions in all."""
-
 QUANTILES = (50, 95, 99)
 _FEWEST_WORDS, _MOST_WORDS = 2, 5  # content words of a question made from a memory
 _TRIES = 20
@@ -76,7 +74,7 @@ def time_household(
     n: int = 100,
     seed: int = 0,
     key: Secret | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Timing:
     """Time recalls on a household's own file, read alone: a copy beside it is what is asked.
 
@@ -89,7 +87,7 @@ def time_household(
         n: Questions to make, 1 or more.
         seed: Of the words that they are made of.
         key: What the file is encrypted with.
-        progress: See :data:`Progress`.
+        progress: Called as work goes on; see ``types.progress.ProgressCallback``.
 
     Raises:
         InvalidRequestError: If there is nothing to ask.
@@ -114,8 +112,8 @@ def time_invented(
     *,
     n: int = 100,
     seed: int = 0,
-    making: Progress | None = None,
-    progress: Progress | None = None,
+    making: ProgressCallback | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Timing:
     """Time recalls on a household that nobody lives in, made anew in a temporary folder.
 
@@ -125,7 +123,7 @@ def time_invented(
         n: Questions, 1 or more.
         seed: Of its memories and its questions.
         making: Called with memories made so far, and memories in all.
-        progress: See :data:`Progress`.
+        progress: Called as work goes on; see ``types.progress.ProgressCallback``.
     """
     ctx = dataclasses.replace(ctx, person_id=invented.ASKER, space_id=None)
     with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
@@ -191,7 +189,7 @@ def _timed_anew(
     ctx: RecallContext,
     asked: Sequence[str],
     key: Secret | None,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> Timing:
     """Open a file, ask once as it is, load models, and ask everything."""
     opening, home = timed(lambda: FamilyRecall.open(path, create=False, key=key))

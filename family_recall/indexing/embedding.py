@@ -19,10 +19,9 @@ from family_recall.stores.records import NewVector, ToEmbed, View
 from family_recall.stores.store import Store
 from family_recall.stores.vectors.tables import Role
 from family_recall.stores.write.transaction import Writing
+from family_recall.types.progress import CountCallback
 
 log = logging.getLogger("family_recall")
-Progress = Callable[[int], None]
-"""Called with what is done so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Embedding:
     config: RecallConfig
     yield_to_recalls: Callable[[], None]
 
-    def flush(self, encoder: Encoder, progress: Progress | None, role: Role) -> int:
+    def flush(self, encoder: Encoder, progress: CountCallback | None, role: Role) -> int:
         """Give every memory that has none its vectors; returns how many were made."""
         done = after = 0
         while waiting := self.store.to_embed(

@@ -18,7 +18,7 @@ from family_recall.access import policy
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.indexing import relations
-from family_recall.indexing.embedding import Embedding, Progress, embed_at_once
+from family_recall.indexing.embedding import Embedding, embed_at_once
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
 from family_recall.query.identifiers import RULES_VERSION
@@ -28,6 +28,7 @@ from family_recall.stores.store import Store
 from family_recall.stores.vectors.tables import Role
 from family_recall.stores.write.transaction import Writing
 from family_recall.types import Hidden, Memory, Relation, Remembered
+from family_recall.types.progress import CountCallback
 
 _IDENTIFIERS = "identifiers"
 _VIEWS = "views"
@@ -65,7 +66,7 @@ class Indexer:
         batch_size: int,
         encoder: Encoder | None,
         static: Encoder | None,
-        progress: Progress | None,
+        progress: CountCallback | None,
     ) -> list[Remembered]:
         """Store memories, a transaction a batch; with encoders, their vectors too.
 
@@ -106,7 +107,7 @@ class Indexer:
         self._embedding.embed(encoder, self.store.readings(ids))
 
     def flush(
-        self, encoder: Encoder, progress: Progress | None = None, *, role: Role = "embedder"
+        self, encoder: Encoder, progress: CountCallback | None = None, *, role: Role = "embedder"
     ) -> int:
         """Give every memory that has none its vectors; returns how many were made."""
         return self._embedding.flush(encoder, progress, role)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -24,6 +24,7 @@ from family_recall.stores.store import Store
 from family_recall.types import Call, Memory, Person, Relation, Space
 from family_recall.types.erasure import Receipt
 from family_recall.types.json_lines import read_jsonl, shown
+from family_recall.types.progress import ProgressCallback
 
 FORMAT = 1
 MAX_RECORDS = 50_000_000
@@ -36,9 +37,6 @@ _NUMBERED = ("id", "space", "context_id", "recorded_s", "superseded_s", "content
 _MOMENTS = ("occurred_s", "valid_from_s", "valid_until_s")
 _CALLS = get_args(Call)
 _INFO_LIKE = {"audit_days": r"\d{1,5}", "forgetting_key": r"[0-9a-f]{64}"}
-
-Progress = Callable[[int, int], None]
-"""Called with records done so far, and records in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def export(
     log: bool,
     overwrite: bool,
     skip_damaged: bool = False,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Archive:
     """Write a household, as one read transaction sees it; the file takes its name when whole.
 
@@ -107,7 +105,7 @@ def export(
     return Archive(path, counts, tuple(f"{one.space_id}/{one.doc_id}" for one in left_out))
 
 
-def load(indexer: Indexer, path: Path, progress: Progress | None = None) -> Archive:
+def load(indexer: Indexer, path: Path, progress: ProgressCallback | None = None) -> Archive:
     """Read an export into a household that has nothing in it yet: all of it, or nothing.
 
     Vectors become pending.
@@ -139,7 +137,7 @@ def _load_lines(
     lines: Iterator[tuple[int, dict[str, Any]]],
     counts: Mapping[str, int],
     loader: Loader,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> None:
     found = dict.fromkeys(counts, 0)
     total = sum(counts.values())

@@ -11,9 +11,7 @@ from typing import Any
 
 from family_recall.encoders.base import Encoder
 from family_recall.indexing import Indexer
-
-Progress = Callable[[int, int], None]
-"""Called with vectors made so far, and vectors in all."""
+from family_recall.types.progress import ProgressCallback
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,11 @@ class Reembedded:
 
 
 def reembed(
-    indexer: Indexer, encoder: Encoder, *, drop_others: bool, progress: Progress | None = None
+    indexer: Indexer,
+    encoder: Encoder,
+    *,
+    drop_others: bool,
+    progress: ProgressCallback | None = None,
 ) -> Reembedded:
     """Give every memory a vector of ``encoder``, those too that come while this runs.
 
@@ -62,5 +64,5 @@ def reembed(
     return Reembedded(model_id, made, missing, dropped)
 
 
-def _counting(progress: Progress, before: int, total: int) -> Callable[[int], None]:
+def _counting(progress: ProgressCallback, before: int, total: int) -> Callable[[int], None]:
     return lambda done: progress(before + done, max(total, before + done))

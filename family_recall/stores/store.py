@@ -35,6 +35,7 @@ from family_recall.stores.vectors import index, tables
 from family_recall.stores.write.transaction import Writing
 from family_recall.types import Region
 from family_recall.types.erasure import Receipt, Verification
+from family_recall.types.progress import ProgressCallback
 
 
 class Store:
@@ -140,7 +141,7 @@ class Store:
             return checks.glance(connection, give_up)
 
     def back_up(
-        self, destination: Path, *, overwrite: bool, progress: copies.Progress | None
+        self, destination: Path, *, overwrite: bool, progress: ProgressCallback | None
     ) -> copies.Backup:
         """Copy the file, as one read transaction sees it; see :func:`copies.back_up`."""
         with self._connections.reading() as connection:

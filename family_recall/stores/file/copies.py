@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +17,7 @@ from family_recall.stores.file import integrity, sql
 from family_recall.stores.file.connections import connect, translated
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.schema import APPLICATION_ID, SCHEMA_VERSION
-
-Progress = Callable[[int, int], None]
-"""Called with pages copied so far, and pages in all."""
+from family_recall.types.progress import ProgressCallback
 
 _STEP_PAGES = 256  # 1 MiB between two reports
 _KEPT = ".before-restore"
@@ -50,7 +48,7 @@ def back_up(
     key: Key | None,
     *,
     overwrite: bool,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Backup:
     """Copy what a read transaction sees into a file of its own, by SQLite's backup interface.
 
@@ -121,7 +119,7 @@ def verify(path: Path, key: Key | None) -> tuple[int, int]:
 
 
 def restore(
-    path: Path, backup: Path, key: Key | None, progress: Progress | None = None
+    path: Path, backup: Path, key: Key | None, progress: ProgressCallback | None = None
 ) -> Restored:
     """Put a backup in a household's place, keeping the file that was there beside it.
 
@@ -147,7 +145,7 @@ def restore(
 
 
 def _copied(
-    source: apsw.Connection, made: Path, key: Key | None, progress: Progress | None
+    source: apsw.Connection, made: Path, key: Key | None, progress: ProgressCallback | None
 ) -> tuple[int, int]:
     """Copy a file into another, check that one and bring it to the disk: (schema, memories)."""
     copy = connect(made, key)
