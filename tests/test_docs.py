@@ -12,13 +12,13 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import click
-import print_reference
 import pytest
-import run_pages
 from click.testing import CliRunner
 
 from family_recall import demo
 from family_recall.cli import main
+from tools.docs import reference as print_reference
+from tools.docs import run_examples as run_pages
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -146,7 +146,7 @@ def options_of(command: click.Command) -> set[str]:
 
 
 def test_the_reference_is_what_the_code_says() -> None:
-    """Printed again, no page of it differs: python tools/print_reference.py."""
+    """Printed again, no page of it differs: python -m tools.docs.reference."""
     assert {
         name: PAGES.get(f"reference/{name}") for name in print_reference.pages()
     } == print_reference.pages()
@@ -178,7 +178,7 @@ def test_every_page_is_on_the_map() -> None:
 def test_pictures_show_what_is_answered_today() -> None:
     """What a picture says in words is what the demo's household answers, to two hundredths."""
     pytest.importorskip("matplotlib")
-    import draw_pages  # noqa: PLC0415 - after it is known that it can be imported
+    from tools.docs import figures as draw_pages  # noqa: PLC0415 - after it is known that it can be imported
 
     drawn = draw_pages.pictures(*draw_pages.ask())
 

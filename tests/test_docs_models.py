@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 import pytest
-import run_pages
 
 from family_recall import FamilyRecall, RecallContext
 from family_recall.cli import main
 from tests.conftest import PLENTY_MS
 from tests.foreign_models import save_folder
 from tests.local_hub import repository, serve, write_catalogue
+from tools.docs import run_examples as run_pages
 
 GUIDES = Path(__file__).parents[1] / "docs" / "how-to"
 HERE = {"needs a model of your own", "uses the network"}

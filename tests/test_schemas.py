@@ -18,7 +18,7 @@ FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("schema_*.db"))
 
 
 def test_there_is_a_file_of_every_schema() -> None:
-    """tools/old_schemas.py makes what is missing here."""
+    """tools/torture/old_schemas.py makes what is missing here."""
     names = {path.name for path in FIXTURES}
 
     assert names >= {f"schema_{schema}.db" for schema in range(1, SCHEMA_VERSION + 1)}

@@ -6,8 +6,8 @@ environment is made (or used again), and tests/stores/test_keys.py and the crash
 time and in one run.
 
 Examples:
-  python tools/check_crypto.py
-  python tools/check_crypto.py --venv /tmp/crypto --cost
+  python -m tools.check_crypto
+  python -m tools.check_crypto --venv /tmp/crypto --cost
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from arguments import parser_of
+from tools.common import ROOT, parser_of
 
-ROOT = Path(__file__).resolve().parent.parent
 NEEDED = (
     "apsw-sqlite3mc>=3.50", "sqlite-vec>=0.1.9", "numpy>=2.0", "click>=8.1",
     "rich>=13", "pytest>=8.3", "pytest-timeout>=2.3", "hypothesis>=6.100",
@@ -44,16 +43,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         subprocess.run([str(python), "-m", "pip", "install", "--quiet", *NEEDED], check=True)
     command = [str(python), "-m", "pytest", "-p", "no:cacheprovider", *TESTS]
     if options.cost:
-        command = [str(python), __file__, "--measure"]
+        command = [str(python), "-m", "tools.check_crypto", "--measure"]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
 def _measure() -> None:
     """Fill and ask a plain and an encrypted household by turns; print the ratios of medians."""
-    sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
-    from torturing import move_in, open_home, told  # noqa: PLC0415 -- only in that environment
-
     from family_recall import RecallContext  # noqa: PLC0415 -- see above
+    from tools.torture.household import move_in, open_home, told  # noqa: PLC0415 -- only in that environment
 
     times: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:

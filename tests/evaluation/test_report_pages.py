@@ -133,7 +133,7 @@ BENCH: dict[str, Any] = {
 }
 PEERS: dict[str, Any] = {
     "date": "2026-01-10",
-    "command": "python tools/bench_peers/run.py",
+    "command": "python -m tools.bench.peers.run",
     "sizes": [
         {
             "memories": 10_000,
@@ -329,7 +329,7 @@ def test_the_bench_page_tells_of_peers_that_gave_no_figures() -> None:
 
 def test_figures_of_another_kind_are_refused_with_what_is_wrong() -> None:
     """What is missing is named, and so is what would have been right."""
-    with pytest.raises(ValueError, match=r"tools/bench\.py --json.*'planted' is missing"):
+    with pytest.raises(ValueError, match=r"tools/bench/speed\.py --json.*'planted' is missing"):
         speed(sizes=[{key: value for key, value in size(1_000).items() if key != "planted"}])
 
 

@@ -1,6 +1,6 @@
 """Deadline: whatever the budget, the clock and whoever else is at work, an answer is an answer.
 
-No test here says how many milliseconds anything took: `tools/torture_deadline.py` does.
+No test here says how many milliseconds anything took: `tools/torture/deadline.py` does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-import torture_deadline
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,6 +34,7 @@ from tests.conftest import (
     recall,
     stories,
 )
+from tools.torture import deadline as torture_deadline
 
 QUESTION = "When does grandma land on Friday?"
 LONG_S = 30.0

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import apsw
 import pytest
-from torturing import Disk
 
 from family_recall import FamilyRecall, Memory
 from family_recall.errors import FamilyRecallError, StoreError, StoreFullError
 from tests.conftest import HOME, found, move_in, open_home, recall, remember, stories, written
+from tools.torture.household import Disk
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 QUESTION = "where is the spare key?"
@@ -299,7 +299,7 @@ def test_a_forked_process_cannot_harm_the_file(path: Path) -> None:
 import os, sys
 sys.path[:0] = {[str(Path(__file__).resolve().parents[2]), str(TOOLS)]!r}
 from pathlib import Path
-from torturing import open_home, move_in, told
+from tools.torture.household import open_home, move_in, told
 home = open_home(Path({str(path)!r}))
 move_in(home)
 home.remember(told("before", 0, 1))

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import apsw
 import pytest
-import run_pages
 
 from family_recall import FamilyRecall, Memory
 from family_recall.api import files
 from family_recall.errors import NotAStoreError, StoreBusyError, WrongKeyError
 from family_recall.stores.file.encryption import Secret, read_key_file
 from tests.conftest import HOME, NO_MODELS, found, move_in, recall, stories, written
+from tools.docs import run_examples as run_pages
 
 ROOT = Path(__file__).parents[2]
 encrypting = pytest.mark.skipif(

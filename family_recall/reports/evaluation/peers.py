@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def beside_others(peers: Figures | None) -> Markup:
-    """Draw and tabulate the JSON of ``tools/bench_peers/run.py``; nothing where there is none."""
+    """Draw and tabulate the JSON of ``tools/bench/peers/run.py``; nothing where there is none."""
     if peers is None:
         return Markup("")
     drawn = [_beside(size) for size in peers["sizes"]]

@@ -1,6 +1,6 @@
 """Speed: what ``bench`` measured in, a page about time, size and memory out.
 
-The figures are read as they stand in its JSON; ``tools/bench.py --help`` says what each is.
+The figures are read as they stand in its JSON; ``tools/bench/speed.py --help`` says what each is.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def speed_page(
     """Write what ``bench`` measured as a page to be read in any browser, and kept.
 
     Args:
-        report: The JSON of ``tools/bench.py``.
+        report: The JSON of ``tools/bench/speed.py``.
         machine: What it ran on, see :func:`family_recall.evaluation.machine.describe`.
         made_at: When it was measured.
-        peers: The JSON of ``tools/bench_peers/run.py``, where it was measured beside others.
+        peers: The JSON of ``tools/bench/peers/run.py``, where it was measured beside others.
 
     Raises:
         ImportError: If matplotlib is not installed; the message says how to get it.
@@ -58,7 +58,7 @@ def speed_page(
         header = _header(report, made_at)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"expected the figures of tools/bench.py --json and of tools/bench_peers/run.py "
+            f"expected the figures of tools/bench/speed.py --json and of tools/bench/peers/run.py "
             f"--json, and {error} is missing or of another kind"
         ) from error
     return document("Speed and size", header, sections, style=style())

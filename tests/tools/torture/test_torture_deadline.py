@@ -1,0 +1,78 @@
+"""The torture tool: it counts what it finds, and finds what is wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from family_recall import Answer, FamilyRecall
+from tests.conftest import home, path, recall, wall
+from tools.torture.deadline import fault_of, main, quantiles
+
+__all__ = ["home", "path", "wall"]
+
+
+def test_a_short_torture_counts_every_recall(tmp_path: Path) -> None:
+    """Both phases ask as often as told, of words alone, and find nothing wrong."""
+    to = tmp_path / "torture.json"
+    done = main(
+        ["--recalls", "20", "--memories", "60", "--models", str(tmp_path), "--json", str(to)]
+    )
+    report = json.loads(to.read_text("utf-8"))
+
+    assert done == 0
+    assert set(report["phases"]) == {"idle", "load"}
+    for found in report["phases"].values():
+        assert found["recalls"] == 20
+        assert (found["exceptions"], found["wrong"]) == (0, 0)
+        assert found["embedders"] == {"words alone": 20}
+        assert set(found["overshoot_ms"]) == {"p50", "p95", "p99", "max"}
+
+
+def test_too_late_an_answer_fails_if_that_is_asked(tmp_path: Path) -> None:
+    """No answer comes before its question: below 0 ms, every p99 is too late."""
+    ask = ["--recalls", "3", "--memories", "30", "--models", str(tmp_path), "--only", "idle"]
+
+    assert main([*ask, "--limit-ms", "-1"]) == 1
+    assert main([*ask, "--limit-ms", "1e9"]) == 0
+
+
+def test_an_exception_is_counted_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A recall that raises fails the torture, and its message is shown."""
+
+    def broken(*_: Any) -> Answer:
+        raise RuntimeError("out of time")
+
+    monkeypatch.setattr(FamilyRecall, "recall", broken)
+    ask = ["--recalls", "3", "--memories", "30", "--models", str(tmp_path), "--only", "idle"]
+
+    assert main(ask) == 1
+    assert "RuntimeError: out of time" in capsys.readouterr().out
+
+
+def test_a_wrong_order_is_seen(home: FamilyRecall) -> None:
+    """Ranks, doubles, sums and the order of scores are all looked at."""
+    answer = recall(home, "where is the key?", "mia")
+    assert fault_of(answer) is None
+    one, two, *rest = answer.results
+    broken = {
+        "ranks": (two, one, *rest),
+        "twice": (one, dataclasses.replace(one, rank=2), *rest),
+        "reasons": (dataclasses.replace(one, score=one.score + 1.0), two, *rest),
+        "rise": (dataclasses.replace(two, rank=1), dataclasses.replace(one, rank=2), *rest),
+    }
+
+    for fault, results in broken.items():
+        assert fault in str(fault_of(dataclasses.replace(answer, results=tuple(results)))), fault
+
+
+def test_quantiles_of_nothing_are_zeros() -> None:
+    """A phase without a recall is no error."""
+    assert quantiles(np.zeros(0)) == {"p50": 0, "p95": 0, "p99": 0, "max": 0}

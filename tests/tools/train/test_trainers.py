@@ -1,0 +1,201 @@
+"""The trainers: what they compute by hand, and a tiny run of each from data to the library.
+
+They need torch, which the extra `training` installs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from family_recall.encoders.bi_encoder import BiEncoder  # noqa: E402
+from family_recall.encoders.cross_encoder import CrossEncoder  # noqa: E402
+from family_recall.encoders.manifest import read_manifest  # noqa: E402
+from tools.train.base_weights import open_tokenizer  # noqa: E402
+from tools.train.bert import Encoder, pack, write_encoder  # noqa: E402
+from tools.train.embedder import answering, late_interaction  # noqa: E402
+from tools.train.export.graph import build  # noqa: E402
+from tools.train.export.onnx_sessions import encode, run_each  # noqa: E402
+from tools.train.export.weights import EmbedderHead, read_bert, read_head  # noqa: E402
+from tools.train.groups import Group  # noqa: E402
+from tools.train.loop import Plan, train  # noqa: E402
+
+if TYPE_CHECKING:
+    import random
+
+    from torch import Tensor
+
+ROOT = Path(__file__).resolve().parents[3]
+WORDS = open_tokenizer(ROOT / "models" / "tokenizer.json")
+
+
+def tool(name: str, *arguments: str | Path) -> str:
+    """Run one of the tools; its output, errors included."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"tools.train.{name}", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_packed_texts_come_out_as_the_graph_has_them_one_by_one(tmp_path: Path) -> None:
+    """The trained encoder and the exported graph are the same function, whatever the batch."""
+    torch.manual_seed(1)
+    encoder = Encoder(
+        n_layers=2, width=24, inner=48, n_heads=12, n_words=30_522, n_positions=64
+    ).eval()
+    head = torch.randn(8, 24)
+    write_encoder(tmp_path / "m.safetensors", encoder, **{"token_projection.weight": head})
+    texts = ["Who?", "Ana: the key is under the blue pot.", "x"]
+    inputs = [encode(WORDS, text, 64) for text in texts]
+    model = build(read_bert(tmp_path / "m.safetensors"), read_head(tmp_path / "m.safetensors"))
+    expected = [out["embedding"][0] for out in run_each(model, inputs)]
+
+    batch = pack([one["input_ids"][0].tolist() for one in inputs])
+    with torch.no_grad():
+        pooled = torch.nn.functional.normalize(batch.mean(encoder(batch)), dim=-1).numpy()
+
+    assert np.abs(pooled - np.array(expected)).max() < 1e-5
+
+
+def test_late_interaction_by_hand() -> None:
+    """Two question tokens of weight 3 and 1: best cosines 0.6 and 1.0 give 0.7."""
+    questions, memories = pack([[5, 6]]), pack([[7, 8], [9]])
+    idf = torch.zeros(10)
+    idf[5], idf[6], idf[7], idf[8], idf[9] = 3.0, 1.0, 1.0, 1.0, 0.0
+    asked = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    stored = torch.tensor([[0.6, 0.8], [0.0, 1.0], [1.0, 0.0]])
+
+    found = late_interaction(questions, asked, memories, stored, idf)
+
+    assert found[0, 0].item() == pytest.approx((3 * 0.6 + 1 * 1.0) / 4)
+    assert found[0, 1].item() == pytest.approx(-1.0)  # its only token does not count
+
+
+def test_texts_that_also_answer_are_taken_out_of_the_loss() -> None:
+    """The same text twice, a question asked twice, and what the group itself names."""
+    groups = [
+        Group("a?", "one", ()),
+        Group("a?", "two", ()),
+        Group("b?", "one", (), frozenset({"three"})),
+    ]
+    found = answering(groups, ["one", "two", "one", "three"])
+
+    assert found.tolist() == [
+        [False, True, True, False],
+        [True, False, True, False],
+        [True, False, False, True],
+    ]
+
+
+def test_a_run_taken_up_again_ends_where_an_unbroken_one_does(tmp_path: Path) -> None:
+    """Stopped after half its steps, with the checkpoint alone to go on from."""
+
+    def run(name: str, *, stop_at: int | None = None) -> list[float]:
+        torch.manual_seed(3)
+        model = torch.nn.Linear(3, 1)
+        seen = 0
+
+        def losses(rng: random.Random) -> dict[str, Tensor]:
+            nonlocal seen
+            seen += 1
+            if seen == stop_at:
+                raise KeyboardInterrupt
+            x = torch.tensor([[rng.random() for _ in range(3)]])
+            return {"square": (model(x) - 1.0).square().mean()}
+
+        train(model, Plan(8, 0.1, 7, tmp_path / name, save_every_s=0.0), losses)
+        learnt: list[float] = model.weight.detach().flatten().tolist()
+        return learnt
+
+    with pytest.raises(KeyboardInterrupt):
+        run("broken", stop_at=5)
+
+    assert run("broken") == run("whole")
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
+    """Other steps or another seed would change what was asked for."""
+    model = torch.nn.Linear(1, 1)
+    loss = lambda _: {"square": model(torch.ones(1, 1)).square().mean()}  # noqa: E731
+    train(model, Plan(2, 0.1, 7, tmp_path / "c.pt"), loss)
+
+    with pytest.raises(SystemExit, match="a run of 2 steps with seed 7, not 3 with 7"):
+        train(model, Plan(3, 0.1, 7, tmp_path / "c.pt"), loss)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both models after a smoke run, quantised into one folder."""
+    folder = tmp_path_factory.mktemp("trained")
+    for role in ("embedder", "cross_encoder"):
+        tool(role, "--smoke", "--out", folder / role)
+        few = ("--n-calibration", "60", "--n-fidelity", "20")
+        tool("quantise", role, "--trained", folder / role, *few, "--out", folder / "models")
+    return folder
+
+
+def test_a_smoke_run_ends_in_models_that_the_library_reads(trained: Path) -> None:
+    """From cards to vectors and scores, through every tool, in a fresh folder."""
+    manifest = read_manifest(trained / "models")
+    embedder, scorer = (manifest.find_entry(role) for role in ("embedder", "cross_encoder"))
+    assert embedder is not None
+    assert scorer is not None
+    (encoding,) = BiEncoder(embedder).encode_memories(["Ana: the key is under the blue pot."])
+
+    assert np.linalg.norm(encoding.pooled) == pytest.approx(1.0, abs=1e-3)
+    assert encoding.tokens.shape[1] == 64
+    assert np.isfinite(CrossEncoder(scorer).score("Where is the key?", "Ana: under the pot."))
+
+
+@pytest.mark.parametrize("role", ["embedder", "cross_encoder"])
+def test_a_shipped_model_is_restored_to_train_on_from(
+    trained: Path, tmp_path: Path, role: str
+) -> None:
+    """Its weights are the trained ones but for rounding, and a trainer starts from them."""
+    tool("quantise", role, "--out", trained / "models", "--restore", tmp_path / "restored")
+    restored, before = (
+        read_bert(folder / "model.safetensors")
+        for folder in (tmp_path / "restored", trained / role)
+    )
+    for ours, theirs in zip(restored.layers, before.layers, strict=True):
+        assert np.corrcoef(ours.output.weight.ravel(), theirs.output.weight.ravel())[0, 1] > 0.99
+
+    tool(role, "--smoke", "--start", tmp_path / "restored", "--out", tmp_path / "again")
+    assert (tmp_path / "again" / "model.safetensors").is_file()
+
+
+@pytest.mark.parametrize("role", ["embedder", "cross_encoder"])
+def test_fp16_is_made_from_the_int8_file_and_says_the_same(
+    trained: Path, tmp_path: Path, role: str
+) -> None:
+    """Every scale is multiplied back: only rounding is between the two."""
+    models = trained / "models"
+    tool("quantise", role, "--out", models, "--fp16", tmp_path / "half.onnx")
+    import onnx  # noqa: PLC0415
+
+    inputs = encode(WORDS, "Ana: the key is under the blue pot.", 64)
+    if role == "cross_encoder":
+        inputs["token_type_ids"] = np.zeros_like(inputs["input_ids"])
+    name = "embedding" if role == "embedder" else "logit"
+    (half,), (whole,) = (
+        run_each(onnx.load(path), [inputs])
+        for path in (tmp_path / "half.onnx", models / f"{role}.int8.onnx")
+    )
+
+    assert (tmp_path / "half.onnx").stat().st_size < 2.2 * (
+        models / f"{role}.int8.onnx"
+    ).stat().st_size
+    assert np.abs(half[name] - whole[name]).max() < 0.05
+    assert isinstance(read_head(trained / "embedder" / "model.safetensors"), EmbedderHead)

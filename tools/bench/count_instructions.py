@@ -1,0 +1,178 @@
+"""Count the instructions of a recall, by size, by stage and by library, under Valgrind.
+
+Unlike a time, a count hardly depends on what else the machine does. A process opens an invented
+household under `valgrind --tool=callgrind` and asks each question once, so that everything is
+loaded and the questions' vectors are kept; another asks them all again, and what it runs more is
+the recall, without embedding. A stage is what it takes less without it. The shipped models are
+not counted: Valgrind lacks some of the instructions that ONNX Runtime picks for them.
+
+Examples:
+  python -m tools.bench.count_instructions
+  python -m tools.bench.count_instructions --sizes 1000,100000 --questions 40 --stages
+  python -m tools.bench.count_instructions --json instructions.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
+
+from family_recall import FamilyRecall, RecallContext
+from family_recall.config import RecallConfig
+from tools.bench import data as bench_data
+from tools.common import parser_of
+
+STAGES = ("lexical", "vector", "graph", "late_interaction", "folding")
+BUDGET_MS = 600_000.0  # Valgrind is fifty times as slow: nothing is left out for lack of time
+LIBRARIES = {
+    "site-packages/apsw": "SQLite",
+    "site-packages/numpy": "numpy",
+    "libpython": "Python",
+    "/bin/python": "Python",
+    "lib-dynload": "Python",
+    "/libc.so": "C library",
+    "/libm.so": "C library",
+}
+
+
+def main() -> int:
+    """Count and print; 2 where there is no Valgrind."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--sizes", type=_sizes, default=(1_000, 10_000), metavar="N,N")
+    parser.add_argument("--questions", type=int, default=40, metavar="N")
+    parser.add_argument("--stages", action="store_true", help="each stage's share, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--ask", type=Path, metavar="DB", help=argparse.SUPPRESS)
+    parser.add_argument("--leave-out", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--times", type=int, default=0, help=argparse.SUPPRESS)
+    args: argparse.Namespace = parser.parse_args()
+    if args.ask:
+        ask(args.ask, args.questions, args.times, frozenset(args.leave_out.split()))
+        return 0
+    if shutil.which("valgrind") is None:
+        print(
+            "valgrind is not there; install it (apt install valgrind) and repeat", file=sys.stderr
+        )
+        return 2
+    figures = []
+    for size in args.sizes:
+        found = measure(size, args.questions, STAGES if args.stages else ())
+        figures.append(found)
+        print(f"{size:,} memories: {found['recall'] / 1e6:.1f} million instructions a recall")
+        for about in ("by_library", "by_stage"):
+            for name, n in found[about].items():
+                print(f"  {name:18}{n / 1e6:7.1f}")
+    if args.json:
+        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def measure(n: int, n_questions: int, stages: Iterable[str]) -> dict[str, Any]:
+    """Give a recall's instructions in all, by library, and what each stage adds."""
+    with tempfile.TemporaryDirectory(prefix="family_recall_count_") as folder:
+        path = Path(folder) / "family.db"
+        with FamilyRecall.open(path, timezone="UTC", encoder=bench_data.FakeEncoder()) as home:
+            bench_data.furnish(home)
+            home.audit.keep_days(0)  # written once a second, whatever is asked
+            home.remember_many(bench_data.memories(n))
+        idle = counted(path, n_questions, times=0)
+        whole = counted(path, n_questions, times=1)
+        without = {
+            stage: counted(path, n_questions, times=1, leave_out=stage).total() for stage in stages
+        }
+    whole.subtract(idle)
+    return {
+        "memories": n,
+        "questions": n_questions,
+        "recall": whole.total() // n_questions,
+        "by_library": {name: count // n_questions for name, count in whole.most_common()},
+        "by_stage": {
+            stage: (whole.total() + idle.total() - count) // n_questions
+            for stage, count in without.items()
+        },
+    }
+
+
+def counted(path: Path, n_questions: int, *, times: int, leave_out: str = "") -> Counter[str]:
+    """Run a process that asks a household, and count its instructions by library."""
+    profile = path.with_name("profile")
+    command = [
+        *("valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", "-q", sys.executable),
+        *(
+            "-m",
+            "tools.bench.count_instructions",
+            "--ask",
+            str(path),
+            "--questions",
+            str(n_questions),
+        ),
+        *("--times", str(times), "--leave-out", leave_out),
+    ]
+    # One hash seed: dictionaries that lie alike are searched alike.
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": "0"})
+    with profile.open(encoding="utf-8", errors="replace") as lines:
+        return instructions_of(lines)
+
+
+def ask(path: Path, n_questions: int, times: int, leave_out: frozenset[str]) -> None:
+    """Ask every question once, and then so many times again."""
+    with FamilyRecall.open(
+        path,
+        create=False,
+        encoder=bench_data.FakeEncoder(),
+        config=RecallConfig(leave_out=leave_out),
+    ) as home:
+        ctx = RecallContext(bench_data.ASKER, time_budget_ms=BUDGET_MS)
+        asked = bench_data.questions(n_questions, home.maintenance.stats()["memories"])
+        for question in asked * (1 + times):
+            home.recall(question.text, ctx)
+
+
+def instructions_of(profile: Iterable[str]) -> Counter[str]:
+    """Count the instructions in a Callgrind profile, by the library that ran them.
+
+    Source: valgrind.org/docs/manual/cl-format.html.
+
+    >>> lines = "ob=(1) /lib/libc.so.6|3 5|cob=(2) /bin/python|calls=2 9|3 70|ob=(2)|+1 7"
+    >>> instructions_of(lines.split("|"))
+    Counter({'Python': 7, 'C library': 5})
+    """
+    names: dict[str, str] = {}
+    found: Counter[str] = Counter()
+    library, called = "other", False
+    for line in profile:
+        if named := re.match(r"c?ob=(\(\d+\)) ?(.*)", line):
+            number, path = named.groups()
+            name = names.setdefault(number, _library(path))
+            library = library if line.startswith("cob") else name
+        elif line.startswith("calls="):
+            called = True  # the next line is what the callee ran, which is counted there
+        elif re.match(r"[\d+*-]", line):
+            if not called:
+                found[library] += int(line.split()[1])
+            called = False
+    return found
+
+
+def _library(path: str) -> str:
+    return next((name for part, name in LIBRARIES.items() if part in path), "other")
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(int(size) for size in text.split(","))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""What somebody would pick instead, each in an environment of its own; see run.py."""

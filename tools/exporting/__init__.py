@@ -1,1 +1,0 @@
-"""Exporting of the models: float weights in, ONNX files and their manifest out."""

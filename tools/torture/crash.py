@@ -1,0 +1,410 @@
+"""Kill -9 a process that writes, at random points, and see that nothing is lost or half there.
+
+Each kill starts a process that imports, re-embeds, rebuilds, migrates, checkpoints, backs up,
+exports, restores or forgets, and ends it: half of the time after a random while, half of the time
+in the middle of a random write to the disk. Afterwards the file must open, all its checks pass,
+everything that was acknowledged be there as told, and of what was not, nothing or all of a batch.
+The exit status is 1 if anything was not so.
+
+Examples:
+  python -m tools.torture.crash
+  python -m tools.torture.crash --kills 500 --seed 7 --json crash.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import apsw
+
+from family_recall import RecallContext, Relation
+from family_recall.api import FamilyRecall, files
+from family_recall.errors import FamilyRecallError
+from family_recall.stores.file import copies
+from tools.common import FIXTURES, parser_of
+from tools.torture.household import HOME, Disk, HashEncoder, killing_at, move_in, open_home, told
+
+BATCH = 8  # memories a transaction
+FRESH_EVERY = 40  # kills after which a new household is begun
+LONGEST_S = 0.4  # a process lives at most so long after it is ready, if it does not end by itself
+MOST_WRITES = 400  # a process dies at one of its first so many writes
+START_S = 60.0
+
+Tell = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Expected:
+    """What the household must hold: texts by doc_id, and a batch that may be there whole or not."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    open_batch: dict[str, str] = field(default_factory=dict)
+    maybe_gone: set[str] = field(default_factory=set)
+    next_batch: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of it."""
+
+    kills: Counter[str] = field(default_factory=Counter)
+    ended: Counter[str] = field(default_factory=Counter)
+    acknowledged: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Kill so many times; 1 if the file was not as it should be after any."""
+    options = _parser().parse_args(arguments)
+    started = time.monotonic()
+
+    def report(tally: Tally) -> None:
+        if options.json:
+            record = {
+                "kills": dict(tally.kills), "total": tally.kills.total(),
+                "ended_before": dict(tally.ended), "acknowledged": tally.acknowledged,
+                "failures": tally.failures, "seed": options.seed,
+                "seconds": round(time.monotonic() - started, 1),
+            }  # fmt: skip
+            options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+    chosen = options.only or sorted(WORK)
+    tally = torture(options.kills, options.seed, chosen, options.folder, report)
+    seconds = time.monotonic() - started
+    for failure in tally.failures:
+        print(failure)
+    print(
+        f"{tally.kills.total():,} kills in {seconds:,.0f} s: "
+        + ", ".join(f"{n} {name}" for name, n in sorted(tally.kills.items()))
+    )
+    print(
+        f"{tally.ended.total():,} processes ended before their kill; "
+        f"{tally.acknowledged:,} memories acknowledged; {len(tally.failures)} failures"
+    )
+    return 1 if tally.failures else 0
+
+
+def torture(
+    kills: int,
+    seed: int,
+    only: Sequence[str],
+    folder: Path | None = None,
+    report: Callable[[Tally], None] | None = None,
+) -> Tally:
+    """Kill processes at work ``kills`` times; those that end before their kill do not count.
+
+    ``report`` is given the tally so far after each.
+    """
+    chance = random.Random(seed)
+    tally = Tally()
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        place, expected = Path(scratch), Expected()
+        while tally.kills.total() < kills:
+            path = place / "family.db"
+            if not path.exists():
+                expected = Expected()
+                with open_home(path) as home:
+                    move_in(home)
+            work = chance.choice(list(only))
+            before = tally.kills.total()
+            _kill_once(path, work, chance, expected, tally, seed)
+            n = tally.kills.total()
+            problems = _problems(path, work, expected, chance)
+            if problems:
+                tally.failures += [f"kill {n} ({work}, seed {seed}): {one}" for one in problems]
+            if problems or (n > before and n % FRESH_EVERY == 0):
+                for each in place.iterdir():
+                    each.unlink()
+            if report is not None:
+                report(tally)
+    return tally
+
+
+def _kill_once(
+    path: Path, work: str, chance: random.Random, expected: Expected, tally: Tally, seed: int
+) -> None:
+    """Start a process, end it, and note what it acknowledged before."""
+    at_write = chance.randrange(MOST_WRITES) if chance.random() < 0.5 else None
+    share, after_s = chance.random(), chance.uniform(0.0, LONGEST_S)
+    reading, writing = os.pipe()
+    first = expected.next_batch
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _work(path, work, first, seed, writing, None if at_write is None else (at_write, share))
+    os.close(writing)
+    said = _wait_and_kill(child, reading, after_s if at_write is None else START_S)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        tally.kills[work] += 1
+    else:
+        tally.ended[work] += 1
+        if os.waitstatus_to_exitcode(status) != 0:
+            tally.failures.append(f"{work} failed by itself: {said[-2000:]}")
+    for line in said.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "try":
+            expected.open_batch = json.loads(rest)
+            expected.next_batch += 1
+        elif word == "ack":
+            tally.acknowledged += len(expected.open_batch)
+            expected.texts |= expected.open_batch
+            expected.open_batch = {}
+        elif word == "forget":
+            expected.maybe_gone = set(json.loads(rest))
+        elif word == "forgotten":
+            for doc_id in expected.maybe_gone:
+                expected.texts.pop(doc_id, None)
+            expected.maybe_gone = set()
+
+
+def _wait_and_kill(child: int, reading: int, after_s: float) -> str:
+    """Read what a process says; kill it so long after it was ready. Gives all it said."""
+    said, until = b"", time.monotonic() + START_S
+    ready = False
+    with open(reading, "rb", buffering=0) as pipe:
+        while True:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([pipe], [], [], left)[0]:
+                os.kill(child, signal.SIGKILL)
+                until = time.monotonic() + START_S
+            chunk = pipe.read(65536)
+            if not chunk:
+                return said.decode()
+            said += chunk
+            if not ready and b"ready\n" in said:
+                ready, until = True, time.monotonic() + after_s
+
+
+def _work(
+    path: Path, work: str, first: int, seed: int, pipe: int, kill: tuple[int, float] | None
+) -> None:
+    """Do one kind of work in a process of its own until it is killed or done; never returns."""
+    status = 0
+    try:
+
+        def tell(line: str) -> None:
+            os.write(pipe, line.encode() + b"\n")
+
+        disk = None if kill is None else Disk(killing_at(*kill))
+        tell("ready")
+        WORK[work](path, first, seed, tell)
+        del disk
+    except BaseException:  # noqa: BLE001  told to the parent, which fails
+        os.write(pipe, traceback.format_exc().encode())
+        status = 1
+    finally:
+        os._exit(status)
+
+
+def _import(path: Path, first: int, seed: int, tell: Tell, *, batches: int = 40) -> None:
+    """Remember batch after batch, change what was told before, and relate."""
+    with open_home(path, create=False) as home:
+        for batch in range(first, first + batches):
+            new = [told(f"b{batch}-{i}", 0, seed) for i in range(BATCH - 2)]
+            # What this process told itself: of an earlier one's last batch nobody knows.
+            again = [told(f"b{max(first, batch - 3)}-{i}", batch, seed) for i in range(2)]
+            texts = {str(one.doc_id): one.text for one in (*new, *again)}
+            tell(f"try {json.dumps(texts)}")
+            home.remember_many([*new, *again], batch_size=BATCH)
+            tell("ack")
+            if batch % 5 == 0:
+                home.relations.add(Relation("Priya", f"knows {batch}", "Rajesh", HOME))
+
+
+def _reembed(path: Path, first: int, seed: int, tell: Tell) -> None:
+    """Make the vectors of a new model, then drop the old ones; then again with the first."""
+    del seed, tell
+    with open_home(path, create=False) as home:
+        for model_id in (f"hash/{first + 2}", "hash/1"):
+            home.maintenance.reembed(encoder=HashEncoder(model_id), drop_others=True)
+
+
+def _rebuild(path: Path, first: int, seed: int, tell: Tell) -> None:
+    del first, seed, tell
+    with open_home(path, create=False) as home:
+        home.maintenance.rebuild()
+
+
+def _migrate(path: Path, first: int, seed: int, tell: Tell) -> None:
+    """Bring a file of every old schema up to date."""
+    del first, seed, tell
+    for old in sorted(FIXTURES.glob("schema_*.db")):
+        copy = path.with_name(f"migrated-{old.name}")
+        if not copy.exists():
+            shutil.copyfile(old, path.with_name("copying"))
+            path.with_name("copying").replace(copy)
+        files.migrate(copy)
+        for suffix in ("-wal", "-shm", ""):
+            Path(f"{copy}{suffix}").unlink(missing_ok=True)
+
+
+def _checkpoint(path: Path, first: int, seed: int, tell: Tell) -> None:
+    """Write the log back again and again, beside an import."""
+    for batch in range(first, first + 20):
+        _import(path, batch, seed, tell, batches=1)
+        other = apsw.Connection(str(path))
+        other.set_busy_timeout(5000)
+        other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        other.close()
+
+
+def _backup(path: Path, first: int, seed: int, tell: Tell) -> None:
+    for batch in range(first, first + 20):
+        _import(path, batch, seed, tell, batches=1)
+        with open_home(path, create=False) as home:
+            home.maintenance.backup(path.with_name("backup.db"), overwrite=True)
+
+
+def _export(path: Path, first: int, seed: int, tell: Tell) -> None:
+    for batch in range(first, first + 20):
+        _import(path, batch, seed, tell, batches=1)
+        with open_home(path, create=False) as home:
+            home.maintenance.export_to(path.with_name("export.jsonl"), overwrite=True)
+
+
+def _restore(path: Path, first: int, seed: int, tell: Tell) -> None:
+    """Put the file's own backup in its place, so that nothing may be missing afterwards."""
+    del first, seed, tell
+    for _ in range(5):
+        with open_home(path, create=False) as home:
+            home.maintenance.backup(path.with_name("restored.db"), overwrite=True)
+        files.restore(path, path.with_name("restored.db"))
+
+
+def _forget(path: Path, first: int, seed: int, tell: Tell) -> None:
+    for batch in range(first, first + 20):
+        _import(path, batch, seed, tell, batches=1)
+        with open_home(path, create=False) as home:
+            doc_ids = [f"b{batch}-{i}" for i in range(3, 6)]
+            tell(f"forget {json.dumps(doc_ids)}")
+            home.forget(doc_ids, person_id="priya")
+            tell("forgotten")
+
+
+WORK: dict[str, Callable[[Path, int, int, Tell], None]] = {
+    "import": _import,
+    "reembed": _reembed,
+    "rebuild": _rebuild,
+    "migrate": _migrate,
+    "checkpoint": _checkpoint,
+    "backup": _backup,
+    "export": _export,
+    "restore": _restore,
+    "forget": _forget,
+}
+
+
+def _problems(path: Path, work: str, expected: Expected, chance: random.Random) -> list[str]:
+    """Open what a kill left and hold it against what is expected."""
+    problems: list[str] = []
+    try:
+        with open_home(path, create=False) as home:
+            problems += [
+                f"{one.what}: {one.problem}" for one in home.maintenance.check() if one.problem
+            ]
+            problems += _wrong_texts(path, expected)
+            problems += _not_found(home, expected, chance)
+        problems += _wrong_copies(path, work)
+    except (FamilyRecallError, apsw.Error, OSError) as error:
+        problems.append(f"{type(error).__name__}: {error}")
+    return problems
+
+
+def _wrong_texts(path: Path, expected: Expected) -> list[str]:
+    """Compare the texts with those acknowledged; a batch under way may be there whole or not."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    rows = connection.execute("SELECT doc_id, text FROM memory WHERE superseded_s IS NULL")
+    here = {str(doc_id): str(text) for doc_id, text in rows.fetchall()}
+    connection.close()
+    problems = []
+    whole = all(here.get(doc_id) == text for doc_id, text in expected.open_batch.items())
+    if expected.open_batch and whole:
+        expected.texts |= expected.open_batch
+    elif any(
+        here.get(doc_id) == text and expected.texts.get(doc_id) != text
+        for doc_id, text in expected.open_batch.items()
+    ):
+        problems.append(f"half of a batch: {sorted(expected.open_batch)}")
+    expected.open_batch = {}
+    if gone := expected.maybe_gone - here.keys():
+        if gone != expected.maybe_gone:
+            problems.append(f"forgotten by half: {sorted(gone)} of {sorted(expected.maybe_gone)}")
+        for doc_id in gone:
+            expected.texts.pop(doc_id, None)
+    expected.maybe_gone = set()
+    lost = [doc_id for doc_id, text in expected.texts.items() if here.get(doc_id) != text]
+    if lost:
+        problems.append(f"{len(lost)} acknowledged memories are not there as told: {lost[:5]}")
+    if strangers := sorted(here.keys() - expected.texts.keys()):
+        problems.append(f"{len(strangers)} memories nobody told: {strangers[:5]}")
+    return problems
+
+
+def _not_found(home: FamilyRecall, expected: Expected, chance: random.Random) -> list[str]:
+    """Ask for one memory by its own words."""
+    if not expected.texts:
+        return []
+    doc_id = chance.choice(sorted(expected.texts))
+    text = expected.texts[doc_id]
+    answer = home.recall(text, RecallContext(time_budget_ms=60_000, top_k=10))
+    if any(one.doc_id == doc_id and one.text == text for one in answer.results):
+        return []
+    return [f"{doc_id} is not found by its own words"]
+
+
+def _wrong_copies(path: Path, work: str) -> list[str]:
+    """Look at backups, exports and migrated files: what has a name is whole."""
+    del work
+    for name in ("backup.db", "restored.db"):
+        if path.with_name(name).exists():
+            copies.verify(path.with_name(name), None)
+    if path.with_name("export.jsonl").exists():
+        with (
+            tempfile.TemporaryDirectory(dir=path.parent.parent) as folder,
+            open_home(Path(folder) / "imported.db") as home,
+        ):
+            home.maintenance.import_from(path.with_name("export.jsonl"))
+    problems = []
+    for migrated in path.parent.glob("migrated-*.db"):
+        with open_home(migrated, create=False) as home:
+            wrong = [one for one in home.maintenance.check() if one.problem]
+            problems += [f"{migrated.name}: {one.what}: {one.problem}" for one in wrong]
+        with contextlib.suppress(OSError):
+            migrated.unlink()
+    return problems
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "--kills", type=int, default=20, metavar="N", help="kills wanted (default: 20)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of chance (default: 1)")
+    parser.add_argument(
+        "--only", action="append", choices=sorted(WORK), help="this work alone; repeat"
+    )
+    parser.add_argument(
+        "--folder", type=Path, metavar="DIR", help="where files are made (default: the system's)"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write what came of it there")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

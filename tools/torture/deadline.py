@@ -1,0 +1,262 @@
+"""Ask at random budgets while the machine is busy, and see how often an answer comes late.
+
+Each recall draws a budget between --shortest and --longest (its logarithm evenly) and a question of
+an invented household, see tools/bench/data.py. What it took past its budget is its overshoot, 0
+where it was in time. `idle` asks alone; `load` asks while another thread of this process imports
+memories, and another process keeps every processor busy half of the time.
+Every answer is checked: ranks from 1, no memory twice, each score the sum of its reasons, and the
+scores falling (or, in a timeline, the moments rising). Any exception is counted. The exit status
+is 1 if an answer was wrong or an exception came, or with --limit-ms if p99 was above it.
+
+Examples:
+  python -m tools.torture.deadline
+  python -m tools.torture.deadline --recalls 2000 --memories 2000 --only load --json torture.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import itertools
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from family_recall import Answer, RecallContext
+from family_recall.api import FamilyRecall
+from tools.bench import data as bench_data
+from tools.common import ROOT, parser_of
+
+PHASES = ("idle", "load")
+N_RECALLS = 20_000
+N_MEMORIES = 2_000
+SHORTEST_MS, LONGEST_MS = 2.0, 300.0
+BURN_S = 0.05  # a burner works this long, and rests as long
+BATCH = 16  # memories the importing thread stores at a time
+TOLERANCE = 1e-4  # of a score, against the sum of its reasons
+_QUANTILES = (50, 95, 99)
+_EXAMPLES = 5  # of what went wrong that are told
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Torture and print; 1 when an answer is wrong, raises, or is too late for ``--limit-ms``."""
+    options = _parser().parse_args(arguments)
+    if options.burn:
+        return burn()
+    with tempfile.TemporaryDirectory(prefix="family_recall_torture_") as scratch:
+        path = Path(scratch) / "torture.db"
+        models = None if options.models is None else Path(options.models)
+        with FamilyRecall.open(path, timezone="UTC", models=models) as home:
+            bench_data.furnish(home)
+            home.remember_many(bench_data.memories(options.memories))
+            home.warmup()
+            report = {
+                "memories": options.memories,
+                "seed": options.seed,
+                "model": home.maintenance.stats()["model"],
+                "processors": os.cpu_count(),
+                "load_1_min": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+                "phases": {},
+            }
+            for phase in [options.only] if options.only else PHASES:
+                with busy(home, options.memories) if phase == "load" else contextlib.nullcontext():
+                    found = torture(home, options)
+                report["phases"][phase] = found
+    if options.json == "-":
+        print(json.dumps(report, indent=1))
+    else:
+        show(report, Console(width=None if sys.stdout.isatty() else 110))
+        if options.json:
+            Path(options.json).write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    return int(any(_failed(found, options.limit_ms) for found in report["phases"].values()))
+
+
+def torture(home: FamilyRecall, options: argparse.Namespace) -> dict[str, Any]:
+    """Ask until the number, or the seconds, are over; give what became of the answers."""
+    draw = random.Random(options.seed)
+    asked = bench_data.questions(500, options.memories, seed=options.seed)
+    until_s = time.perf_counter() + (options.seconds or math.inf)
+    rows: list[tuple[float, float]] = []
+    wrong: list[str] = []
+    exceptions: list[str] = []
+    embedders: Counter[str] = Counter()
+    skipped: Counter[str] = Counter()
+    late: Counter[str] = Counter()
+    n_pairs = 0
+    for _ in range(options.recalls):
+        if time.perf_counter() > until_s:
+            break
+        budget_ms = math.exp(draw.uniform(math.log(options.shortest), math.log(options.longest)))
+        question = draw.choice(asked).text
+        ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=budget_ms)
+        start_s = time.perf_counter()
+        try:
+            answer = home.recall(question, ctx)
+        except Exception as error:  # noqa: BLE001  counting them is what this is for
+            exceptions.append(f"{type(error).__name__}: {error}")
+            continue
+        took_ms = (time.perf_counter() - start_s) * 1000.0
+        rows.append((budget_ms, took_ms))
+        if fault := fault_of(answer):
+            wrong.append(f"{question}: {fault}")
+        embedders[answer.trace.embedder or "words alone"] += 1
+        skipped.update({skip.stage for skip in answer.trace.skips})
+        n_pairs += sum(span.n_in for span in answer.trace.spans if span.stage == "rerank")
+        if took_ms > budget_ms + 1.0:
+            # What the time went to: the dearest stage of a late answer, or what is in none.
+            spans = {span.stage: span.ms for span in answer.trace.spans}
+            spans["between stages"] = took_ms - sum(spans.values())
+            late[max(spans, key=lambda stage: spans[stage])] += 1
+    budgets, took = np.array(rows or [(1.0, 1.0)]).T
+    return {
+        "recalls": len(rows),
+        "overshoot_ms": quantiles(np.maximum(took - budgets, 0.0)),
+        "overshoot_below_20_ms": quantiles(np.maximum(took - budgets, 0.0)[budgets < 20.0]),
+        "late_share": round(float((took > budgets).mean()), 4),
+        "budget_used": round(float(np.median(took / budgets)), 3),
+        "took_ms": quantiles(took),
+        "pairs_per_recall": round(n_pairs / max(len(rows), 1), 2),
+        "embedders": dict(embedders.most_common()),
+        "skips": dict(skipped.most_common()),
+        "late_by": dict(late.most_common()),
+        "exceptions": len(exceptions),
+        "wrong": len(wrong),
+        "examples": (exceptions + wrong)[:_EXAMPLES],
+    }
+
+
+def fault_of(answer: Answer) -> str | None:
+    """Say what is wrong with the order, or the sums, of an answer; None where nothing is."""
+    results = answer.results
+    if [result.rank for result in results] != list(range(1, len(results) + 1)):
+        return "ranks are not 1, 2, 3, …"
+    if len({(result.space_id, result.doc_id) for result in results}) != len(results):
+        return "a memory comes twice"
+    for result in results:
+        total = sum(part.amount for part in result.contributions)
+        if not math.isfinite(result.score) or abs(result.score - total) > TOLERANCE:
+            return f"{result.doc_id} scores {result.score}, its reasons {total}"
+    if answer.strategy == "TIMELINE":
+        moments = [result.occurred_at for result in results if result.occurred_at]
+        return None if moments == sorted(moments) else "a timeline that runs backwards"
+    scores = [result.score for result in results]
+    falling = all(a >= b - TOLERANCE for a, b in itertools.pairwise(scores))
+    return None if falling else "scores that rise"
+
+
+@contextlib.contextmanager
+def busy(home: FamilyRecall, n_memories: int) -> Iterator[None]:
+    """Import on another thread, and burn half of every processor in other processes."""
+    stop = threading.Event()
+
+    def run() -> None:
+        more = bench_data.memories(10**9, seed=n_memories + 1)
+        while not stop.is_set():
+            # New ones: under the names of those that are there they would replace them.
+            batch = [dataclasses.replace(next(more), doc_id=None) for _ in range(BATCH)]
+            home.remember_many(batch)
+
+    importing = threading.Thread(target=run, name="importing")
+    command = [sys.executable, "-m", "tools.torture.deadline", "--burn"]
+    burners = [subprocess.Popen(command, cwd=ROOT) for _ in range(os.cpu_count() or 1)]
+    importing.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        importing.join()
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+def burn() -> int:
+    """Keep one processor busy half of the time, until killed or the parent is gone."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        until_s = time.perf_counter() + BURN_S
+        while time.perf_counter() < until_s:
+            sum(range(1000))
+        time.sleep(BURN_S)
+    return 0
+
+
+def quantiles(values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
+    """Give p50, p95, p99 and the largest, in milliseconds; zeros of nothing."""
+    if not len(values):
+        return {**{f"p{q}": 0.0 for q in _QUANTILES}, "max": 0.0}
+    found = {f"p{q}": round(float(np.percentile(values, q)), 3) for q in _QUANTILES}
+    return {**found, "max": round(float(values.max()), 3)}
+
+
+def show(report: dict[str, Any], console: Console) -> None:
+    """Print the report as a table."""
+    phases = report["phases"]
+    console.print(
+        f"{report['memories']:,} memories, model {report['model']}, {report['processors']} "
+        f"processors, load {report['load_1_min']}, seed {report['seed']}",
+        highlight=False,
+    )
+    table = Table("", *phases, title="ms: p50 / p95 / p99 / max")
+    for name in ("overshoot_ms", "overshoot_below_20_ms", "took_ms"):
+        cells = (
+            " / ".join(f"{ms:.2f}" for ms in found[name].values()) for found in phases.values()
+        )
+        table.add_row(name.replace("_", " "), *cells)
+    for name in ("recalls", "late_share", "budget_used", "pairs_per_recall", "exceptions", "wrong"):
+        table.add_row(name.replace("_", " "), *(f"{found[name]:,}" for found in phases.values()))
+    for name in ("embedders", "skips", "late_by"):
+        table.add_row(
+            name.replace("_", " "),
+            *(
+                "\n".join(f"{key} {n:,}" for key, n in found[name].items())
+                for found in phases.values()
+            ),
+        )
+    console.print(table)
+    for phase, found in phases.items():
+        for example in found["examples"]:
+            console.print(f"{phase}: {example}", style="red", highlight=False)
+
+
+def _failed(found: dict[str, Any], limit_ms: float | None) -> bool:
+    too_late = limit_ms is not None and found["overshoot_ms"]["p99"] > limit_ms
+    return bool(found["exceptions"] or found["wrong"] or too_late)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = parser_of(__doc__)
+    add = parser.add_argument
+    add("--recalls", type=int, default=N_RECALLS, metavar="N", help=f"of a phase ({N_RECALLS})")
+    add("--seconds", type=float, metavar="S", help="of a phase at most (no limit)")
+    add("--memories", type=int, default=N_MEMORIES, metavar="N", help=f"({N_MEMORIES})")
+    add("--shortest", type=float, default=SHORTEST_MS, metavar="MS", help=f"budget ({SHORTEST_MS})")
+    add("--longest", type=float, default=LONGEST_MS, metavar="MS", help=f"budget ({LONGEST_MS})")
+    add("--only", choices=PHASES, help="one phase (both)")
+    add("--models", metavar="DIR", help="folder of models (the shipped ones)")
+    add("--limit-ms", type=float, metavar="MS", help="p99 overshoot to fail above (none)")
+    add("--seed", type=int, default=0, metavar="N", help="of budgets and questions (0)")
+    add("--json", metavar="FILE", help="write the report as JSON, - for standard output (not)")
+    add("--burn", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

