@@ -53,7 +53,7 @@ def browse(
     """
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- help needs none
 
-    browsing = of_extra("browsing", "browse")
+    browsing = of_extra("web", "browse")
     ctx = fr.RecallContext(person_id=person_id, time_budget_ms=time_budget_ms)
 
     def ready(link: str) -> None:

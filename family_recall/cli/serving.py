@@ -76,7 +76,7 @@ def mcp(
         raise click.UsageError("--port and --token-file need --http")
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- help needs none
 
-    server = of_extra("server", "mcp")
+    server = of_extra("mcp", "mcp")
     ctx = fr.RecallContext(person_id=person_id, space_id=space_id, time_budget_ms=time_budget_ms)
     known = known_token(token_file) if http else None
     token = known or server.new_token()

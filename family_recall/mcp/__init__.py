@@ -1,6 +1,6 @@
-"""The MCP server: a household and who asks in; tools for another program's model out.
+"""An MCP server: the tools for language models, for other programs that speak the protocol.
 
-``mcp`` and what it brings are the extra ``[mcp]``; nothing else imports this package.
+``mcp`` and its dependencies are the extra ``[mcp]``; nothing else imports this package.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Web: an MCP server over HTTP, for this machine alone and for who knows the token."""
+"""The MCP server over HTTP, for clients on this machine that hold a token."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from family_recall.web import localhost
 
 PATH = "/mcp"
 MAX_BODY_BYTES = 65_536
-"""More than any tool's arguments, every character escaped, can be."""
+"""More than the arguments of any tool need, with every character escaped."""
 
 
 class BearerToken:
-    """Lets through requests that carry the token, and no others."""
+    """Middleware that requires the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._expected = f"Bearer {token}".encode("ascii")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 401."""
-        if scope["type"] == "lifespan" or self._carries_it(scope):
+        """Pass a request with the token on; answer 401 to any other."""
+        if scope["type"] == "lifespan" or self._is_authorized(scope):
             await self._app(scope, receive, send)
             return
         refusal = PlainTextResponse(
@@ -37,17 +37,16 @@ class BearerToken:
         )
         await refusal(scope, receive, send)
 
-    def _carries_it(self, scope: Scope) -> bool:
-        sent = localhost.headers(scope, b"authorization")
-        return len(sent) == 1 and secrets.compare_digest(sent[0], self._expected)
+    def _is_authorized(self, scope: Scope) -> bool:
+        values = localhost.headers(scope, b"authorization")
+        return len(values) == 1 and secrets.compare_digest(values[0], self._expected)
 
 
 def application(server: Server[Any], token: str) -> ASGIApp:
-    """Wrap a server into an ASGI application at ``/mcp``.
+    """Return the server as an ASGI application at ``/mcp``, without state between requests.
 
-    In this order: without the token, 401; with a Host other than this machine's, 421; with an
-    Origin other than this machine's, 403; with more than 64 KiB, 413. No state is kept between
-    requests.
+    Refused, in this order: a missing or wrong token (401), a Host other than this machine's
+    (421), an Origin other than this machine's (403), a body of more than 64 KiB (413).
 
     Raises:
         InvalidRequestError: If the token is short, or cannot stand in a header.
@@ -58,19 +57,19 @@ def application(server: Server[Any], token: str) -> ASGIApp:
         json_response=True,
         stateless_http=True,
         max_request_body_size=MAX_BODY_BYTES,
-        # Host and Origin are looked at before a body is read.
+        # ThisMachineOnly checks Host and Origin before a body is read.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     return BearerToken(localhost.ThisMachineOnly(app), token)
 
 
 def serve_http(server: Server[Any], token: str, port: int, ready: Callable[[str], None]) -> None:
-    """Serve on this machine's own address until told to stop.
+    """Serve on this machine's own address until stopped.
 
     Args:
         server: What to serve.
         token: What every request has to carry.
-        port: Where to listen; 0 for any that is free.
-        ready: Called with the URL once requests are taken.
+        port: Where to listen; 0 for any free port.
+        ready: Called with the URL once requests are accepted.
     """
     localhost.serve(application(server, token), port, lambda url: ready(f"{url}{PATH}"))

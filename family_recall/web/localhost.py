@@ -1,4 +1,4 @@
-"""Loopback: an ASGI application in, served to this machine alone and to who knows the token."""
+"""A server for this machine alone: checks of Host and Origin, tokens, and uvicorn."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from family_recall.errors import InvalidRequestError
 
 HOST = "127.0.0.1"
 MIN_TOKEN_CHARS = 16
-_PATIENCE_S = 3  # for requests that run when the server is told to stop
+_SHUTDOWN_TIMEOUT_S = 3
 _NAMES = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
 _ORIGINS = re.compile(rb"http://" + _NAMES.pattern)
 
 
 class ThisMachineOnly:
-    """Lets through requests that were sent to this machine by one of its own names.
+    """Middleware that passes on requests sent to this machine under one of its own names.
 
     A page elsewhere may resolve its own name to this machine (DNS rebinding); its browser then
     still sends that name as the Host, and the page's address as the Origin.
@@ -37,9 +37,9 @@ class ThisMachineOnly:
             return
         hosts, origins = headers(scope, b"host"), headers(scope, b"origin")
         if len(hosts) != 1 or not _NAMES.fullmatch(hosts[0]):
-            refusal = PlainTextResponse("this is no name of this machine's", status_code=421)
+            refusal = PlainTextResponse("this Host is not a name of this machine", status_code=421)
         elif len(origins) > 1 or not all(map(_ORIGINS.fullmatch, origins)):
-            refusal = PlainTextResponse("a page of another site may not ask this", status_code=403)
+            refusal = PlainTextResponse("pages of other sites may not ask this", status_code=403)
         else:
             await self._app(scope, receive, send)
             return
@@ -47,12 +47,12 @@ class ThisMachineOnly:
 
 
 def headers(scope: Scope, name: bytes) -> list[bytes]:
-    """Give every value a request sent for a header, named in lower case."""
-    return [value for sent, value in scope["headers"] if sent == name]
+    """Return every value of a request's header, named in lower case."""
+    return [value for header, value in scope["headers"] if header == name]
 
 
 def new_token() -> str:
-    """Make a token nobody can guess: 256 random bits."""
+    """Generate a token of 256 random bits."""
     return secrets.token_urlsafe(32)
 
 
@@ -70,12 +70,13 @@ def check_token(token: str) -> None:
 
 
 def serve(app: ASGIApp, port: int, ready: Callable[[str], None]) -> None:
-    """Serve on this machine's own address until told to stop.
+    """Serve on this machine's own address until stopped.
 
     Args:
         app: What to serve.
-        port: Where to listen; 0 for any that is free.
-        ready: Called with ``http://127.0.0.1:…``, no slash after it, once requests are taken.
+        port: Where to listen; 0 for any free port.
+        ready: Called with ``http://127.0.0.1:…``, without a final slash, once requests are
+            accepted.
     """
     config = uvicorn.Config(
         app,
@@ -84,21 +85,21 @@ def serve(app: ASGIApp, port: int, ready: Callable[[str], None]) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=_PATIENCE_S,
+        timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
     )
-    _Announced(config, ready).run()
+    _AnnouncingServer(config, ready).run()
 
 
-class _Announced(uvicorn.Server):
-    """Says where it listens."""
+class _AnnouncingServer(uvicorn.Server):
+    """Calls back with its address once it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[str], None]) -> None:
         super().__init__(config)
         self._ready = ready
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
-        """Begin to listen, then say where."""
+        """Begin to listen, then call back."""
         await super().startup(sockets)
-        for listening in self.servers:
-            for bound in listening.sockets:
-                self._ready(f"http://{HOST}:{bound.getsockname()[1]}")
+        for server in self.servers:
+            for listener in server.sockets:
+                self._ready(f"http://{HOST}:{listener.getsockname()[1]}")

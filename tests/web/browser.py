@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 
 from family_recall import FamilyRecall, RecallContext
 from family_recall.web import Reader, application
-from tests.closed_pages import ReadPage
 from tests.conftest import NOW, PLENTY_MS
+from tests.page_checks import ReadPage
 
 ORIGIN = "http://127.0.0.1:8787"
 TOKEN = "a-token-for-these-tests"  # noqa: S105 - of these tests alone

@@ -31,7 +31,7 @@ from family_recall.types import (
     Span,
     Trace,
 )
-from tests.closed_pages import (
+from tests.page_checks import (
     CHROMIUM,
     ReadPage,
     see_that_a_browser_renders,

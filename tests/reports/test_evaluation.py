@@ -30,13 +30,13 @@ from family_recall.reports.evaluation import charts, quality_page, speed_page, t
 from family_recall.reports.evaluation.drawing import COLOURS
 from family_recall.reports.evaluation.parts import style
 from family_recall.reports.evaluation.quality import worst
-from tests.closed_pages import (
+from tests.evaluation.small import QUERIES, memories
+from tests.page_checks import (
     CHROMIUM,
     ReadPage,
     see_that_a_browser_renders,
     see_that_it_is_closed,
 )
-from tests.evaluation.small import QUERIES, memories
 
 pytest.importorskip("matplotlib")
 

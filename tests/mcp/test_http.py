@@ -1,4 +1,4 @@
-"""The MCP server over HTTP: who is let in, and that the SDK's own client is."""
+"""The MCP server over HTTP: the token, Host and Origin, and the SDK's own client."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ URL = "http://127.0.0.1:8787"
 LISTING = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
-def spoken(home: FamilyRecall, talk: Callable[[httpx2.AsyncClient], Awaitable[_T]]) -> _T:
-    """Run the application with Rajesh behind it, and talk to it without a port."""
+def connect(home: FamilyRecall, run_client: Callable[[httpx2.AsyncClient], Awaitable[_T]]) -> _T:
+    """Run Rajesh's application without a port; return what ``run_client`` returns."""
 
     async def run() -> _T:
         ctx = RecallContext("rajesh", time_budget_ms=PLENTY_MS, now=NOW)
@@ -34,40 +34,40 @@ def spoken(home: FamilyRecall, talk: Callable[[httpx2.AsyncClient], Awaitable[_T
             server.session_manager.run(),
             httpx2.AsyncClient(transport=httpx2.ASGITransport(app=app), base_url=URL) as client,
         ):
-            return await talk(client)
+            return await run_client(client)
 
     return anyio.run(run)
 
 
-def post(home: FamilyRecall, body: Any = LISTING, *, where: str = "/mcp", **headers: str) -> Any:
-    """Send one request, as the headers say; gives the response."""
-    sent = {
+def post(home: FamilyRecall, body: Any = LISTING, *, path: str = "/mcp", **headers: str) -> Any:
+    """Send one request with these headers and return the response."""
+    all_headers = {
         "Authorization": f"Bearer {TOKEN}",
         "Accept": "application/json, text/event-stream",
         "Content-Type": "application/json",
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
-    sent = {name: value for name, value in sent.items() if value}
+    all_headers = {name: value for name, value in all_headers.items() if value}
 
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
 
-    async def talk(client: httpx2.AsyncClient) -> Any:
-        return await client.post(where, content=content, headers=sent)
+    async def run_client(client: httpx2.AsyncClient) -> Any:
+        return await client.post(path, content=content, headers=all_headers)
 
-    return spoken(home, talk)
+    return connect(home, run_client)
 
 
-def test_who_has_the_token_is_let_in(home: FamilyRecall) -> None:
-    """One request lists the tools; no session has to be begun."""
+def test_a_request_with_the_token_is_answered(home: FamilyRecall) -> None:
+    """One request lists the tools; no session has to be opened first."""
     response = post(home)
 
     assert response.status_code == 200, response.text
-    listed = [tool["name"] for tool in response.json()["result"]["tools"]]
-    assert listed[0] == "recall"
+    names = [tool["name"] for tool in response.json()["result"]["tools"]]
+    assert names[0] == "recall"
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "authorization",
     [
         "",
         TOKEN,
@@ -80,10 +80,12 @@ def test_who_has_the_token_is_let_in(home: FamilyRecall) -> None:
         f"Bearer {TOKEN.upper()}",
     ],
 )
-@pytest.mark.parametrize("where", ["/mcp", "/", "/nowhere"])
-def test_who_has_not_is_not(home: FamilyRecall, sent: str, where: str) -> None:
-    """Nothing, a part, another scheme or another token is 401, wherever it is sent."""
-    response = post(home, where=where, Authorization=sent)
+@pytest.mark.parametrize("url_path", ["/mcp", "/", "/nowhere"])
+def test_a_request_without_the_token_is_refused(
+    home: FamilyRecall, authorization: str, url_path: str
+) -> None:
+    """No token, a part of it, another scheme or another token is 401, on any path."""
+    response = post(home, path=url_path, Authorization=authorization)
 
     assert response.status_code == 401
     assert response.headers["www-authenticate"] == "Bearer"
@@ -95,7 +97,7 @@ def test_who_has_not_is_not(home: FamilyRecall, sent: str, where: str) -> None:
     "host", ["evil.example", "evil.example:8787", "127.0.0.1.evil.example:8787", "192.168.1.7:8787"]
 )
 def test_a_foreign_host_is_refused(home: FamilyRecall, host: str) -> None:
-    """A name that was made to point here (DNS rebinding) is told to go elsewhere."""
+    """A name that was made to point here (DNS rebinding) is misdirected: 421."""
     assert post(home, Host=host).status_code == 421
 
 
@@ -115,46 +117,46 @@ def test_a_foreign_origin_is_refused(home: FamilyRecall, origin: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8787", "localhost:8787", "localhost:1234"])
-def test_this_machine_is_no_stranger(home: FamilyRecall, host: str) -> None:
-    """Each of its names will do, with its own origin or none."""
+def test_this_machines_own_names_are_accepted(home: FamilyRecall, host: str) -> None:
+    """Each name works, with its own origin or none."""
     assert post(home, Host=host).status_code == 200
     assert post(home, Host=host, Origin=f"http://{host}").status_code == 200
 
 
-def test_more_than_any_call_needs_is_refused(home: FamilyRecall) -> None:
-    """65,537 bytes are too many, by their length alone."""
+def test_a_body_longer_than_any_call_needs_is_refused(home: FamilyRecall) -> None:
+    """65,537 bytes are too many; the longest text, escaped, is not."""
     assert post(home, b" " * 65_537).status_code == 413
     call = {
         **LISTING,
         "method": "tools/call",
         "params": {"name": "remember", "arguments": {"text": "\x01" * 4000}},
     }
-    assert post(home, call).status_code == 200  # 24,000 bytes: the longest text, escaped
+    assert post(home, call).status_code == 200  # 24,000 bytes
 
 
 @pytest.mark.parametrize("token", ["", "short", "x" * (MIN_TOKEN_CHARS - 1), "ü" * 20, "x\n" * 10])
-def test_a_token_that_is_none_is_refused(home: FamilyRecall, token: str) -> None:
-    """Short ones can be guessed, and others cannot stand in a header."""
+def test_an_unsafe_token_is_refused(home: FamilyRecall, token: str) -> None:
+    """Short tokens can be guessed, and some characters cannot stand in a header."""
     with pytest.raises(InvalidRequestError, match="16 or more printable ASCII characters"):
         application(build(home, RecallContext("rajesh")), token)
 
 
 def test_a_new_token_is_long_and_never_the_same() -> None:
     """256 bits in 43 characters."""
-    made = {new_token() for _ in range(100)}
+    tokens = {new_token() for _ in range(100)}
 
-    assert len(made) == 100
-    assert {len(token) for token in made} == {43}
+    assert len(tokens) == 100
+    assert {len(token) for token in tokens} == {43}
 
 
 def test_the_sdks_client_recalls_over_http(home: FamilyRecall) -> None:
-    """From the first greeting to an answer, with the token in the header."""
+    """From the handshake to an answer, with the token in the header."""
 
-    async def talk(http: httpx2.AsyncClient) -> Any:
+    async def run_client(http: httpx2.AsyncClient) -> Any:
         http.headers["Authorization"] = f"Bearer {TOKEN}"
         async with Client(streamable_http_client(f"{URL}/mcp", http_client=http)) as client:
             return await client.call_tool("recall", {"question": "Where is the spare key?"})
 
-    found = spoken(home, talk)
+    answer = connect(home, run_client)
 
-    assert found.structured_content["memories"][0]["doc_id"] == "key"
+    assert answer.structured_content["memories"][0]["doc_id"] == "key"

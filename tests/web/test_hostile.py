@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, RecallContext, Relation
-from tests.browsing.talking import LINKS, Browser, Read
-from tests.closed_pages import see_that_nothing_runs_or_loads
 from tests.conftest import HOME, Wall, move_in, open_home, remember
+from tests.page_checks import see_that_nothing_runs_or_loads
 from tests.promises.households import PEOPLE, Asked, World, furnish, view, worlds
+from tests.web.browser import LINKS, Browser, Read
 
 SLOW = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 HOSTILE = (

@@ -10,8 +10,8 @@ from starlette.testclient import TestClient
 from family_recall import FamilyRecall, RecallContext
 from family_recall.errors import InvalidRequestError, UnknownPersonError
 from family_recall.web import Reader, application
-from tests.browsing.talking import ORIGIN, READ, TOKEN, Browser
 from tests.conftest import NOW, remember
+from tests.web.browser import ORIGIN, READ, TOKEN, Browser
 
 COOKIE = "family_recall_8787"
 WRITING = ("/feedback?q=key&id=key", "/correct?id=mine", "/relate?id=mine", "/forget?id=mine",
@@ -204,7 +204,7 @@ def test_a_bug_of_ours_tells_nothing(home: FamilyRecall, monkeypatch: pytest.Mon
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the alarm code is 4711")
 
-    monkeypatch.setattr(FamilyRecall, "look", broken)
+    monkeypatch.setattr("family_recall.api.memories.Memories.get", broken)
 
     page = Browser(home).read("/memory?id=key", 500)
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from family_recall import FamilyRecall, Grant, Memory, Person, Space
-from tests.closed_pages import CHROMIUM
+from tests.page_checks import CHROMIUM
 
 START_S = 120.0
 HOSTILE = (

@@ -18,9 +18,9 @@ from family_recall import (
     Relation,
     Space,
 )
-from tests.browsing.talking import LINKS, READ, Browser, Read
-from tests.closed_pages import see_that_nothing_runs_or_loads
 from tests.conftest import HOME, Wall, remember
+from tests.page_checks import see_that_nothing_runs_or_loads
+from tests.web.browser import LINKS, READ, Browser, Read
 
 MINE = "/memory?id=mine"
 
