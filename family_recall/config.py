@@ -23,7 +23,7 @@ HALF_LIFE_DAYS: Mapping[str, float | None] = MappingProxyType(
 
 STAGES = (
     "lexical", "vector", "graph", "late_interaction", "rerank", "diversify", "identifiers",
-    "folding", "time", "routing",
+    "deduplicate", "time", "routing",
 )  # fmt: skip
 """What a recall can do without: eight ways of finding and ordering, and two of understanding."""
 
@@ -95,7 +95,7 @@ class RecallConfig:
                 "graph": (1.5, 0.0),
                 "late_interaction": (0.3, 0.005),
                 "rerank": (0.5, 0.05),
-                "folding": (0.1, 0.002),
+                "deduplicate": (0.1, 0.002),
                 "diversify": (0.3, 0.001),
                 "widen": (2.0, 0.02),
                 "score": (0.3, 0.008),

@@ -112,7 +112,7 @@ def test_two_milliseconds_leave_stages_out_and_say_so(answers: dict[str, Answer]
 
     assert found(answer)[0] == "landing"
     assert answer.trace.skips
-    assert all(skip.why for skip in answer.trace.skips)
+    assert all(skip.detail for skip in answer.trace.skips)
 
 
 def test_the_demo_is_plain_text_that_repeats() -> None:

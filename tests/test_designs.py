@@ -717,7 +717,7 @@ def test_chunks_are_ranked_by_fused_ranks_alone(path: Path) -> None:
         usual = recall(home, "merge rows", "mia", profile="ppr")
 
     assert find_profile("ppr", "knowledge").weights == {"rrf_raw": 1.0}
-    assert [s.why for s in answer.trace.skips if s.stage == "graph"] == [
+    assert [s.detail for s in answer.trace.skips if s.stage == "graph"] == [
         "the profile does without it"
     ]
     assert not answer.trace.runs["graph"]
@@ -1023,7 +1023,7 @@ def test_what_the_gate_allows_is_kept_and_told(path: Path) -> None:
         answer = recall(home, "balloons", "mia", profile="family_os", time_budget_ms=40)
 
     assert found(answer) == ["balloons"]
-    assert any(skip.why.endswith("ms left") for skip in answer.trace.skips)
+    assert any(skip.detail.endswith("ms left") for skip in answer.trace.skips)
 
 
 # The table

@@ -18,7 +18,7 @@ from family_recall import RecallContext, RecallRequest
 from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.errors import InvalidRequestError
-from family_recall.pipeline.costs import Costs, refusal
+from family_recall.pipeline.costs import Costs, Refusal, refusal
 from family_recall.pipeline.gate import Admitted, Gate
 from family_recall.pipeline.runner import Attempts
 from family_recall.pipeline.trace import TraceBuilder
@@ -124,8 +124,12 @@ def test_a_refusal_says_what_is_needed_and_left() -> None:
     costs = Costs({"rerank": (0.5, 3.0)})
 
     assert refusal(costs, deadline(60.0), "rerank", 10) is None
-    assert refusal(costs, deadline(20.2), "rerank", 10) == "needs 30.5 ms, 20.0 ms left"
-    assert refusal(costs, deadline(-5.0), "rerank", 1) == "needs 3.5 ms, 0.0 ms left"
+    assert refusal(costs, deadline(20.2), "rerank", 10) == Refusal(
+        "no_time", "needs 30.5 ms, 20.0 ms left"
+    )
+    assert refusal(costs, deadline(-5.0), "rerank", 1) == Refusal(
+        "no_time", "needs 3.5 ms, 0.0 ms left"
+    )
 
 
 def test_a_deadline_counts_down() -> None:
@@ -411,10 +415,10 @@ def test_a_thousand_results_are_cut_to_what_the_budget_pays_for() -> None:
     with gate().admitted(asked(top_k=1000, time_budget_ms=20)) as admitted:
         (clamp,) = admitted.clamps
 
-    assert (clamp.name, clamp.asked) == ("top_k", 1000)
-    assert clamp.given == admitted.request.ctx.top_k
-    assert CONFIG.usual_top_k < clamp.given < 1000
-    assert clamp.why == f"20 ms pay for {clamp.given:g} results"
+    assert (clamp.name, clamp.requested) == ("top_k", 1000)
+    assert clamp.granted == admitted.request.ctx.top_k
+    assert CONFIG.usual_top_k < clamp.granted < 1000
+    assert clamp.detail == f"20 ms pay for {clamp.granted:g} results"
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)

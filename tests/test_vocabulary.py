@@ -28,7 +28,7 @@ REPLACED = {
     "fold": "deduplicate",
     "folds": "deduplicates",
     "folded": "deduplicated",
-    "folding": "deduplication",
+    "deduplicate": "deduplication",
     "aside": "in the trash",
     "dear": "expensive",
     "dearer": "slower",

@@ -255,4 +255,4 @@ def _print_trace(out: Console, answer: Answer) -> None:
     for span in answer.trace.spans:
         out.print(f"ran      {span.stage:<18} {span.ms:8.2f} ms   {span.n_in} in, {span.n_out} out")
     for skip in answer.trace.skips:
-        out.print(f"skipped  {skip.stage:<18} {one_line(skip.why)}", soft_wrap=True)
+        out.print(f"skipped  {skip.stage:<18} {one_line(skip.detail)}", soft_wrap=True)

@@ -75,7 +75,7 @@ def _written(flag: str, name: str, what: str, *, metavar: str) -> Callable[[_F],
     default="",
     metavar="LIST",
     help="ask once more without each of these, comma-separated: stages (lexical, vector, graph, "
-    "late_interaction, rerank, diversify, identifiers, folding, time, routing, context), features "
+    "late_interaction, rerank, diversify, identifiers, deduplicate, time, routing, context), features "
     "of the profile, or all, stages, features (default: none)",
 )
 @click.option(

@@ -102,7 +102,7 @@ def _trace(answer: Answer) -> Iterator[str]:
     without = [name.partition(":")[0] for name in answer.degraded]
     for skip in answer.trace.skips:
         if skip.stage not in without:
-            yield f"  skipped: {skip.stage} ({skip.why})"
+            yield f"  skipped: {skip.stage} ({skip.detail})"
     if without:
         yield f"  without: {', '.join(without)}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,6 @@ MEASURES: Mapping[str, Callable[[Sequence[str], Sequence[str]], float]] = {
     "ndcg@10": lambda ranking, gold: measures.ndcg_at(ranking, gold, 10),
 }
 DEEPEST_K = 10
-_NO_TIME = re.compile(r"ms left$|no time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ class Outcome:
             n_words=len(query.text.split()),
             shares=_shares(answer.results[0]) if answer.results else {},
             evidence={r.doc_id: named for r in answer.results if (named := _named_beside(r))},
-            hurried=any(_NO_TIME.search(skip.why) for skip in answer.trace.skips),
+            hurried=any(skip.hurried for skip in answer.trace.skips),
             n_pairs=sum(span.n_in for span in answer.trace.spans if span.stage == "rerank"),
         )
 

@@ -208,7 +208,7 @@ def _timed_anew(
             for stage, ms in spans.items():
                 stages.setdefault(stage, []).append(ms)
             for skip in answer.trace.skips:
-                left_out.setdefault(skip.stage, []).append(skip.why)
+                left_out.setdefault(skip.stage, []).append(skip.detail)
             if progress is not None:
                 progress(at, len(asked))
         stored = home.maintenance.stats()["memories"]

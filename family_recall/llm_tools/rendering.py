@@ -102,8 +102,8 @@ EXPLAINED = an_object(
         "doc_id": _TEXT,
         "verdict": {
             "type": "string",
-            "enum": ["returned", "outranked", "folded", "not_found"],
-            "description": "folded: a near copy of another memory, at whose rank it is counted",
+            "enum": ["returned", "outranked", "duplicate", "not_found"],
+            "description": "duplicate: a near copy of another memory, at whose rank it is counted",
         },
         "rank": {"type": "integer", "minimum": 1},
         "top_k": {"type": "integer", "minimum": 1},

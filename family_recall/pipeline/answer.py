@@ -51,7 +51,8 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
             chosen = chosen[np.argsort(ranking.rows.occurred_s[chosen], kind="stable")]
         stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
         if n_damaged := len(context.snapshot.damaged):
-            trace.degrade("memories", f"{n_damaged} damaged in the file; family-recall doctor")
+            detail = f"{n_damaged} damaged in the file; family-recall doctor"
+            trace.degrade("memories", "damaged", detail)
         confidence = ranked.calibration.platt(ranking.score[chosen])
         told = _Told(
             _paths(ranked, chosen), _sources(ranked.pool, by_id.keys()), outdated(stored, now),
@@ -188,7 +189,7 @@ def explanation(
     if not known:
         verdict = "not_found"
     elif row in stands_for:
-        verdict = "folded"
+        verdict = "duplicate"
     elif rank <= ranked.context.request.ctx.top_k:
         verdict = "returned"
     else:

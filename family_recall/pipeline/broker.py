@@ -201,7 +201,9 @@ class Broker:
     def _fast_path(self, context: QueryContext, quoted: Run, steps: Steps) -> Ranked:
         """Rank what holds the identifiers a question quotes: no vectors, no second reading."""
         for stage in ("embed", "vector", "graph", "rerank"):
-            steps.trace.skip(stage, why="the question quotes an identifier that was found")
+            steps.trace.skip(
+                stage, "not_needed", "the question quotes an identifier that was found"
+            )
         context = dataclasses.replace(context, profile=QUOTED)
         whole = quoted.scores == 1.0
         quoted = Run(quoted.source, quoted.ids[whole], quoted.scores[whole])
@@ -252,7 +254,7 @@ class Broker:
             admitted.yield_to_urgent()
             trace = TraceBuilder(admitted.deadline, gate=admitted.admission())
             if (damage := self.noticed()) is not None:
-                trace.degrade("file", damage)
+                trace.degrade("file", "damaged", damage)
             steps = Steps(
                 config=self.config,
                 admitted=admitted,

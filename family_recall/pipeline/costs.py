@@ -10,9 +10,11 @@ import statistics
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from family_recall.deadline import Deadline
 from family_recall.stores.logs.stage_costs import StageCost
+from family_recall.types import SkipReason
 
 RESERVE_MS = 0.2
 """What is left over for what no stage counts, where nothing else must follow."""
@@ -27,6 +29,14 @@ _ABOVE = 1.3  # times the middle: about a high quantile, until enough runs have 
 _FARTHEST = 100.0  # times dearer or cheaper than assumed
 _MOVED = 0.1  # share by which a cost has to change to be written again
 _FEWEST_RUNS = 20  # of a stage before its cost is worth a write
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a stage cannot be paid for: for programs, and for people."""
+
+    reason: SkipReason
+    detail: str
 
 
 class Costs:
@@ -231,7 +241,7 @@ def refusal(
     *,
     tail_ms: float = RESERVE_MS,
     times: float = 1.0,
-) -> str | None:
+) -> Refusal | None:
     """Say why a stage cannot be paid for, or None when it can.
 
     Args:
@@ -247,7 +257,7 @@ def refusal(
     if needs <= left:
         return None
     costs.refused(stage)
-    return f"needs {needs:.1f} ms, {max(left, 0.0):.1f} ms left"
+    return Refusal("no_time", f"needs {needs:.1f} ms, {max(left, 0.0):.1f} ms left")
 
 
 def _medians(samples: Sequence[tuple[int, float]]) -> tuple[float, float]:

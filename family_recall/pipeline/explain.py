@@ -35,14 +35,14 @@ class Explanation:
     """Why a memory is in an answer, or why not.
 
     ``verdict`` is ``returned``; ``outranked`` (it was a candidate, ``rank`` says how far down);
-    ``folded`` (a near copy of another one, at whose ``rank`` it is counted);
+    ``duplicate`` (a near copy of another one, at whose ``rank`` it is counted);
     or ``not_found`` (no source brought it up, or too far down to be scored; ``rank`` is where it
     would have stood).
     ``last`` is the last result returned, whose score it had to pass.
     """
 
     doc_id: str
-    verdict: Literal["returned", "outranked", "folded", "not_found"]
+    verdict: Literal["returned", "outranked", "duplicate", "not_found"]
     rank: int
     top_k: int
     score: float
@@ -56,7 +56,7 @@ class Explanation:
         place = f"rank {self.rank} of the {self.top_k} asked for"
         first = {
             "returned": f"{self.doc_id} was returned: {place}.",
-            "folded": f"{self.doc_id} is a near copy of another result: {place}.",
+            "duplicate": f"{self.doc_id} is a near copy of another result: {place}.",
             "outranked": f"{self.doc_id} was a candidate but came too late: {place}.",
             "not_found": f"{self.doc_id} was {self.unfound}; it would have had {place}.",
         }[self.verdict]
@@ -105,7 +105,7 @@ class Missed:
     def why(self) -> str:
         """Say in a sentence what kept it out."""
         told = self.explanation
-        if told.verdict == "folded":
+        if told.verdict == "duplicate":
             return f"A near copy of what stands at rank {told.rank}, and counted there."
         if told.verdict == "not_found":
             return f"It was {told.unfound}; its score would have put it at rank {told.rank}."

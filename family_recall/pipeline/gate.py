@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from family_recall.config import RecallConfig
 from family_recall.deadline import Alarm, Clock, Deadline
-from family_recall.pipeline.costs import RESERVE_MS, Costs, refusal
+from family_recall.pipeline.costs import RESERVE_MS, Costs, Refusal, refusal
 from family_recall.types import Admission, Clamp, RecallRequest
 from family_recall.types.request import MAX_TOP_K, SERVICE_CLASSES, service_class_of
 
@@ -70,7 +70,7 @@ class Admitted:
         stages = {stage: units.get(stage, 0) for stage in (*before, "between")}
         return self.gate.costs.expected_in_all_ms(stages) * self.gate.contention(self.service_class)
 
-    def refusal(self, stage: str, n: int = 0, *, tail_ms: float = RESERVE_MS) -> str | None:
+    def refusal(self, stage: str, n: int = 0, *, tail_ms: float = RESERVE_MS) -> Refusal | None:
         """Say why a stage cannot be paid for, or None when it can.
 
         Args:
@@ -180,13 +180,14 @@ class Gate:
         """How many times dearer stages are, by what runs that is at least as urgent: 1 or more."""
         return max(1.0, self._ahead(service_class) / self._processors)
 
-    def shed(self) -> str | None:
+    def shed(self) -> Refusal | None:
         """Say why a conversational recall leaves the cross-encoder to others, if it does."""
         n = self._ahead("conversational")
         if self._running["interactive"] and n > self._processors:
-            return (
+            return Refusal(
+                "shed",
                 f"shed: {n} recalls at once on {self._processors} processors, "
-                "interactive ones first, no time"
+                "interactive ones first, no time",
             )
         return None
 

@@ -76,7 +76,7 @@ class Embedding(Attempts):
         n = question_tokens(context.request.query_text)
         why = self.admitted.refusal("embed", n, tail_ms=self._tail_of_embedding())
         if why is not None:
-            self.trace.skip("embed", why=why + instead)
+            self.trace.skip("embed", why.reason, why.detail + instead)
             return None
         wait_ms = context.deadline.remaining_ms() - self.admitted.expected_ms("embed", n)
         if static is not None and wait_ms < self.config.embedder_load_ms:
@@ -84,7 +84,7 @@ class Embedding(Attempts):
         encoder = self.models.encoder(min(wait_ms, self.config.load_wait_ms))
         if encoder is None:
             stage = "vector" if static is None else "embed"
-            self.trace.degrade(stage, (self.models.why or "no model") + instead)
+            self.trace.degrade(stage, "no_model", (self.models.why or "no model") + instead)
         return encoder
 
     def _known_by(self, context: QueryContext) -> Encoder | None:

@@ -21,7 +21,7 @@ AFTER_STATIC = ("vector", *AFTER_SOURCES)
 """What must follow the static embedder: a question that is encoded for nothing is dear."""
 AFTER_GRAPH = ("late_interaction", *AFTER_SOURCES)
 """What must follow the graph, since it is worth more than the graph is."""
-_OPTIONAL = frozenset({"late_interaction", "folding"})  # with a price of their own
+_OPTIONAL = frozenset({"late_interaction", "deduplicate"})  # with a price of their own
 _Result = TypeVar("_Result")
 
 
@@ -65,12 +65,12 @@ class Attempts:
     def _failed(self, stage: str, error: Exception) -> None:
         log.warning("%s failed and was left out: %s", stage, type(error).__name__)
         log.debug("%s failed", stage, exc_info=error)
-        self.trace.degrade(stage, f"failed ({type(error).__name__})")
+        self.trace.degrade(stage, "failed", f"failed ({type(error).__name__})")
 
     def _left_out(self, stage: str, n: int = 0) -> bool:
         if stage not in self.config.leave_out:
             return False
-        self.trace.skip(stage, n=n, why="left out by the configuration")
+        self.trace.skip(stage, "disabled", "left out by the configuration", n)
         return True
 
     def _refused(self, stage: str, n: int = 0, *, after: tuple[str, ...] = ("finish",)) -> bool:
@@ -79,7 +79,7 @@ class Attempts:
             return True
         why = self.admitted.refusal(stage, n, tail_ms=self.admitted.tail_ms(*after))
         if why is not None:
-            self.trace.skip(stage, n=n, why=why)
+            self.trace.skip(stage, why.reason, why.detail, n)
         return why is not None
 
     def _attempt(
@@ -121,7 +121,7 @@ class Attempts:
         """Say that a stage is left out: out of time, if an alarm stopped it, else failed."""
         if stopped:
             took_ms = self.admitted.deadline.elapsed_ms() - since_ms
-            self.trace.skip(stage, n=n, why=f"stopped after {took_ms:.1f} ms: no time left")
+            self.trace.skip(stage, "stopped", f"stopped after {took_ms:.1f} ms: no time left", n)
         else:
             self._failed(stage, error)
 

@@ -93,7 +93,7 @@ class Steps(Embedding):
             # What a question is after, and when, is a matter of order; words find all the same.
             leave_out |= _UNDERSTANDING
             for stage in sorted(_UNDERSTANDING):
-                self.trace.skip(stage, why=why)
+                self.trace.skip(stage, why.reason, why.detail)
         with self.trace.span("plan") as span:
             plan = planner.plan(
                 request,
@@ -128,7 +128,7 @@ class Steps(Embedding):
         """
         self.admitted.yield_to_urgent()
         if not context.request.query_text.strip():
-            self.trace.skip("embed", why="the question is empty")
+            self.trace.skip("embed", "not_needed", "the question is empty")
             return self.lexical(context), context
         if self._is_found_at_once(context) or self.is_encoded_at_once(context):
             # Handing over to a thread and back would be the dearest part.
@@ -145,7 +145,9 @@ class Steps(Embedding):
         n = _matches(context)
         affordable = self.admitted.affordable("lexical", self.admitted.tail_ms(*AFTER_SOURCES))
         if affordable < n:
-            self.trace.skip("lexical", n=n - affordable, why="no time for words that many hold")
+            self.trace.skip(
+                "lexical", "no_time", "no time for words that many hold", n - affordable
+            )
             config = dataclasses.replace(context.config, lexical_matches=affordable)
             context, n = dataclasses.replace(context, config=config), affordable
         return self._attempt(
@@ -177,7 +179,9 @@ class Steps(Embedding):
         """Spread from what was found, and hand over what else that makes likely."""
         nothing = NO_GRAPH
         if not context.profile.walks_graph:
-            self.trace.skip("graph", n=len(found.ids), why="the profile does without it")
+            self.trace.skip(
+                "graph", "zero_weight", "the profile does without it", len(found.ids)
+            )
             return nothing
         if self._refused("graph", len(found.ids), after=AFTER_GRAPH):
             return nothing
@@ -207,8 +211,8 @@ class Steps(Embedding):
                 None,
             )
         if question is not None and question.tokens.shape[1] == 0:
-            why = f"{model_id} has no token vectors"
-            self.trace.skip("late_interaction", n=len(rows), why=why)
+            detail = f"{model_id} has no token vectors"
+            self.trace.skip("late_interaction", "no_model", detail, len(rows))
         elif question is not None and model_id is not None and weights is not None:
 
             def late(_: Measured) -> FloatArray:
@@ -230,10 +234,10 @@ class Steps(Embedding):
         n = min(len(ranking), self.config.rerank_pool)
         scorer = self.models.scorer()
         if not context.request.ctx.allow_cross_encoder:
-            self.trace.skip("rerank", n=n, why="not allowed by the request")
+            self.trace.skip("rerank", "disabled", "not allowed by the request", n)
             return ranking
         if scorer is None:
-            self.trace.skip("rerank", n=n, why=self.models.why_no_scorer)
+            self.trace.skip("rerank", "no_model", self.models.why_no_scorer, n)
             return ranking
         shortest = question_tokens(context.request.query_text)
         if n == 0 or self._refused("rerank", shortest):
@@ -256,7 +260,7 @@ class Steps(Embedding):
                 )
                 span.n_in = span.n_out = done
             if done < n:
-                self.trace.skip("rerank", n=n - done, why="no time for more pairs")
+                self.trace.skip("rerank", "no_time", "no time for more pairs", n - done)
             return reranked
 
         stop_s, started_ms = context.deadline.moment_s(tail_ms), context.deadline.elapsed_ms()
@@ -274,19 +278,20 @@ class Steps(Embedding):
         given = min(wanted, max(affordable, self.config.fewest_candidates))
         if given < wanted:
             left = max(self.admitted.deadline.remaining_ms(), 0.0)
-            self.trace.skip("score", n=wanted - given, why=f"no time for more, {left:.1f} ms left")
+            detail = f"no time for more, {left:.1f} ms left"
+            self.trace.skip("score", "no_time", detail, wanted - given)
         return given
 
     def fold(self, ranking: Ranking, context: QueryContext) -> Ranking:
         """Put copies behind one of them, and count them."""
-        if self._refused("folding", len(ranking)):
+        if self._refused("deduplicate", len(ranking)):
             return ranking
         wanted = context.request.ctx.top_k
-        folded = self._attempt(
-            "folding", len(ranking), lambda _: collapse_duplicates(ranking, wanted), ranking
+        distinct = self._attempt(
+            "deduplicate", len(ranking), lambda _: collapse_duplicates(ranking, wanted), ranking
         )
-        self.trace.counts["folded"] = sum(map(len, folded.duplicates.values()))
-        return folded
+        self.trace.counts["duplicates"] = sum(map(len, distinct.duplicates.values()))
+        return distinct
 
     def widen(
         self, found: Found, context: QueryContext, search: Callable[[QueryContext], Found]

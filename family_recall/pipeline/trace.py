@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from family_recall.deadline import Deadline
-from family_recall.types import Admission, Result, Skip, Span, Trace
+from family_recall.types import Admission, Result, Skip, SkipReason, Span, Trace
 
 
 @dataclass(slots=True)
@@ -45,14 +45,14 @@ class TraceBuilder:
             took_ms, began_ms = round(measured.ms, 3), round(start_ms, 3)
             self.spans.append(Span(stage, took_ms, measured.n_in, measured.n_out, began_ms))
 
-    def skip(self, stage: str, *, n: int = 0, why: str) -> None:
-        """Note that a stage was left out for n units, and why."""
-        self.skips.append(Skip(stage, n, why))
+    def skip(self, stage: str, reason: SkipReason, detail: str, n: int = 0) -> None:
+        """Add that a stage was left out for n units, and why."""
+        self.skips.append(Skip(stage, reason, detail, n))
 
-    def degrade(self, stage: str, why: str) -> None:
-        """Note that a stage could not take part, for a reason other than time."""
-        self.skip(stage, why=why)
-        self.degraded.append(f"{stage}: {why}")
+    def degrade(self, stage: str, reason: SkipReason, detail: str) -> None:
+        """Add that a stage could not take part, for a reason other than time."""
+        self.skip(stage, reason, detail)
+        self.degraded.append(f"{stage}: {detail}")
 
     def build(self, results: tuple[Result, ...]) -> Trace:
         """Freeze what was gathered."""

@@ -12,6 +12,19 @@ from family_recall.types.timeline import Period
 
 Status = Literal["ok", "weak", "no_match"]
 
+SkipReason = Literal[
+    "no_time",  # it could not be paid for
+    "stopped",  # it ran, and had to end before it was done
+    "shed",  # it was left to more urgent recalls
+    "disabled",  # by the configuration or the request
+    "zero_weight",  # the profile does not weigh what it finds
+    "no_model",  # none is installed, or it is still loading, or it lacks what the stage needs
+    "not_needed",  # another stage has answered, or there is nothing to do it for
+    "failed",  # it raised an exception
+    "damaged",  # the file, or some memories in it
+]
+"""Why a stage was left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
@@ -147,21 +160,30 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """One stage that was left out, whole or in part, and why."""
+    """One stage that was left out, whole or in part: for ``n`` units where it has any.
+
+    ``reason`` is for programs, ``detail`` says the same to people, with the figures.
+    """
 
     stage: str
-    n: int
-    why: str
+    reason: SkipReason
+    detail: str
+    n: int = 0
+
+    @property
+    def hurried(self) -> bool:
+        """Whether more time, or fewer recalls at once, would have let the stage run."""
+        return self.reason in {"no_time", "stopped", "shed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Clamp:
-    """One thing a request asked for that was cut: what, how much, to how much, and why."""
+    """One limit of a request that was cut: which, from how much to how much, and why."""
 
     name: str
-    asked: float
-    given: float
-    why: str
+    requested: float
+    granted: float
+    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +202,7 @@ class Admission:
         """Give it as lists and objects."""
         return {
             "service_class": self.service_class,
-            "clamps": [[c.name, c.asked, c.given, c.why] for c in self.clamps],
+            "clamps": [[c.name, c.requested, c.granted, c.detail] for c in self.clamps],
             "affordable": [list(planned) for planned in self.affordable],
         }
 
@@ -218,7 +240,7 @@ class Trace:
         return {
             "stage": "final",
             "spans": [[s.stage, s.ms, s.n_in, s.n_out, s.start_ms] for s in self.spans],
-            "skips": [[s.stage, s.n, s.why] for s in self.skips],
+            "skips": [[s.stage, s.reason, s.detail, s.n] for s in self.skips],
             "counts": dict(self.counts),
             "runs": {name: list(ids) for name, ids in self.runs.items()},
             "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],

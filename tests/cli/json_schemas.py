@@ -137,7 +137,7 @@ SCHEMAS: dict[str, Schema] = {
     "recall": ANSWER,
     "timeline": ANSWER,
     "explain": opened(
-        doc_id=TEXT, verdict=words("returned", "outranked", "folded", "not_found"), rank=WHOLE,
+        doc_id=TEXT, verdict=words("returned", "outranked", "duplicate", "not_found"), rank=WHOLE,
         top_k=WHOLE, score=NUMBER, contributions={"type": "array"}, found_by=by_name(WHOLE),
         last={"type": ["object", "null"]},
     ),

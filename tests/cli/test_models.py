@@ -217,7 +217,7 @@ def test_a_household_remembers_and_recalls_with_an_imported_model(
     assert len(answer.trace.runs["vector"]) == 3
     assert {span.stage for span in answer.trace.spans} >= {"embed", "vector", "rerank"}
     assert "late_interaction" not in {span.stage for span in answer.trace.spans}
-    (why,) = [skip.why for skip in answer.trace.skips if skip.stage == "late_interaction"]
+    (why,) = [skip.detail for skip in answer.trace.skips if skip.stage == "late_interaction"]
     assert why.endswith("has no token vectors")
     assert all(result.features["maxsim"] == 0.0 for result in answer.results)
 

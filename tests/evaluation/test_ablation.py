@@ -67,7 +67,7 @@ def test_a_stage_left_out_does_not_run_and_says_so(tmp_path: Path) -> None:
         ran = {span.stage for span in answer.trace.spans}
         assert {stage for stage in RUNNING if stage not in ran} == {name}
         assert (name, "left out by the configuration") in {
-            (skip.stage, skip.why) for skip in answer.trace.skips
+            (skip.stage, skip.detail) for skip in answer.trace.skips
         }
         assert not answer.degraded
 
@@ -108,7 +108,7 @@ def test_identifiers_can_be_left_out(tmp_path: Path) -> None:
     assert "identifier" not in {span.stage for span in slow.trace.spans}
     assert "vector" in {span.stage for span in slow.trace.spans}
     assert ("identifiers", "left out by the configuration") in {
-        (skip.stage, skip.why) for skip in slow.trace.skips
+        (skip.stage, skip.detail) for skip in slow.trace.skips
     }
     assert fast.results[0].doc_id == slow.results[0].doc_id == "fridge"
 

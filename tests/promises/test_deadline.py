@@ -91,7 +91,7 @@ def test_on_a_clock_that_jumps_every_answer_is_in_order(
             assert torture_deadline.fault_of(answer) is None
             assert "grandma" in found(answer)[:3]
             assert answer.degraded == ()
-            assert all(skip.why for skip in answer.trace.skips)
+            assert all(skip.detail for skip in answer.trace.skips)
             assert answer.trace.gate is not None
 
 
@@ -108,7 +108,7 @@ def test_short_of_time_the_rarest_words_are_searched(lived_in: Path) -> None:
     assert {"grandma", "goa", "march"} < set(in_time.trace.runs["lexical"])
     assert short.trace.runs["lexical"] == ("grandma",)
     whys = [
-        [(skip.n > 0, skip.why) for skip in answer.trace.skips if skip.stage == "lexical"]
+        [(skip.n > 0, skip.detail) for skip in answer.trace.skips if skip.stage == "lexical"]
         for answer in (in_time, short)
     ]
     assert whys == [[], [(True, "no time for words that many hold")]]
@@ -159,7 +159,7 @@ def test_a_model_that_does_not_end_is_stopped(
     assert interrupted == []
     assert found(answer)[0] == "grandma"
     assert answer.degraded == ()
-    (why,) = [skip.why for skip in answer.trace.skips if skip.stage == "embed"]
+    (why,) = [skip.detail for skip in answer.trace.skips if skip.stage == "embed"]
     assert why.startswith("stopped after ")
     assert torture_deadline.fault_of(answer) is None
 
@@ -210,7 +210,7 @@ def test_a_statement_that_does_not_end_is_interrupted(
     with open_home(lived_in, clock=time.monotonic) as home:
         answer = recall(home, QUESTION, "priya", time_budget_ms=80)
 
-    (why,) = [skip.why for skip in answer.trace.skips if skip.stage == "lexical"]
+    (why,) = [skip.detail for skip in answer.trace.skips if skip.stage == "lexical"]
     assert why.startswith("stopped after ")
     assert answer.degraded == ()
     assert torture_deadline.fault_of(answer) is None

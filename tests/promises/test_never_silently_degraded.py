@@ -204,8 +204,8 @@ def test_where_time_is_short_the_static_embedder_answers(path: Path) -> None:
         patient = recall(home, "grandmama?", "priya", time_budget_ms=10)
 
     (skip,) = [skip for skip in answer.trace.skips if skip.stage == "embed"]
-    assert skip.why.startswith("needs 2.1 ms, ")
-    assert "tiny-static/1 is asked instead" in skip.why
+    assert skip.detail.startswith("needs 2.1 ms, ")
+    assert "tiny-static/1 is asked instead" in skip.detail
     assert answer.trace.embedder == "tiny-static/1"
     assert answer.degraded == ()
     assert found(answer)[0] == "grandma"
@@ -434,7 +434,7 @@ def test_a_tiny_budget_skips_with_reasons(
     assert answer.degraded == ()
     ran = {span.stage for span in answer.trace.spans}
     skipped = {skip.stage for skip in answer.trace.skips}
-    assert all(skip.why for skip in answer.trace.skips)
+    assert all(skip.detail for skip in answer.trace.skips)
     for stage in ("embed", "graph", "rerank"):
         assert stage in ran | skipped
     assert {"lexical", "load", "rank", "answer"} <= ran
@@ -455,7 +455,7 @@ def test_a_budget_too_small_for_anything_leaves_words(shared: FamilyRecall) -> N
 
     assert found(answer)[0] == "grandma"
     assert {"embed", "graph"} <= {skip.stage for skip in answer.trace.skips}
-    assert all("ms left" in skip.why for skip in answer.trace.skips if skip.stage == "graph")
+    assert all("ms left" in skip.detail for skip in answer.trace.skips if skip.stage == "graph")
 
 
 def test_a_larger_budget_never_removes_a_stage(path: Path) -> None:

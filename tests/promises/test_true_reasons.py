@@ -201,7 +201,7 @@ def test_a_copy_is_told_of_beside_what_it_stands_behind(path: Path) -> None:
         ctx = RecallContext("rajesh", top_k=1, now=NOW, time_budget_ms=PLENTY_MS)
         inspection = home.inspect("where is the spare key?", ctx)
 
-    (copy,) = [one for one in inspection.missed if one.explanation.verdict == "folded"]
+    (copy,) = [one for one in inspection.missed if one.explanation.verdict == "duplicate"]
     assert inspection.answer.results[0].copies == (copy.doc_id,)
     assert (copy.explanation.rank, copy.text) == (1, "The spare key is under the blue pot")
 

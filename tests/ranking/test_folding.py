@@ -73,7 +73,7 @@ def test_however_many_copies_there_are_others_have_room(n: int) -> None:
         assert {"other-0", "other-1", "other-2"} <= set(found(answer))
         copies = [result for result in answer.results if "/copy-" in result.doc_id]
         assert [len(result.copies) for result in copies] == [n - 1]
-        assert answer.trace.counts["folded"] == n - 1
+        assert answer.trace.counts["duplicates"] == n - 1
 
 
 def test_what_may_not_be_seen_crowds_nobody_out(home: FamilyRecall) -> None:
@@ -99,7 +99,7 @@ def test_only_crowded_candidates_are_sought_again(home: FamilyRecall) -> None:
 
     assert "widen" not in stages[10]
     assert stages[60].count("widen") == 1
-    assert stages[60].count("folding") == 2
+    assert stages[60].count("deduplicate") == 2
 
 
 def test_folding_has_a_span_and_can_be_left_out(path: Path) -> None:
@@ -108,15 +108,15 @@ def test_folding_has_a_span_and_can_be_left_out(path: Path) -> None:
         move_in(home)
         crowd(home, 4)
         folded = recall(home, "green bins", "rajesh")
-    with open_home(path, config=RecallConfig(leave_out=frozenset({"folding"}))) as home:
+    with open_home(path, config=RecallConfig(leave_out=frozenset({"deduplicate"}))) as home:
         plain = recall(home, "green bins", "rajesh")
 
-    (span,) = [span for span in folded.trace.spans if span.stage == "folding"]
-    assert (span.n_in, span.n_out, folded.trace.counts["folded"]) == (7, 4, 3)
+    (span,) = [span for span in folded.trace.spans if span.stage == "deduplicate"]
+    assert (span.n_in, span.n_out, folded.trace.counts["duplicates"]) == (7, 4, 3)
     assert len(plain.results) == 7
     assert all(result.copies == () for result in plain.results)
-    assert ("folding", 7, "left out by the configuration") in {
-        (skip.stage, skip.n, skip.why) for skip in plain.trace.skips
+    assert ("deduplicate", 7, "left out by the configuration") in {
+        (skip.stage, skip.n, skip.detail) for skip in plain.trace.skips
     }
 
 
@@ -129,7 +129,7 @@ def test_a_folded_memory_can_be_explained(home: FamilyRecall) -> None:
 
     told = home.explain(question, own.copies[0], None)
 
-    assert told.verdict == "folded"
+    assert told.verdict == "duplicate"
     assert told.rank == 1
     assert "near copy" in told.lines()[0]
 

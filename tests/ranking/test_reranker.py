@@ -53,7 +53,7 @@ def test_a_request_may_forbid_the_cross_encoder(home: FamilyRecall) -> None:
     with home:
         answer = home.recall(QUESTION, RecallContext(allow_cross_encoder=False))
 
-    (why,) = [skip.why for skip in answer.trace.skips if skip.stage == "rerank"]
+    (why,) = [skip.detail for skip in answer.trace.skips if skip.stage == "rerank"]
     assert why == "not allowed by the request"
 
 

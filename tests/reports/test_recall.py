@@ -61,8 +61,8 @@ def answer(*results: Result, query: str = "When is the cake ready?", **also: obj
     trace = Trace(
         spans=(Span("plan", 2.0, 0, 0, 0.5), Span("lexical", 3.0, 9, 4, 3.0),
                Span("embed", 7.0, 5, 5, 3.0), Span("fusion", 1.0, 4, 4, 10.5)),
-        skips=(Skip("rerank", 4, "needs 38 ms, 11 ms left"),),
-        counts={"visible": 40, "candidates": 9, "folded": 1},
+        skips=(Skip("rerank", "no_time", "needs 38 ms, 11 ms left", 4),),
+        counts={"visible": 40, "candidates": 9, "duplicates": 1},
         runs={"lexical": tuple(r.doc_id for r in reversed(results)), "vector": ()},
         gate=Admission("interactive"),
     )  # fmt: skip
@@ -225,7 +225,7 @@ def test_redacting_leaves_no_word_that_anybody_wrote() -> None:
     )  # fmt: skip
     trace = dataclasses.replace(
         told.trace, top3=((f"{secret}-doc_id", ("bm25",)),),
-        skips=(Skip("vector", 1, f"C:\\Users\\{secret} {secret}: missing"),),
+        skips=(Skip("vector", "no_model", f"C:\\Users\\{secret} {secret}: missing", 1),),
     )  # fmt: skip
     near = missed(text=secret)
     near = dataclasses.replace(
@@ -303,7 +303,7 @@ def test_the_graph_hangs_a_memory_below_what_led_to_it() -> None:
 @pytest.mark.parametrize(
     ("verdict", "said"),
     [
-        ("folded", "near copy of what stands at rank 7"),
+        ("duplicate", "near copy of what stands at rank 7"),
         ("not_found", "found, but too far down to be scored"),
         ("outranked", "mostly by bm25"),
     ],

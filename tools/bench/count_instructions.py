@@ -34,7 +34,7 @@ from family_recall.config import RecallConfig
 from tools.bench import data as bench_data
 from tools.common import parser_of
 
-STAGES = ("lexical", "vector", "graph", "late_interaction", "folding")
+STAGES = ("lexical", "vector", "graph", "late_interaction", "deduplicate")
 BUDGET_MS = 600_000.0  # Valgrind is fifty times as slow: nothing is left out for lack of time
 LIBRARIES = {
     "site-packages/apsw": "SQLite",

@@ -213,7 +213,8 @@ def measure_recall(
         for stage, ms in spans.items():
             stages.setdefault(stage, []).append(ms)
         for skip in answer.trace.skips:
-            skips[f"{skip.stage}: {skip.why}"] = skips.get(f"{skip.stage}: {skip.why}", 0) + 1
+            left_out = f"{skip.stage}: {skip.detail}"
+            skips[left_out] = skips.get(left_out, 0) + 1
         totals.append(total)
         # Words are searched meanwhile: what embedding adds is what it takes beyond them.
         added = max(spans.get("embed", 0.0) - spans.get("lexical", 0.0), 0.0)

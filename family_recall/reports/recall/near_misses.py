@@ -13,7 +13,7 @@ def section(answer: Answer, missed: tuple[Missed, ...]) -> Markup:
     steps = [
         ("may be seen", counts.get("visible")),
         ("were candidates", counts.get("candidates")),
-        ("stand behind a near copy", counts.get("folded")),
+        ("stand behind a near copy", counts.get("duplicates")),
         ("came back", len(answer.results)),
     ]
     parts = [
@@ -29,7 +29,7 @@ def section(answer: Answer, missed: tuple[Missed, ...]) -> Markup:
         parts.append(
             folded(
                 f"Stages that left memories out ({len(unread)})",
-                tag("ul", *(tag("li", f"{s.stage}, {s.n} left out: {s.why}") for s in unread)),
+                tag("ul", *(tag("li", f"{s.stage}, {s.n} left out: {s.detail}") for s in unread)),
             )
         )
     parts.append(

@@ -90,7 +90,9 @@ class _Hiding:
     def trace(self, trace: Trace) -> Trace:
         return dataclasses.replace(
             trace,
-            skips=tuple(Skip(s.stage, s.n, _without_path(s.why)) for s in trace.skips),
+            skips=tuple(
+                dataclasses.replace(skip, detail=_without_path(skip.detail)) for skip in trace.skips
+            ),
             runs={
                 name: tuple(self("memory", doc_id) for doc_id in ids)
                 for name, ids in trace.runs.items()

@@ -25,7 +25,7 @@ MEANINGS: Mapping[str, str] = {
     "score": "how many are scored",
     "late_interaction": "word by word, by meaning",
     "rank": "weights × features",
-    "folding": "near copies behind one",
+    "deduplicate": "near copies behind one",
     "rerank": "read beside the question",
     "diversify": "no two alike",
     "answer": "results and reasons",
@@ -51,7 +51,7 @@ def section(answer: Answer, budget_ms: float) -> Markup:
     told = [tag("p", used, line, class_="quiet")]
     if gate := answer.trace.gate:
         told += [
-            tag("p", f"Cut at the door: {c.name} {c.asked:g} to {c.given:g} ({c.why}).")
+            tag("p", f"Cut at the door: {c.name} {c.requested:g} to {c.granted:g} ({c.detail}).")
             for c in gate.clamps
         ]
     told += [tag("p", f"Without {name}", class_="warn") for name in answer.degraded]
@@ -106,7 +106,7 @@ def _skipped(skip: Skip) -> Markup:
     return tag(
         "tr",
         _named(skip.stage),
-        tag("td", tag("b", f"skipped{n}"), f" {skip.why}", colspan=3),
+        tag("td", tag("b", f"skipped{n}"), f" {skip.detail}", colspan=3),
         class_="skipped",
     )
 

@@ -18,7 +18,7 @@ from family_recall.types import Grant
 from tools.bench.data import FakeEncoder
 from tools.bench.peers.peer import FOUND_WITHIN, Data, Floats, main
 
-ALONE = frozenset({"graph", "late_interaction", "rerank", "diversify", "folding"}) & set(STAGES)
+ALONE = frozenset({"graph", "late_interaction", "rerank", "diversify", "deduplicate"}) & set(STAGES)
 BUDGET_MS = 1_000.0  # no stage is left out for lack of time
 
 
