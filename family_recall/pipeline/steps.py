@@ -179,9 +179,7 @@ class Steps(Embedding):
         """Spread from what was found, and hand over what else that makes likely."""
         nothing = NO_GRAPH
         if not context.profile.walks_graph:
-            self.trace.skip(
-                "graph", "zero_weight", "the profile does without it", len(found.ids)
-            )
+            self.trace.skip("graph", "zero_weight", "the profile does without it", len(found.ids))
             return nothing
         if self._refused("graph", len(found.ids), after=AFTER_GRAPH):
             return nothing

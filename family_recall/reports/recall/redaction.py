@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from family_recall.pipeline.explain import Missed
-from family_recall.types import Answer, Rationale, Result, Skip, Trace
+from family_recall.types import Answer, Rationale, Result, Trace
 
 _FROM_A_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
 
