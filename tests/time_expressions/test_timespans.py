@@ -227,7 +227,7 @@ def test_thanksgiving_depends_on_the_country() -> None:
 
 
 def test_a_holiday_outside_its_table_is_not_guessed() -> None:
-    """The tables of moon holidays end in 2035."""
+    """The Hindu calendar of the table ends in 2035."""
     assert find("Who came on Diwali 2040?") is None
 
 
