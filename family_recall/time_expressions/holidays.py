@@ -1,6 +1,6 @@
 """Holidays: the days of each year that a name means in a country.
 
-``holidays.json`` holds the names and their dates; ``tools/generate_holidays.py`` prints it from
+``holidays.json`` holds the names and their dates; ``tools/fit/holiday_table.py`` prints it from
 the ``holidays`` library. A rule answers for every year, moved days included; lunar holidays are
 listed for the years it states and mean nothing outside them:
 

@@ -24,10 +24,10 @@ def first_days(name: str, country: str, *years: int) -> list[str]:
 def test_the_shipped_table_is_what_the_library_says() -> None:
     """Printing the table again changes nothing; if it does, ship what the tool prints."""
     pytest.importorskip("holidays")
-    import generate_holidays  # noqa: PLC0415  (needs the library)
+    from tools.fit import holiday_table  # noqa: PLC0415  (needs the library)
 
     with pytest.warns(UserWarning, match="from 2001 to 2035"):
-        printed = generate_holidays.table()
+        printed = holiday_table.table()
     shipped = json.loads(SHIPPED.read_text(encoding="utf-8"))
 
     assert [entry for entry in printed["holidays"] if entry not in shipped["holidays"]] == []

@@ -1,7 +1,5 @@
 """Print the holiday table of the time grammar from the ``holidays`` library.
 
-usage: python tools/generate_holidays.py > family_recall/time_expressions/holidays.json
-
 Each line of ``HOLIDAYS`` holds the names of a holiday, the countries that keep it (``*``: all),
 where its dates come from, and options. The dates come from
 
@@ -11,10 +9,14 @@ where its dates come from, and options. The dates come from
 * a lunar calendar of the library, ``hebrew: passover``: its dates are listed;
 * a rule of our own, for days that the library does not know: ``12-24`` is that day,
   ``sun>=05-08`` the first Sunday from that day on, ``easter-47`` a day counted from Easter.
+
+Examples:
+  python -m tools.fit.holiday_table > family_recall/time_expressions/holidays.json
 """
 
 from __future__ import annotations
 
+import argparse
 import collections
 import datetime as dt
 import functools
@@ -162,7 +164,7 @@ def table() -> Entry:
     """Return the whole table, as it is printed."""
     entries = [entry(line) for line in HOLIDAYS.strip().splitlines()]
     return {
-        "source": f"holidays {metadata.version('holidays')}, by tools/generate_holidays.py",
+        "source": f"holidays {metadata.version('holidays')}, by tools/fit/holiday_table.py",
         "years": [YEARS[0], YEARS[-1]],
         "holidays": entries,
     }
@@ -292,6 +294,9 @@ def day_by(rule: str, year: int) -> dt.date:
 
 def main() -> None:
     """Print the table, one holiday a line."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
     made = table()
     lines = ",\n".join(json.dumps(one) for one in made.pop("holidays"))
     print(json.dumps(made)[:-1] + f', "holidays": [\n{lines}\n]}}')
