@@ -59,7 +59,13 @@ REPLACED = {
 """What each word of an earlier vocabulary is called here."""
 OPENINGS = frozenset({"Give", "Hang", "Know", "Let", "Say", "Take", "Tell"})
 """First words of a docstring that hide what the function does."""
-HOUSEHOLD_TEXTS = ("family_recall/demo/", "tests/", "tools/")
+HOUSEHOLD_TEXTS = (
+    "family_recall/demo/",
+    "family_recall/query/",
+    "family_recall/time_expressions/",
+    "tests/",
+    "tools/",
+)
 """Where strings hold what a family says, in a family's words."""
 
 _WORD = re.compile(r"[A-Za-z]+")

@@ -1,1 +1,1 @@
-"""The question, understood: words, time and names, before anything is searched."""
+"""Understand a question: its words, times, names and intent, before anything is searched."""

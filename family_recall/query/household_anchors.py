@@ -1,8 +1,8 @@
-"""Household anchors: a question in, the times the household has words for out.
+"""Find times that a question names by an event of the household: "since we moved".
 
-A milestone ("We moved into the house on Elm Street") is its day; a dated fact (a birthday, an
-anniversary) is that day of every year. Only what the asker may see is looked at, and only if
-the question holds words such as *since* or *when* with something behind them that is no date.
+A milestone ("We moved into the house on Elm Street") means its day; a dated fact (a birthday, an
+anniversary) that day of every year. Only memories the asker may see are read, and only if the
+question holds a word such as *since* or *when* that is not followed by a date.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from family_recall.time_expressions.words import MONTHS, SEASONS, UNITS, WEEKDAY
 from family_recall.types import Scope
 
 MAX_MILESTONES = 200
-"""Most that are loaded for one question; more than that tell nothing apart."""
+"""Milestones loaded for one question at most."""
 
 _YEARS_BACK = 12
 _LONGEST = 10
@@ -85,17 +85,17 @@ _ISO = re.compile(r"(?:([0-9]{4})|-)-([0-9]{1,2})-([0-9]{1,2})(?:T.*)?")
 
 
 class _Clause(NamedTuple):
-    """What follows *since* or *when*: its content words, and the pronouns among the others."""
+    """What follows *since* or *when*: its content words, and its pronouns."""
 
     words: tuple[Token, ...]
     pronouns: frozenset[str]
 
 
 class _Event(NamedTuple):
-    """What a name such as ``house_move`` or ``birthday_priya`` means.
+    """The meaning of an event name such as ``house_move`` or ``birthday_priya``.
 
-    ``heads`` are the words of which one must be said, ``yearly`` what it is every year: a
-    birth is a birthday.
+    The question must use one of ``heads``; ``yearly`` is the event's yearly return: the birthday
+    of a birth.
     """
 
     words: frozenset[str]
@@ -104,7 +104,7 @@ class _Event(NamedTuple):
 
 
 class _Match(NamedTuple):
-    """The words of a question that name a milestone; none if it is not meant."""
+    """The words of a question that name a milestone; empty if they do not."""
 
     words: tuple[str, ...] = ()
     is_yearly: bool = False
@@ -113,54 +113,56 @@ class _Match(NamedTuple):
 def anchors_of(
     question: str, scope: Scope, snapshot: Snapshot, zone: dt.tzinfo | None
 ) -> tuple[Anchor, ...]:
-    """Find the times that a question names in the household's own words.
+    """Find the times that a question names by the household's own events.
 
-    What the request narrows to is no hindrance: "only photos since we moved" means the move,
-    although that is no photo. Two milestones that fit equally well on different days give
-    nothing, and neither does somebody else's surgery for "his surgery".
+    The request's filters do not apply: "only photos since we moved" means the move, although that
+    is no photo. Two milestones that match equally well on different days give no anchor, nor does
+    another person's surgery for "his surgery".
 
     Args:
         question: Any text.
-        scope: What the asker may see; nothing else is looked at.
-        snapshot: Where it is kept.
-        zone: The household's.
+        scope: What the asker may see; nothing else is read.
+        snapshot: The file.
+        zone: The household's time zone.
 
     Returns:
-        One anchor for a milestone; for what comes round again one a year, from some years
-        before the scope's moment to the year after it. Their words are the question's own.
+        One anchor for a milestone; for a yearly event one per year, from some years before the
+        scope's moment to the year after it. Their words are those of the question.
     """
     clauses = _clauses(tokens_of(question))
     if not clauses:
         return ()
-    asked = {_meaning(token.word) for clause in clauses for token in clause.words}
-    tells_nameless = any(len(clause.words) > 1 for clause in clauses)
+    meanings = {_meaning(token.word) for clause in clauses for token in clause.words}
+    may_match_by_text = any(len(clause.words) > 1 for clause in clauses)
 
-    def wanted(event_type: str | None, fact_key: str | None) -> bool:
+    def is_candidate(event_type: str | None, fact_key: str | None) -> bool:
         event = _event(event_type or fact_key or "")
-        return not asked.isdisjoint(event.words | event.yearly) if event.words else tells_nameless
+        if not event.words:
+            return may_match_by_text
+        return not meanings.isdisjoint(event.words | event.yearly)
 
-    milestones = snapshot.milestones(scope, wanted, MAX_MILESTONES)
+    milestones = snapshot.milestones(scope, is_candidate, MAX_MILESTONES)
     if not milestones:
         return ()
     today = dt.datetime.fromtimestamp(scope.as_of_s, zone).date()
-    found: list[Anchor] = []
+    anchors: list[Anchor] = []
     for clause in clauses:
-        matches = [(one, _match(clause, one, scope.person_id)) for one in milestones]
+        matches = [(event, _match(clause, event, scope.person_id)) for event in milestones]
         most = max(len(match.words) for _, match in matches)
         best = {
-            (match.words, _days(one, match.is_yearly, zone, today))
-            for one, match in matches
+            (match.words, _days(event, match.is_yearly, zone, today))
+            for event, match in matches
             if match.words and len(match.words) == most
         }
         best = {(words, days) for words, days in best if days}
         if len(best) == 1:
             words, days = best.pop()
-            found += [Anchor(" ".join(words), day, day + dt.timedelta(days=1)) for day in days]
-    return tuple(dict.fromkeys(found))
+            anchors += [Anchor(" ".join(words), day, day + dt.timedelta(days=1)) for day in days]
+    return tuple(dict.fromkeys(anchors))
 
 
 def _clauses(tokens: Sequence[Token]) -> list[_Clause]:
-    found = []
+    clauses = []
     for i, token in enumerate(tokens):
         if token.word not in _TRIGGERS:
             continue
@@ -178,18 +180,18 @@ def _clauses(tokens: Sequence[Token]) -> list[_Clause]:
             elif word[:1].isalnum() and content_of(word) and word not in _JOINTS:
                 words.append(other)
         if words and not _is_time(words):
-            found.append(_Clause(tuple(words), frozenset(pronouns)))
-    return found
+            clauses.append(_Clause(tuple(words), frozenset(pronouns)))
+    return clauses
 
 
 @lru_cache(maxsize=1024)
 def _event(name: str) -> _Event:
-    named = _name_words(name)
-    words = frozenset(map(_meaning, named))
+    name_words = _name_words(name)
+    words = frozenset(map(_meaning, name_words))
     known = words & _GROUPS
     return _Event(
         words,
-        heads=known or frozenset(map(_meaning, named[-1:])),
+        heads=known or frozenset(map(_meaning, name_words[-1:])),
         yearly=frozenset(_YEARLY[meaning] for meaning in known if meaning in _YEARLY),
     )
 
@@ -200,48 +202,49 @@ def _is_time(words: Sequence[Token]) -> bool:
 
 
 def _match(clause: _Clause, milestone: Milestone, person_id: str | None) -> _Match:
-    """Match the words behind *since* with a milestone, from the first on and up to its name.
+    """Match the words after *since* with a milestone.
 
-    All words up to the one that names the event must be the milestone's; of those behind it a
-    capitalised one that is not makes it another event: "since we moved to Denver".
+    All words up to the one that names the event must occur in the milestone. A later capitalised
+    word that does not occur makes it another event: "since we moved to Denver".
     """
     event = _event(_name_of(milestone))
-    naming = event.heads | event.yearly
+    heads = event.heads | event.yearly
     text = _WORD.findall(milestone.text.lower())
-    about = {*map(_meaning, text), *event.words, *event.yearly}
+    milestone_meanings = {*map(_meaning, text), *event.words, *event.yearly}
     words: list[str] = []
-    said: set[str] = set()
+    matched: set[str] = set()
     for token in clause.words:
         meaning = _meaning(token.word)
-        if meaning in about:
+        if meaning in milestone_meanings:
             words.append(token.word)
-            said.add(meaning)
-        elif token.capitalised or (naming and not said & naming):
+            matched.add(meaning)
+        elif token.capitalised or (heads and not matched & heads):
             return _Match()
         else:
             break
-    if not (said & naming if naming else len(words) > 1):
+    names_event = matched & heads if heads else len(words) > 1
+    names_subject = milestone.fact_key is None or event.words - _GROUPS <= matched
+    if not names_event or not names_subject:
         return _Match()
-    if milestone.fact_key is not None and not event.words - _GROUPS <= said:
+    if not _concerns_same_people(clause, milestone, text, matched, person_id):
         return _Match()
-    if not _is_meant(clause, milestone, text, said, person_id):
-        return _Match()
-    return _Match(tuple(words), is_yearly=bool(said & event.yearly))
+    return _Match(tuple(words), is_yearly=bool(matched & event.yearly))
 
 
-def _is_meant(
+def _concerns_same_people(
     clause: _Clause,
     milestone: Milestone,
     text: Sequence[str],
-    said: Collection[str],
+    matched: Collection[str],
     person_id: str | None,
 ) -> bool:
-    """Whether the people of the question's words are those of the milestone."""
+    """Whether the pronouns of the question fit the people of the milestone."""
     if clause.pronouns & _OTHERS:
         return False
     ours = milestone.fact_key is not None or not (_OURS | _MINE).isdisjoint(text)
-    if "spouse" in said or clause.pronouns & _MINE:
-        return (ours or not _RELATIVES.isdisjoint(said)) and milestone.author in {person_id, None}
+    if "spouse" in matched or clause.pronouns & _MINE:
+        is_own = milestone.author in {person_id, None}
+        return is_own and (ours or not _RELATIVES.isdisjoint(matched))
     if clause.pronouns & _OURS:
         return ours or (bool(text) and _meaning(text[0]) in _GROUPS)
     return True
@@ -252,14 +255,14 @@ def _name_of(milestone: Milestone) -> str:
 
 
 def _days(
-    milestone: Milestone, said_yearly: bool, zone: dt.tzinfo | None, today: dt.date
+    milestone: Milestone, is_yearly: bool, zone: dt.tzinfo | None, today: dt.date
 ) -> tuple[dt.date, ...]:
     if milestone.fact_key is None:
         moment = milestone.occurred_at
         if moment is None:
             return ()
         day = (moment.astimezone(zone) if moment.tzinfo else moment).date()
-        return _yearly(day.month, day.day, day.year, today) if said_yearly else (day,)
+        return _yearly(day.month, day.day, day.year, today) if is_yearly else (day,)
     date = _date_of(milestone.fact_value or "")
     if date is None:
         return ()
@@ -270,7 +273,7 @@ def _days(
 
 
 def _yearly(month: int, number: int, since: int | None, today: dt.date) -> tuple[dt.date, ...]:
-    """Give a day of each year around today; 29 February is kept on the 28th."""
+    """Return a day in each year around today; 29 February becomes the 28th."""
     first = max(today.year - _YEARS_BACK, (since or 1) + 1, 2)
     years = range(first, min(today.year + 2, dt.MAXYEAR))
     return tuple(
@@ -279,7 +282,7 @@ def _yearly(month: int, number: int, since: int | None, today: dt.date) -> tuple
 
 
 def _date_of(value: str) -> tuple[int | None, int, int] | None:
-    """Read ``2019-05-03``, ``--05-03``, ``3 May``, ``May 3, 2019``: year, month and day.
+    """Parse ``2019-05-03``, ``--05-03``, ``3 May``, ``May 3, 2019``: year, month and day.
 
     >>> _date_of("May 3rd, 2019"), _date_of("--05-03"), _date_of("in spring")
     ((2019, 5, 3), (None, 5, 3), None)
@@ -309,7 +312,7 @@ def _is_day(year: int, month: int, number: int) -> bool:
 
 
 def _name_words(name: str) -> list[str]:
-    """Cut ``birthday_priya`` or ``house-move``; a date of birth is a birthday."""
+    """Split ``birthday_priya`` or ``house-move``; a date of birth is a birthday."""
     words = _WORD.findall(name.lower())
     if "birth" in words and "date" in words:
         return [word for word in words if word not in {"birth", "date", "of"}] + ["birthday"]
@@ -318,6 +321,6 @@ def _name_words(name: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _meaning(word: str) -> str:
-    """Bring the forms of an event and the names of a relative to one."""
+    """Map the forms of an event word, and the words for a relative, to one form."""
     lower = word.lower()
     return _KIN.get(lower) or _GROUP_OF.get(stem_of(lower)) or stem_of(lower)

@@ -1,7 +1,7 @@
-"""Identifiers: a question in, the names that stand for exactly one thing out.
+"""Find identifiers in a text: order numbers, addresses, phone numbers, links.
 
-A question that quotes an order number or an e-mail address wants the memory that holds it, not
-one like it. What could as well be a time, a date, a sum or a count is left alone.
+A question that quotes an identifier asks for the memory that holds exactly it. Text that could
+also be a time, a date, a sum or a count is not taken for an identifier.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from family_recall.stores.records import Identifier, IdentifierKind
 __all__ = ["RULES_VERSION", "Identifier", "find_identifiers", "identifiers_in"]
 
 RULES_VERSION = "1"
-"""Changed whenever other identifiers are found, or in other forms: files then find theirs anew."""
+"""Increased whenever the rules change; a file indexed by other rules is indexed again."""
 
 MAX_SCANNED_CHARS = 4000
 OVERLAP_CHARS = 200
-"""Characters of a long text that are read twice, so that little is cut in two."""
+"""Characters that two pieces of a long text share, so that few identifiers are cut in two."""
 
 
 def find_identifiers(question: str) -> tuple[Identifier, ...]:
     """Find the identifiers of a question, in order; none overlap.
 
-    Any text will do; only its first few thousand characters are read. Where two kinds fit, the
-    earlier in the table below wins: the tail of a URL is no ticket.
+    Any text is valid; only its first few thousand characters are read. If two kinds match, the
+    earlier rule of the table below wins: the end of a URL is no ticket.
     """
     question = question[:MAX_SCANNED_CHARS]
-    # One character for one: offsets into the plain text are offsets into the question.
+    # Each character is replaced by one, so offsets into both texts are the same.
     plain = question if question.isascii() else question.translate(_PLAIN)
     n_digits = sum(map(plain.count, _DIGITS))
-    found: list[Identifier] = []
+    identifiers: list[Identifier] = []
     taken = bytearray(len(plain))
     for rule in _RULES:
         if n_digits < rule.n_digits or rule.mark not in plain:
@@ -45,28 +45,29 @@ def find_identifiers(question: str) -> tuple[Identifier, ...]:
             if normalised and taken.find(1, start, end) < 0:
                 end = start + len(text)
                 taken[start:end] = bytes([1]) * (end - start)
-                found.append(Identifier(rule.kind, question[start:end], normalised, (start, end)))
-    return tuple(sorted(found, key=lambda one: one.span))
+                written = question[start:end]
+                identifiers.append(Identifier(rule.kind, written, normalised, (start, end)))
+    return tuple(sorted(identifiers, key=lambda identifier: identifier.span))
 
 
 def identifiers_in(views: Iterable[str], *, url: str | None = None) -> tuple[Identifier, ...]:
-    """Find each identifier of a memory once: of texts of any length, and of its link.
+    """Find each identifier of a memory once, in texts of any length and in its link.
 
-    Long texts are read in overlapping pieces, so an identifier may be found by a part as well.
+    Long texts are read in overlapping pieces, so part of an identifier may be found as well.
     """
-    found: dict[tuple[str, str], Identifier] = {}
+    unique: dict[tuple[str, str], Identifier] = {}
     for view in views:
         for piece in _pieces(view):
-            for one in find_identifiers(piece):
-                found.setdefault((one.kind, one.normalised), one)
+            for identifier in find_identifiers(piece):
+                unique.setdefault((identifier.kind, identifier.normalised), identifier)
     if url:
         link = Identifier("url", url, url.strip().lower(), (0, len(url)))
-        found.setdefault((link.kind, link.normalised), link)
-    return tuple(found.values())
+        unique.setdefault((link.kind, link.normalised), link)
+    return tuple(unique.values())
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text into pieces that end and begin between words, where there are words."""
+    """Cut a text into overlapping pieces, between words where possible."""
     start = 0
     while len(text) - start > MAX_SCANNED_CHARS:
         end = start + MAX_SCANNED_CHARS
@@ -78,10 +79,10 @@ def _pieces(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """How one kind of identifier looks, and how it is brought to the form spellings share.
+    """The pattern of one kind of identifier, and its normalisation.
 
-    A text without ``mark``, or with fewer than ``n_digits`` digits, has none of the kind: of
-    everyday texts most rules need not read a word.
+    A text without ``mark``, or with fewer than ``n_digits`` digits, has none of the kind: a quick
+    test that spares everyday texts most patterns.
     """
 
     kind: IdentifierKind
@@ -92,11 +93,12 @@ class _Rule:
 
 
 def _site(text: str) -> str | None:
-    """Give a bare *example.org/cake* in lower case; None for two sentences without a space."""
+    """Normalise a bare *example.org/cake*; None for two sentences without a space between."""
     host, *tail = re.split(r"[/:?#]", text.lower(), maxsplit=1)
     ending = host.rsplit(".", 1)[1]
-    sure = ending in _TOP_DOMAINS or (ending in _WORDY_DOMAINS and (tail or host.count(".") > 1))
-    return text.lower() if sure else None
+    is_word = ending in _DOMAINS_THAT_ARE_WORDS
+    is_site = ending in _TOP_DOMAINS or (is_word and (tail or host.count(".") > 1))
+    return text.lower() if is_site else None
 
 
 def _lower(text: str) -> str | None:
@@ -112,13 +114,13 @@ def _compact(text: str) -> str | None:
 
 
 def _ticket(text: str) -> str | None:
-    """Refuse what only looks like a ticket: COVID-19, vitamin B-12."""
+    """Normalise a ticket; None for what only looks like one: COVID-19, vitamin B-12."""
     name = text.split("-", maxsplit=1)[0]
     return None if name.upper() in _NO_TICKETS else text.lower()
 
 
 def _isbn(text: str) -> str | None:
-    """Give ISBN-13 digits if the check digit is right (ISO 2108), None otherwise."""
+    """Return the ISBN-13 digits if the check digit is right (ISO 2108), else None."""
     digits = _compact(text) or ""
     if len(digits) == 10 and digits[:9].isdigit():
         values = [10 if ch == "X" else int(ch) for ch in digits if ch.isdigit() or ch == "X"]
@@ -129,8 +131,8 @@ def _isbn(text: str) -> str | None:
             return None
         body = "978" + digits[:9]
         return body + str(-_ean_sum(body) % 10)
-    right = len(digits) == 13 and digits.isdigit() and digits[:3] in {"978", "979"}
-    return digits if right and _ean_sum(digits) % 10 == 0 else None
+    is_isbn_13 = len(digits) == 13 and digits.isdigit() and digits[:3] in {"978", "979"}
+    return digits if is_isbn_13 and _ean_sum(digits) % 10 == 0 else None
 
 
 def _ean_sum(digits: str) -> int:
@@ -138,7 +140,7 @@ def _ean_sum(digits: str) -> int:
 
 
 def _phone(text: str) -> str | None:
-    """Give the digits of a phone number; None for dates, amounts and plain numbers."""
+    """Return the digits of a phone number; None for dates, amounts and plain numbers."""
     digits = re.sub(r"[^0-9]", "", text)
     international = text.lstrip("(").startswith("+") or digits.startswith("00")
     if not 7 <= len(digits) <= 15 or _DATE.search(text):
@@ -155,7 +157,7 @@ def _phone(text: str) -> str | None:
 
 
 def _reference(text: str) -> str | None:
-    """Give a booking or order number that has a digit in it."""
+    """Return a booking or order number that contains a digit, else None."""
     compact = _compact(text) or ""
     return compact if len(compact) >= 4 and any(ch.isdigit() for ch in compact) else None
 
@@ -165,11 +167,11 @@ def _issue(text: str) -> str | None:
 
 
 def _code(text: str) -> str | None:
-    """Give a code that stands by itself: X7KQ2P or 114-3941689-8772232, not MP3 or 2019-2021."""
+    """Return a standalone code: X7KQ2P or 114-3941689-8772232, not MP3 or 2019-2021."""
     compact = _compact(text) or ""
     if not compact.isdigit():
-        turns = re.findall(r"[0-9]+|[A-Z]+", compact)
-        return compact if len(turns) > 2 else None
+        groups = re.findall(r"[0-9]+|[A-Z]+", compact)
+        return compact if len(groups) > 2 else None
     return compact if len(compact) >= (12 if "-" in text else 8) and not _DAY.match(text) else None
 
 
@@ -189,13 +191,13 @@ _TOP_DOMAINS = frozenset(
     ro ru se sg tv ua uk xyz za
     """.split()
 )
-_WORDY_DOMAINS = frozenset(
+_DOMAINS_THAT_ARE_WORDS = frozenset(
     """
     ai am app at be br by cc club co dev family fm home in is it lan local me mx my name no online
     shop site so store tech to us wiki
     """.split()
 )
-"""Endings that are also words, taken only with more around them."""
+"""Top-level domains that are also words: they need a path or a subdomain."""
 
 _DATE = re.compile(
     r"(?<![0-9])(?:[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}"

@@ -1,4 +1,4 @@
-"""Planner: a question and its scope in, a plan of what to look for out."""
+"""Understand a question: the plan that sources and ranking work from."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, ro
 from family_recall.stores.records import Entity, Snapshot, WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
 
-_Found = TypeVar("_Found")
+_T = TypeVar("_T")
 _Stems = Callable[[str], list[tuple[str, str]]]
 
 
 class Guarded(Protocol):
-    """Runs a look-up; gives the fallback, and says so, should it fail."""
+    """Runs a look-up; on failure records it and returns the fallback."""
 
-    def __call__(self, stage: str, run: Callable[[], _Found], otherwise: _Found) -> _Found:
-        """Give what the look-up gives, or the fallback."""
+    def __call__(self, stage: str, run: Callable[[], _T], otherwise: _T) -> _T:
+        """Return the result of the look-up, or the fallback."""
         ...
 
 
 CERTAIN = 0.9
-"""Certainty from which a time that was read may leave memories out."""
+"""Certainty from which a time expression may filter memories."""
 
 LIKELY = 0.8
-"""The same where the question asks for whatever there is of a time that has begun."""
+"""The same if the question asks for everything of a time that has begun."""
 
 _HAPPENING = frozenset(
     """
@@ -43,7 +43,7 @@ _HAPPENING = frozenset(
     talked talking timeline update updates went
     """.split()
 )
-"""Words that ask for whatever there is."""
+"""Words that name no topic."""
 
 
 def plan(
@@ -57,51 +57,51 @@ def plan(
     guarded: Guarded,
     leave_out: Collection[str] = (),
 ) -> QueryPlan:
-    """Understand a question. Any string is one; an empty one asks for nothing.
+    """Understand a question in its household. Any string is valid; an empty one asks for nothing.
 
-    ``guarded`` runs each look-up and gives the fallback it is handed should that fail;
-    ``leave_out`` is as in :func:`read`.
+    ``guarded`` runs each look-up and returns its fallback on failure; ``leave_out`` is as in
+    :func:`read`.
 
     Raises:
-        UnknownMemoryError: If the focus is no memory the request may see.
+        UnknownMemoryError: If the focus is not a memory the request may see.
     """
     question = request.query_text[: text.MAX_QUESTION_CHARS]
     focus = request.ctx.focus_event_id
-    nothing: tuple[time_expressions.Anchor, ...] = ()
+    no_anchors: tuple[time_expressions.Anchor, ...] = ()
     anchors = guarded(
         "anchors",
         lambda: household_anchors.anchors_of(question, scope, snapshot, now.tzinfo),
-        nothing,
+        no_anchors,
     )
 
-    def understand(by: Encode | None) -> QueryPlan:
+    def read_with(encode: Encode | None) -> QueryPlan:
         return read(
             question,
             snapshot.stems,
             now=now,
             region=region,
             anchors=anchors,
-            encode=by,
+            encode=encode,
             leave_out=leave_out,
         )
 
-    understood = guarded("route", lambda: understand(encode), None) or understand(None)
+    question_plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
     nobody: tuple[tuple[Entity, ...], tuple[str, ...]] = ((), ())
     named, names = guarded("entities", lambda: entities.resolve(question, scope, snapshot), nobody)
-    unrelated: tuple[tuple[str, str, str], ...] = ()
-    terms = understood.terms
+    no_relations: tuple[tuple[str, str, str], ...] = ()
+    terms = question_plan.terms
     return dataclasses.replace(
-        understood,
+        question_plan,
         statistics=guarded(
             "statistics",
             lambda: snapshot.word_statistics([stem for _, stem in terms], scope),
-            # Every word as rare as the next: they find what they find, in the index's order.
+            # The fallback: every word equally rare.
             WordStatistics(1, 1, np.ones(len(terms), np.int64)),
         ),
         entities=named,
         names=names,
         relations=guarded(
-            "relations", lambda: entities.relations_between(named, scope, snapshot), unrelated
+            "relations", lambda: entities.relations_between(named, scope, snapshot), no_relations
         ),
         focus_id=None if focus is None else snapshot.find(focus, scope).id,
     )
@@ -117,16 +117,16 @@ def read(
     encode: Encode | None = None,
     leave_out: Collection[str] = (),
 ) -> QueryPlan:
-    """Understand a question by itself, without looking anything up.
+    """Understand a question by itself, without a household.
 
     Args:
         question: Any text.
         stems: Splits a text into (word, stem) pairs.
         now: The moment of asking, in the household's zone.
         region: Where the household lives.
-        anchors: Times the household has words for.
-        encode: Gives a short text's unit vector, for the router.
-        leave_out: ``time`` reads no time, ``routing`` takes every question broadly.
+        anchors: Times with a name of the household's own.
+        encode: Returns a short text's unit vector, for the router.
+        leave_out: ``time`` ignores time expressions, ``routing`` takes every question broadly.
     """
     reads_time = "time" not in leave_out
     span = None
@@ -141,27 +141,25 @@ def read(
     past = reads_time and time_expressions.is_past_reference(question)
     identifiers = find_identifiers(question)
     routed = "routing" not in leave_out
-    way = UNROUTED
+    routing = UNROUTED
     if routed:
-        way = route(
-            question, timespan=span, past_reference=past, identifiers=identifiers, encode=encode
-        )
-    # Words for a time stay search terms beside a topic: a memory's day is indexed with it.
+        routing = route(question, timespan=span, identifiers=identifiers, encode=encode)
+    # Next to a topic, time words stay search terms: a memory is indexed with its day.
     terms = text.search_terms(stems(question))
     alone = (
         span is not None
-        and span.certainty >= (LIKELY if way.strategy == "TIMELINE" else CERTAIN)
+        and span.certainty >= (LIKELY if routing.strategy == "TIMELINE" else CERTAIN)
         and (span.start is None or span.start <= now)
-        and not _asks_for_more(_without(question, span.matched), stems)
+        and not _has_topic(_without(question, span.matched), stems)
     )
     if alone:
-        # What is left are words such as "what did we do": they find nothing.
+        # The other words, such as "what did we do", match nothing of use.
         terms = ()
-        if routed and way.strategy != "EPISODIC":
-            way = _turned(way, "TIMELINE")
-    elif way.strategy == "TIMELINE":
-        # Without a time that was surely read, or with a topic beside it, scores must decide.
-        way = _turned(way, "EPISODIC")
+        if routed and routing.strategy != "EPISODIC":
+            routing = _with_strategy(routing, "TIMELINE")
+    elif routing.strategy == "TIMELINE":
+        # With an uncertain time, or a topic next to it, scores must decide.
+        routing = _with_strategy(routing, "EPISODIC")
     return QueryPlan(
         terms=terms,
         identifiers=identifiers,
@@ -171,15 +169,15 @@ def read(
         about_time_alone=alone,
         past_reference=past,
         asks_when=reads_time and text.asks_when(question),
-        strategy=way.strategy,
-        strategy_confidence=way.confidence,
-        mode=way.mode,
-        tier_weights=way.tier_weights,
+        strategy=routing.strategy,
+        strategy_confidence=routing.confidence,
+        mode=routing.mode,
+        tier_weights=routing.tier_weights,
     )
 
 
 def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understanding:
-    """Tell a plan to people: moments in the household's zone, names instead of numbers."""
+    """Describe a plan for people: times in the household's zone, names instead of ids."""
     spoken = None
     if plan.timespan_s is not None:
         start, end = (
@@ -192,7 +190,9 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
         question=question,
         timespan=spoken,
         past_reference=plan.past_reference,
-        identifiers=tuple((one.kind, one.normalised) for one in plan.identifiers),
+        identifiers=tuple(
+            (identifier.kind, identifier.normalised) for identifier in plan.identifiers
+        ),
         entities=tuple(dict.fromkeys(entity.name for entity in plan.entities)),
         strategy=plan.strategy,
         strategy_confidence=plan.strategy_confidence,
@@ -202,19 +202,19 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
     )
 
 
-def _turned(way: Route, strategy: Strategy) -> Route:
-    return dataclasses.replace(way, strategy=strategy, tier_weights=TIER_WEIGHTS[strategy])
+def _with_strategy(routing: Route, strategy: Strategy) -> Route:
+    return dataclasses.replace(routing, strategy=strategy, tier_weights=TIER_WEIGHTS[strategy])
 
 
 def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Blank out some characters of a question."""
+    """Replace some spans of a question by spaces."""
     for start, end in spans:
         question = question[:start] + " " * (end - start) + question[end:]
     return question
 
 
-def _asks_for_more(rest: str, stems: _Stems) -> bool:
-    """Whether what is left of a question asks for anything beside the time it speaks of."""
+def _has_topic(rest: str, stems: _Stems) -> bool:
+    """Whether a question, without its time expression, names a topic."""
     words = [word.casefold() for word, _ in stems(rest)]
     return any(word not in text.STOP_WORDS and word not in _HAPPENING for word in words)
 

@@ -1,4 +1,4 @@
-"""Words: a question in, its search terms and the names it holds out."""
+"""The words of a question: its search terms, and the names in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 
 MAX_QUESTION_CHARS = 20_000
-"""Characters of a question that are looked at; the rest cannot name anything in time."""
+"""Characters of a question that are read; the rest is ignored."""
 
 STOP_WORDS = frozenset(
     """
@@ -26,7 +26,7 @@ STOP_WORDS = frozenset(
 )
 
 LONGEST_NAME = 4
-"""Words in the longest name that is looked for."""
+"""Words in the longest name that is recognised."""
 
 _EVERYDAY = STOP_WORDS | frozenset(
     """
@@ -52,9 +52,9 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 
 def search_terms(stems: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Choose what to search for out of (word, stem) pairs: each stem once, no stop words.
+    """Choose the search terms of (word, stem) pairs: each stem once, no stop words.
 
-    A question of nothing but stop words keeps them all: "who am I?" still asks something.
+    A question of stop words alone keeps them all: "who am I?" still asks something.
     """
     pairs = list(stems)
     content = [pair for pair in pairs if pair[0].casefold() not in STOP_WORDS]
@@ -65,7 +65,7 @@ def search_terms(stems: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...
 
 
 def asks_when(question: str) -> bool:
-    """Whether a question asks for a time, so that what answers it tells one.
+    """Whether a question asks for a time, so that its answer names one.
 
     >>> asks_when("When did we move?"), asks_when("What did she say when we moved?")
     (True, False)
@@ -74,7 +74,7 @@ def asks_when(question: str) -> bool:
 
 
 def normalise(name: str) -> str:
-    """Bring a name to the form names are compared in: NFKC, lower case, single spaces.
+    """Normalise a name for comparison: NFKC, lower case, single spaces.
 
     >>> normalise("  Grandma’s ")
     'grandma'
@@ -88,16 +88,16 @@ def names_in(
 ) -> list[str]:
     """Find the known normalised names in a text, longest first, none inside another.
 
-    A lower-case word that is also an everyday word names nobody, so that *may* is no *May*.
-    Who reads many texts gives the first words of all known names too: it is eight times faster.
+    A lower-case everyday word is no name: *may* is not *May*. ``beginnings`` are the first words
+    of all known names: eight times faster for a caller that reads many texts.
 
     >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
     ['aunt may', 'priya']
     """
     words, plain = _words(text)
-    found: list[str] = []
+    names: list[str] = []
     if beginnings is not None and beginnings.isdisjoint(plain):
-        return found
+        return names
     at = 0
     while at < len(words):
         if beginnings is not None and plain[at] not in beginnings:
@@ -107,15 +107,15 @@ def names_in(
             name = " ".join(plain[at : at + n])
             everyday = n == 1 and words[at][0].islower() and name in _EVERYDAY
             if name in known and not everyday:
-                found.append(name)
+                names.append(name)
                 at += n - 1
                 break
         at += 1
-    return found
+    return names
 
 
 def possible_names(text: str) -> list[str]:
-    """List every run of one to four words of a text once, as names are compared."""
+    """List every run of one to four words of a text once, normalised as names are."""
     _, plain = _words(text)
     return list(
         dict.fromkeys(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Person, RecallContext
 from family_recall.access.policy import scope_of
-from family_recall.query.entities import nearly_equal, resolve
+from family_recall.query.entities import resolve
+from family_recall.query.misspellings import nearly_equal
 from family_recall.query.text import MAX_QUESTION_CHARS
 from tests.conftest import HOME, NOW, move_in, open_home, remember
 

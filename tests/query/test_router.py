@@ -25,7 +25,7 @@ from family_recall.query.router import (
     prototype_questions,
     route,
 )
-from family_recall.time_expressions import Timespan, find_timespan, is_past_reference
+from family_recall.time_expressions import Timespan, find_timespan
 from family_recall.types import FloatArray, Mode, Strategy
 
 WEDNESDAY = dt.datetime(2026, 6, 17, 14, 30, tzinfo=ZoneInfo("Europe/London"))
@@ -98,7 +98,6 @@ def ask(
     return route(
         question,
         timespan=timespan or find_timespan(question, now=WEDNESDAY),
-        past_reference=is_past_reference(question),
         identifiers=identifiers,
         encode=encode,
     )
@@ -218,13 +217,6 @@ def test_a_doubtful_question_is_broad() -> None:
     assert told.strategy == "HYBRID"
     assert told.confidence == pytest.approx(0.25)
     assert told.confidence < MIN_CONFIDENCE
-
-
-def test_past_reference_disables_recency() -> None:
-    """Words of the design for a distant past leave old memories their score."""
-    for words in ("last year", "years ago", "back when we lived in Pune", "last Christmas"):
-        assert ask(f"What did I tell you {words}?").disable_recency
-    assert not ask("What did I tell you yesterday?").disable_recency
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections import Counter
@@ -115,6 +116,20 @@ def test_fourteen_days_of_tau() -> None:
     ages = np.array([0.0, 7.0, 14.0, 28.0])
 
     assert half_life_decay(ages, half_life) == pytest.approx(np.exp(-ages / 14.0), abs=1e-6)
+
+
+def test_past_reference_disables_recency(path: Path) -> None:
+    """A question about a distant past, in the design's words, leaves old memories their score."""
+    with open_home(path) as home:
+        remember(home, "We talked about a dog", occurred_at=NOW - dt.timedelta(days=900))
+
+        def recency(question: str) -> float:
+            answer = recall(home, question, profile="three_tier")
+            return answer.results[0].features["recency"]
+
+        past = ("last year", "years ago", "back when we lived in Pune", "last Christmas")
+        assert [recency(f"What did I say about a dog {words}?") for words in past] == [1.0] * 4
+        assert recency("What did I say about a dog?") < 0.01
 
 
 # Diversity

@@ -1,0 +1,170 @@
+"""Words for relatives and pets: the roles they name, and the relations that lead to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from family_recall.query.text import normalise
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What a person is to another.
+
+    ``link`` is the relation; ``sorts`` restrict who fits (``f``, ``m``, ``dog``, …; empty: any).
+    """
+
+    link: str
+    sorts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RelationMeaning:
+    """The meaning of a relation: the subject is the object's ``link``; and the sort of either."""
+
+    link: str
+    subject: str = ""
+    object: str = ""
+
+
+INVERSE = {
+    "parent": "child",
+    "spouse": "spouse",
+    "sibling": "sibling",
+    "grandparent": "grandchild",
+    "aunt or uncle": "niece or nephew",
+    "cousin": "cousin",
+    "parent-in-law": "child-in-law",
+    "sibling-in-law": "sibling-in-law",
+    "pet": "owner",
+    "friend": "friend",
+    "neighbour": "neighbour",
+}
+INVERSE |= {inverse: link for link, inverse in INVERSE.items()}
+
+PATHS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
+    "sibling": ((("sibling",), ("parent", "child")),),
+    "grandparent": ((("grandparent",), ("parent", "parent")),),
+    "grandchild": ((("grandchild",), ("child", "child")),),
+    "aunt or uncle": ((("aunt or uncle",), ("parent", "sibling")),),
+    "niece or nephew": ((("niece or nephew",), ("sibling", "child")),),
+    "cousin": ((("cousin",), ("aunt or uncle", "child")),),
+    "parent-in-law": ((("parent-in-law",), ("spouse", "parent")),),
+    "child-in-law": ((("child-in-law",), ("child", "spouse")),),
+    "sibling-in-law": ((("sibling-in-law",), ("spouse", "sibling"), ("sibling", "spouse")),),
+    # The asker's own pets come first, then those of the close family.
+    "pet": (
+        (("pet",),),
+        (("spouse", "pet"), ("parent", "pet"), ("child", "pet"), ("sibling", "pet")),
+    ),
+}
+"""Paths of relations that make up a link; the second group is tried if the first finds nobody."""
+
+_NOUNS = (
+    ("parent", "", "parent"),
+    ("parent", "f", "mother mum mom mummy mommy mama mam"),
+    ("parent", "m", "father dad daddy papa pa"),
+    ("child", "", "child kid"),
+    ("child", "f", "daughter"),
+    ("child", "m", "son"),
+    ("spouse", "", "spouse partner"),
+    ("spouse", "f", "wife"),
+    ("spouse", "m", "husband hubby"),
+    ("sibling", "", "sibling"),
+    ("sibling", "f", "sister"),
+    ("sibling", "m", "brother"),
+    ("grandparent", "", "grandparent"),
+    ("grandparent", "f", "grandmother grandma granny gran nan nana nanna"),
+    ("grandparent", "m", "grandfather grandpa granddad grandad"),
+    ("grandchild", "", "grandchild"),
+    ("grandchild", "f", "granddaughter"),
+    ("grandchild", "m", "grandson"),
+    ("aunt or uncle", "f", "aunt auntie aunty"),
+    ("aunt or uncle", "m", "uncle"),
+    ("niece or nephew", "f", "niece"),
+    ("niece or nephew", "m", "nephew"),
+    ("cousin", "", "cousin"),
+    ("parent-in-law", "", "parent-in-law"),
+    ("parent-in-law", "f", "mother-in-law"),
+    ("parent-in-law", "m", "father-in-law"),
+    ("child-in-law", "f", "daughter-in-law"),
+    ("child-in-law", "m", "son-in-law"),
+    ("sibling-in-law", "f", "sister-in-law"),
+    ("sibling-in-law", "m", "brother-in-law"),
+    ("pet", "pet", "pet"),
+    ("pet", "dog", "dog puppy pup"),
+    ("pet", "cat", "cat kitten"),
+    ("pet", "rabbit", "rabbit bunny"),
+    ("pet", "hamster", "hamster"),
+    ("pet", "horse", "horse pony"),
+    ("pet", "bird", "bird parrot budgie"),
+    ("pet", "fish", "fish goldfish"),
+    ("pet", "tortoise", "tortoise turtle"),
+    ("friend", "", "friend"),
+    ("neighbour", "", "neighbour neighbor"),
+)
+_PLURALS = {"wife": "wives", "child": "children", "grandchild": "grandchildren"}
+_PETS = frozenset(sort for link, sort, _ in _NOUNS if link == "pet")
+
+
+def _nouns() -> Iterable[tuple[str, str, str]]:
+    for link, sort, words in _NOUNS:
+        for word in words.split(" "):
+            yield link, sort, normalise(word)
+
+
+def _plural(noun: str) -> str:
+    first, space, rest = noun.partition(" ")
+    ending = f"{first[:-1]}ies" if first.endswith("y") else f"{first}s"
+    return _PLURALS.get(first, ending) + space + rest
+
+
+def _roles() -> dict[str, Role]:
+    roles: dict[str, Role] = {}
+    for link, sort, noun in _nouns():
+        sorts = _PETS if sort == "pet" else frozenset({sort} - {""})
+        roles[noun] = roles[_plural(noun)] = Role(link, sorts)
+    return roles
+
+
+def _relation_meanings() -> dict[str, RelationMeaning]:
+    meanings = {
+        "married to": RelationMeaning("spouse"),
+        "owns": RelationMeaning("owner"),
+        "owner of": RelationMeaning("owner"),
+        "owned by": RelationMeaning("pet"),
+        "belongs to": RelationMeaning("pet"),
+    }
+    for link, sort, noun in _nouns():
+        meanings[f"{noun} of"] = RelationMeaning(link, subject=sort)
+        meanings[f"has {noun}"] = meanings[f"has a {noun}"] = RelationMeaning(
+            INVERSE[link], object=sort
+        )
+        if not sort and INVERSE[link] == link:
+            meanings[noun] = RelationMeaning(link)
+    return meanings
+
+
+ROLES = _roles()
+"""Words for relatives and pets, normalised, and the role each means."""
+
+LONGEST_ROLE = max(len(noun.split(" ")) for noun in ROLES)
+"""Words in the longest role."""
+
+TITLES = frozenset(
+    """
+    mum mom mummy mommy mama mam dad daddy papa grandma granny gran nan nana nanna grandpa
+    granddad grandad grandmother grandfather mother father auntie aunty
+    """.split()
+)
+"""Roles that, without an owner, mean the asker's own."""
+
+MEANINGS = _relation_meanings()
+IS_A = frozenset(("is", "a", "an"))
+SORT_OF_NOUN = {noun: sort for _, sort, noun in _nouns() if sort} | {
+    "woman": "f", "girl": "f", "female": "f", "man": "m", "boy": "m", "male": "m",
+}  # fmt: skip
+SORT_OF_TITLE = {noun: sort for noun, sort in SORT_OF_NOUN.items() if sort in {"f", "m"}} | {
+    "mrs": "f", "ms": "f", "miss": "f", "mr": "m",
+}  # fmt: skip
