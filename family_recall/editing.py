@@ -54,8 +54,8 @@ class Editor:
             UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If one is not there, or not
                 for this person.
         """
-        with self.store.looking() as (_, listings):
-            standing = self._standing(listings, person_id, space_id, wall_s)
+        with self.store.reading() as tables:
+            standing = self._standing(tables.listings, person_id, space_id, wall_s)
             return standing.may_edit(standing.seen(doc_id))
 
     def correct(
@@ -123,8 +123,8 @@ class Editor:
             InvalidRequestError: If nobody in particular asks.
             UnknownPersonError, UnknownSpaceError: If one is not there, or not for this person.
         """
-        with self.store.looking() as (_, listings):
-            standing = self._standing(listings, person_id, relation.space_id, wall_s)
+        with self.store.reading() as tables:
+            standing = self._standing(tables.listings, person_id, relation.space_id, wall_s)
             try:
                 return bool(standing.statements(relation))
             except NotTheirsError:

@@ -20,6 +20,7 @@ from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairScorer
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
+from family_recall.indexing import upgrade
 from family_recall.stores.store import Store
 
 NOW = dt.datetime(2025, 6, 15, 12, 0, tzinfo=dt.UTC)
@@ -200,8 +201,10 @@ def open_home(
     create: bool = True,
 ) -> FamilyRecall:
     """Open a file with clocks and models of our own; no encoder means a missing folder."""
+    store = Store(path, create=create)
+    upgrade(store)
     return FamilyRecall(
-        Store(path, create=create),
+        store,
         Models(NO_MODELS, encoder=encoder, scorer=scorer, static=static),
         config=config,
         clock=clock,

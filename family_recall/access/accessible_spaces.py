@@ -9,11 +9,11 @@ import datetime as dt
 from collections import Counter
 
 from family_recall.access import policy
-from family_recall.stores.access.household_tables import HouseholdTables
+from family_recall.stores.access.household import Household
 from family_recall.types import AccessibleSpace, Person, RecallContext, Space
 
 
-def people(household: HouseholdTables, person_id: str, wall_s: float) -> list[Person]:
+def people(household: Household, person_id: str, wall_s: float) -> list[Person]:
     """List who may enter a space that somebody may enter too, by id; themselves among them.
 
     Raises:
@@ -31,7 +31,7 @@ def people(household: HouseholdTables, person_id: str, wall_s: float) -> list[Pe
     ]
 
 
-def spaces(household: HouseholdTables, person_id: str, wall_s: float) -> list[Space]:
+def spaces(household: Household, person_id: str, wall_s: float) -> list[Space]:
     """List the spaces somebody may enter, by id.
 
     Raises:
@@ -42,7 +42,7 @@ def spaces(household: HouseholdTables, person_id: str, wall_s: float) -> list[Sp
 
 
 def rooms(
-    household: HouseholdTables, person_id: str | None, wall_s: float, zone: dt.tzinfo
+    household: Household, person_id: str | None, wall_s: float, zone: dt.tzinfo
 ) -> list[AccessibleSpace]:
     """List the spaces somebody may enter, with what they are there and who else may, by id.
 

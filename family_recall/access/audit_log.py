@@ -57,8 +57,8 @@ class AuditLog:
         self._closed = False
         self._token = uuid.uuid4().hex
         self._signed_in = False
-        with store.audited() as tables:
-            self._days = tables.days(DEFAULT_DAYS)
+        with store.reading() as tables:
+            self._days = tables.audit.days(DEFAULT_DAYS)
 
     def note(self, call: Call, ctx: RecallContext, answer: Answer) -> None:
         """Note an answered call."""
@@ -96,7 +96,8 @@ class AuditLog:
             if not calls and not lost:
                 return
             now_s = self._wall_clock()
-            with self._store.auditing() as tables:
+            with self._store.writing() as writing:
+                tables = writing.audit
                 self._days = tables.days(DEFAULT_DAYS)
                 if self._days:
                     if not self._signed_in:
@@ -124,7 +125,8 @@ class AuditLog:
         if days < 0:
             raise InvalidRequestError(f"days must be 0 or more, got {days}")
         self.flush()
-        with self._writing, self._store.auditing() as tables:
+        with self._writing, self._store.writing() as writing:
+            tables = writing.audit
             tables.keep(days)
             tables.purge(self._oldest_s(days))
             if not days:
@@ -142,11 +144,11 @@ class AuditLog:
         if limit < 1:
             raise InvalidRequestError(f"limit must be 1 or more, got {limit}")
         self.flush()
-        with self._store.auditing() as tables:
-            _close_gaps(tables)
-            tables.purge(self._oldest_s(self._days))
+        with self._store.writing() as writing:
+            _close_gaps(writing.audit)
+            writing.audit.purge(self._oldest_s(self._days))
         told: list[AuditEntry] = []
-        with self._store.audited() as tables:
+        with self._store.reading() as tables:
             access = tables.household.access(reader)
             partitions = tables.household.every_partition()
             owned = policy.owned_by(reader, access, partitions, self._wall_clock())
@@ -156,7 +158,7 @@ class AuditLog:
                     "make them one with a grant as owner"
                 )
             before: int | None = None
-            while len(told) < limit and (page := tables.rows(_PAGE, before)):
+            while len(told) < limit and (page := tables.audit.rows(_PAGE, before)):
                 before = page[-1][0]
                 entries = (_entry(row, owned, self._store.zone) for _, row in page)
                 told += [
@@ -179,8 +181,8 @@ class AuditLog:
         try:
             self.flush()
             if self._signed_in:
-                with self._store.auditing() as tables:
-                    tables.sign_out(self._token)
+                with self._store.writing() as writing:
+                    writing.audit.sign_out(self._token)
         except FamilyRecallError as error:
             # Still signed in: whoever writes next finds that, and writes a gap.
             log.warning("%d audit entries were not written: %s", len(self._pending), error)

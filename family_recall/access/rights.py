@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from family_recall.access import policy
 from family_recall.errors import InvalidRequestError
 from family_recall.query.text import normalise
-from family_recall.stores.access.household_tables import HouseholdTables
+from family_recall.stores.access.household import Household
 from family_recall.types import Person, RecallContext
 
 
@@ -41,7 +41,7 @@ class Asker:
         return author is not None and (author == self.person_id or normalise(author) in self.names)
 
 
-def asker(household: HouseholdTables, person_id: str | None, *, wall_s: float) -> Asker:
+def asker(household: Household, person_id: str | None, *, wall_s: float) -> Asker:
     """Decide how far somebody reaches, everywhere they may enter.
 
     Raises:

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 from family_recall.api.engine import ProgressCallback
-from family_recall.config import RecallConfig
-from family_recall.indexing import Indexer
+from family_recall.indexing import upgrade
 from family_recall.stores.file import copies
 from family_recall.stores.file.connections import schema_of
 from family_recall.stores.file.copies import Backup, Restored
@@ -67,7 +66,7 @@ def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple
     before = schema_of(Path(path), key_of(key))
     store = Store(Path(path), create=False, key=key_of(key))
     try:
-        Indexer(store, RecallConfig())
+        upgrade(store)
     finally:
         store.close()
     return before, SCHEMA_VERSION

@@ -27,6 +27,7 @@ from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
 from family_recall.errors import InvalidRequestError, ModelError
+from family_recall.indexing import upgrade
 from family_recall.learning import Feedback
 from family_recall.pipeline import routing_encoder, warm_up
 from family_recall.pipeline.explain import Explanation, Inspection
@@ -151,6 +152,7 @@ class FamilyRecall:
             country=country,
             hemisphere=hemisphere,
         )
+        upgrade(store)
         loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
         home = cls(store, loaded, config=config, on_trace=on_trace)
         home._engine.start()

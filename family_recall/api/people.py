@@ -16,7 +16,7 @@ class People:
     def add(self, person: Person) -> None:
         """Add a person, or change the name and aliases of one that is there."""
         with self._engine.store.writing() as writing:
-            writing.admission.put_person(person)
+            writing.household.put_person(person)
 
     def all(self, person_id: str | None = None) -> list[Person]:
         """List the people, by id; for a person, who may enter a space that they may enter too.
@@ -24,10 +24,10 @@ class People:
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        with self._engine.store.household() as household:
+        with self._engine.store.reading() as tables:
             if person_id is None:
-                return household.people()
-            return accessible_spaces.people(household, person_id, self._engine.wall_clock())
+                return tables.household.people()
+            return accessible_spaces.people(tables.household, person_id, self._engine.wall_clock())
 
     def add_guardian(self, person_id: str, child_id: str) -> None:
         """Make a person the guardian of a child: they may see what is told for guardians only.
@@ -36,7 +36,7 @@ class People:
             UnknownPersonError: If one of the two is not there.
         """
         with self._engine.store.writing() as writing:
-            writing.admission.put_guardian(person_id, child_id)
+            writing.household.put_guardian(person_id, child_id)
 
     def remove_guardian(self, person_id: str, child_id: str) -> bool:
         """Make a person a child's guardian no longer; False where they were none.
@@ -45,9 +45,9 @@ class People:
             UnknownPersonError: If one of the two is not there.
         """
         with self._engine.store.writing() as writing:
-            return writing.admission.remove_guardian(person_id, child_id)
+            return writing.household.remove_guardian(person_id, child_id)
 
     def guardians(self) -> dict[str, tuple[str, ...]]:
         """Name each child's guardians, by id."""
-        with self._engine.store.household() as household:
-            return household.guardians()
+        with self._engine.store.reading() as tables:
+            return tables.household.guardians()

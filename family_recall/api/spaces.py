@@ -17,7 +17,7 @@ class Spaces:
     def add(self, space: Space) -> None:
         """Add a space, or change one that is there."""
         with self._engine.store.writing() as writing:
-            writing.admission.put_space(space)
+            writing.household.put_space(space)
 
     def all(self, person_id: str | None = None) -> list[Space]:
         """List the spaces, by id; for a person, those they may enter now.
@@ -25,10 +25,10 @@ class Spaces:
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        with self._engine.store.household() as household:
+        with self._engine.store.reading() as tables:
             if person_id is None:
-                return household.spaces()
-            return accessible_spaces.spaces(household, person_id, self._engine.wall_clock())
+                return tables.household.spaces()
+            return accessible_spaces.spaces(tables.household, person_id, self._engine.wall_clock())
 
     def grant(self, grant: Grant) -> None:
         """Let a person into a space, or change their role there.
@@ -39,7 +39,7 @@ class Spaces:
         """
         policy.check_role(grant.role)
         with self._engine.store.writing() as writing:
-            writing.admission.put_grant(grant, epoch_s(grant.expires_at, self._engine.store.zone))
+            writing.household.put_grant(grant, epoch_s(grant.expires_at, self._engine.store.zone))
 
     def revoke(self, person_id: str, space_id: str) -> bool:
         """Take a person's way into a space away; False where they had none.
@@ -48,12 +48,12 @@ class Spaces:
             UnknownPersonError, UnknownSpaceError: If one of the two is not there.
         """
         with self._engine.store.writing() as writing:
-            return writing.admission.revoke(person_id, space_id)
+            return writing.household.remove_grant(person_id, space_id)
 
     def grants(self) -> list[Grant]:
         """List who may enter which space."""
-        with self._engine.store.household() as household:
-            return household.grants(self._engine.store.zone)
+        with self._engine.store.reading() as tables:
+            return tables.household.grants(self._engine.store.zone)
 
     def hide(self, hidden: Hidden) -> None:
         """Keep a role from some fields of a space's memories, in place of those it was kept from.
@@ -69,8 +69,8 @@ class Spaces:
 
     def hidden(self) -> list[Hidden]:
         """List what roles are kept from."""
-        with self._engine.store.household() as household:
-            return household.hidden()
+        with self._engine.store.reading() as tables:
+            return tables.household.hidden()
 
     def accessible(self, person_id: str | None) -> list[AccessibleSpace]:
         """List the spaces a person may enter, what they are there, and who else may.
@@ -78,7 +78,7 @@ class Spaces:
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        with self._engine.store.household() as household:
+        with self._engine.store.reading() as tables:
             return accessible_spaces.rooms(
-                household, person_id, self._engine.wall_clock(), self._engine.store.zone
+                tables.household, person_id, self._engine.wall_clock(), self._engine.store.zone
             )

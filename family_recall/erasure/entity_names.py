@@ -16,10 +16,10 @@ from family_recall.indexing import Indexer
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.graph.entity_provenance import Named, RelationRow, TellingRow
-from family_recall.stores.write.transaction import Writing
+from family_recall.stores.write.transaction import WriteTransaction
 
 
-def named_in_the_past(writing: Writing, choice: Choice) -> set[int]:
+def named_in_the_past(writing: WriteTransaction, choice: Choice) -> set[int]:
     """Find whom versions that were replaced named, which no mention says any more."""
     found: set[int] = set()
     known: dict[int, dict[str, int]] = {}
@@ -35,7 +35,7 @@ def named_in_the_past(writing: Writing, choice: Choice) -> set[int]:
     return found
 
 
-def settle(indexer: Indexer, writing: Writing, entities: Collection[int]) -> None:
+def settle(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
     """Let go of the names that only what is gone gave a reason for."""
     named = writing.named
     for entity in sorted(entities, reverse=True):
@@ -56,7 +56,7 @@ def settle(indexer: Indexer, writing: Writing, entities: Collection[int]) -> Non
 
 def relate_again(
     indexer: Indexer,
-    writing: Writing,
+    writing: WriteTransaction,
     relations: Sequence[Mapping[str, Any]],
 ) -> None:
     """Bring relations back that went with what they rested on."""
@@ -101,7 +101,7 @@ def _names(told: TellingRow, aliases: Collection[str]) -> bool:
     return author or bool(names_in(told.text, frozenset(aliases)))
 
 
-def _name_again(indexer: Indexer, writing: Writing, entities: Collection[int]) -> None:
+def _name_again(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
     """Forget some names of one partition, and learn them from what remains in the order it came.
 
     What was replaced since is read too: it made names known, and is tied to none.

@@ -19,10 +19,8 @@ from family_recall.errors import (
 )
 from family_recall.indexing import Indexer
 from family_recall.stores.erase import verification
-from family_recall.stores.erase.eraser import Eraser
-from family_recall.stores.erase.forgetting_log import ForgettingLog
 from family_recall.stores.store import Store
-from family_recall.stores.write.transaction import Writing
+from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.erasure import (
     ForgetPlan,
     Receipt,
@@ -57,10 +55,10 @@ class Forgetter:
             UnknownPersonError: If there is no such person.
         """
         key = self._key()
-        with self.store.forgotten() as log:
-            who = asker(log.household, person_id, wall_s=wall_s)
-            choice = choose(log, selection, who, self.store.zone, answered)
-            return plan(log, choice, token_for(key, who.person_id, choice))
+        with self.store.reading() as tables:
+            who = asker(tables.household, person_id, wall_s=wall_s)
+            choice = choose(tables, selection, who, self.store.zone, answered)
+            return plan(tables.erasure_log, choice, token_for(key, who.person_id, choice))
 
     def forget(
         self,
@@ -82,9 +80,10 @@ class Forgetter:
             UnconfirmedError: If a token is needed, or confirms another set.
         """
         until_s = _until(undo_for, wall_s)
-        with self.store.erasing(self.indexer.config.next_weight) as (writing, eraser, log):
-            who = asker(log.household, person_id, wall_s=wall_s)
-            choice = choose(log, selection, who, self.store.zone, answered)
+        with self.store.writing() as writing:
+            log = writing.erasure_log
+            who = asker(writing.household, person_id, wall_s=wall_s)
+            choice = choose(writing, selection, who, self.store.zone, answered)
             _check(selection, choice)
             expected = token_for(log.make_key(), who.person_id, choice)
             by_id_alone = selection.criteria == ("doc_ids",)
@@ -99,7 +98,7 @@ class Forgetter:
                     "(dry_run=True), and give its token"
                 )
             receipt = self._erase(
-                writing, eraser, log, choice, who.person_id, selection.criteria, until_s, wall_s
+                writing, choice, who.person_id, selection.criteria, until_s, wall_s
             )
         self.clean()
         return receipt
@@ -113,7 +112,8 @@ class Forgetter:
         Raises:
             InvalidRequestError: If nothing is kept under that receipt, or not by this person.
         """
-        with self.store.erasing(self.indexer.config.next_weight) as (writing, eraser, log):
+        with self.store.writing() as writing:
+            log, eraser = writing.erasure_log, writing.eraser(self.indexer.config.next_weight)
             kept = log.aside(receipt_id)
             mine = [one for one in log.receipts() if one.receipt_id == receipt_id]
             if kept is None or kept[0] <= wall_s or not mine or mine[0].person_id != person_id:
@@ -133,18 +133,19 @@ class Forgetter:
         """Set how long a category is kept; None keeps it for good."""
         if keep_days is not None:
             RetentionRule(category, keep_days)
-        with self.store.erasing(0.0) as (_, _, log):
-            log.set_rule(category, keep_days)
+        with self.store.writing() as writing:
+            writing.erasure_log.set_rule(category, keep_days)
 
     def rules(self) -> list[RetentionRule]:
         """List how long categories are kept, those that have a rule."""
-        with self.store.forgotten() as log:
-            return log.rules()
+        with self.store.reading() as tables:
+            return tables.erasure_log.rules()
 
     def plan_retention(self, now_s: float) -> ForgetPlan:
         """Say what the household's rules would let go of."""
         key = self._key()
-        with self.store.forgotten() as log:
+        with self.store.reading() as tables:
+            log = tables.erasure_log
             choice = outlived(log, now_s)
             return plan(log, choice, token_for(key, RETENTION, choice))
 
@@ -154,16 +155,18 @@ class Forgetter:
         Returns:
             The receipt; None where nothing was forgotten.
         """
-        with self.store.forgotten() as log:
+        with self.store.reading() as tables:
+            log = tables.erasure_log
             due = outlived(log, now_s).versions or log.has_expired(now_s) or log.unclean()
         if not due:
             return None
         receipt = None
-        with self.store.erasing(self.indexer.config.next_weight) as (writing, eraser, log):
+        with self.store.writing() as writing:
+            log = writing.erasure_log
             log.drop_expired(now_s)
             choice = outlived(log, now_s)
             if choice.versions:
-                receipt = self._erase(writing, eraser, log, choice, None, (RETENTION,), None, now_s)
+                receipt = self._erase(writing, choice, None, (RETENTION,), None, now_s)
         self.clean()
         return receipt
 
@@ -172,13 +175,13 @@ class Forgetter:
 
         Infinite where there is no rule and no undo.
         """
-        with self.store.forgotten() as log:
-            return log.next_due_s(now_s)
+        with self.store.reading() as tables:
+            return tables.erasure_log.next_due_s(now_s)
 
     def receipts(self) -> list[Receipt]:
         """List what was forgotten, the newest first."""
-        with self.store.forgotten() as log:
-            return log.receipts()
+        with self.store.reading() as tables:
+            return tables.erasure_log.receipts()
 
     def verify(self, receipt: Receipt) -> Verification:
         """Look for what a receipt says was forgotten."""
@@ -190,33 +193,32 @@ class Forgetter:
         A reader that holds on to an old view, or a process that was killed, leaves this for the
         next time; opening the household is one.
         """
-        with self.store.forgotten() as log:
-            unclean = log.unclean()
+        with self.store.reading() as tables:
+            unclean = tables.erasure_log.unclean()
         if not unclean:
             return self.store.empty_log()
         if not self.store.clean(unclean):
             return False
-        with self.store.erasing(0.0) as (_, _, log):
-            log.set_clean([one.receipt_id for one in unclean])
+        with self.store.writing() as writing:
+            writing.erasure_log.set_clean([one.receipt_id for one in unclean])
         return True
 
     def _erase(
         self,
-        writing: Writing,
-        eraser: Eraser,
-        log: ForgettingLog,
+        writing: WriteTransaction,
         choice: Choice,
         person_id: str | None,
         chosen_by: tuple[str, ...],
         until_s: float | None,
         wall_s: float,
     ) -> Receipt:
+        log, eraser = writing.erasure_log, writing.eraser(self.indexer.config.next_weight)
         raw = eraser.raw_rows(choice.ids) if until_s else []
         touched = entity_names.named_in_the_past(writing, choice)
         erased = eraser.erase(choice.ids)
         entity_names.settle(self.indexer, writing, erased.entities | touched)
         erased.stems = eraser.unsaid(erased.stems)
-        relearning.relearn(self.store, writing, log, erased.judges, wall_s)
+        relearning.relearn(writing, erased.judges, wall_s)
         counts = Counter(erased.counts)
         counts["memories"] = len(choice.memories)
         receipt = Receipt(
@@ -236,11 +238,11 @@ class Forgetter:
         return receipt
 
     def _key(self) -> bytes:
-        with self.store.forgotten() as log:
-            key = log.key()
+        with self.store.reading() as tables:
+            key = tables.erasure_log.key()
         if key is None:
-            with self.store.erasing(0.0) as (_, _, log):
-                key = log.make_key()
+            with self.store.writing() as writing:
+                key = writing.erasure_log.make_key()
         return key
 
 

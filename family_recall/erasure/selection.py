@@ -12,6 +12,7 @@ from family_recall.query.text import names_in, normalise
 from family_recall.stores.erase.forgetting_log import ForgettingLog, Sought, Version
 from family_recall.stores.erase.verification import Keyring
 from family_recall.stores.file.row_ids import partition_of
+from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.records import epoch_s
 from family_recall.types.erasure import ForgetExample, ForgetPlan, Selection
 
@@ -39,7 +40,7 @@ class Choice:
 
 
 def choose(
-    log: ForgettingLog,
+    tables: ReadTransaction,
     selection: Selection,
     who: Asker,
     zone: dt.tzinfo,
@@ -51,15 +52,16 @@ def choose(
     """
     sought = Sought(
         memories=_memories(selection, answered),
-        authors=_authors(log, selection.by, who.seen),
+        authors=_authors(tables, selection.by, who.seen),
         space_id=selection.space_id,
         session_id=selection.session_id,
         occurred_s=(epoch_s(selection.after, zone), epoch_s(selection.before, zone)),
         recorded_s=(
             epoch_s(selection.recorded_after, zone), epoch_s(selection.recorded_before, zone)
         ),
-        ids=None if selection.about is None else _naming(log, selection.about, who.seen),
+        ids=None if selection.about is None else _naming(tables, selection.about, who.seen),
     )  # fmt: skip
+    log = tables.erasure_log
     return _with_versions(log, log.find(who.seen, sought), who)
 
 
@@ -147,18 +149,23 @@ def _memories(
     return {pair for pair in answered if not wanted or pair[1] in wanted}
 
 
-def _authors(log: ForgettingLog, person_id: str | None, seen: Collection[int]) -> set[str] | None:
+def _authors(
+    tables: ReadTransaction, person_id: str | None, seen: Collection[int]
+) -> set[str] | None:
     """List how a person is written as an author; None where nobody is asked for."""
     if person_id is None:
         return None
-    names = names_of(person_id, log.household.people())
+    names = names_of(person_id, tables.household.people())
     return {
-        author for author in log.authors(seen) if author == person_id or normalise(author) in names
+        author
+        for author in tables.erasure_log.authors(seen)
+        if author == person_id or normalise(author) in names
     }
 
 
-def _naming(log: ForgettingLog, person_id: str, seen: Collection[int]) -> set[int]:
+def _naming(tables: ReadTransaction, person_id: str, seen: Collection[int]) -> set[int]:
     """List the versions in which a person is named; what has been replaced is read for it."""
-    names = names_of(person_id, log.household.people())
+    names = names_of(person_id, tables.household.people())
+    log = tables.erasure_log
     past = {memory for memory, text in log.past_texts(seen) if names_in(text, names)}
     return past | set(log.naming(seen, person_id))

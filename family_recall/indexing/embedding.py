@@ -18,7 +18,7 @@ from family_recall.errors import InvalidMemoryError, ModelError
 from family_recall.stores.records import NewVector, ToEmbed, View
 from family_recall.stores.store import Store
 from family_recall.stores.vectors.tables import Role
-from family_recall.stores.write.transaction import Writing
+from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.progress import CountCallback
 
 log = logging.getLogger("family_recall")
@@ -63,7 +63,7 @@ class Embedding:
                     )
 
 
-def embed_at_once(writing: Writing, static: Encoder) -> None:
+def embed_at_once(writing: WriteTransaction, static: Encoder) -> None:
     """Give a transaction's new memories their static vectors; where that fails, they pend."""
     try:
         rows = _encoded(static, writing.readings())

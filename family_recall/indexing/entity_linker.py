@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from family_recall.config import RecallConfig
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.file.row_ids import partition_of
-from family_recall.stores.write.transaction import Writing
+from family_recall.stores.write.transaction import WriteTransaction
 
 
 class EntityLinker:
@@ -18,7 +18,7 @@ class EntityLinker:
     to the memories that named it before it was known.
     """
 
-    def __init__(self, writing: Writing, config: RecallConfig) -> None:
+    def __init__(self, writing: WriteTransaction, config: RecallConfig) -> None:
         self._writing = writing
         self._config = config
         self._entities: dict[int, dict[str, int]] = {}

@@ -22,11 +22,11 @@ from family_recall.indexing.embedding import Embedding, embed_at_once
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
 from family_recall.query.identifiers import RULES_VERSION
-from family_recall.stores.access.redacted_views import RedactedView
 from family_recall.stores.records import NewMemory, Place, StoredMemory, ToldRelation
 from family_recall.stores.store import Store
 from family_recall.stores.vectors.tables import Role
-from family_recall.stores.write.transaction import Writing
+from family_recall.stores.write.partitions import RedactedView
+from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Hidden, Memory, Relation, Remembered
 from family_recall.types.progress import CountCallback
 
@@ -43,20 +43,6 @@ class Indexer:
     store: Store
     config: RecallConfig
     yield_to_recalls: Callable[[], None] = lambda: None
-
-    def __post_init__(self) -> None:
-        """Bring what was made by other rules up to date: identifiers now, vectors by ``flush``."""
-        kept = {_IDENTIFIERS: RULES_VERSION, _VIEWS: _VIEWS_VERSION}
-        if all(self.store.info(key) == version for key, version in kept.items()):
-            return
-        with self.store.writing() as writing:
-            # Another process may have done it while this one waited for the lock.
-            if writing.info(_IDENTIFIERS) != RULES_VERSION:
-                writing.clear_identifiers()
-                _identify_all(writing)
-            if writing.info(_VIEWS) != _VIEWS_VERSION:
-                writing.vectors.clear_views()
-                writing.put_info(_VIEWS, _VIEWS_VERSION)
 
     def remember(
         self,
@@ -86,7 +72,7 @@ class Indexer:
 
     def remember_within(
         self,
-        writing: Writing,
+        writing: WriteTransaction,
         memories: Iterable[Memory],
         *,
         now_s: float,
@@ -132,7 +118,7 @@ class Indexer:
             UnknownSpaceError: If the space is not there.
         """
         with self.store.writing() as writing:
-            veil = writing.admission.create_redacted_view(hidden)
+            veil = writing.partitions.create_view(hidden)
             if veil is None:
                 return
             cast = self.cast(writing)
@@ -153,7 +139,7 @@ class Indexer:
         with self.store.writing() as writing:
             self.rebuild_within(writing)
 
-    def rebuild_within(self, writing: Writing) -> None:
+    def rebuild_within(self, writing: WriteTransaction) -> None:
         """Do what :meth:`rebuild` does inside a transaction that is open."""
         writing.clear_derived()
         _identify_all(writing)
@@ -164,7 +150,7 @@ class Indexer:
                 self._connect(writing, cast, stored.id, stored.memory, place)
         writing.names.restore_relation_edges()
 
-    def restore(self, writing: Writing, stored: Sequence[StoredMemory]) -> None:
+    def restore(self, writing: WriteTransaction, stored: Sequence[StoredMemory]) -> None:
         """Make all that is derived from some memories, whose rows alone are there."""
         cast = self.cast(writing)
         for one in stored:
@@ -174,7 +160,7 @@ class Indexer:
             if one.superseded_s is None:
                 self._connect(writing, cast, one.id, one.memory, place)
 
-    def cast(self, writing: Writing) -> EntityLinker:
+    def cast(self, writing: WriteTransaction) -> EntityLinker:
         """Read anew whom the partitions know, within a transaction that is open."""
         return EntityLinker(writing, self.config)
 
@@ -183,10 +169,12 @@ class Indexer:
         return Embedding(self.store, self.config, self.yield_to_recalls)
 
     def _remember(
-        self, writing: Writing, cast: EntityLinker, memory: Memory, now_s: float
+        self, writing: WriteTransaction, cast: EntityLinker, memory: Memory, now_s: float
     ) -> Remembered:
         new = prepare(memory, now_s, self.store.zone)
-        partition = writing.partition(memory.space_id, memory.band, memory.guardians_of)
+        partition = writing.partitions.find_or_create(
+            memory.space_id, memory.band, memory.guardians_of
+        )
         if memory.doc_id is None:
             known = writing.same_content(partition, memory.space_id, new.content_hash)
             if known is not None:
@@ -197,13 +185,18 @@ class Indexer:
                 return Remembered(new.doc_id, "unchanged")
             writing.supersede(old, now_s, self.config.next_weight)
         self._insert(writing, cast, partition, new, now_s)
-        for veil in writing.admission.veils(memory.space_id):
+        for veil in writing.partitions.views_of(memory.space_id):
             told = dataclasses.replace(memory, doc_id=new.doc_id)
             self._show(writing, cast, told, now_s, veil)
         return Remembered(new.doc_id, "created" if old is None else "updated")
 
     def _insert(
-        self, writing: Writing, cast: EntityLinker, partition: int, new: NewMemory, now_s: float
+        self,
+        writing: WriteTransaction,
+        cast: EntityLinker,
+        partition: int,
+        new: NewMemory,
+        now_s: float,
     ) -> None:
         memory_id, place = writing.insert(partition, new, now_s)
         if quoted := identifiers_of(new.memory):
@@ -211,7 +204,12 @@ class Indexer:
         self._connect(writing, cast, memory_id, new.memory, place)
 
     def _show(
-        self, writing: Writing, cast: EntityLinker, memory: Memory, now_s: float, veil: RedactedView
+        self,
+        writing: WriteTransaction,
+        cast: EntityLinker,
+        memory: Memory,
+        now_s: float,
+        veil: RedactedView,
     ) -> None:
         """Write a memory's view behind a veil, in place of the view there was."""
         view = policy.view_of(memory, veil.hidden)
@@ -222,13 +220,18 @@ class Indexer:
                 return
             writing.supersede(old, now_s, self.config.next_weight)
         if new is not None:
-            partition = writing.partition(
+            partition = writing.partitions.find_or_create(
                 memory.space_id, memory.band, memory.guardians_of, veil.no
             )
             self._insert(writing, cast, partition, new, now_s)
 
     def _connect(
-        self, writing: Writing, cast: EntityLinker, memory_id: int, memory: Memory, place: Place
+        self,
+        writing: WriteTransaction,
+        cast: EntityLinker,
+        memory_id: int,
+        memory: Memory,
+        place: Place,
     ) -> None:
         writing.ties.put_neighbours(memory_id, place, self.config.next_weight)
         cast.name(memory_id, memory.space_id, memory.author, memory.text)
@@ -237,7 +240,25 @@ class Indexer:
         return prepare(stored.memory, stored.recorded_s, self.store.zone)
 
 
-def _identify_all(writing: Writing) -> None:
+def upgrade(store: Store) -> None:
+    """Bring what was derived by earlier rules up to date: part of opening a household.
+
+    Identifiers are found again at once; vectors become pending, for :meth:`Indexer.flush`.
+    """
+    versions = {_IDENTIFIERS: RULES_VERSION, _VIEWS: _VIEWS_VERSION}
+    if all(store.info(key) == version for key, version in versions.items()):
+        return
+    with store.writing() as writing:
+        # Another process may have done it while this one waited for the lock.
+        if writing.info(_IDENTIFIERS) != RULES_VERSION:
+            writing.clear_identifiers()
+            _identify_all(writing)
+        if writing.info(_VIEWS) != _VIEWS_VERSION:
+            writing.vectors.clear_views()
+            writing.put_info(_VIEWS, _VIEWS_VERSION)
+
+
+def _identify_all(writing: WriteTransaction) -> None:
     """Find the identifiers of every memory of a file that has none."""
     for memory_id, views in writing.texts():
         if quoted := identifiers_of(views):

@@ -9,15 +9,17 @@ from family_recall.access import policy
 from family_recall.errors import UnknownMemoryError
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.query.text import normalise
-from family_recall.stores.access.redacted_views import RedactedView
 from family_recall.stores.graph.relations import Statement
 from family_recall.stores.read.listing import Listings
 from family_recall.stores.records import ToldRelation, epoch_s
-from family_recall.stores.write.transaction import Writing
+from family_recall.stores.write.partitions import RedactedView
+from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Relation, Scope
 
 
-def relate(writing: Writing, cast: EntityLinker, told: ToldRelation, zone: dt.tzinfo) -> None:
+def relate(
+    writing: WriteTransaction, cast: EntityLinker, told: ToldRelation, zone: dt.tzinfo
+) -> None:
     """Write a relation, and behind each veil of its space what that role sees of it.
 
     Raises:
@@ -34,12 +36,16 @@ def relate(writing: Writing, cast: EntityLinker, told: ToldRelation, zone: dt.tz
             f"in band {relation.band!r}{whose}"
         )
     _put(writing, cast, told, zone, evidence.values())
-    for veil in writing.admission.veils(relation.space_id):
+    for veil in writing.partitions.views_of(relation.space_id):
         show(writing, cast, told, zone, veil)
 
 
 def show(
-    writing: Writing, cast: EntityLinker, told: ToldRelation, zone: dt.tzinfo, veil: RedactedView
+    writing: WriteTransaction,
+    cast: EntityLinker,
+    told: ToldRelation,
+    zone: dt.tzinfo,
+    veil: RedactedView,
 ) -> None:
     """Write a relation's view behind a veil, with the evidence that role sees."""
     if policy.opens(veil.hidden.role, told.relation.band):
@@ -71,14 +77,14 @@ def statements(
 
 
 def unrelate(
-    writing: Writing, relation: Relation, told: Sequence[Statement], scope: Scope
+    writing: WriteTransaction, relation: Relation, told: Sequence[Statement], scope: Scope
 ) -> set[int]:
     """Take back what was told as a relation, and its views; gives the entities it was about.
 
     Names that nothing else gives a reason for are the caller's.
     """
     gone = list(told)
-    for veil in writing.admission.veils(relation.space_id):
+    for veil in writing.partitions.views_of(relation.space_id):
         gone += [
             view
             for view in writing.listings.statements(relation, scope, veil.no)
@@ -102,7 +108,7 @@ def _is_view_of(view: Statement, told: Statement) -> bool:
 
 
 def _put(
-    writing: Writing,
+    writing: WriteTransaction,
     cast: EntityLinker,
     told: ToldRelation,
     zone: dt.tzinfo,
@@ -110,7 +116,9 @@ def _put(
     veil: int = 0,
 ) -> None:
     relation = told.relation
-    partition = writing.partition(relation.space_id, relation.band, relation.guardians_of, veil)
+    partition = writing.partitions.find_or_create(
+        relation.space_id, relation.band, relation.guardians_of, veil
+    )
     names = (relation.subject, relation.object)
     subject, object_ = cast.ends(partition, relation.space_id, names)
     moments = (
@@ -119,7 +127,7 @@ def _put(
     writing.names.put_relation(subject, relation, object_, moments, list(evidence))
 
 
-def _evidence(writing: Writing, relation: Relation, veil: int = 0) -> dict[str, int]:
+def _evidence(writing: WriteTransaction, relation: Relation, veil: int = 0) -> dict[str, int]:
     """Find the current memories a relation rests on, row ids by doc_id; others are left out."""
     key = (relation.band, relation.guardians_of)
     found = {

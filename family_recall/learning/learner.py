@@ -28,6 +28,7 @@ from family_recall.ranking.calibration import find_calibration
 from family_recall.ranking.learned_weights import TAUGHT, taught
 from family_recall.ranking.profiles import find_profile
 from family_recall.stores.logs.feedback import FeedbackEntry, FeedbackLog, Learned, Shown
+from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.store import Store
 from family_recall.types import Answer, Contribution, RecallContext, Scope
 
@@ -119,8 +120,9 @@ class Learner:
             raise InvalidRequestError(f"weight must be above 0 and at most 1, got {weight!r}")
         shipped = find_profile(TAUGHT)
         why = unteachable(answer, shipped.weights)
-        with self.store.judging() as log:
-            scope = self._scope(log, ctx, wall_s)
+        with self.store.writing() as tables:
+            log = tables.feedback
+            scope = self._scope(tables, ctx, wall_s)
             shown = _shown(log, answer, doc_id, outranked, scope, shipped)
             if why is not None:
                 return Feedback(kept=False, learned=False, why=why)
@@ -135,7 +137,7 @@ class Learner:
                 shown=shown[0],
             )
             no = log.put(person_id, judgement)
-            everything = self._scope(log, RecallContext(person_id=person_id), wall_s)
+            everything = self._scope(tables, RecallContext(person_id=person_id), wall_s)
             before = log.learned(person_id)
             guard, learned = step(log.judgements(person_id, everything.partitions), shipped, before)
             if guard is None:
@@ -154,7 +156,8 @@ class Learner:
             UnknownPersonError: If there is no such person.
         """
         shipped = find_profile(TAUGHT)
-        with self.store.judged() as log:
+        with self.store.reading() as tables:
+            log = tables.feedback
             people = log.people() if person_id is None else [person_id]
             return [_learning(log, one, shipped) for one in people]
 
@@ -167,8 +170,8 @@ class Learner:
         """
         if last < 1:
             raise InvalidRequestError(f"last must be 1 or more, got {last}")
-        with self.store.judging() as log:
-            return log.unlearn(last, person_id)
+        with self.store.writing() as writing:
+            return writing.feedback.unlearn(last, person_id)
 
     def reset(self, person_id: str | None) -> None:
         """Delete every judgement and step, of one person or of everyone.
@@ -176,11 +179,11 @@ class Learner:
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        with self.store.judging() as log:
-            log.reset(person_id)
+        with self.store.writing() as writing:
+            writing.feedback.reset(person_id)
 
-    def _scope(self, log: FeedbackLog, ctx: RecallContext, wall_s: float) -> Scope:
-        return policy.scope_in(log.household, ctx, wall_s=wall_s, zone=self.store.zone)
+    def _scope(self, tables: ReadTransaction, ctx: RecallContext, wall_s: float) -> Scope:
+        return policy.scope_in(tables.household, ctx, wall_s=wall_s, zone=self.store.zone)
 
 
 def step(

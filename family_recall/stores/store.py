@@ -12,11 +12,8 @@ from typing import Any
 import apsw
 
 from family_recall.errors import InvalidRequestError
-from family_recall.stores.access import household
-from family_recall.stores.access.household_tables import HouseholdTables
-from family_recall.stores.erase.eraser import Eraser
-from family_recall.stores.erase.forgetting_log import ForgettingLog
-from family_recall.stores.erase.verification import Keyring, Search
+from family_recall.stores.access.household import Household
+from family_recall.stores.erase import verification
 from family_recall.stores.file import copies, integrity, sql
 from family_recall.stores.file.connections import Connections
 from family_recall.stores.file.encryption import Key
@@ -24,15 +21,15 @@ from family_recall.stores.file.integrity import Finding
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
-from family_recall.stores.logs.audit import AuditTables
-from family_recall.stores.logs.feedback import FeedbackLog, Learned
+from family_recall.stores.logs.feedback import Learned
 from family_recall.stores.logs.stage_costs import StageCost
 from family_recall.stores.read.listing import Listings
 from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.records import ToEmbed
 from family_recall.stores.text import memories
 from family_recall.stores.vectors import index, tables
-from family_recall.stores.write.transaction import Writing
+from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Region
 from family_recall.types.erasure import Receipt, Verification
 from family_recall.types.progress import ProgressCallback
@@ -73,7 +70,7 @@ class Store:
         if changed:
             with self._connections.writing() as connection:
                 for name, value in changed.items():
-                    Writing(connection, self.zone, vec0=False).put_info(name, value)
+                    WriteTransaction(connection, self.zone, vec0=False).put_info(name, value)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
@@ -82,7 +79,7 @@ class Store:
             yield SqliteSnapshot(connection, self._blocks, self.zone, self._learned)
 
     @contextlib.contextmanager
-    def looking(self) -> Iterator[tuple[SqliteSnapshot, Listings]]:
+    def browsing(self) -> Iterator[tuple[SqliteSnapshot, Listings]]:
         """Read as :meth:`snapshot` does, with what there is by page beside it."""
         with self._connections.reading() as connection:
             yield (
@@ -91,21 +88,21 @@ class Store:
             )
 
     @contextlib.contextmanager
-    def household(self) -> Iterator[HouseholdTables]:
-        """Read who lives here and where they may go, in one view."""
+    def reading(self) -> Iterator[ReadTransaction]:
+        """Read tables other than the memories', in one consistent view."""
         with self._connections.reading() as connection:
-            yield HouseholdTables(connection)
+            yield ReadTransaction(connection, self.zone)
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[Writing]:
+    def writing(self) -> Iterator[WriteTransaction]:
         """Write: everything inside the block is kept, or nothing is."""
         with self._connections.writing() as connection:
-            writing = Writing(connection, self.zone, vec0=self._connections.vec0)
+            writing = WriteTransaction(connection, self.zone, vec0=self._connections.vec0)
             yield writing
             writing.finish()
 
     @contextlib.contextmanager
-    def filling(self, info: Mapping[str, str]) -> Iterator[Writing]:
+    def filling(self, info: Mapping[str, str]) -> Iterator[WriteTransaction]:
         """Write into a household that lives where ``info`` says from then on, or nothing at all."""
         before = self.zone, self.region
         self.zone, self.region = _settled(info)
@@ -163,21 +160,6 @@ class Store:
         with self._connections.reading() as connection:
             return memories.n_to_embed(connection, model_id)
 
-    @contextlib.contextmanager
-    def erasing(self, next_weight: float) -> Iterator[tuple[Writing, Eraser, ForgettingLog]]:
-        """Forget: all of the block is kept, or nothing. Turns that meet are tied by the weight."""
-        with self._connections.writing() as connection:
-            writing = Writing(connection, self.zone, vec0=self._connections.vec0)
-            eraser = Eraser(connection, self._connections.vec0, next_weight)
-            yield writing, eraser, ForgettingLog(connection)
-            writing.finish()
-
-    @contextlib.contextmanager
-    def forgotten(self) -> Iterator[ForgettingLog]:
-        """Read what was forgotten, and what may be, in one view."""
-        with self._connections.reading() as connection:
-            yield ForgettingLog(connection)
-
     def clean(self, receipts: Sequence[Receipt]) -> bool:
         """Leave no byte in the file or its log of what these receipts say; whether that is so.
 
@@ -199,64 +181,14 @@ class Store:
         """Look for what was forgotten in the rows, the indexes, and the bytes of file and log.
 
         Raises:
-            InvalidRequestError: If the file never forgot anything, and so has no key for it.
+            InvalidRequestError: If nothing was ever forgotten in this file, so that it has no key.
         """
         with self._connections.reading() as connection:
-            log = ForgettingLog(connection)
-            search = self._search(log, receipt)
-            found, n_bytes = search.in_files(self.path)
-            said = search.said_today(connection, found)
-            return Verification(
-                rows=search.pointing(connection),
-                terms=search.indexed(connection),
-                remains=len(found - said),
-                said_again=len(said),
-                aside=log.aside(receipt.receipt_id) is not None,
-                bytes_read=n_bytes,
-            )
+            return verification.verify(connection, self.path, receipt)
 
     def _are_gone(self, receipts: Sequence[Receipt]) -> bool:
-        """Whether no byte is left of what receipts say, but what is stored today anyway."""
         with self._connections.reading() as connection:
-            log = ForgettingLog(connection)
-            for receipt in receipts:
-                search = self._search(log, receipt)
-                found, _ = search.in_files(self.path)
-                if found - search.said_today(connection, found):
-                    return False
-        return True
-
-    def _search(self, log: ForgettingLog, receipt: Receipt) -> Search:
-        key = log.key()
-        if key is None:
-            raise InvalidRequestError(
-                f"{self.path}: nothing was ever forgotten here; is it another household's receipt?"
-            )
-        return Search(Keyring(key), receipt)
-
-    @contextlib.contextmanager
-    def judging(self) -> Iterator[FeedbackLog]:
-        """Write judgements and what is learned from them: all of the block is kept, or nothing."""
-        with self._connections.writing() as connection:
-            yield FeedbackLog(connection)
-
-    @contextlib.contextmanager
-    def judged(self) -> Iterator[FeedbackLog]:
-        """Read judgements and what was learned from them, in one view."""
-        with self._connections.reading() as connection:
-            yield FeedbackLog(connection)
-
-    @contextlib.contextmanager
-    def auditing(self) -> Iterator[AuditTables]:
-        """Write the audit log: all of the block is kept, or nothing."""
-        with self._connections.writing() as connection:
-            yield AuditTables(connection)
-
-    @contextlib.contextmanager
-    def audited(self) -> Iterator[AuditTables]:
-        """Read the audit log, in one view."""
-        with self._connections.reading() as connection:
-            yield AuditTables(connection)
+            return all(verification.is_gone(connection, self.path, one) for one in receipts)
 
     def stage_costs(self) -> dict[str, StageCost]:
         """Give what stages were found to cost on this kind of device."""
@@ -291,7 +223,7 @@ class Store:
             def count(table: str) -> int:
                 return int(sql.row(connection, f"SELECT count(*) FROM {table}")[0])
 
-            partitions = household.partitions(connection)
+            partitions = Household(connection).every_partition()
             by_space: dict[str, int] = {}
             partitions = [one for one in partitions if one.veil == 0]
             for partition in partitions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import random
@@ -311,21 +312,21 @@ def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
         assert found(recall(home, "trapeze of mahogany", "rajesh"))[0] == again
 
 
-def test_a_remnant_is_found(home: FamilyRecall) -> None:
+def test_a_remnant_is_found(home: FamilyRecall, path: Path) -> None:
     """A row that points at it, a word of it, or its text anywhere in the file is reported."""
     doc_id = remember(home, SURPRISE, author="Rajesh", doc_id="secret")
-    with home._engine.store.forgotten() as log:
-        (row,) = sql.row(log.connection, "SELECT id FROM memory WHERE doc_id = 'secret'")
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        (row,) = sql.row(connection, "SELECT id FROM memory WHERE doc_id = 'secret'")
     receipt = forget(home, doc_id)
     assert home.erasure.verify(receipt).forgotten
 
-    with home._engine.store.erasing(1.0) as (writing, _, _):
-        writing.connection.execute("INSERT INTO mention VALUES(?, -1, 'mention')", (row,))
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        connection.execute("INSERT INTO mention VALUES(?, -1, 'mention')", (row,))
     assert home.erasure.verify(receipt).rows == {"mention": 1}
 
-    with home._engine.store.erasing(1.0) as (writing, _, _):
-        writing.connection.execute("CREATE TABLE stray(line TEXT)")
-        writing.connection.execute("INSERT INTO stray VALUES(?)", (SURPRISE,))
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        connection.execute("CREATE TABLE stray(line TEXT)")
+        connection.execute("INSERT INTO stray VALUES(?)", (SURPRISE,))
     found_again = home.erasure.verify(receipt)
     assert found_again.remains > 20
     assert not found_again.forgotten
@@ -355,7 +356,7 @@ def test_a_receipt_says_nothing(home: FamilyRecall) -> None:
             assert word.lower() not in record.lower()
 
 
-def test_every_table_that_could_tell_is_known(home: FamilyRecall) -> None:
+def test_every_table_that_could_tell_is_known(path: Path) -> None:
     """Each column that holds a memory's row id is erased by; a new table has to be named."""
     told = {table for table, _ in POINTING} | {*EMPTIED}
     household = {
@@ -363,10 +364,10 @@ def test_every_table_that_could_tell_is_known(home: FamilyRecall) -> None:
         "entity", "alias", "relation", "word_count", "learned", "audit", "audit_writer", "receipt",
         "aside", "retention", "stage_cost",
     }  # fmt: skip
-    with home._engine.store.forgotten() as log:
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
         tables = {
             name
-            for (name,) in log.connection.execute(
+            for (name,) in connection.execute(
                 "SELECT name FROM sqlite_master WHERE type = 'table'"
                 " AND name NOT GLOB 'words_*' AND name NOT GLOB 'vectors_*'"
                 " AND name NOT GLOB 'sqlite_*'"

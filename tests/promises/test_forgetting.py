@@ -222,8 +222,9 @@ def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None
 
 def holds(home: FamilyRecall, doc_id: str) -> bool:
     """Whether a household holds a memory of that id."""
-    with home._engine.store.forgotten() as log:
-        row = log.connection.execute("SELECT 1 FROM memory WHERE doc_id = ?", (doc_id,)).fetchone()
+    with home._engine.store.reading() as tables:
+        connection = tables.household.connection
+        row = connection.execute("SELECT 1 FROM memory WHERE doc_id = ?", (doc_id,)).fetchone()
     return row is not None
 
 

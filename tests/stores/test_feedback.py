@@ -19,7 +19,6 @@ from family_recall.stores.logs.feedback import (
     FeedbackLog,
     Learned,
     Shown,
-    forget_memory,
 )
 from family_recall.stores.store import Store
 from tests.conftest import found, move_in, open_home, recall, remember
@@ -103,7 +102,20 @@ def test_a_number_is_never_used_twice(log: FeedbackLog) -> None:
     assert second > first
 
 
-def test_forgetting_takes_a_memorys_judgements_and_its_part_in_others(log: FeedbackLog) -> None:
+def delete_memory(log: FeedbackLog, memory: int) -> int:
+    """Write a memory's row and delete it again; returns how many rows of feedback went along."""
+    log.connection.execute(
+        "INSERT INTO memory(id, space, doc_id, text, kind, category, band, importance, valence,"
+        " arousal, recorded_s, order_s, header, n_words, words, content_hash)"
+        " VALUES(?, 1, 'bag', '', '', '', '', 0, 0, 0, 0, 0, '', 0, x'', x'')",
+        (memory,),
+    )
+    before = log.connection.total_changes()
+    log.connection.execute("DELETE FROM memory WHERE id = ?", (memory,))
+    return log.connection.total_changes() - before - 1
+
+
+def test_a_deleted_memory_takes_its_feedback_and_its_part_in_others(log: FeedbackLog) -> None:
     """Its own judgement goes whole, with the row of what stood beside it; of others its row.
 
     One judgement and its two rows, and one row of the other: four.
@@ -111,17 +123,17 @@ def test_forgetting_takes_a_memorys_judgements_and_its_part_in_others(log: Feedb
     log.put("ana", judgement(5, 6))
     log.put("ben", judgement(7, 5))
 
-    assert forget_memory(log.connection, [5]) == 4
+    assert delete_memory(log, 5) == 4
     assert log.count("ana") == 0
     (left,) = log.judgements("ben", {0})
     assert [one.memory for one in left.shown] == [7]
-    assert forget_memory(log.connection, [5]) == 0
+    assert delete_memory(log, 5) == 0
 
 
 def test_a_judgement_that_went_with_its_memory_can_still_be_taken_back(log: FeedbackLog) -> None:
     """The step that was made on it is undone, and counted."""
     log.learn("ana", log.put("ana", judgement(5)), 0.0, LEARNED)
-    forget_memory(log.connection, [5])
+    delete_memory(log, 5)
 
     assert log.learned("ana") == LEARNED
     assert log.unlearn(1, "ana") == 1

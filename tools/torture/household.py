@@ -19,6 +19,7 @@ from family_recall import Grant, Memory, Person, Space
 from family_recall.api import FamilyRecall
 from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.loader import Models
+from family_recall.indexing import upgrade
 from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.store import Store
 
@@ -64,8 +65,10 @@ def open_home(
     path: Path, *, model_id: str = "hash/1", create: bool = True, key: Secret | None = None
 ) -> FamilyRecall:
     """Open a household with the small model."""
+    store = Store(path, create=create, key=key_of(key))
+    upgrade(store)
     return FamilyRecall(
-        Store(path, create=create, key=key_of(key)),
+        store,
         Models(_NO_MODELS, encoder=HashEncoder(model_id)),
     )
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import apsw
 
-from family_recall.stores.access import household
-from family_recall.stores.access.household_tables import HouseholdTables
+from family_recall.stores.access.household import DAY_S
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.types.erasure import Receipt, RetentionRule
@@ -65,11 +64,6 @@ class ForgettingLog:
     """The tables that say what was forgotten, inside one transaction."""
 
     connection: apsw.Connection
-
-    @property
-    def household(self) -> HouseholdTables:
-        """Who lives here, and where they may go."""
-        return HouseholdTables(self.connection)
 
     # Choosing
 
@@ -187,13 +181,6 @@ class ForgettingLog:
             (receipt.receipt_id, at_s, json.dumps(receipt.to_json())),
         )
 
-    def replace(self, receipt: Receipt) -> None:
-        """Write a kept receipt anew; its bytes are to be cleaned again."""
-        self.connection.execute(
-            "UPDATE receipt SET record = ?, clean = 0 WHERE receipt_id = ?",
-            (json.dumps(receipt.to_json()), receipt.receipt_id),
-        )
-
     def remove(self, receipt_id: str) -> None:
         """Let a receipt go, with what was kept aside for it."""
         for table in ("aside", "receipt"):
@@ -257,18 +244,6 @@ class ForgettingLog:
         self.connection.execute("DELETE FROM aside WHERE until_s <= ?", (now_s,))
         return self.connection.changes()
 
-    # Learning
-
-    def drop_steps(self, person_id: str) -> int | None:
-        """Delete what one person's judgements taught; gives the number of the last judgement."""
-        person = household.person_no(self.connection, person_id)
-        self.connection.execute("DELETE FROM learned WHERE person = ?", (person,))
-        self.connection.execute("UPDATE judgement SET guard = NULL WHERE person = ?", (person,))
-        (last,) = sql.row(
-            self.connection, "SELECT max(no) FROM judgement WHERE person = ?", (person,)
-        )
-        return None if last is None else int(last)
-
     # Rules
 
     def rules(self) -> list[RetentionRule]:
@@ -293,7 +268,7 @@ class ForgettingLog:
                 (rule.category,),
             )
             oldest_s = now_s if oldest_s is None else min(oldest_s, now_s)
-            due.append(oldest_s + rule.keep_days * household.DAY_S)
+            due.append(oldest_s + rule.keep_days * DAY_S)
         return min(due, default=math.inf)
 
     def set_rule(self, category: str, keep_days: float | None) -> None:

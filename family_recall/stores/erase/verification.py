@@ -18,13 +18,15 @@ from pathlib import Path
 import apsw
 import numpy as np
 
+from family_recall.errors import InvalidRequestError
 from family_recall.stores.erase.byte_prefilter import RUN, BytePrefilter, Words64, marks_of, runs_of
 from family_recall.stores.erase.eraser import POINTING, Erased
+from family_recall.stores.erase.forgetting_log import ForgettingLog
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import shard_of, words_table
 from family_recall.stores.records import stem_number
 from family_recall.stores.vectors import tables
-from family_recall.types.erasure import Digests, Receipt
+from family_recall.types.erasure import Digests, Receipt, Verification
 
 DIGEST = 8  # bytes of an HMAC that are kept
 MOST_NEEDLES = 50_000
@@ -87,6 +89,41 @@ def digests(keyring: Keyring, erased: Erased) -> Digests:
         sieve_bits=_SIEVE_BITS,
         stride=stride,
     )
+
+
+def verify(connection: apsw.Connection, path: Path, receipt: Receipt) -> Verification:
+    """Look for what a receipt lists in the rows, the indexes, and the bytes of file and log.
+
+    Raises:
+        InvalidRequestError: If nothing was ever forgotten in this file, so that it has no key.
+    """
+    search = _search(connection, path, receipt)
+    found, n_bytes = search.in_files(path)
+    said = search.said_today(connection, found)
+    return Verification(
+        rows=search.pointing(connection),
+        terms=search.indexed(connection),
+        remains=len(found - said),
+        said_again=len(said),
+        aside=ForgettingLog(connection).aside(receipt.receipt_id) is not None,
+        bytes_read=n_bytes,
+    )
+
+
+def is_gone(connection: apsw.Connection, path: Path, receipt: Receipt) -> bool:
+    """Return whether no byte is left of what a receipt lists, but what is stored today anyway."""
+    search = _search(connection, path, receipt)
+    found, _ = search.in_files(path)
+    return not found - search.said_today(connection, found)
+
+
+def _search(connection: apsw.Connection, path: Path, receipt: Receipt) -> Search:
+    key = ForgettingLog(connection).key()
+    if key is None:
+        raise InvalidRequestError(
+            f"{path}: nothing was ever forgotten here; is it another household's receipt?"
+        )
+    return Search(Keyring(key), receipt)
 
 
 class Search:

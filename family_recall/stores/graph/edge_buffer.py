@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 import apsw
 
@@ -12,13 +11,13 @@ from family_recall.stores.graph.entities import Mention, put_mentions
 from family_recall.stores.records import Place
 
 
-@dataclass(frozen=True, slots=True)
 class EdgeBuffer:
-    """The mentions and edges of new memories, inside one write transaction."""
+    """Mentions and edges of new memories, gathered inside one write transaction."""
 
-    connection: apsw.Connection
-    _links: list[edges.Link] = field(default_factory=list)
-    _mentions: list[Mention] = field(default_factory=list)
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._links: list[edges.Link] = []
+        self._mentions: list[Mention] = []
 
     def put_neighbours(self, memory: int, place: Place, weight: float) -> None:
         """Tie a memory to its neighbours and untie those from each other."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import apsw
 import numpy as np
 
-from family_recall.stores.access.household_tables import HouseholdTables
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
 
@@ -52,11 +51,6 @@ class AuditTables:
     """The audit log of one file, inside one transaction."""
 
     connection: apsw.Connection
-
-    @property
-    def household(self) -> HouseholdTables:
-        """Who lives here, and where they may go."""
-        return HouseholdTables(self.connection)
 
     def days(self, otherwise: int) -> int:
         """Give how many days the log goes back, as the file says; 0 where none is kept."""
@@ -110,7 +104,11 @@ class AuditTables:
 
     def purge(self, before_s: float) -> None:
         """Delete what is older than a moment."""
-        _delete(self.connection, "at_s < ?", (before_s,))
+        self.connection.execute(
+            "DELETE FROM audit_memory WHERE entry IN (SELECT no FROM audit WHERE at_s < ?)",
+            (before_s,),
+        )
+        self.connection.execute("DELETE FROM audit WHERE at_s < ?", (before_s,))
 
     def rows(self, limit: int, before_no: int | None = None) -> list[tuple[int, AuditRow]]:
         """Give up to ``limit`` entries with their numbers, the newest first."""
@@ -139,35 +137,3 @@ class AuditTables:
         ):
             found.setdefault(entry, []).append((partition, space_id, doc_id))
         return found
-
-
-def forget_from_audit(
-    connection: apsw.Connection,
-    memory_ids: Collection[int] = (),
-    person_id: str | None = None,
-) -> int:
-    """Take memories out of the log, by row id, and all that one person ever asked.
-
-    Deleting a memory's row does the first by itself, by a trigger. Gives how many rows went.
-    """
-    removed = 0
-    if memory_ids:
-        connection.execute(
-            "DELETE FROM audit_memory WHERE memory IN (SELECT value FROM carray(?))",
-            (sql.id_array(np.array(sorted(memory_ids), np.int64)),),
-        )
-        removed += connection.changes()
-    if person_id is not None:
-        removed += _delete(
-            connection, "person = (SELECT no FROM person WHERE person_id = ?)", (person_id,)
-        )
-    return removed
-
-
-def _delete(connection: apsw.Connection, condition: str, values: tuple[object, ...]) -> int:
-    connection.execute(
-        f"DELETE FROM audit_memory WHERE entry IN (SELECT no FROM audit WHERE {condition})", values
-    )
-    removed = connection.changes()
-    connection.execute(f"DELETE FROM audit WHERE {condition}", values)
-    return removed + connection.changes()

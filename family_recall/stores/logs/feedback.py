@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import apsw
 import numpy as np
 
-from family_recall.stores.access import household
-from family_recall.stores.access.household_tables import HouseholdTables
+from family_recall.stores.access.household import Household
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.types import FloatArray
@@ -69,11 +68,6 @@ class FeedbackLog:
 
     connection: apsw.Connection
 
-    @property
-    def household(self) -> HouseholdTables:
-        """Who lives here, and where they may go."""
-        return HouseholdTables(self.connection)
-
     def people(self) -> list[str]:
         """List who has judged anything or taught something, by id."""
         found = sql.rows(
@@ -98,7 +92,7 @@ class FeedbackLog:
 
     def put(self, person_id: str, judgement: FeedbackEntry) -> int:
         """Keep a judgement, and let go of those that are too many; gives its number."""
-        person = household.person_no(self.connection, person_id)
+        person = Household(self.connection).person_no(person_id)
         self.connection.execute(
             "INSERT INTO judgement(person, memory, at_s, question, accepted, weight, kind,"
             " features) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
@@ -123,7 +117,7 @@ class FeedbackLog:
 
     def judgements(self, person_id: str, partitions: Collection[int]) -> list[FeedbackEntry]:
         """Give a person's judgements, oldest first, as far as they are about some partitions."""
-        person = household.person_no(self.connection, person_id)
+        person = Household(self.connection).person_no(person_id)
         shown: dict[int, list[Shown]] = {}
         for no, rank, memory, values in sql.rows(
             self.connection,
@@ -159,13 +153,13 @@ class FeedbackLog:
             self.connection,
             "SELECT guard FROM judgement WHERE person = ? AND guard IS NOT NULL"
             " ORDER BY no DESC LIMIT 1",
-            (household.person_no(self.connection, person_id),),
+            (Household(self.connection).person_no(person_id),),
         )
         return None if row is None else dict(json.loads(row[0]))
 
     def count(self, person_id: str) -> int:
         """Count a person's judgements."""
-        person = household.person_no(self.connection, person_id)
+        person = Household(self.connection).person_no(person_id)
         (n,) = sql.row(
             self.connection, "SELECT count(*) FROM judgement WHERE person = ?", (person,)
         )
@@ -177,7 +171,7 @@ class FeedbackLog:
 
     def learn(self, person_id: str, judgement: int, at_s: float, learned: Learned) -> None:
         """Keep a step, and let go of those that are too many to undo."""
-        person = household.person_no(self.connection, person_id)
+        person = Household(self.connection).person_no(person_id)
         self.connection.execute(
             "INSERT INTO learned(person, judgement, at_s, record) VALUES(?, ?, ?, ?)",
             (person, judgement, at_s, json.dumps(asdict(learned))),
@@ -188,13 +182,23 @@ class FeedbackLog:
             (person, LOG_LENGTH),
         )
 
+    def drop_steps(self, person_id: str) -> int | None:
+        """Delete what one person's judgements taught; gives the number of the last judgement."""
+        person = Household(self.connection).person_no(person_id)
+        self.connection.execute("DELETE FROM learned WHERE person = ?", (person,))
+        self.connection.execute("UPDATE judgement SET guard = NULL WHERE person = ?", (person,))
+        (last,) = sql.row(
+            self.connection, "SELECT max(no) FROM judgement WHERE person = ?", (person,)
+        )
+        return None if last is None else int(last)
+
     def unlearn(self, last: int, person_id: str | None) -> int:
         """Take back the last judgements, one person's or everyone's, and each step since.
 
         Returns how many were taken back. A judgement that went with its memory counts as long
         as a step was made on it.
         """
-        whose = None if person_id is None else household.person_no(self.connection, person_id)
+        whose = None if person_id is None else Household(self.connection).person_no(person_id)
         found = sql.rows(
             self.connection,
             "SELECT no FROM judgement WHERE person = coalesce(?1, person)"
@@ -216,7 +220,7 @@ class FeedbackLog:
 
     def reset(self, person_id: str | None) -> None:
         """Delete every judgement and step, of one person or of everyone."""
-        whose = None if person_id is None else household.person_no(self.connection, person_id)
+        whose = None if person_id is None else Household(self.connection).person_no(person_id)
         self._delete("SELECT no FROM judgement WHERE person = coalesce(?, person)", (whose,))
         self.connection.execute("DELETE FROM learned WHERE person = coalesce(?, person)", (whose,))
 
@@ -258,24 +262,3 @@ def _read(record: Mapping[str, Any]) -> Learned:
         offset_shift=float(record["offset_shift"]),
         samples=int(record["samples"]),
     )
-
-
-def forget_memory(connection: apsw.Connection, ids: Sequence[int]) -> int:
-    """Delete what was judged of some memories, and their part in what was judged of others.
-
-    What was learned stays as it is until the next judgement, which learns from what is left.
-
-    Returns:
-        How many rows went.
-    """
-    chosen = json.dumps([int(memory) for memory in ids])
-    before = connection.total_changes()
-    connection.execute(
-        "DELETE FROM shown WHERE memory IN (SELECT value FROM json_each(?1)) OR judgement IN"
-        " (SELECT no FROM judgement WHERE memory IN (SELECT value FROM json_each(?1)))",
-        (chosen,),
-    )
-    connection.execute(
-        "DELETE FROM judgement WHERE memory IN (SELECT value FROM json_each(?))", (chosen,)
-    )
-    return connection.total_changes() - before

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.stores import scope_sql
-from family_recall.stores.access.household_tables import HouseholdTables
+from family_recall.stores.access.household import Household
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.stores.graph import relations
@@ -33,7 +33,7 @@ class Listings:
     def __init__(self, connection: apsw.Connection, zone: dt.tzinfo) -> None:
         self._connection = connection
         self._zone = zone
-        self.household = HouseholdTables(connection)
+        self.household = Household(connection)
 
     def listed(
         self,

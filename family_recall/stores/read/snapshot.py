@@ -11,7 +11,7 @@ import numpy as np
 
 from family_recall.errors import UnknownMemoryError
 from family_recall.stores import scope_sql
-from family_recall.stores.access import household
+from family_recall.stores.access.household import Household
 from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, partition_of, shard_of
 from family_recall.stores.graph import edges, relations
@@ -63,7 +63,9 @@ class SqliteSnapshot:
         self._occurred: dict[Scope, Occurred] = {}
         self._split: dict[str, list[tuple[str, str]]] = {}
         self._counts: dict[tuple[int, ...], dict[str, dict[int, int]]] = {}
-        self._all = {partition.no: partition for partition in household.partitions(connection)}
+        self._all = {
+            partition.no: partition for partition in Household(connection).every_partition()
+        }
         self.damaged: set[int] = set()
 
     def interrupt(self) -> None:
@@ -72,7 +74,7 @@ class SqliteSnapshot:
 
     def access(self, person_id: str | None) -> list[Access]:
         """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
-        return household.access_of(self._connection, person_id)
+        return Household(self._connection).access(person_id)
 
     def learned(self, person_id: str | None) -> Learned | None:
         """Give what one person's judgements have taught; None where that is nothing.
@@ -87,7 +89,7 @@ class SqliteSnapshot:
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
         """Give, for each category with a rule, the moment before which it is not kept."""
-        return household.expired(self._connection, wall_s)
+        return Household(self._connection).expired(wall_s)
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
         """Statistics of the partitions in scope, ascending."""

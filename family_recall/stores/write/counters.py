@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import apsw
 
@@ -22,13 +22,13 @@ class Change:
     rewrites: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class Counters:
-    """The counters of one file's partitions, gathered inside one write transaction."""
+    """Changes to the counters of a file's partitions, gathered inside one write transaction."""
 
-    connection: apsw.Connection
-    _changes: dict[int, Change] = field(default_factory=dict)
-    _next_seq: dict[int, int] = field(default_factory=dict)
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._changes: dict[int, Change] = {}
+        self._next_seq: dict[int, int] = {}
 
     def of(self, partition: int) -> Change:
         """Give what is to be added to a partition's counters, to be changed in place."""

@@ -1,66 +1,124 @@
-"""Partitions: one for each space, band, child whose guardians alone may see it, and redacted view."""
+"""Partitions: one for each space, band, child whose guardians alone see it, and redacted view.
+
+A redacted view is a role's copy of a space without its hidden fields. Its partitions have words,
+counts, vectors and edges of their own, so that a hidden field adds to none of them.
+"""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
+
 import apsw
 
-from family_recall.stores.access import household
+from family_recall.stores.access.household import Household
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import id_range, shard_of, words_table
 from family_recall.stores.text import full_text
 from family_recall.stores.vectors import tables
+from family_recall.types import Hidden
 
 
-def partition_for(
-    connection: apsw.Connection,
-    space_id: str,
-    band: str,
-    guardians_of: str | None = None,
-    veil: int = 0,
-) -> int:
-    """Find or make the partition of a space and band, of a child's guardians, behind a veil.
+@dataclass(frozen=True, slots=True)
+class RedactedView:
+    """The fields hidden from one role in a space, and the number of its view's partitions."""
 
-    Raises:
-        UnknownSpaceError: If the household has no such space.
-        UnknownPersonError: If it has no such child.
-    """
-    ward = 0 if guardians_of is None else household.person_no(connection, guardians_of)
-    key = (household.space_no(connection, space_id), band, ward, veil)
-    find = "SELECT no FROM partition WHERE space = ? AND band = ? AND ward = ? AND veil = ?"
-    row = sql.row(connection, find, key)
-    if row is None:
-        connection.execute("INSERT INTO partition(space, band, ward, veil) VALUES(?, ?, ?, ?)", key)
-        row = sql.row(connection, find, key)
-        for past in (False, True):
-            full_text.create(connection, shard_of(row[0], past=past))
-    return int(row[0])
+    no: int
+    hidden: Hidden
 
 
-def remove_redacted_view(connection: apsw.Connection, veil: int, *, vec0: bool) -> None:
-    """Delete a redacted view, with every partition that holds a part of it."""
-    for (partition,) in sql.rows(connection, "SELECT no FROM partition WHERE veil = ?", (veil,)):
-        _empty(connection, partition, vec0=vec0)
-        connection.execute("DELETE FROM partition WHERE no = ?", (partition,))
-    connection.execute("DELETE FROM veil WHERE no = ?", (veil,))
+class Partitions:
+    """The partitions and redacted views of a file, inside one write transaction."""
 
+    def __init__(self, connection: apsw.Connection, *, vec0: bool) -> None:
+        self._connection = connection
+        self._vec0 = vec0
+        self._household = Household(connection)
+        self._views: dict[str, list[RedactedView]] = {}
 
-def _empty(connection: apsw.Connection, partition: int, *, vec0: bool) -> None:
-    """Delete all that a partition holds: memories, what was made from them, and names."""
-    first, last = id_range(partition)
-    ids = [
-        row[0]
-        for row in sql.rows(
-            connection, "SELECT id FROM memory WHERE id BETWEEN ? AND ?", (first, last)
+    def find_or_create(
+        self, space_id: str, band: str, guardians_of: str | None = None, view: int = 0
+    ) -> int:
+        """Find or create the partition of a space and band, of a child's guardians, of a view.
+
+        Args:
+            space_id: The space.
+            band: Its band.
+            guardians_of: The child whose guardians alone see it; None for everybody.
+            view: Number of the redacted view; 0 for the memories themselves.
+
+        Raises:
+            UnknownSpaceError, UnknownPersonError: If the household has no such space or child.
+        """
+        child = 0 if guardians_of is None else self._household.person_no(guardians_of)
+        key = (self._household.space_no(space_id), band, child, view)
+        find = "SELECT no FROM partition WHERE space = ? AND band = ? AND ward = ? AND veil = ?"
+        row = sql.row(self._connection, find, key)
+        if row is None:
+            self._connection.execute(
+                "INSERT INTO partition(space, band, ward, veil) VALUES(?, ?, ?, ?)", key
+            )
+            row = sql.row(self._connection, find, key)
+            for past in (False, True):
+                full_text.create(self._connection, shard_of(row[0], past=past))
+        return int(row[0])
+
+    def views_of(self, space_id: str) -> list[RedactedView]:
+        """List the redacted views of a space, the oldest first; read once a transaction."""
+        if space_id not in self._views:
+            self._views[space_id] = [
+                RedactedView(no, Hidden(space_id, role, tuple(json.loads(fields))))
+                for no, role, fields in sql.rows(
+                    self._connection,
+                    "SELECT v.no, v.role, v.fields FROM veil v JOIN space s ON s.no = v.space"
+                    " WHERE s.space_id = ? ORDER BY v.no",
+                    (space_id,),
+                )
+            ]
+        return self._views[space_id]
+
+    def create_view(self, hidden: Hidden) -> RedactedView | None:
+        """Create a role's empty view in place of the one it had; None if it hides no field.
+
+        Raises:
+            UnknownSpaceError: If the household has no such space.
+        """
+        space = self._household.space_no(hidden.space_id)
+        for view in self.views_of(hidden.space_id):
+            if view.hidden.role == hidden.role:
+                self._delete_view(view.no)
+        self._views.clear()
+        if not hidden.fields:
+            return None
+        self._connection.execute(
+            "INSERT INTO veil(space, role, fields) VALUES(?, ?, ?)",
+            (space, hidden.role, json.dumps(hidden.fields)),
         )
-    ]
-    tables.remove(connection, ids, vec0=vec0)
-    for shelf in (shard_of(partition, past=False), shard_of(partition, past=True)):
-        connection.execute(f"DROP TABLE IF EXISTS {words_table(shelf)}")
-        connection.execute("DELETE FROM word_count WHERE shelf = ?", (shelf,))
-    derived = (("mention", "memory"), ("identifier", "memory"), ("edge", "src"))
-    for table, column in (*derived, ("memory", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", (first, last))
-    entities = (-last, -first)
-    for table, column in (("edge", "src"), ("relation", "subject"), ("entity", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", entities)
-    connection.execute("DELETE FROM alias WHERE partition = ?", (partition,))
+        return RedactedView(self._connection.last_insert_rowid(), hidden)
+
+    def _delete_view(self, view: int) -> None:
+        """Delete a view with every partition that holds it."""
+        for (partition,) in sql.rows(
+            self._connection, "SELECT no FROM partition WHERE veil = ?", (view,)
+        ):
+            self._empty(partition)
+            self._connection.execute("DELETE FROM partition WHERE no = ?", (partition,))
+        self._connection.execute("DELETE FROM veil WHERE no = ?", (view,))
+
+    def _empty(self, partition: int) -> None:
+        """Delete the memories of a partition, what was derived from them, and its entities."""
+        execute = self._connection.execute
+        first, last = id_range(partition)
+        rows = sql.rows(
+            self._connection, "SELECT id FROM memory WHERE id BETWEEN ? AND ?", (first, last)
+        )
+        tables.remove(self._connection, [memory for (memory,) in rows], vec0=self._vec0)
+        for shard in (shard_of(partition, past=False), shard_of(partition, past=True)):
+            execute(f"DROP TABLE IF EXISTS {words_table(shard)}")
+            execute("DELETE FROM word_count WHERE shelf = ?", (shard,))
+        derived = (("mention", "memory"), ("identifier", "memory"), ("edge", "src"))
+        for table, column in (*derived, ("memory", "id")):
+            execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", (first, last))
+        for table, column in (("edge", "src"), ("relation", "subject"), ("entity", "id")):
+            execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", (-last, -first))
+        execute("DELETE FROM alias WHERE partition = ?", (partition,))

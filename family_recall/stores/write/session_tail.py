@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import apsw
 
@@ -21,12 +21,12 @@ class _Turn:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
 class SessionTail:
-    """The sessions of one file, inside one write transaction that knows their last turns."""
+    """The sessions of one file, inside one write transaction that remembers their last turns."""
 
-    connection: apsw.Connection
-    _last: dict[tuple[int, str], _Turn] = field(default_factory=dict)
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._last: dict[tuple[int, str], _Turn] = {}
 
     def append(
         self, partition: int, new: NewMemory, order_s: float, memory_id: int

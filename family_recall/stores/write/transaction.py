@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 import apsw
 
 from family_recall.errors import StoreError
-from family_recall.stores.access import household
+from family_recall.stores.erase.eraser import Eraser
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import (
     PARTITION_SHIFT,
@@ -26,7 +25,7 @@ from family_recall.stores.graph import edges, relations
 from family_recall.stores.graph.edge_buffer import EdgeBuffer
 from family_recall.stores.graph.entities import Names
 from family_recall.stores.graph.entity_provenance import Named
-from family_recall.stores.read.listing import Listings
+from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.records import (
     Identifier,
     NewMemory,
@@ -38,39 +37,36 @@ from family_recall.stores.records import (
 )
 from family_recall.stores.text import full_text, identifiers, memories
 from family_recall.stores.vectors import tables
-from family_recall.stores.write import partitions
-from family_recall.stores.write.admission import Admission
 from family_recall.stores.write.counters import Counters
+from family_recall.stores.write.partitions import Partitions
 from family_recall.stores.write.session_tail import SessionTail
 from family_recall.stores.write.vector_tables import VectorTables
 
 
-@dataclass(slots=True)
-class Writing:
-    """The tables of one file, inside one transaction. Call :meth:`finish` before it ends.
+class WriteTransaction(ReadTransaction):
+    """The tables of one file, inside one write transaction; call :meth:`finish` before it ends.
 
-    ``changed`` gathers the memories whose text is new, and so have no vectors.
+    Counters, session tails and edges are gathered, and written when they are read or at the end.
+    ``changed`` lists the memories whose text is new, and which so have no vectors.
     """
 
-    connection: apsw.Connection
-    zone: dt.tzinfo
-    vec0: bool
-    changed: list[int] = field(default_factory=list)
-    _words: dict[int, list[full_text.Words]] = field(default_factory=dict)
-    _counter: full_text.WordCounter | None = None
-    admission: Admission = field(init=False)
-    ties: EdgeBuffer = field(init=False)
-    vectors: VectorTables = field(init=False)
-    _counters: Counters = field(init=False)
-    _talks: SessionTail = field(init=False)
+    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, *, vec0: bool) -> None:
+        super().__init__(connection, zone)
+        self.connection = connection
+        self.zone = zone
+        self.vec0 = vec0
+        self.changed: list[int] = []
+        self.partitions = Partitions(connection, vec0=vec0)
+        self.ties = EdgeBuffer(connection)
+        self._counters = Counters(connection)
+        self._sessions = SessionTail(connection)
+        self.vectors = VectorTables(connection, vec0, self._counters)
+        self._words: dict[int, list[full_text.Words]] = {}
+        self._counter: full_text.WordCounter | None = None
 
-    def __post_init__(self) -> None:
-        """Put the parts together."""
-        self._counters = Counters(self.connection)
-        self._talks = SessionTail(self.connection)
-        self.admission = Admission(self.connection, self.vec0)
-        self.ties = EdgeBuffer(self.connection)
-        self.vectors = VectorTables(self.connection, self.vec0, self._counters)
+    def eraser(self, next_weight: float) -> Eraser:
+        """Return what erases memories; neighbours in a session are joined by ``next_weight``."""
+        return Eraser(self.connection, self.vec0, next_weight)
 
     @property
     def names(self) -> Names:
@@ -81,11 +77,6 @@ class Writing:
     def named(self) -> Named:
         """Entities, and why they are known."""
         return Named(self.connection)
-
-    @property
-    def listings(self) -> Listings:
-        """What there is, as far as it is written."""
-        return Listings(self.connection, self.zone)
 
     def put_info(self, key: str, value: str) -> None:
         """Set one of the file's own facts, such as its time zone."""
@@ -117,19 +108,13 @@ class Writing:
         ]  # fmt: skip
         return sorted(told, key=lambda one: one.recorded_s)
 
-    def partition(
-        self, space_id: str, band: str, guardians_of: str | None = None, veil: int = 0
-    ) -> int:
-        """Find or make the partition of a space and band, of a child's guardians, of a view."""
-        return partitions.partition_for(self.connection, space_id, band, guardians_of, veil)
-
     def current(self, space_id: str, doc_id: str, veil: int = 0) -> StoredMemory | None:
         """Find the current version of a memory, or of a view of it."""
         row = sql.row(
             self.connection,
             "SELECT m.id FROM memory m"
             " WHERE m.space = ? AND m.doc_id = ? AND m.veil = ? AND m.superseded_s IS NULL",
-            (household.space_no(self.connection, space_id), doc_id, veil),
+            (self.household.space_no(space_id), doc_id, veil),
         )
         # Most are new: whole rows are read of the others alone.
         return memories.load(self.connection, "m.id = ?", row, self.zone)[0] if row else None
@@ -147,7 +132,7 @@ class Writing:
             self.connection,
             "SELECT doc_id FROM memory WHERE space = ? AND content_hash = ?"
             " AND id BETWEEN ? AND ? AND superseded_s IS NULL",
-            (household.space_no(self.connection, space_id), content_hash, *id_range(partition)),
+            (self.household.space_no(space_id), content_hash, *id_range(partition)),
         )
         return str(row[0]) if row else None
 
@@ -158,7 +143,7 @@ class Writing:
         """
         memory_id = self._counters.allocate(partition)
         order_s = recorded_s if new.occurred_s is None else new.occurred_s
-        place, before = self._talks.append(partition, new, order_s, memory_id)
+        place, before = self._sessions.append(partition, new, order_s, memory_id)
         words = self._words_of(memory_id, memories.body_of(new.memory), new.header, before)
         memories.insert(
             self.connection, memory_id, new,
@@ -178,7 +163,7 @@ class Writing:
         """Move a memory to its partition's past and off the graph; its talk closes over it."""
         partition = partition_of(old.id)
         words = self._prepared(old.id)
-        self._talks.forget_last()
+        self._sessions.forget_last()
         self._flush_words()
         self.ties.write()
         full_text.remove(self.connection, shard_of(partition, past=False), [words])
@@ -241,7 +226,7 @@ class Writing:
             tables.drop(self.connection, model, vec0=self.vec0)
         for table in ("embedding_model", "embedding", "mention", "edge", "identifier"):
             self.connection.execute(f"DELETE FROM {table}")
-        for partition in household.partitions(self.connection):
+        for partition in self.household.every_partition():
             for past in (False, True):
                 full_text.clear(self.connection, shard_of(partition.no, past=past))
         self.connection.execute(
@@ -264,7 +249,7 @@ class Writing:
         partition = partition_of(stored.id)
         past = stored.superseded_s is not None
         order_s = stored.recorded_s if new.occurred_s is None else new.occurred_s
-        place = self._talks.place(partition, new, order_s, stored.id)
+        place = self._sessions.place(partition, new, order_s, stored.id)
         # What has been replaced keeps the context it had: the talk has moved on without it.
         self.connection.execute(
             "UPDATE memory SET header = ?, context_id = iif(superseded_s IS NULL, ?, context_id)"
