@@ -72,6 +72,15 @@ class FamilyRecall:
     'The spare key is under the blue pot'
     """
 
+    people: People
+    spaces: Spaces
+    memories: Memories
+    relations: Relations
+    erasure: Erasure
+    learning: Learned
+    maintenance: Maintenance
+    audit: Audit
+
     def __init__(
         self,
         store: Store,
@@ -174,7 +183,7 @@ class FamilyRecall:
     def close(self) -> None:
         """Finish what runs and close the file. Closing twice does nothing."""
         self._engine.async_executor.shutdown()
-        self._engine.watch.stop()
+        self._engine.integrity.stop()
         self._engine.executor.shutdown()
         if not self._engine.closed:
             self._engine.closed = True

@@ -141,7 +141,7 @@ class Maintenance:
     def rebuild(self, *, progress: CountCallback | None = None) -> None:
         """Make words, mentions, edges and vectors anew from the stored texts."""
         self._engine.indexer.rebuild()
-        self._engine.watch.soon()
+        self._engine.integrity.check_soon()
         self._engine.embed_pending(
             self._engine.models.static(), self._engine.models.wait(), progress
         )

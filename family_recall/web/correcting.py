@@ -18,7 +18,7 @@ from family_recall.types import (
     CATEGORIES,
     KINDS,
     AccessibleSpace,
-    Detail,
+    MemoryDetail,
     StoredVersion,
     parse_moment,
 )
@@ -75,14 +75,14 @@ def page(reader: Reader, params: QueryParams) -> Page:
     """Show the form that corrects a memory."""
     detail = mendable(reader, params)
     room = _room(reader, detail)
-    return _form(reader, detail, room, _as_written(detail.kept, room))
+    return _form(reader, detail, room, _as_written(detail.current, room))
 
 
 def correct(reader: Reader, params: QueryParams, sent: QueryParams) -> Page | str:
     """Keep what was sent as a new version; a field that reads as it did stays as it is."""
     detail = mendable(reader, params)
-    memory, room = detail.kept.memory, _room(reader, detail)
-    shown_as = _as_written(detail.kept, room)
+    memory, room = detail.current.memory, _room(reader, detail)
+    shown_as = _as_written(detail.current, room)
     typed = {name: _plain(name, sent.get(name, value)) for name, value in shown_as.items()}
     try:
         done = reader.home.correct(
@@ -101,18 +101,18 @@ def correct(reader: Reader, params: QueryParams, sent: QueryParams) -> Page | st
     return to("/memory", id=memory.doc_id, space=memory.space_id, said=said)
 
 
-def _room(reader: Reader, detail: Detail) -> AccessibleSpace:
-    return reader.rooms()[detail.kept.memory.space_id]
+def _room(reader: Reader, detail: MemoryDetail) -> AccessibleSpace:
+    return reader.rooms()[detail.current.memory.space_id]
 
 
 def _form(
     reader: Reader,
-    detail: Detail,
+    detail: MemoryDetail,
     room: AccessibleSpace,
     values: Mapping[str, str],
     wrong: str | None = None,
 ) -> Page:
-    kept, memory = detail.kept, detail.kept.memory
+    kept, memory = detail.current, detail.current.memory
     action = to("/correct", id=memory.doc_id, space=memory.space_id,
                 seen=kept.recorded_at.isoformat())  # fmt: skip
     controls = _controls(room, values)

@@ -6,13 +6,13 @@ from starlette.datastructures import QueryParams
 
 from family_recall.errors import NotTheirsError
 from family_recall.reports.markup import Markup, tag
-from family_recall.types import Detail, Memory, Selection
+from family_recall.types import Memory, MemoryDetail, Selection
 from family_recall.web.layout import Reader, param, to_memory
 
 NOT_YOURS = "Only whoever said this, or an owner of its space, may mend it."
 
 
-def found(reader: Reader, params: QueryParams) -> Detail:
+def found(reader: Reader, params: QueryParams) -> MemoryDetail:
     """Give the memory that a link names.
 
     Raises:
@@ -30,7 +30,7 @@ def is_mendable(reader: Reader, memory: Memory) -> bool:
     )
 
 
-def mendable(reader: Reader, params: QueryParams) -> Detail:
+def mendable(reader: Reader, params: QueryParams) -> MemoryDetail:
     """Give the memory that a link names and the reader may mend.
 
     Raises:
@@ -38,7 +38,7 @@ def mendable(reader: Reader, params: QueryParams) -> Detail:
         UnknownMemoryError: If there is none that they may see.
     """
     detail = found(reader, params)
-    if not is_mendable(reader, detail.kept.memory):
+    if not is_mendable(reader, detail.current.memory):
         raise NotTheirsError(NOT_YOURS)
     return detail
 

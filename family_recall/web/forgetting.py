@@ -52,7 +52,7 @@ _ROWS = {
 def page(reader: Reader, params: QueryParams) -> Page:
     """Show exactly what would go; nothing is changed."""
     rooms = reader.rooms()
-    memory = found(reader, params).kept.memory
+    memory = found(reader, params).current.memory
     plan = reader.home.forget(chosen_memory(memory), person_id=reader.person_id, dry_run=True)
     if plan.held_back or not plan.doc_ids:
         raise NotTheirsError("only whoever said this, or an owner of its space, may forget it")
@@ -81,7 +81,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
 
 def forget(reader: Reader, params: QueryParams, sent: QueryParams) -> str:
     """Forget what a dry run showed, and nothing else."""
-    memory = found(reader, params).kept.memory
+    memory = found(reader, params).current.memory
     days = param(sent, "days")
     if days not in dict(KEPT_ASIDE):
         raise InvalidRequestError(f"it can be kept aside for 7, 1 or 0 days, got {days!r}")

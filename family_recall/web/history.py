@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 
 from family_recall.reports.markup import Markup, folded, joined, spoken, tag
-from family_recall.types import Detail, Memory, StoredVersion
+from family_recall.types import Memory, MemoryDetail, StoredVersion
 from family_recall.web.layout import NOTHING, items, said_when, section
 from family_recall.web.searching import EXCERPT_CHARS
 
@@ -16,11 +16,11 @@ _WORDS_COMPARED = 600
 """Words up to which two texts are compared, which takes time that grows with their square."""
 
 
-def section_of(detail: Detail) -> Markup:
+def section_of(detail: MemoryDetail) -> Markup:
     """Show the versions a memory replaced, the newest first; nothing where there are none."""
     if not detail.earlier:
         return NOTHING
-    versions = [detail.kept, *detail.earlier]
+    versions = [detail.current, *detail.earlier]
     told = [_version(newer, older) for newer, older in itertools.pairwise(versions)]
     return section("What it said before", tag("ol", *told, class_="history"), id_="history")
 

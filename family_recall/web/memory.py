@@ -8,7 +8,14 @@ import itertools
 from starlette.datastructures import QueryParams
 
 from family_recall.reports.markup import Markup, joined, spoken, tag
-from family_recall.types import AccessibleSpace, Detail, Filters, Memory, RecallContext, Result
+from family_recall.types import (
+    AccessibleSpace,
+    Filters,
+    Memory,
+    MemoryDetail,
+    RecallContext,
+    Result,
+)
 from family_recall.web import history
 from family_recall.web.editing import NOT_YOURS, found, is_mendable
 from family_recall.web.layout import (
@@ -52,16 +59,16 @@ def page(reader: Reader, params: QueryParams) -> Page:
     """Show one memory."""
     rooms = reader.rooms()
     detail = found(reader, params)
-    memory = detail.kept.memory
+    memory = detail.current.memory
     said = _SAID.get(param(params, "said"))
     return Page(
-        title=memory.title or f"A memory of {_day(detail.kept.moment)}",
+        title=memory.title or f"A memory of {_day(detail.current.moment)}",
         kicker=space_name(memory.space_id, rooms),
         body=joined(
             *([notice(said)] if said else []),
-            *([] if detail.kept.intact else [notice(DAMAGED)]),
+            *([] if detail.current.intact else [notice(DAMAGED)]),
             tag("p", memory.text, dir="auto", class_="text whole", tabindex="0"),
-            about(detail.kept, rooms),
+            about(detail.current, rooms),
             _actions(reader, memory),
             section("What is kept of it", _fields(detail), id_="fields"),
             _named(reader, detail),
@@ -90,8 +97,8 @@ def _actions(reader: Reader, memory: Memory) -> Markup:
     )
 
 
-def _fields(detail: Detail) -> Markup:
-    kept, memory = detail.kept, detail.kept.memory
+def _fields(detail: MemoryDetail) -> Markup:
+    kept, memory = detail.current, detail.current.memory
     rows = [(label, spoken(getattr(memory, name))) for name, label in _SHOWN
             if getattr(memory, name)]  # fmt: skip
     if memory.labels:
@@ -121,15 +128,15 @@ def _address(url: str) -> Markup:
     return tag("a", spoken(url), href=url, rel="noreferrer noopener nofollow")
 
 
-def _named(reader: Reader, detail: Detail) -> Markup:
-    if not detail.names and not detail.relations:
+def _named(reader: Reader, detail: MemoryDetail) -> Markup:
+    if not detail.entities and not detail.relations:
         return NOTHING
     names = [
         tag("li", tag("a", spoken(name), href=to("/look", about=name), class_="chip"),
             " said it" if role == "author" else "")
-        for name, role in detail.names
+        for name, role in detail.entities
     ]  # fmt: skip
-    told = [told_of(reader, detail.kept.memory, one) for one in detail.relations]
+    told = [told_of(reader, detail.current.memory, one) for one in detail.relations]
     return section(
         "Who and what it names",
         *([items(names, "names")] if names else []),
@@ -138,7 +145,7 @@ def _named(reader: Reader, detail: Detail) -> Markup:
     )
 
 
-def _linked(detail: Detail, rooms: dict[str, AccessibleSpace]) -> Markup:
+def _linked(detail: MemoryDetail, rooms: dict[str, AccessibleSpace]) -> Markup:
     if not detail.links:
         return NOTHING
     by_kind = itertools.groupby(

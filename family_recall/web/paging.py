@@ -10,7 +10,7 @@ from starlette.datastructures import QueryParams
 
 from family_recall.errors import InvalidRequestError
 from family_recall.reports.markup import Markup, joined, tag
-from family_recall.types import AccessibleSpace, Listing, StoredVersion
+from family_recall.types import AccessibleSpace, MemoryPage, StoredVersion
 from family_recall.web import filtering
 from family_recall.web.layout import NOTHING, Page, Reader, labelled, param, text_input, to
 from family_recall.web.searching import item
@@ -41,7 +41,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
     )  # fmt: skip
 
 
-def _counted(listing: Listing) -> str:
+def _counted(listing: MemoryPage) -> str:
     if not listing.total:
         return "Nothing that you may see is like that"
     if listing.total <= len(listing.memories):
@@ -71,7 +71,7 @@ def _form(params: QueryParams, rooms: dict[str, AccessibleSpace]) -> Markup:
     )
 
 
-def _months(listing: Listing, params: QueryParams) -> Markup:
+def _months(listing: MemoryPage, params: QueryParams) -> Markup:
     if len(listing.months) < 2:
         return NOTHING
     years = []
@@ -104,7 +104,7 @@ def _day(day: dt.date, told: list[StoredVersion], rooms: dict[str, AccessibleSpa
     )
 
 
-def _pager(listing: Listing, params: QueryParams) -> Markup:
+def _pager(listing: MemoryPage, params: QueryParams) -> Markup:
     rest = filtering.kept(params, "about")
     shown_to = listing.offset + len(listing.memories)
     links = []

@@ -77,7 +77,7 @@ def _people(reader: Reader) -> Iterator[Markup]:
 
 
 def _names(reader: Reader) -> Markup:
-    names = reader.home.memories.names(reader.ctx, limit=NAMES)
+    names = reader.home.memories.entities(reader.ctx, limit=NAMES)
     if not names:
         return NOTHING
     links = [

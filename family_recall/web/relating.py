@@ -25,8 +25,8 @@ _NAMED = ("subject", "relation", "object", "since")
 def page(reader: Reader, params: QueryParams) -> Page:
     """Show the form that relates two named things, with a memory as the evidence."""
     detail = mendable(reader, params)
-    memory = detail.kept.memory
-    names = tag("datalist", *(tag("option", value=name) for name, _ in detail.names), id="names")
+    memory = detail.current.memory
+    names = tag("datalist", *(tag("option", value=name) for name, _ in detail.entities), id="names")
     return Page(
         title="Relate",
         kicker=space_name(memory.space_id, reader.rooms()),
@@ -54,7 +54,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
 
 def relate(reader: Reader, params: QueryParams, sent: QueryParams) -> str:
     """Keep a relation, seen by those who see the memory it rests on."""
-    memory = found(reader, params).kept.memory
+    memory = found(reader, params).current.memory
     reader.home.relations.add(
         Relation(
             subject=param(sent, "subject"),
@@ -77,7 +77,7 @@ def unrelate(reader: Reader, params: QueryParams, sent: QueryParams) -> str:
     meant = {name: params[name] for name in _NAMED if params.get(name)}
     told = [one for one in detail.relations if _named(one) == meant]
     gone = [reader.home.relations.remove(one, person_id=reader.person_id) for one in told]
-    memory = detail.kept.memory
+    memory = detail.current.memory
     said = "unrelated" if any(gone) else "unchanged"
     return to("/memory", id=memory.doc_id, space=memory.space_id, said=said)
 

@@ -328,7 +328,7 @@ def test_a_remnant_is_found(home: FamilyRecall, path: Path) -> None:
         connection.execute("CREATE TABLE stray(line TEXT)")
         connection.execute("INSERT INTO stray VALUES(?)", (SURPRISE,))
     found_again = home.erasure.verify(receipt)
-    assert found_again.remains > 20
+    assert found_again.leftover_runs > 20
     assert not found_again.forgotten
 
 
@@ -340,7 +340,7 @@ def test_saying_it_again_is_no_remnant(home: FamilyRecall) -> None:
     proven = home.erasure.verify(receipt)
 
     assert proven.forgotten
-    assert proven.said_again > 20
+    assert proven.restated_runs > 20
 
 
 def test_a_receipt_says_nothing(home: FamilyRecall) -> None:
@@ -432,7 +432,7 @@ def test_bytes_that_sqlite_itself_left_are_cleaned_too(path: Path) -> None:
         )
         with mock.patch.object(connections.Connections, "compact", autospec=True):
             receipts = [forget(home, left[at : at + 100]) for at in range(0, 400, 100)]
-            n_left_over = sum(home.erasure.verify(one).remains for one in receipts)
+            n_left_over = sum(home.erasure.verify(one).leftover_runs for one in receipts)
         assert n_left_over > 0
 
         home.erasure.apply_rules()  # cleans what was left uncleaned

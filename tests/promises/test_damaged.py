@@ -272,7 +272,7 @@ def test_answers_tell_of_what_an_index_has_lost(path: Path, lose: Callable[[Path
         assert recall(home, QUESTIONS[0], "priya").degraded == ()
         wall.tick(minutes=2)
         recall(home, QUESTIONS[0], "priya")
-        wait_for(lambda: home._engine.watch.notice() is not None)
+        wait_for(lambda: home._engine.integrity.damage() is not None)
         (notice,) = recall(home, QUESTIONS[0], "priya").degraded
         assert notice.startswith("file: damaged (")
         assert notice.endswith("family-recall doctor")
@@ -283,14 +283,14 @@ def test_a_sound_file_is_looked_over_without_a_word(path: Path) -> None:
     path.write_bytes(household()[0])
     lose_its_words(path)
     with open_home(path, create=False) as home:
-        home._engine.watch.look()
-        assert home._engine.watch.notice() == "damaged (words); family-recall doctor"
+        home._engine.integrity.check()
+        assert home._engine.integrity.damage() == "damaged (words); family-recall doctor"
         home.maintenance.rebuild()
         remember(home, "The spare key is with Ida", doc_id="key")
         home.spaces.hide(Hidden(HOME, "child", ("author",)))
         home.forget("goa", person_id="rajesh")
         recall(home, QUESTIONS[0], "priya")
-        wait_for(lambda: home._engine.watch.notice() is None)
+        wait_for(lambda: home._engine.integrity.damage() is None)
 
 
 def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,11 +301,11 @@ def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPat
     with open_home(path, create=False) as home:
         with monkeypatch.context() as smaller:
             smaller.setattr(integrity_monitor, "LARGEST_BYTES", path.stat().st_size - 1)
-            home._engine.watch.look()
-            assert home._engine.watch.notice() is None
-        home._engine.watch.stop()
-        home._engine.watch.look()
-        assert home._engine.watch.notice() is None
+            home._engine.integrity.check()
+            assert home._engine.integrity.damage() is None
+        home._engine.integrity.stop()
+        home._engine.integrity.check()
+        assert home._engine.integrity.damage() is None
 
 
 def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
@@ -321,8 +321,8 @@ def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
         ctx = RecallContext(person_id="priya")
         (key,) = [kept for kept in home.memories.page(ctx).memories if kept.memory.doc_id == "key"]
         assert (key.intact, key.memory.text, key.memory.space_id) == (False, "", HOME)
-        assert not home.memories.get("key", ctx).kept.intact
-        assert home.memories.get("puppy", ctx).kept.intact
+        assert not home.memories.get("key", ctx).current.intact
+        assert home.memories.get("puppy", ctx).current.intact
 
 
 def test_an_export_leaves_it_out_only_where_told_to(path: Path, tmp_path: Path) -> None:

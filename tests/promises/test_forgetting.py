@@ -30,6 +30,7 @@ from tests.conftest import (
     move_in,
     open_home,
     recall,
+    store_of,
     written,
 )
 
@@ -222,7 +223,7 @@ def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None
 
 def holds(home: FamilyRecall, doc_id: str) -> bool:
     """Whether a household holds a memory of that id."""
-    with home._engine.store.reading() as tables:
+    with store_of(home).reading() as tables:
         connection = tables.household.connection
         row = connection.execute("SELECT 1 FROM memory WHERE doc_id = ?", (doc_id,)).fetchone()
     return row is not None

@@ -17,7 +17,7 @@ from family_recall.access.policy import scope_of
 from family_recall.query.entities import resolve
 from family_recall.stores.records import Entity
 from family_recall.types import Scope
-from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember
+from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember, store_of
 
 MINE = "private:rajesh"
 HERS = "private:priya"
@@ -50,7 +50,7 @@ def scope_for(home: FamilyRecall, snapshot: Any, person_id: str | None, **ctx: A
     """Decide what somebody may see at the tests' own moment."""
     return scope_of(
         RecallContext(person_id, **ctx), snapshot.access(person_id), snapshot.every_partition(),
-        now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._engine.store.zone,
+        now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
     )  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def resolved(
     home: FamilyRecall, question: str, person_id: str | None, **ctx: Any
 ) -> tuple[tuple[Entity, ...], tuple[str, ...]]:
     """Give the entities a question names for somebody, and the words for them."""
-    with home._engine.store.snapshot() as snapshot:
+    with store_of(home).snapshot() as snapshot:
         return resolve(question, scope_for(home, snapshot, person_id, **ctx), snapshot)
 
 
@@ -298,7 +298,7 @@ def test_a_hub_costs_no_more_than_its_relations(home: FamilyRecall) -> None:
     tell(home, ("Rajesh", "brother of", "Asha"), confidence=0.7)
     tell(home, ("Rajesh", "fond of", "tea"))
 
-    with home._engine.store.snapshot() as snapshot:
+    with store_of(home).snapshot() as snapshot:
         scope = scope_for(home, snapshot, "rajesh")
         found = {
             name: snapshot.relations([e.id for _, e in snapshot.entities([name], scope)], scope)

@@ -33,6 +33,7 @@ from tests.conftest import (
     open_home,
     recall,
     remember,
+    store_of,
     stories,
     written,
 )
@@ -121,7 +122,7 @@ def agrees(path: Path, encoder: Encoder, scope: Scope) -> None:
 
 def all_of(home: FamilyRecall, known_at_s: float | None = None) -> Scope:
     """Give a scope of every partition."""
-    with home._engine.store.snapshot() as snapshot:
+    with store_of(home).snapshot() as snapshot:
         partitions = tuple(each.no for each in snapshot.every_partition())
     return Scope(None, partitions, NOW.timestamp(), known_at_s)
 
@@ -258,7 +259,7 @@ def test_late_interaction_reads_every_view(path: Path) -> None:
         remember(home, "Down to the harbour", author="Mia", title="Otters", summary="By lantern")
         remember(home, "Nobody was in")
         scope = all_of(home)
-        with home._engine.store.snapshot() as snapshot:
+        with store_of(home).snapshot() as snapshot:
             ids = np.array(sorted(stored(path, scope)), np.int64)
             tokens = snapshot.token_vectors(TINY.model_id, ids, scope)
     expected = TINY.encode_question("Mia: Down to the harbour Otters By lantern").tokens
@@ -443,7 +444,7 @@ def test_many_views_crowd_nothing_out(path: Path) -> None:
         )  # fmt: skip
         scope = all_of(home)
         expected = stored(path, scope)
-        with home._engine.store.snapshot() as snapshot:
+        with store_of(home).snapshot() as snapshot:
             for question in QUESTIONS:
                 asked = encoder.encode_question(question).pooled
                 hits = snapshot.nearest(asked, encoder.model_id, scope, 24)
@@ -492,7 +493,7 @@ def test_a_memory_leaves_with_all_its_views(path: Path) -> None:
         remember(home, "At ten", doc_id="vet", title="Cobblers", summary="With cake")
         gone, stays = sorted(stored(path, all_of(home)))
         assert recall(home, "otterish", "mia").trace.runs["vector"] == ("boat", "vet")
-        with home._engine.store.writing() as writing:
+        with store_of(home).writing() as writing:
             writing.vectors.clear([gone])
         names = ("tiny/1", "tiny-static/1")
         views = [f"{name}{view}" for name in names for view in ("", "#title", "#summary")]

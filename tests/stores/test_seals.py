@@ -13,7 +13,7 @@ import pytest
 
 from family_recall import FamilyRecall, Memory
 from family_recall.stores.file import checksums
-from tests.conftest import HOME, TINY_STATIC, found, move_in, open_home, recall, remember
+from tests.conftest import HOME, TINY_STATIC, found, move_in, open_home, recall, remember, store_of
 
 ODD: tuple[dict[str, Any], ...] = (
     {"text": "a\x00b \u202e 👩‍👩‍👧 ﬃ \ufffd None"},
@@ -66,8 +66,8 @@ def test_rows_are_named_as_far_as_they_can_be_read(home: FamilyRecall, path: Pat
 
     assert (one.space_id, one.doc_id) == (HOME, "k\ufffdy")
     assert "key" not in found(recall(home, "where is the spare key?", "priya"))
-    assert checksums.named(home._engine.store._connections._writer, []) == []
-    assert checksums.broken(home._engine.store._connections._writer, np.zeros(0, np.int64)) == []
+    assert checksums.named(store_of(home)._connections._writer, []) == []
+    assert checksums.broken(store_of(home)._connections._writer, np.zeros(0, np.int64)) == []
 
 
 def test_what_was_put_aside_before_there_were_seals_comes_back_whole(path: Path) -> None:

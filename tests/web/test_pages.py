@@ -36,7 +36,7 @@ def mine(home: FamilyRecall) -> FamilyRecall:
 
 def kept(home: FamilyRecall, doc_id: str = "mine", person_id: str = "rajesh") -> Memory:
     """Give a memory as it is kept."""
-    return home.memories.get(doc_id, RecallContext(person_id)).kept.memory
+    return home.memories.get(doc_id, RecallContext(person_id)).current.memory
 
 
 def well_formed(page: Read) -> None:

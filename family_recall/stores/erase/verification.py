@@ -66,8 +66,9 @@ class Keyring:
 
     @property
     def multiplier(self) -> np.uint64:
-        """An odd number by which runs are spread over the sieve."""
-        return np.uint64(int.from_bytes(self.digest("sieve", b""), "little") | 1)
+        """An odd number by which runs are spread over the prefilter."""
+        digest = self.digest("sieve", b"")  # earlier format
+        return np.uint64(int.from_bytes(digest, "little") | 1)
 
 
 def digests(keyring: Keyring, erased: Erased) -> Digests:
@@ -85,8 +86,8 @@ def digests(keyring: Keyring, erased: Erased) -> Digests:
         ),
         terms=tuple(sorted(keyring.term(stem) for stem in erased.stems)),
         runs=base64.b64encode(b"".join(needles)).decode(),
-        sieve=base64.b64encode(marks.tobytes()).decode(),
-        sieve_bits=_SIEVE_BITS,
+        prefilter=base64.b64encode(marks.tobytes()).decode(),
+        prefilter_bits=_SIEVE_BITS,
         stride=stride,
     )
 
@@ -103,9 +104,9 @@ def verify(connection: apsw.Connection, path: Path, receipt: Receipt) -> Verific
     return Verification(
         rows=search.pointing(connection),
         terms=search.indexed(connection),
-        remains=len(found - said),
-        said_again=len(said),
-        aside=ForgettingLog(connection).aside(receipt.receipt_id) is not None,
+        leftover_runs=len(found - said),
+        restated_runs=len(said),
+        in_trash=ForgettingLog(connection).aside(receipt.receipt_id) is not None,
         bytes_read=n_bytes,
     )
 
@@ -135,9 +136,9 @@ class Search:
         self._digests = receipt.digests
         packed = base64.b64decode(receipt.digests.runs)
         self._needles = {packed[at : at + DIGEST] for at in range(0, len(packed), DIGEST)}
-        marks = np.unique(np.frombuffer(base64.b64decode(receipt.digests.sieve), "<u4"))
+        marks = np.unique(np.frombuffer(base64.b64decode(receipt.digests.prefilter), "<u4"))
         self._sieve = BytePrefilter(
-            marks.astype(np.uint64), keyring.multiplier, receipt.digests.sieve_bits
+            marks.astype(np.uint64), keyring.multiplier, receipt.digests.prefilter_bits
         )
 
     def pointing(self, connection: apsw.Connection) -> dict[str, int]:

@@ -157,7 +157,7 @@ def test_the_log_stays_where_it_is_unless_wanted(home: FamilyRecall, tmp_path: P
         ("audit_memory", {"rank": 0}, "expected rank to be 1 or more"),
         ("receipt", {"receipt_id": "another"}, "expected a receipt under its id"),
         ("receipt", {"record": {}}, "this is no receipt"),
-        ("receipt", {"record": {"digests": {"sieve_bits": 60}}}, "this is no receipt"),
+        ("receipt", {"record": {"digests": {"prefilter_bits": 60}}}, "this is no receipt"),
     ],
 )
 def test_a_log_that_cannot_be_is_refused(
@@ -179,9 +179,9 @@ def test_a_log_that_cannot_be_is_refused(
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"sieve_bits": 60}, {"sieve_bits": 0}, {"sieve_bits": True}, {"stride": 0},
+        {"prefilter_bits": 60}, {"prefilter_bits": 0}, {"prefilter_bits": True}, {"stride": 0},
         {"rows": ["zz"]}, {"terms": "0123456789abcdef"}, {"runs": "?"}, {"runs": "AAAA"},
-        {"sieve": "AAA="}, {"sieve": "//////8A", "sieve_bits": 16}, {"sieve": 7},
+        {"prefilter": "AAA="}, {"prefilter": "//////8A", "prefilter_bits": 16}, {"prefilter": 7},
     ],
 )  # fmt: skip
 def test_a_receipt_that_could_not_be_checked_is_refused(
