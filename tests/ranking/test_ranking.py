@@ -121,6 +121,7 @@ def test_fourteen_days_of_tau() -> None:
 def test_past_reference_disables_recency(path: Path) -> None:
     """A question about a distant past, in the design's words, leaves old memories their score."""
     with open_home(path) as home:
+        move_in(home)
         remember(home, "We talked about a dog", occurred_at=NOW - dt.timedelta(days=900))
 
         def recency(question: str) -> float:
