@@ -8,7 +8,7 @@ import numpy as np
 
 from family_recall import Memory
 from family_recall.encoders.base import Encoding
-from family_recall.encoders.question_cache import Questions
+from family_recall.encoders.question_cache import QuestionCache
 from tests.conftest import TinyEncoder, move_in, open_home, recall, stories
 
 
@@ -20,7 +20,7 @@ def encoding(value: float) -> Encoding:
 
 def test_what_is_known_is_known_by_person_model_and_text() -> None:
     """A question is only the same for the same person, model and text, to the letter."""
-    known, first = Questions(), encoding(1.0)
+    known, first = QuestionCache(), encoding(1.0)
     known.put("mia", "model/1", "where?", first)
 
     assert known.get("mia", "model/1", "where?") is first
@@ -31,7 +31,7 @@ def test_what_is_known_is_known_by_person_model_and_text() -> None:
 
 def test_the_one_not_asked_for_longest_goes_first() -> None:
     """Of three places, the fourth question takes that of the one nobody has asked again."""
-    known = Questions(most=3)
+    known = QuestionCache(max_questions=3)
     for n in range(3):
         known.put(None, "m", f"q{n}", encoding(n))
     known.get(None, "m", "q0")
@@ -43,22 +43,9 @@ def test_the_one_not_asked_for_longest_goes_first() -> None:
     assert len(known) == 3
 
 
-def test_one_person_can_be_forgotten() -> None:
-    """What one person asked goes; what others asked stays; clear leaves nothing."""
-    known = Questions()
-    known.put("mia", "m", "q", encoding(1.0))
-    known.put("raj", "m", "q", encoding(2.0))
-    known.forget("mia")
-
-    assert known.get("mia", "m", "q") is None
-    assert known.get("raj", "m", "q") is not None
-    known.clear()
-    assert len(known) == 0
-
-
 def test_no_text_is_kept() -> None:
     """There is only a hash of a question in memory."""
-    known = Questions()
+    known = QuestionCache()
     known.put("mia", "m", "a secret question", encoding(1.0))
 
     assert "secret" not in repr(known.__dict__)
