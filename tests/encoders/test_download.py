@@ -143,7 +143,7 @@ def test_a_part_of_something_else_is_found_out(tmp_path: Path, hub: Hub) -> None
     assert names(tmp_path) == ["manifest.json", "model.onnx", "tokenizer.json"]
 
 
-def test_a_shorter_file_at_the_hub_is_asked_for_anew(tmp_path: Path, hub: Hub) -> None:
+def test_a_shorter_file_at_the_hub_is_requested_again(tmp_path: Path, hub: Hub) -> None:
     """416: the part lies beyond what the hub has, so it is no part of it."""
     hub.cut = 100
     with pytest.raises(ModelError, match="interrupted"):

@@ -28,7 +28,7 @@ def home(path: Path) -> Iterator[FamilyRecall]:
 
 
 def named(home: FamilyRecall, question: str, person_id: str | None) -> set[str]:
-    """Give the names of the things a question names for somebody."""
+    """Return the names of the entities that a question names."""
     with store_of(home).snapshot() as snapshot:
         scope = scope_of(
             RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
@@ -198,6 +198,6 @@ def test_hostile_questions_name_somebody_or_nobody(reachable: FamilyRecall, ques
     ).map(" ".join)
 )
 def test_any_text_is_a_question(reachable: FamilyRecall, question: str) -> None:
-    """Whoever is named is known to the asker."""
+    """Only entities the asker may see are resolved."""
     known = {"Priya Rao", "Mia", "Fahim Khan", "Marco", "Alexandra", "Nina", "Nino", "José", "Dana"}
     assert named(reachable, question, "mia") <= known

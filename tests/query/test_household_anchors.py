@@ -54,7 +54,7 @@ def home(path: Path) -> Iterator[FamilyRecall]:
 
 
 def anchors(home: FamilyRecall, question: str, person_id: str = "rajesh") -> tuple[Anchor, ...]:
-    """Give the anchors of a question for somebody."""
+    """Return the anchors of a question."""
     with store_of(home).snapshot() as snapshot:
         scope = scope_of(
             RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
@@ -64,7 +64,7 @@ def anchors(home: FamilyRecall, question: str, person_id: str = "rajesh") -> tup
 
 
 def days(home: FamilyRecall, question: str, person_id: str = "rajesh") -> set[str]:
-    """Give the first days of a question's anchors."""
+    """Return the first days of a question's anchors."""
     return {anchor.start.isoformat() for anchor in anchors(home, question, person_id)}
 
 

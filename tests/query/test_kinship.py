@@ -57,13 +57,13 @@ def scope_for(home: FamilyRecall, snapshot: Any, person_id: str | None, **ctx: A
 def resolved(
     home: FamilyRecall, question: str, person_id: str | None, **ctx: Any
 ) -> tuple[tuple[Entity, ...], tuple[str, ...]]:
-    """Give the entities a question names for somebody, and the words for them."""
+    """Return the entities a question names, and the words that name them."""
     with store_of(home).snapshot() as snapshot:
         return resolve(question, scope_for(home, snapshot, person_id, **ctx), snapshot)
 
 
 def named(home: FamilyRecall, question: str, person_id: str | None, **ctx: Any) -> set[str]:
-    """Give the names of those a question names for somebody."""
+    """Return the names of the entities a question names."""
     return {entity.name for entity in resolved(home, question, person_id, **ctx)[0]}
 
 
@@ -178,7 +178,7 @@ def test_a_familys_dog_is_somebodys(
 def test_where_no_relation_leads_nobody_is_made_up(
     family: FamilyRecall, question: str, person: str | None, names: set[str]
 ) -> None:
-    """Then *my* is the asker, and a name whoever bears it, as if no role had been said.
+    """Then *my* is the asker, and a name means its entity, as if there were no role.
 
     A wife is no husband; the brother of a mother-in-law is three relations away.
     """

@@ -121,14 +121,14 @@ def agrees(path: Path, encoder: Encoder, scope: Scope) -> None:
 
 
 def all_of(home: FamilyRecall, known_at_s: float | None = None) -> Scope:
-    """Give a scope of every partition."""
+    """Return a scope of every partition."""
     with store_of(home).snapshot() as snapshot:
         partitions = tuple(each.no for each in snapshot.every_partition())
     return Scope(None, partitions, NOW.timestamp(), known_at_s)
 
 
 def tables(path: Path) -> dict[str, list[int]]:
-    """Give the memories in each table of vectors, by the name and view it is for."""
+    """Return the memories in each table of vectors, by the name and view it is for."""
     connection = apsw.Connection(str(path))
     held: dict[str, list[int]] = {}
     models: list[Any] = connection.execute("SELECT no, model_id, storage FROM embedding_model")  # type: ignore[assignment]  # rows, as they come
@@ -159,13 +159,13 @@ def of_before(path: Path, encoder: TinyEncoder) -> None:
             joined = "\n".join(part for part in (title, text, summary) if part)
             vector = encoder.encode_question(f"{author}: {joined}" if author else joined).pooled
             row = np.rint(vector * (127.0 / np.abs(vector).max())).astype(np.int8).tobytes()
-            shelf: Any = connection.execute(
+            shard: Any = connection.execute(
                 "SELECT shelf FROM vectors_1 WHERE id = ?", (memory,)
             ).fetchone()
             connection.execute("DELETE FROM vectors_1 WHERE id = ?", (memory,))
             connection.execute(
                 "INSERT INTO vectors_1(id, shelf, vector) VALUES(?, ?, vec_int8(?))",
-                (memory, *shelf, row),
+                (memory, *shard, row),
             )
         connection.execute("DELETE FROM info WHERE key = 'views'")
     connection.close()
@@ -191,7 +191,7 @@ def test_a_memory_counts_with_the_best_of_its_views(
 ) -> None:
     """Nearest and cosines agree with brute force over every view the scope sees, and no other.
 
-    Of current memories and replaced ones, whichever embedder made the vectors, and made anew.
+    Of current memories and replaced ones, whichever embedder made the vectors, before and after a rebuild.
     """
     with tempfile.TemporaryDirectory() as folder:
         path, wall = Path(folder) / "family.db", Wall()
@@ -457,13 +457,13 @@ def test_many_views_crowd_nothing_out(path: Path) -> None:
 def searched(
     home: FamilyRecall, monkeypatch: pytest.MonkeyPatch, person_id: str
 ) -> list[tuple[int, int]]:
-    """Ask, and give each block that was looked at: its model's number and its shelf."""
+    """Ask a question; return each vector index that was read: its model's number and its shard."""
     seen: list[tuple[int, int]] = []
     get = VectorIndexes.get
 
-    def noted(self: VectorIndexes, connection: Any, model: Any, shelf: int, *state: Any) -> Any:
-        seen.append((model.no, shelf))
-        return get(self, connection, model, shelf, *state)
+    def noted(self: VectorIndexes, connection: Any, model: Any, shard: int, *state: Any) -> Any:
+        seen.append((model.no, shard))
+        return get(self, connection, model, shard, *state)
 
     with monkeypatch.context() as patched:
         patched.setattr(VectorIndexes, "get", noted)
@@ -472,7 +472,7 @@ def searched(
 
 
 def test_memories_without_views_cost_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a title or a summary in the file there is one table, and one block a shelf."""
+    """Without a title or a summary in the file there is one table, and one vector index per shard."""
     with open_home(path) as home:
         move_in(home)
         home.remember_many(stories())

@@ -1,4 +1,4 @@
-"""Folding: near copies stand behind one of them, and older facts behind newer ones."""
+"""Near copies are collapsed into one result, and older facts marked as outdated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OTHERS = (
 )
 
 
-def crowd(home: FamilyRecall, n: int, space_id: str = HOME, author: str = "Priya") -> None:
+def store_copies(home: FamilyRecall, n: int, space_id: str = HOME, author: str = "Priya") -> None:
     """Store the same words n times, a day apart, and three memories of something else."""
     start = dt.datetime(2024, 1, 1, 8, tzinfo=dt.UTC)
     home.remember_many(
@@ -38,7 +38,7 @@ def crowd(home: FamilyRecall, n: int, space_id: str = HOME, author: str = "Priya
         remember(home, text, doc_id=f"other-{at}", author="Mia", occurred_at="2024-01-02")
 
 
-def test_near_copies_are_folded_and_counted(home: FamilyRecall) -> None:
+def test_near_copies_are_collapsed_and_counted(home: FamilyRecall) -> None:
     """The same words by the same author on another day, and with one word more."""
     remember(home, BINS, doc_id="first", author="Priya", occurred_at="2025-03-01")
     remember(home, BINS + "!", doc_id="again", author="Priya", occurred_at="2025-04-01")
@@ -57,30 +57,30 @@ def test_near_copies_are_folded_and_counted(home: FamilyRecall) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(n=st.integers(1, 300))
-def test_however_many_copies_there_are_others_have_room(n: int) -> None:
-    """One stands for all that were found, no memory comes twice, and the three others are there.
+def test_any_number_of_copies_leaves_room_for_others(n: int) -> None:
+    """One result represents all copies, no memory occurs twice, and the three others are there.
 
     49 copies would fill the 48 places of words and those of vectors.
     """
     with tempfile.TemporaryDirectory() as folder, open_home(Path(folder) / "family.db") as home:
         move_in(home)
-        crowd(home, n)
+        store_copies(home, n)
 
         answer = recall(home, "Tell me about the green bins", "rajesh", top_k=5)
 
-        told = [doc_id for r in answer.results for doc_id in (r.doc_id, *r.copies)]
-        assert len(told) == len(set(told))
+        doc_ids = [doc_id for r in answer.results for doc_id in (r.doc_id, *r.copies)]
+        assert len(doc_ids) == len(set(doc_ids))
         assert {"other-0", "other-1", "other-2"} <= set(found(answer))
         copies = [result for result in answer.results if "/copy-" in result.doc_id]
         assert [len(result.copies) for result in copies] == [n - 1]
         assert answer.trace.counts["duplicates"] == n - 1
 
 
-def test_what_may_not_be_seen_crowds_nobody_out(home: FamilyRecall) -> None:
-    """Sixty copies of Priya's own change neither what Rajesh is told nor how it is found."""
-    crowd(home, 3)
+def test_invisible_copies_displace_nothing(home: FamilyRecall) -> None:
+    """Sixty copies in Priya's private space change neither Rajesh's results nor their search."""
+    store_copies(home, 3)
     before = recall(home, "green bins", "rajesh")
-    crowd(home, 60, "private:priya")
+    store_copies(home, 60, "private:priya")
 
     after = recall(home, "green bins", "rajesh")
 
@@ -90,11 +90,11 @@ def test_what_may_not_be_seen_crowds_nobody_out(home: FamilyRecall) -> None:
     ]
 
 
-def test_only_crowded_candidates_are_sought_again(home: FamilyRecall) -> None:
-    """Ten copies leave room enough; of sixty the trace says that more were looked for."""
+def test_only_pools_full_of_copies_are_widened(home: FamilyRecall) -> None:
+    """Ten copies leave enough room; with sixty the trace shows a wider search."""
     stages = {}
     for n in (10, 60):
-        crowd(home, n)
+        store_copies(home, n)
         stages[n] = [span.stage for span in recall(home, "green bins", "rajesh").trace.spans]
 
     assert "widen" not in stages[10]
@@ -102,17 +102,17 @@ def test_only_crowded_candidates_are_sought_again(home: FamilyRecall) -> None:
     assert stages[60].count("deduplicate") == 2
 
 
-def test_folding_has_a_span_and_can_be_left_out(path: Path) -> None:
-    """The span counts what went in and what was left; without folding every copy is a result."""
+def test_deduplication_has_a_span_and_can_be_disabled(path: Path) -> None:
+    """The span counts memories in and out; without deduplication every copy is a result."""
     with open_home(path) as home:
         move_in(home)
-        crowd(home, 4)
-        folded = recall(home, "green bins", "rajesh")
+        store_copies(home, 4)
+        collapsed = recall(home, "green bins", "rajesh")
     with open_home(path, config=RecallConfig(leave_out=frozenset({"deduplicate"}))) as home:
         plain = recall(home, "green bins", "rajesh")
 
-    (span,) = [span for span in folded.trace.spans if span.stage == "deduplicate"]
-    assert (span.n_in, span.n_out, folded.trace.counts["duplicates"]) == (7, 4, 3)
+    (span,) = [span for span in collapsed.trace.spans if span.stage == "deduplicate"]
+    assert (span.n_in, span.n_out, collapsed.trace.counts["duplicates"]) == (7, 4, 3)
     assert len(plain.results) == 7
     assert all(result.copies == () for result in plain.results)
     assert ("deduplicate", 7, "left out by the configuration") in {
@@ -120,22 +120,22 @@ def test_folding_has_a_span_and_can_be_left_out(path: Path) -> None:
     }
 
 
-def test_a_folded_memory_can_be_explained(home: FamilyRecall) -> None:
-    """It says so, and names the rank of the one that stands for it."""
+def test_a_copy_can_be_explained(home: FamilyRecall) -> None:
+    """The explanation calls it a copy, and names the rank of its representative."""
     remember(home, BINS, doc_id="first", author="Priya", occurred_at="2025-03-01")
     remember(home, BINS + "!", doc_id="again", author="Priya", occurred_at="2025-04-01")
     question = "When do the green bins go out?"
     own = recall(home, question, "rajesh").results[0]
 
-    told = home.explain(question, own.copies[0], None)
+    explanation = home.explain(question, own.copies[0], None)
 
-    assert told.verdict == "duplicate"
-    assert told.rank == 1
-    assert "near copy" in told.lines()[0]
+    assert explanation.verdict == "duplicate"
+    assert explanation.rank == 1
+    assert "near copy" in explanation.lines()[0]
 
 
-def test_short_words_are_no_copies(home: FamilyRecall) -> None:
-    """Who says yes every day has said it every day."""
+def test_short_texts_are_no_copies(home: FamilyRecall) -> None:
+    """The same "yes, please" on three days is three memories."""
     for at in range(3):
         remember(home, "Yes, please do", doc_id=f"yes-{at}", author="Mia",
                  occurred_at=f"2025-03-0{at + 1}")  # fmt: skip
@@ -144,7 +144,7 @@ def test_short_words_are_no_copies(home: FamilyRecall) -> None:
 
 
 def test_nothing_is_deleted(home: FamilyRecall) -> None:
-    """Every copy is still in the file, and comes up where the other one may not be seen."""
+    """Every copy stays in the file, and is a result for a person who may not see the other one."""
     remember(home, BINS, "private:priya", doc_id="mine", author="Priya")
     remember(home, BINS + "!", doc_id="ours", author="Priya")
 
@@ -157,9 +157,13 @@ def test_nothing_is_deleted(home: FamilyRecall) -> None:
 
 
 def test_the_newer_of_two_facts_holds(home: FamilyRecall) -> None:
-    """The older is flagged with what outdates it, whatever order they were told in."""
-    told = [("2024-01-01", "oak-1", "plum"), ("2025-01-01", "oak-2", "fig"), (None, "oak-0", "fig")]
-    for since, doc_id, value in told:
+    """The older is marked with the one that replaces it, in any order of storing."""
+    facts = [
+        ("2024-01-01", "oak-1", "plum"),
+        ("2025-01-01", "oak-2", "fig"),
+        (None, "oak-0", "fig"),
+    ]
+    for since, doc_id, value in facts:
         remember(home, f"The wifi password at home is {value}", doc_id=doc_id, kind="fact",
                  author="Priya", fact_key="wifi_password", fact_value=value, valid_from=since,
                  occurred_at=since or "2023-01-01")  # fmt: skip
@@ -173,7 +177,7 @@ def test_the_newer_of_two_facts_holds(home: FamilyRecall) -> None:
 
 
 def test_two_birthdays_are_two_peoples(home: FamilyRecall) -> None:
-    """The same key with another value is no contradiction where it says it of somebody else."""
+    """Another value of the same key about another person is no contradiction."""
     for name, value in (("Priya", "3 May"), ("Arjun", "9 June")):
         remember(home, f"{name}'s birthday is on {value}", doc_id=name, kind="fact",
                  fact_key="birthday", fact_value=value)  # fmt: skip

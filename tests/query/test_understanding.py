@@ -103,7 +103,7 @@ def test_any_string_can_be_understood(question: str) -> None:
 
 
 def test_a_region_is_kept_in_the_file(path: Path) -> None:
-    """Once given it holds for whoever opens the file next; a call may look from elsewhere."""
+    """Once set it applies to the next open too; a call may override it."""
     with FamilyRecall.open(path, country="AU", hemisphere="south") as home:
         move_in(home)
     with FamilyRecall.open(path) as home:
@@ -120,7 +120,7 @@ def test_a_region_is_kept_in_the_file(path: Path) -> None:
 
 
 def test_names_are_understood_inside_the_scope(home: FamilyRecall) -> None:
-    """Priya is Rajesh's wife to whoever may see that; a stranger has none."""
+    """Priya is Rajesh's wife for everybody who may see the relation, and for nobody else."""
     home.relations.add(Relation("Priya Rao", "wife of", "Rajesh Rao", HOME))
 
     question = "What does my wife like?"
