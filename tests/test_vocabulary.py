@@ -28,7 +28,7 @@ REPLACED = {
     "fold": "deduplicate",
     "folds": "deduplicates",
     "folded": "deduplicated",
-    "deduplicate": "deduplication",
+    "folding": "deduplication",
     "aside": "in the trash",
     "dear": "expensive",
     "dearer": "slower",
