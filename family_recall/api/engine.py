@@ -132,7 +132,7 @@ class Engine:
         """
         self.models.wait()
         with contextlib.suppress(ModelError):  # a question will meet it, and say so
-            router.warm_up(routing_encoder(self.models.static()))
+            router.encode_prototypes(routing_encoder(self.models.static()))
         moment_s = self.wall_clock()
         now = dt.datetime.fromtimestamp(moment_s, self.store.zone)
         warm_up(self.broker, now, moment_s, self.config.warm_up_ms)

@@ -212,7 +212,7 @@ class FamilyRecall:
         """
         self._engine.models.wait()
         with contextlib.suppress(ModelError):  # a question will meet it, and say so
-            router.warm_up(routing_encoder(self._engine.models.static()))
+            router.encode_prototypes(routing_encoder(self._engine.models.static()))
         moment_s = self._engine.wall_clock()
         now = dt.datetime.fromtimestamp(moment_s, self._engine.store.zone)
         warm_up(self._engine.broker, now, moment_s, self._engine.config.warm_up_ms)
