@@ -1,13 +1,14 @@
-"""Doubts: a time and its neighbours in, whether they make of it another time out.
+"""Ambiguity: words beside a time that make another time of it, one that nobody can know.
 
-What nobody read and what touches a time decides: *shortly before* it, *and April* behind it, *than*
-in front of it. Silence is then the better answer.
+Words that were not read decide: *shortly before* it, *and April* behind it, *than* in front of
+it. No answer is then better than a wrong one.
 """
 
 from __future__ import annotations
 
 from .holidays import FIRST_WORDS
-from .reading import Sentence, phrase_at
+from .phrases import Sentence
+from .readers import phrase_at
 from .words import (
     COUNTS,
     GATHERINGS,
@@ -21,17 +22,16 @@ from .words import (
 )
 
 _CONTRASTS = frozenset("than not unlike except excluding besides versus vs".split())
-_BLURS = frozenset(
-    ("or", word) for word in ("so", "thereabouts", "earlier", "later", "before", "after")
-)
+_VAGUE_ENDINGS = frozenset("so thereabouts earlier later before after".split())
 _SHARES = frozenset("as rest half remainder".split())
-_LEADS = frozenset(
+_LEADING = frozenset(
     "just right shortly soon long straight immediately directly well sometime weekend".split()
 )
 _PICKING = frozenset(("last", "next", "final", "penultimate", *ORDINALS))
-_STRETCHES = frozenset("holiday holidays break vacation half term".split())
-_SCHOOLS = SEASONS.keys() | set("half - school easter christmas autumn".split())
+_BREAKS = frozenset("holiday holidays break vacation half term".split())
+_SCHOOL_BREAKS = SEASONS.keys() | set("half - school easter christmas autumn".split())
 _SUBJECTS = frozenset("i we you he she they".split())
+_REPEATED = WEEKDAYS.keys() | PARTS.keys() | SEASONS.keys() | {"weekday", "weekend"}
 
 
 def is_joined(s: Sentence, i: int) -> bool:
@@ -46,44 +46,40 @@ def is_joined(s: Sentence, i: int) -> bool:
 
 def is_compared(s: Sentence, first: int, last: int) -> bool:
     """Whether the time is one that is not meant (*than last year*) or is blurred (*or so*)."""
-    after = (s.word(last), s.word(last + 1))
     return (
         s.word(first - 1) in _CONTRASTS
         or "compared" in {s.word(first - 1), s.word(first - 2)}
-        or after in _BLURS
-        or after[0] in {"week", "weekend", "fortnight"}
-        or _is_named_weekend(s, first)
-        or (s.word(first) == "of" and s.word(first - 1) in _SHARES)
+        or s.reads(last, "or", _VAGUE_ENDINGS)
+        or s.word(last) in {"week", "weekend", "fortnight"}
+        or _specifies_weekend(s, first)
+        or s.reads(first - 1, _SHARES, "of")
     )
 
 
-def _is_named_weekend(s: Sentence, i: int) -> bool:
-    """Whether *in May* tells which *long weekend* is meant."""
+def _specifies_weekend(s: Sentence, i: int) -> bool:
+    """Whether *in May* says which *long weekend* is meant."""
     plain = s.word(i - 2) in {"the", "a", "one", "some", "which", "what", "that", "any"}
-    return s.word(i) in {"in", "of"} and s.word(i - 1) in {"week", "weekend"} and not plain
+    return s.reads(i - 1, {"week", "weekend"}, {"in", "of"}) and not plain
 
 
 def is_picked(s: Sentence, first: int) -> bool:
-    """Whether what nobody read picks a part of the time: *the last bank holiday in May*.
+    """Whether words that were not read pick a part of the time: *the last bank holiday in May*.
 
     So do *halfway through May*, *week 20 of 2025* and *on Mondays in May*.
     """
-    lead, before = s.word(first - 1), s.word(first - 2)
+    lead, before, earlier = (s.word(first - n) for n in (1, 2, 3))
     if lead in {"way", "halfway"} or (lead.isdigit() and before == "week"):
         return True
     if s.word(first) not in {"in", "of", "during", "last"}:
         return False
-    if lead in _STRETCHES and before in _SCHOOLS:
+    if s.word(first) == "of" and lead in UNITS and "within" in {before, earlier}:
         return True
-    if s.word(first) == "of" and lead in UNITS and "within" in {before, s.word(first - 3)}:
+    singular = singular_of(lead)
+    if lead != singular and singular in _REPEATED:
         return True
-    one = singular_of(lead)
-    if lead != one and (
-        one in WEEKDAYS or one in PARTS or one in SEASONS or one in {"weekday", "weekend"}
-    ):
-        return True
-    picked = {before, s.word(first - 3)} & _PICKING
-    return lead in _STRETCHES and bool(picked)
+    return lead in _BREAKS and (
+        before in _SCHOOL_BREAKS or not _PICKING.isdisjoint({before, earlier})
+    )
 
 
 def is_some_time(s: Sentence, first: int) -> bool:
@@ -97,15 +93,15 @@ def is_some_time(s: Sentence, first: int) -> bool:
 
 
 def is_held(s: Sentence, first: int, last: int) -> bool:
-    """Whether a name only tells what *the Christmas market* or *the summer holidays* are for."""
+    """Whether a name only says what *the Christmas market* or *the summer holidays* are for."""
     what = {s.word(last), s.word(last - 1)}
     if s.word(first) in SEASONS:
-        return not _STRETCHES.isdisjoint(what)
-    return s.word(first) in FIRST_WORDS and not what.isdisjoint(GATHERINGS | _STRETCHES)
+        return not _BREAKS.isdisjoint(what)
+    return s.word(first) in FIRST_WORDS and not what.isdisjoint(GATHERINGS | _BREAKS)
 
 
-def hangs_on_an_event(s: Sentence, first: int, last: int) -> bool:
-    """Whether a *since* nobody read leads to the time: *since we spoke on Monday*."""
+def depends_on_event(s: Sentence, first: int, last: int) -> bool:
+    """Whether a *since* that was not read leads to the time: *since we spoke on Monday*."""
     for i in range(last - 1, max(first, last - 7) - 1, -1):
         if not s.word(i).isalnum():
             return False
@@ -122,8 +118,10 @@ def is_led(s: Sentence, i: int, read_to: int, grain: str) -> bool:
     lead = s.word(i - 1)
     if i <= read_to:
         return False
-    one = singular_of(lead)
-    if lead in _LEADS or lead in UNITS or lead in COUNTS or one in PARTS or one in WEEKDAYS:
+    singular = singular_of(lead)
+    if lead in _LEADING or lead in UNITS or lead in COUNTS:
+        return True
+    if singular in PARTS or singular in WEEKDAYS:
         return True
     return (
         lead.isalpha()
@@ -137,6 +135,6 @@ def is_doing(s: Sentence, i: int) -> bool:
     """Whether *up to* is what somebody does (*what were we up to*), or only *the run-up to*."""
     if s.word(i - 1) in {"run", "leading", "coming", "-", "been", "get", "got"}:
         return True
-    before = [t.word for t in s.tokens[max(0, i - 6) : i]]
+    before = s.words_before(i, 6)
     somebody = s.word(i - 1) in _SUBJECTS or s.at(i - 1).capitalised
     return "what" in before and (somebody or "were" in before or "are" in before)
