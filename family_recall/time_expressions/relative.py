@@ -115,11 +115,11 @@ def _chosen_name(s: Sentence, i: int, j: int) -> Phrase | None:
         name = _name_at(s, j + 1)
     if name is None or name.repeat is None:
         return None
-    name = name._replace(first=i, bare=False)
     if coming and name.grain in {"weekday", "weekend"}:
         # The first there is, even in this week.
-        return name._replace(fixed=repeats.first_after(name.repeat, s.now), certainty=0.85)
-    return choose(s, name, CHOICES[s.word(j)])
+        fixed = repeats.first_after(name.repeat, s.now)
+        return name._replace(first=i, bare=False, fixed=fixed, certainty=0.85)
+    return choose(s, name._replace(first=i, bare=False), CHOICES[s.word(j)])
 
 
 def _name_at(s: Sentence, i: int) -> Phrase | None:
