@@ -15,7 +15,7 @@ ORIGIN = "http://127.0.0.1:8787"
 TOKEN = "a-token-for-these-tests"  # noqa: S105 - of these tests alone
 LINKS = ("/", "#", "https://", "http://")
 """How a link of these pages may begin: one out of them is a memory's own address."""
-READ = ("/", "/?q=spare+key", "/why?q=spare+key", "/look", "/people", "/memory?id=key")
+READ = ("/", "/?q=spare+key", "/why?q=spare+key", "/browse", "/people", "/memory?id=key")
 
 
 class Read(ReadPage):

@@ -128,7 +128,7 @@ def test_a_memory_is_mended_without_a_script(pages: Any) -> None:
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize(
     "path",
-    ["/", "/?q=w", "/look", "/people", "/memory?id=evil", "/correct?id=evil", "/relate?id=evil",
+    ["/", "/?q=w", "/browse", "/people", "/memory?id=evil", "/correct?id=evil", "/relate?id=evil",
      "/forget?id=evil", "/forgotten", "/why?q=w"],
 )  # fmt: skip
 def test_nothing_runs_loads_or_runs_over_the_edge(pages: Any, path: str, width: int) -> None:

@@ -50,7 +50,7 @@ def well_formed(page: Read) -> None:
 
 @pytest.mark.parametrize(
     "link",
-    [*READ, "/look?first=2025-02-01&last=2025-06-30&about=Priya&kind=episode&space=shared:home",
+    [*READ, "/browse?first=2025-02-01&last=2025-06-30&about=Priya&kind=episode&space=shared:home",
      "/?q=cake&kind=fact&author=Priya&first=2025-01-01", MINE, "/correct?id=mine",
      "/relate?id=mine", "/forget?id=mine", "/forgotten"],
 )  # fmt: skip
@@ -122,7 +122,7 @@ def test_filters_narrow_search_and_list_alike(
     """Space, kind, author and days keep to what they say, on both pages."""
     browser = Browser(home)
     search = browser.read(f"/?q=spare+key+cake+grandma+dates&more=yes&{narrowed}")
-    listed = browser.read(f"/look?{narrowed}")
+    listed = browser.read(f"/browse?{narrowed}")
 
     for page in (search, listed):
         links = [str(a["href"]) for a in page.all("a") if str(a["href"]).startswith("/memory")]
@@ -135,8 +135,8 @@ def test_filters_narrow_search_and_list_alike(
     [
         ("/?q=x&kind=nothing", "filters.kinds must be among"),
         ("/?q=x&first=soon", "'soon' is no day such as 2026-03-01"),
-        ("/look?first=2025-02-01&last=2025-01-01", "swap them"),
-        ("/look?at=-1", "begins at a number of memories"),
+        ("/browse?first=2025-02-01&last=2025-01-01", "swap them"),
+        ("/browse?at=-1", "begins at a number of memories"),
         ("/?q=" + "x" * 2001, "at most 2,000 characters"),
     ],
 )
@@ -148,7 +148,7 @@ def test_what_cannot_be_meant_is_said(home: FamilyRecall, link: str, words: str)
     assert words in page.text
 
 
-@pytest.mark.parametrize("link", ["/?q=x&space=private:priya", "/look?space=nowhere",
+@pytest.mark.parametrize("link", ["/?q=x&space=private:priya", "/browse?space=nowhere",
                                   "/memory?id=nothing", "/memory"])  # fmt: skip
 def test_what_is_not_there_is_not_found(home: FamilyRecall, link: str) -> None:
     """Another's space reads like one that there is not."""
@@ -162,7 +162,7 @@ def test_the_list_goes_on_page_by_page(home: FamilyRecall) -> None:
                occurred_at=dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=n))
         for n in range(90)
     )  # fmt: skip
-    browser, link, ids = Browser(home), "/look", list[str]()
+    browser, link, ids = Browser(home), "/browse", list[str]()
     n_pages = 0
     while link:
         n_pages += 1
@@ -179,7 +179,7 @@ def test_the_list_goes_on_page_by_page(home: FamilyRecall) -> None:
 def test_a_month_leads_to_what_it_holds(home: FamilyRecall) -> None:
     """February 2025 says three, and shows those three."""
     browser = Browser(home)
-    look = browser.read("/look")
+    look = browser.read("/browse")
     (link,) = [a["href"] for a in look.all("a") if "first=2025-02-01" in str(a["href"])]
 
     assert "Feb 2025, 3" in look.text
