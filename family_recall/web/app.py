@@ -120,9 +120,7 @@ def serve(reader: Reader, port: int, ready: Callable[[str], None]) -> None:
     localhost.serve(app, port, lambda url: ready(f"{url}{link('/', **{TOKEN: token})}"))
 
 
-def _get(
-    show: Show, reader: Reader, threads: anyio.CapacityLimiter
-) -> Callable[[Request], object]:
+def _get(show: Show, reader: Reader, threads: anyio.CapacityLimiter) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
         page = await _run(functools.partial(show, reader, request.query_params), threads)
         return HTMLResponse(page) if isinstance(page, str) else _response(page, reader)

@@ -76,7 +76,9 @@ class SessionAuthentication:
                 has_link=True,
             )
         if scope["method"] not in {"GET", "HEAD"} and not _is_same_origin(scope):
-            return _refusal(403, "Nothing was changed", "This was sent from a page of another site.")
+            return _refusal(
+                403, "Nothing was changed", "This was sent from a page of another site."
+            )
         return None
 
     def _exchange(self, token: str, cookie: str, *, is_known: bool) -> Response:

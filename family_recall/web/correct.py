@@ -101,7 +101,7 @@ def _form_values(version: StoredVersion, space: AccessibleSpace) -> dict[str, st
 
 
 def _normalized(spec: FieldSpec, text: str) -> str:
-    """Return a value with line breaks as ``\\n``; without any where the form has one line."""
+    """Return a value with line feeds as line breaks; without any where the form has one line."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     has_one_line = spec.type == "text" and not spec.multiline
     return text.replace("\n", "") if has_one_line else text

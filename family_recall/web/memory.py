@@ -9,7 +9,7 @@ from typing import Any
 from starlette.datastructures import QueryParams
 
 from family_recall.errors import NotTheirsError
-from family_recall.types import MemoryDetail, Filters, Memory, RecallContext, Relation, Result
+from family_recall.types import Filters, Memory, MemoryDetail, RecallContext, Relation, Result
 from family_recall.web.pages import Page, Reader, link, param
 from family_recall.web.versions import earlier_versions
 
@@ -115,9 +115,9 @@ def _similar(reader: Reader, memory: Memory) -> Mapping[str, Any]:
     others = [result for result in results if not _is(result, memory)]
     return {
         "itself": next((result for result in results if _is(result, memory)), None),
-        "similar": [
-            result for result in others if result.confidence >= MIN_SIMILAR_CONFIDENCE
-        ][:MAX_SIMILAR],
+        "similar": [result for result in others if result.confidence >= MIN_SIMILAR_CONFIDENCE][
+            :MAX_SIMILAR
+        ],
     }
 
 

@@ -17,7 +17,9 @@ def page(reader: Reader, _: QueryParams) -> Page:
         {
             "spaces": reader.spaces(),
             "people": reader.home.people.all(reader.person_id),
-            "children": [child for child, theirs in guardians.items() if reader.person_id in theirs],
+            "children": [
+                child for child, theirs in guardians.items() if reader.person_id in theirs
+            ],
             "names": reader.home.memories.entities(reader.ctx, limit=MAX_NAMES),
         },
     )

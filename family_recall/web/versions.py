@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from family_recall.types import MemoryDetail, Memory, StoredVersion
+from family_recall.types import Memory, MemoryDetail, StoredVersion
 
 _MAX_COMPARED_WORDS = 600
 """The time of a comparison grows with the square of the words."""

@@ -167,7 +167,7 @@ def budgets(rows: Sequence[Within]) -> list[Markup]:
     asked = [row.budget_ms for row in within]
 
     def quality(axes: Axes) -> None:
-        for measure, named in (("ndcg@10", "accent"), ("hit@10", "talk")):
+        for measure, named in (("ndcg@10", "accent"), ("hit@10", "session")):
             found = [_interval(row.measures, measure) for row in within]
             low, high = [one.low for one in found], [one.high for one in found]
             axes.plot(asked, [one.value for one in found], "o-", color=colour(named), markersize=5)
@@ -192,7 +192,7 @@ def budgets(rows: Sequence[Within]) -> list[Markup]:
     )
     used = "; ".join(f"{row.budget_ms:g} ms: p95 {row.used_ms['p95']:.1f}" for row in within)
     return [
-        plot("What a budget buys", bought, quality, key={"accent": "ndcg@10", "talk": "hit@10"}),
+        plot("What a budget buys", bought, quality, key={"accent": "ndcg@10", "session": "hit@10"}),
         plot("What was used of it", used, time, key={"accent": "p50", "bad": "p95"}),
     ]
 

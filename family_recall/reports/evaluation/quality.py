@@ -110,7 +110,7 @@ def _categories(report: Report) -> Markup:
     return joined(
         plots(
             charts.by_segment("nDCG@10 by category", report.by_category, "ndcg@10", "accent"),
-            charts.by_segment("recall@10 by category", report.by_category, "recall@10", "talk"),
+            charts.by_segment("recall@10 by category", report.by_category, "recall@10", "session"),
         ),
         quiet("A dot is the mean, the line through it its 95 % interval."),
         folded("The figures", _measure_table("By category", report.by_category)),

@@ -36,7 +36,9 @@ class Line:
     def score(self, *, reranked: bool) -> float:
         """Return its score, with or without the cross-encoder's contribution."""
         return sum(
-            part.amount for part in self.contributions if reranked or part.feature != "cross_encoder"
+            part.amount
+            for part in self.contributions
+            if reranked or part.feature != "cross_encoder"
         )
 
     @property

@@ -89,7 +89,9 @@ class _Redactor:
     def trace(self, trace: Trace) -> Trace:
         return dataclasses.replace(
             trace,
-            skips=tuple(dataclasses.replace(s, detail=_without_path(s.detail)) for s in trace.skips),
+            skips=tuple(
+                dataclasses.replace(s, detail=_without_path(s.detail)) for s in trace.skips
+            ),
             runs={source: self.all("memory", doc_ids) for source, doc_ids in trace.runs.items()},
             top3=tuple((self("memory", doc_id), reasons) for doc_id, reasons in trace.top3),
             embedder=trace.embedder and _without_path(trace.embedder),
