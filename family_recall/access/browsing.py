@@ -57,7 +57,8 @@ class MemoryBrowser:
             raise InvalidRequestError(
                 f"offset must be 0 or more and limit from 1 to {MAX_LISTED}, got {offset}, {limit}"
             )
-        with self.store.browsing() as (snapshot, listings):
+        with self.store.reading() as tables:
+            snapshot, listings = tables.snapshot, tables.listings
             scope = self._scope(ctx, snapshot, wall_s)
             naming = None
             if about is not None:
@@ -82,7 +83,8 @@ class MemoryBrowser:
             UnknownPersonError, UnknownSpaceError: As :meth:`listing`.
         """
         everything = dataclasses.replace(ctx, filters=Filters(), mode="hybrid")
-        with self.store.browsing() as (snapshot, listings):
+        with self.store.reading() as tables:
+            snapshot, listings = tables.snapshot, tables.listings
             scope = self._scope(everything, snapshot, wall_s)
             every = [
                 one
@@ -129,7 +131,8 @@ class MemoryBrowser:
         Raises:
             As :meth:`listing`.
         """
-        with self.store.browsing() as (snapshot, listings):
+        with self.store.reading() as tables:
+            snapshot, listings = tables.snapshot, tables.listings
             found = listings.names(self._scope(ctx, snapshot, wall_s))
         return [EntityCount(name, n) for name, n in found[:limit]]
 

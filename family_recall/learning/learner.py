@@ -28,7 +28,7 @@ from family_recall.ranking.calibration import find_calibration
 from family_recall.ranking.learned_weights import TAUGHT, taught
 from family_recall.ranking.profiles import find_profile
 from family_recall.stores.logs.feedback import FeedbackEntry, FeedbackLog, Learned, Shown
-from family_recall.stores.read.transaction import ReadTransaction
+from family_recall.stores.read.transaction import Transaction
 from family_recall.stores.store import Store
 from family_recall.types import Answer, Contribution, RecallContext, Scope
 
@@ -182,7 +182,7 @@ class Learner:
         with self.store.writing() as writing:
             writing.feedback.reset(person_id)
 
-    def _scope(self, tables: ReadTransaction, ctx: RecallContext, wall_s: float) -> Scope:
+    def _scope(self, tables: Transaction, ctx: RecallContext, wall_s: float) -> Scope:
         return policy.scope_in(tables.household, ctx, wall_s=wall_s, zone=self.store.zone)
 
 

@@ -209,8 +209,8 @@ class StoredRelation:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRelation:
-    """A relation as it was told, and when; entities by the names they have by now."""
+class RecordedRelation:
+    """A relation and when it was recorded; entities by the names they have today."""
 
     relation: Relation
     recorded_s: float

@@ -23,7 +23,6 @@ from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
 from family_recall.stores.logs.feedback import Learned
 from family_recall.stores.logs.stage_costs import StageCost
-from family_recall.stores.read.listing import Listings
 from family_recall.stores.read.snapshot import SqliteSnapshot
 from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.records import ToEmbed
@@ -79,19 +78,10 @@ class Store:
             yield SqliteSnapshot(connection, self._blocks, self.zone, self._learned)
 
     @contextlib.contextmanager
-    def browsing(self) -> Iterator[tuple[SqliteSnapshot, Listings]]:
-        """Read as :meth:`snapshot` does, with what there is by page beside it."""
-        with self._connections.reading() as connection:
-            yield (
-                SqliteSnapshot(connection, self._blocks, self.zone, self._learned),
-                Listings(connection, self.zone),
-            )
-
-    @contextlib.contextmanager
     def reading(self) -> Iterator[ReadTransaction]:
-        """Read tables other than the memories', in one consistent view."""
+        """Read any table: one consistent view, held until the block ends."""
         with self._connections.reading() as connection:
-            yield ReadTransaction(connection, self.zone)
+            yield ReadTransaction(connection, self.zone, self._blocks, self._learned)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[WriteTransaction]:

@@ -32,7 +32,7 @@ from family_recall.errors import (
     UnknownMemoryError,
     UnknownPersonError,
 )
-from family_recall.stores.erase.eraser import EMPTIED, POINTING
+from family_recall.stores.erase.eraser import EMPTIED, REFERENCES
 from family_recall.stores.file import connections, sql
 from family_recall.stores.vectors.tables import quantise
 from family_recall.types.erasure import ForgetPlan, Receipt, Selection
@@ -358,7 +358,7 @@ def test_a_receipt_says_nothing(home: FamilyRecall) -> None:
 
 def test_every_table_that_could_tell_is_known(path: Path) -> None:
     """Each column that holds a memory's row id is erased by; a new table has to be named."""
-    told = {table for table, _ in POINTING} | {*EMPTIED}
+    told = {table for table, _ in REFERENCES} | {*EMPTIED}
     household = {
         "info", "person", "space", "access", "guardian", "veil", "partition", "embedding_model",
         "entity", "alias", "relation", "word_count", "learned", "audit", "audit_writer", "receipt",

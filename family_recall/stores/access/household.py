@@ -1,4 +1,4 @@
-"""The household's people, spaces and grants, and the partitions its memories lie in."""
+"""The people and spaces of a household, who may enter which, and what is hidden from whom."""
 
 from __future__ import annotations
 
@@ -193,6 +193,15 @@ class Household:
                 " FROM partition p JOIN space s ON s.no = p.space ORDER BY p.no",
             )
         ]
+
+    def space_of(self, partition: int) -> str:
+        """Return the space of a partition."""
+        (space_id,) = sql.row(
+            self.connection,
+            "SELECT s.space_id FROM partition p JOIN space s ON s.no = p.space WHERE p.no = ?",
+            (partition,),
+        )
+        return str(space_id)
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
         """Return, for each category with a retention rule, the moment before which it is gone."""

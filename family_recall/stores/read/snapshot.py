@@ -14,7 +14,8 @@ from family_recall.stores import scope_sql
 from family_recall.stores.access.household import Household
 from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, partition_of, shard_of
-from family_recall.stores.graph import edges, relations
+from family_recall.stores.graph import edges, relation_queries
+from family_recall.stores.graph.entities import Entities
 from family_recall.stores.logs.feedback import Learned, newest
 from family_recall.stores.records import (
     Access,
@@ -251,8 +252,8 @@ class SqliteSnapshot:
         """Find what the given normalised names stand for in the scope's partitions."""
         return [
             (alias, Entity(entity, name, person_id))
-            for alias, entity, name, person_id in edges.resolve(
-                self._connection, scope.partitions, names
+            for alias, entity, name, person_id in Entities(self._connection).find(
+                scope.partitions, names
             )
         ]
 
@@ -262,7 +263,7 @@ class SqliteSnapshot:
         They begin with its first letter, or with its first two swapped, and are at most
         ``edits`` letters shorter or longer. None come back when they would be thousands.
         """
-        return edges.aliases_like(self._connection, scope.partitions, word, edits)
+        return Entities(self._connection).aliases_like(scope.partitions, word, edits)
 
     def relations(self, entities: Sequence[int], scope: Scope) -> list[StoredRelation]:
         """Give the relations some entities of the scope stand in, as told, oldest first.
@@ -270,7 +271,7 @@ class SqliteSnapshot:
         Only those valid at the scope's moment and, where it asks for that, recorded by then.
         """
         mine = self._mine(np.array(entities, np.int64), scope)
-        return relations.among(self._connection, mine, scope)
+        return relation_queries.among(self._connection, mine, scope)
 
     def relations_in(
         self, scope: Scope, limit: int, about: Sequence[int] | None = None
@@ -279,7 +280,7 @@ class SqliteSnapshot:
 
         ``about`` keeps those that have one of these entities at either end.
         """
-        return relations.in_scope(self._connection, scope, limit, self._zone, about)
+        return relation_queries.in_scope(self._connection, scope, limit, self._zone, about)
 
     def mentions(
         self, ids: IdArray, entities: Sequence[int], scope: Scope

@@ -1,24 +1,52 @@
-"""A read transaction: the tables of one file by what they hold, in one consistent view."""
+"""Transactions: the tables of one file by what they hold, in one consistent view."""
 
 from __future__ import annotations
 
 import datetime as dt
+import functools
+from collections.abc import MutableMapping
 
 import apsw
 
 from family_recall.stores.access.household import Household
-from family_recall.stores.erase.forgetting_log import ForgettingLog
 from family_recall.stores.logs.audit import AuditTables
-from family_recall.stores.logs.feedback import FeedbackLog
+from family_recall.stores.logs.erasure_log import ErasureLog
+from family_recall.stores.logs.feedback import FeedbackLog, Learned
 from family_recall.stores.read.listing import Listings
+from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.read.versions import Versions
+from family_recall.stores.vectors.index import VectorIndexes
 
 
-class ReadTransaction:
-    """The tables of one file, inside one transaction."""
+class Transaction:
+    """What every transaction can read, whether it can write or not."""
 
     def __init__(self, connection: apsw.Connection, zone: dt.tzinfo) -> None:
+        self._connection = connection
+        self.zone = zone
         self.household = Household(connection)
         self.feedback = FeedbackLog(connection)
         self.audit = AuditTables(connection)
-        self.erasure_log = ForgettingLog(connection)
+        self.erasure_log = ErasureLog(connection)
+        self.versions = Versions(connection)
         self.listings = Listings(connection, zone)
+
+
+class ReadTransaction(Transaction):
+    """A transaction that reads."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        zone: dt.tzinfo,
+        indexes: VectorIndexes,
+        learned: MutableMapping[int, Learned],
+    ) -> None:
+        super().__init__(connection, zone)
+        self._indexes = indexes
+        self._learned = learned
+
+    @functools.cached_property
+    def snapshot(self) -> SqliteSnapshot:
+        """The memories, for recall."""
+        return SqliteSnapshot(self._connection, self._indexes, self.zone, self._learned)
