@@ -89,7 +89,7 @@ def test_what_may_not_be_seen_is_not_there(home: FamilyRecall) -> None:
     remember(home, SURPRISE, doc_id="red", author="mia", band="red")
 
     for doc_id, person_id in (("hers", "rajesh"), ("red", "mia"), ("nowhere", "rajesh")):
-        with pytest.raises(UnknownMemoryError, match="nothing that this person may see"):
+        with pytest.raises(UnknownMemoryError, match="nothing that this person can see"):
             forget(home, doc_id, person_id)
 
 
