@@ -101,7 +101,7 @@ MODEL = {
 QUANTILES = closed(p50=NUMBER, p95=NUMBER, p99=NUMBER)
 COMPARED = opened(
     n=WHOLE, first=by_name(NUMBER), second=by_name(NUMBER), difference=by_name(INTERVAL),
-    verdict=by_name(words("better", "worse", "cannot be told")),
+    verdict=by_name(words("better", "worse", "undecided")),
 )  # fmt: skip
 SETTING = closed(
     value={"type": ["string", "number", "null"]},

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from family_recall.evaluation.absence import ask_without_gold, told_apart
+from family_recall.evaluation.gold_removal import ask_without_gold, separation
 from family_recall.evaluation.outcomes import Outcome
-from tests.evaluation.small import bench
+from tests.evaluation.small import small_testbed
 
 
 def outcome(name: str, confidence: float, gold: str = "a") -> Outcome:
@@ -19,7 +19,7 @@ def outcome(name: str, confidence: float, gold: str = "a") -> Outcome:
 
 def test_the_gold_is_really_gone(tmp_path: Path) -> None:
     """Each of three questions is asked again; its gold is in no ranking, and all else may be."""
-    whole = bench(tmp_path)
+    whole = small_testbed(tmp_path)
     whole.fill()
     there = whole.ask()
     steps: list[tuple[str, int, int]] = []
@@ -32,7 +32,7 @@ def test_the_gold_is_really_gone(tmp_path: Path) -> None:
         assert after.gold == ()
         assert after.confidence < before.confidence
     assert steps == [("without gold", done, 3) for done in (1, 2, 3)]
-    found = told_apart(there, gone)
+    found = separation(there, gone)
     assert (found["n"], found["lower"]) == (3, 1.0)
     assert found["auroc"] == roc_auc_score(
         [True] * 3 + [False] * 3,
@@ -49,9 +49,9 @@ def test_a_question_is_told_apart_from_itself() -> None:
     there = [outcome("q0", 0.9), outcome("q1", 0.3), outcome("q2", 0.8, gold="")]
     gone = [outcome("q0", 0.4, gold=""), outcome("q1", 0.3, gold="")]
 
-    found = told_apart(there, gone)
+    found = separation(there, gone)
 
     assert (found["n"], found["lower"], found["auroc"]) == (2, 0.75, 0.625)
     assert found["ece_first_result"] == pytest.approx((0.1 + 2 * 0.2 + 0.4) / 4)
     assert found["status"]["answerable"]["ok"] == found["status"]["unanswerable"]["ok"] == 2
-    assert told_apart(there[2:], []) == {"n": 0}
+    assert separation(there[2:], []) == {"n": 0}

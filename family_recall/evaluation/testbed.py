@@ -1,12 +1,13 @@
-"""Bench: a dataset in; a filled household to ask it in, and others that lack some of it, out."""
+"""A household filled with a dataset, to ask its questions in, and others that lack some of it."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime as dt
 import functools
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,65 +21,41 @@ from family_recall.types import Filters, Grant, Person, RecallContext, Space
 from family_recall.types.progress import StepCallback
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
     from family_recall.config import RecallConfig
-    from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairScorer
+    from family_recall.encoders.base import Encoder, Encoding, PairScorer
 
 EVALUATOR = "evaluator"
 
 
-class Memo:
-    """An embedder that reads no memory twice: filling a store again costs only the writing.
+class CachingEncoder:
+    """An embedder that encodes no memory twice, so filling a store again costs only the writing.
 
-    A text's vectors do not depend on what it is read with, so they are the same to the last bit.
+    A text's vectors do not depend on what it is encoded with: they are the same to the last bit.
     """
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
-        self._known: dict[str, Encoding] = {}
-
-    @property
-    def model_id(self) -> str:
-        """Name the embedder behind it."""
-        return self._encoder.model_id
-
-    @property
-    def dim(self) -> int:
-        """Length of a pooled vector."""
-        return self._encoder.dim
-
-    @property
-    def token_dim(self) -> int:
-        """Length of a token vector."""
-        return self._encoder.token_dim
-
-    def encode_question(self, text: str) -> Encoding:
-        """Encode what somebody asks."""
-        return self._encoder.encode_question(text)
+        self._cache: dict[str, Encoding] = {}
+        self.model_id, self.dim, self.token_dim = encoder.model_id, encoder.dim, encoder.token_dim
+        self.encode_question = encoder.encode_question
+        self.token_ids, self.token_weights = encoder.token_ids, encoder.token_weights
 
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
-        """Encode the memories that are new, and give all."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known |= zip(new, self._encoder.encode_memories(new), strict=True)
-        return [self._known[text] for text in texts]
-
-    def token_ids(self, text: str) -> Ints:
-        """Give the vocabulary ids of a text's tokens."""
-        return self._encoder.token_ids(text)
-
-    def token_weights(self, token_ids: Ints) -> Floats:
-        """Give how much each token says."""
-        return self._encoder.token_weights(token_ids)
+        """Encode the memories that are new, and return all."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._cache]
+        self._cache |= zip(new, self._encoder.encode_memories(new), strict=True)
+        return [self._cache[text] for text in texts]
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+@dataclass(frozen=True)
+class Testbed:
     """A dataset, how it is asked, and the models to ask it with, loaded once.
 
-    Files are made under ``folder``: one for all of the dataset, and one, gone when it is
-    closed, for each :meth:`without`. What ``kept`` knows is not done again.
+    Files are made under ``folder``: one for all of the dataset, and a temporary one for each
+    :meth:`household_without`. What is in the ``checkpoint`` is not done again.
     """
+
+    __test__ = False  # not a class of tests, whatever pytest reads into its name
 
     dataset: Dataset
     context: RecallContext
@@ -88,12 +65,7 @@ class Bench:
     scorer: PairScorer | None = None
     static: Encoder | None = None
     models: Path | None = None
-    kept: Checkpoint = field(default_factory=Checkpoint)
-    moments: Mapping[str, dt.datetime] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Remember when each space ends."""
-        object.__setattr__(self, "moments", last_moments(self.dataset))
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
     @classmethod
     def load(
@@ -103,11 +75,11 @@ class Bench:
         config: RecallConfig,
         folder: Path,
         *,
-        models: Path | None = None,
-        refills: bool = False,
-        kept: Checkpoint | None = None,
-    ) -> Bench:
-        """Load the models of a folder; ``refills`` keeps vectors for :meth:`without`."""
+        models: Path | None,
+        refills: bool,
+        checkpoint: Checkpoint,
+    ) -> Testbed:
+        """Load the models of a folder; ``refills`` caches vectors for :meth:`household_without`."""
         loaded = Models(models)
         encoder = loaded.wait()
         return cls(
@@ -115,26 +87,31 @@ class Bench:
             context,
             config,
             folder,
-            encoder=Memo(encoder) if encoder is not None and refills else encoder,
+            encoder=CachingEncoder(encoder) if encoder is not None and refills else encoder,
             scorer=loaded.scorer(),
             static=loaded.static(),
             models=models,
-            kept=kept or Checkpoint(),
+            checkpoint=checkpoint,
         )
+
+    @functools.cached_property
+    def moments(self) -> Mapping[str, dt.datetime]:
+        """The moment of each space's last memory."""
+        return last_moments(self.dataset)
 
     def open(self, config: RecallConfig | None = None) -> FamilyRecall:
         """Open the household of the whole dataset; :meth:`fill` fills it, once."""
         return self._open(self._household, config or self.config)
 
     def fill(self, progress: StepCallback | None = None) -> str | None:
-        """Store the whole dataset, or what is missing of it; gives the embedder's id."""
-        filled = self.kept.knows("import", "") and self._household.exists()
+        """Store the whole dataset, or what is missing of it; return the embedder's id."""
+        filled = self.checkpoint.has("import", "") and self._household.exists()
         with self.open() as home:
             if not filled:
                 furnish(home, self.dataset, progress)
                 if self.encoder is not None or self.static is not None:
-                    home.flush()  # what an import that was stopped had no vectors for yet
-                self.kept.keep("import", "", {"memories": len(self.dataset.memories)})
+                    home.flush()  # an import that was interrupted left memories without vectors
+                self.checkpoint.keep("import", "", {"memories": len(self.dataset.memories)})
             embedder: str | None = home.maintenance.stats()["model"]
             return embedder
 
@@ -142,14 +119,20 @@ class Bench:
         self,
         leg: str = "full",
         config: RecallConfig | None = None,
-        progress: Callable[[int], None] | None = None,
+        progress: StepCallback | None = None,
+        step: str = "ask",
+        number: int = 0,
+        n_legs: int = 1,
     ) -> list[Outcome]:
-        """Ask every question in the filled household, opened anew for all of them.
+        """Ask every question in the filled household, newly opened for all of them.
 
         Args:
-            leg: What this asking is called among what is kept.
-            config: What it is asked with, in place of the bench's own.
-            progress: Told how many are done.
+            leg: The name of these questions in the checkpoint.
+            config: What to ask them with, in place of the testbed's own.
+            progress: Called after each question, with ``step``.
+            step: What progress is of, in ``n_legs`` legs of which this is ``number``, from 0.
+            number: See ``step``.
+            n_legs: See ``step``.
         """
         with contextlib.ExitStack() as opened:
 
@@ -160,37 +143,38 @@ class Bench:
                 return household
 
             def ask(query: Query) -> Outcome:
-                return Outcome.of(query, home().recall(query.text, self.asked(query)))
+                return Outcome.of(query, home().recall(query.text, self.context_of(query)))
 
-            outcomes = []
-            for done, query in enumerate(self.dataset.queries, 1):
+            outcomes: list[Outcome] = []
+            queries = self.dataset.queries
+            for done, query in enumerate(queries, number * len(queries) + 1):
                 outcomes.append(self.once(leg, query, ask))
                 if progress:
-                    progress(done)
+                    progress(step, done, n_legs * len(queries))
         return outcomes
 
     def once(self, leg: str, query: Query, ask: Callable[[Query], Outcome]) -> Outcome:
-        """Give what is kept of a question, or ask it and keep that."""
-        return self.kept.once(Outcome, leg, query.id, lambda: ask(query))
+        """Return the outcome in the checkpoint, or ask and keep it there."""
+        return self.checkpoint.once(Outcome, leg, query.id, lambda: ask(query))
 
-    def asked(self, query: Query) -> RecallContext:
-        """Give the context a question is asked in, whatever the store lacks."""
+    def context_of(self, query: Query) -> RecallContext:
+        """Return the context a question is asked in, whatever the store lacks."""
         return in_context(self.context, query, query.as_of or self.moments.get(query.space))
 
     @contextlib.contextmanager
-    def without(self, space: str, dropped: Collection[str]) -> Iterator[FamilyRecall]:
-        """Give a household made anew of one space, in which some memories were never stored.
+    def household_without(self, space: str, dropped: Collection[str]) -> Iterator[FamilyRecall]:
+        """Open a household of one space in which some memories were never stored.
 
         Nothing of a memory that is not there can show: not its words, its neighbours' order,
-        nor what it counts for. Since nothing crosses a space, the others are left out too.
+        nor its share of the statistics. Since nothing crosses a space, the others are left out.
         """
-        kept = [m for m in self.dataset.memories if m.space == space and m.id not in dropped]
+        stored = [m for m in self.dataset.memories if m.space == space and m.id not in dropped]
         with (
             tempfile.TemporaryDirectory(prefix="without_", dir=self.folder) as scratch,
             self._open(Path(scratch) / "without.db", self.config) as home,
         ):
-            _move_in(home, [space])
-            _store(home, kept)
+            _add_evaluator(home, [space])
+            _store(home, stored)
             yield home
 
     @property
@@ -210,31 +194,27 @@ class Bench:
 
 
 def furnish(home: FamilyRecall, dataset: Dataset, progress: StepCallback | None = None) -> None:
-    """Make a dataset's spaces, let the evaluator into all of them, and store its memories.
+    """Add a dataset's spaces, an evaluator who may see them all, and its memories.
 
-    No log is kept of what the evaluator asks: it is nobody's secret, and costs time.
+    The audit log is off: the evaluator's questions are no secret, and writing costs time.
     """
     home.audit.keep_days(0)
-    _move_in(home, dict.fromkeys(memory.space for memory in dataset.memories))
+    _add_evaluator(home, dict.fromkeys(memory.space for memory in dataset.memories))
     _store(home, dataset.memories, progress)
 
 
 def in_context(context: RecallContext, query: Query, moment: dt.datetime | None) -> RecallContext:
-    """Give the context a question is asked in: its space, its day's end, its session's past."""
-    return RecallContext(
-        person_id=context.person_id,
+    """Return the context a question is asked in: its space, its day's end, its session's past."""
+    return dataclasses.replace(
+        context,
         space_id=query.space,
-        time_budget_ms=context.time_budget_ms,
-        top_k=context.top_k,
-        allow_cross_encoder=context.allow_cross_encoder,
-        profile=context.profile,
         filters=Filters(before_session=query.session) if query.session else Filters(),
         now=moment and moment.replace(hour=23, minute=59, second=59, microsecond=0),
     )
 
 
 def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
-    """Give the moment of each space's last memory; a space without moments is left out."""
+    """Return the moment of each space's last memory; a space without moments is left out."""
     last: dict[str, dt.datetime] = {}
     for memory in dataset.memories:
         moment = memory.occurred_at
@@ -243,7 +223,7 @@ def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
     return last
 
 
-def _move_in(home: FamilyRecall, spaces: Iterable[str]) -> None:
+def _add_evaluator(home: FamilyRecall, spaces: Iterable[str]) -> None:
     home.people.add(Person(EVALUATOR, "Evaluator"))
     for space in spaces:
         home.spaces.add(Space(space, "shared"))

@@ -1,10 +1,10 @@
-"""Invented: a size and a seed in, a household that nobody lives in and its questions out.
+"""Generate a synthetic household of any size, and questions about it.
 
 Words come from the shipped tokenizer's vocabulary, which lists English by frequency, with the
 library's stop words in front; a word's chance falls as ``1 / (rank + 2.7)`` (Zipf-Mandelbrot).
-So stop words are a little over half of what is said, as in real talk, and a content word occurs
-in about one memory of two hundred. The plan of a household (words a memory, talks of 20 turns,
-spaces of very different size) follows the measurements this library was designed on.
+So stop words are a little over half of all words, as in speech, and a content word occurs in about
+one memory of two hundred. The plan of a household (words a memory, sessions of 20 memories, spaces
+of very different size) follows the measurements this library was designed on.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FRIENDS = (
 PLANTED = (
     ("The spare key to the shed hangs behind the blue ladder",
      "Where does the spare key to the shed hang?"),
-    ("The plumber charged ninety euros for mending the boiler valve",
+    ("The plumber charged ninety euros for repairing the boiler valve",
      "How much did the plumber charge for the boiler valve?"),
     ("Leela is allergic to pistachios, so the bakery makes her cake without them",
      "What nut is Leela allergic to?"),
@@ -64,10 +64,10 @@ PLANTED = (
     ("The wifi password at the cottage is written under the toaster",
      "Where is the wifi password of the cottage written?"),
 )  # fmt: skip
-"""Memories put into the large space, with the question that must find each among the first ten."""
+"""Memories of the large space, each with a question that must find it among the first ten."""
 
-N_TURNS = 20  # memories a talk
-ORDER_EVERY = 100  # one memory in so many quotes an order
+N_TURNS = 20  # memories a session
+ORDER_EVERY = 100  # one memory in this many quotes an order
 MEAN_WORDS, _FEWEST_WORDS = 20, 6
 _NAME_CHANCE = 0.5  # of a memory naming a friend
 _START = dt.datetime(2015, 1, 1, 7, tzinfo=dt.UTC)
@@ -83,7 +83,7 @@ class Question:
 
 @functools.cache
 def vocabulary() -> tuple[str, ...]:
-    """List English words, most frequent first, the library's stop words in front of all others.
+    """Return English words, most frequent first, the library's stop words before all others.
 
     Raises:
         ModelError: If the shipped tokenizer is not there.
@@ -104,14 +104,14 @@ def vocabulary() -> tuple[str, ...]:
 
 @functools.cache
 def chances() -> npt.NDArray[np.float64]:
-    """Give the chance of each word of the vocabulary."""
+    """Return the chance of each word of the vocabulary."""
     share = 1.0 / (np.arange(len(vocabulary()), dtype=np.float64) + 2.7)
     chance: npt.NDArray[np.float64] = share / share.sum()
     return chance
 
 
 def memories(n: int, *, seed: int = 0) -> Iterator[Memory]:
-    """Make n memories in the order of their dates, the planted ones evenly among them."""
+    """Generate n memories in the order of their dates, the planted ones evenly among them."""
     rng = np.random.default_rng(seed)
     words = np.array(vocabulary())
     cumulative = chances().cumsum()
@@ -128,10 +128,10 @@ def memories(n: int, *, seed: int = 0) -> Iterator[Memory]:
             moment += dt.timedelta(minutes=float(rng.exponential(900.0)))
         moment += dt.timedelta(seconds=float(rng.integers(5, 60)))
         length = max(int(rng.poisson(MEAN_WORDS)), _FEWEST_WORDS)
-        said = words[np.searchsorted(cumulative, rng.random(length))].tolist()
+        drawn = words[np.searchsorted(cumulative, rng.random(length))].tolist()
         if rng.random() < _NAME_CHANCE:
-            said[int(rng.integers(length))] = FRIENDS[int(rng.choice(len(FRIENDS), p=known))]
-        text = " ".join(said)
+            drawn[int(rng.integers(length))] = FRIENDS[int(rng.choice(len(FRIENDS), p=known))]
+        text = " ".join(drawn)
         if at % ORDER_EVERY == 1:
             text += f" ({order(at)})"
         yield Memory(
@@ -145,34 +145,34 @@ def memories(n: int, *, seed: int = 0) -> Iterator[Memory]:
 
 
 def planted_at(n: int) -> dict[int, int]:
-    """Say at which positions of n memories which planted one stands."""
+    """Return the planted memory of each position that has one, among n memories."""
     return {(2 * i + 1) * n // (2 * len(PLANTED)): i for i in range(min(len(PLANTED), n))}
 
 
 def order(at: int) -> str:
-    """Name the order that the memory at a position quotes."""
+    """Return the order that the memory at a position quotes."""
     return f"order #{700_000 + at}"
 
 
 def order_questions(n: int, n_memories: int) -> list[Question]:
-    """Make n questions that quote an order, evenly over the household, as far as it goes."""
+    """Generate up to n questions that quote an order, evenly over the household."""
     quoted = [at for at in range(1, n_memories, ORDER_EVERY) if at not in planted_at(n_memories)]
     chosen = quoted[:: max(len(quoted) // n, 1)][:n]
     return [Question(f"What came of {order(at)}?", f"m{at}") for at in chosen]
 
 
 def questions(n: int, n_memories: int, *, seed: int = 0) -> list[Question]:
-    """Make n questions: the planted ones first, then some about words that were said.
+    """Generate n questions: the planted ones first, then some about frequent words.
 
     Those have four content words on average, a name among them half of the time, and two or
     three stop words.
     """
     rng = np.random.default_rng([seed, 1])
-    found = set(planted_at(n_memories).values())
-    asked = [Question(PLANTED[i][1], f"planted-{i}") for i in sorted(found)]
+    planted = sorted(planted_at(n_memories).values())
+    made = [Question(PLANTED[i][1], f"planted-{i}") for i in planted]
     words, cumulative = np.array(vocabulary()), chances().cumsum()
     n_stop = sum(word in STOP_WORDS for word in words)
-    while len(asked) < n:
+    while len(made) < n:
         drawn = words[np.searchsorted(cumulative, rng.random(40))].tolist()
         content = [word for word in drawn if word not in STOP_WORDS][: 2 + int(rng.integers(5))]
         if rng.random() < _NAME_CHANCE:
@@ -180,9 +180,9 @@ def questions(n: int, n_memories: int, *, seed: int = 0) -> list[Question]:
         share = rng.random(1 + int(rng.integers(2))) * cumulative[n_stop - 1]
         at = np.searchsorted(cumulative, share)
         stop = words[at].tolist()
-        said = ["what", *content[:1], *stop, *content[1:]]
-        asked.append(Question(" ".join(said).capitalize() + "?"))
-    return asked[:n]
+        text = ["what", *content[:1], *stop, *content[1:]]
+        made.append(Question(" ".join(text).capitalize() + "?"))
+    return made[:n]
 
 
 def furnish(home: FamilyRecall) -> None:
