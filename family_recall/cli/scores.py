@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from family_recall.evaluation import (
         Ablation,
         BaselineComparison,
+        BudgetResult,
         Comparison,
+        EvaluationReport,
         Faithfulness,
         Interval,
-        EvaluationReport,
-        BudgetResult,
     )
 
 _BAR = 30
@@ -104,7 +104,8 @@ def _print_ablation(out: Console, ablation: Ablation) -> None:
         difference = row.against_full.overall.difference
         cells = zip(_cells(row.measures, names, "value"), names, strict=True)
         shown.add_row(
-            row.without, *(cell for mean, name in cells for cell in (mean, _change(difference[name])))
+            row.without,
+            *(cell for mean, name in cells for cell in (mean, _change(difference[name]))),
         )
     out.print(shown)
     if len(ablation.rows) == 1:
