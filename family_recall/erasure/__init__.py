@@ -1,4 +1,4 @@
-"""Forgetting on request and by retention rules, with a receipt that proves it."""
+"""Forgetting: a choice and who makes it in; nothing left of it, and a receipt, out."""
 
 from family_recall.erasure.forgetter import Forgetter
 

@@ -1,9 +1,8 @@
-"""Ask the same questions without one stage or feature after another, and compare."""
+"""Ablation: what to leave out in; the same questions without it, and the difference, out."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,68 +10,79 @@ from typing import TYPE_CHECKING, Any, Literal
 from family_recall.config import STAGES
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation.comparison import Comparison, compare
-from family_recall.evaluation.intervals import Interval
 from family_recall.evaluation.outcomes import Outcome, measured, plain
 from family_recall.ranking.profiles import find_profile
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from family_recall.config import RecallConfig
-    from family_recall.evaluation.testbed import Testbed
+    from family_recall.evaluation.bench import Bench
+    from family_recall.evaluation.intervals import Interval
     from family_recall.types.progress import StepCallback
 
 CONTEXT = "context"
 """The column of what was said before a memory: the third of ``RecallConfig.column_weights``."""
 
 ALL, EVERY_STAGE, EVERY_FEATURE = "all", "stages", "features"
-PartKind = Literal["stage", "feature"]
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """One part to leave out, and the configuration without it."""
+    """One thing to leave out, and the configuration that does without it."""
 
     name: str
-    kind: PartKind
+    kind: Literal["stage", "feature"]
     config: RecallConfig
 
 
 @dataclass(frozen=True, slots=True)
-class AblationRow:
-    """The measures without one part.
+class Left:
+    """What is left of the measures when one thing is left out.
 
-    ``against_full`` has the full configuration first: a negative difference is what the part is
-    worth. ``n_hurried`` answers skipped a stage for lack of time as well, and measure that too.
+    ``comparison`` has the full configuration first: a negative difference is what the part is
+    worth. ``n_hurried`` answers left a stage out for lack of time as well, and measure that too.
     """
 
-    without: str
-    kind: PartKind
+    name: str
+    kind: Literal["stage", "feature"]
     measures: Mapping[str, int | Interval]
-    against_full: Comparison
+    comparison: Comparison
     n_hurried: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the measures and the comparison with the full configuration."""
+        return {
+            "without": self.name,
+            "kind": self.kind,
+            "measures": plain(self.measures),
+            "against_full": self.comparison.to_json(),
+            "n_hurried": self.n_hurried,
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """The measures of the full configuration, and those without each part."""
+    """The full configuration's measures, and what is left without each part."""
 
     full: Mapping[str, int | Interval]
-    rows: tuple[AblationRow, ...]
+    rows: tuple[Left, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return every row."""
-        return {"full": plain(self.full), "rows": plain(self.rows)}
+        """Give every row."""
+        return {"full": plain(self.full), "rows": [row.to_json() for row in self.rows]}
 
 
 def variations(names: Sequence[str], profile: str, config: RecallConfig) -> tuple[Variation, ...]:
-    """Return the configurations that each leave out one part.
+    """Give the configurations that each do without one part.
 
-    A source left out returns nothing, but what the others return is still scored by its words or
+    A source left out finds nothing, but what the others find is still scored by its words or
     vectors; a feature left out weighs 0. ``time`` reads no time from a question, ``routing``
-    treats every question as broad, ``context`` ignores what was said before a memory.
+    takes every question broadly, ``context`` does not look at the turn before a memory.
 
     Args:
         names: Stages, features of the profile, or ``all``, ``stages``, ``features``.
-        profile: The profile whose features are left out.
+        profile: The profile to take features out of.
         config: The full configuration.
 
     Raises:
@@ -99,7 +109,7 @@ def variations(names: Sequence[str], profile: str, config: RecallConfig) -> tupl
 
 
 def ablate(
-    testbed: Testbed,
+    bench: Bench,
     full: Sequence[Outcome],
     names: Sequence[str],
     *,
@@ -111,21 +121,20 @@ def ablate(
     Raises:
         InvalidRequestError: As :func:`variations`.
     """
-    parts = variations(names, testbed.context.profile, testbed.config)
+    parts = variations(names, bench.context.profile, bench.config)
+    total = len(parts) * len(full)
     rows = []
     for number, part in enumerate(parts):
-        outcomes = testbed.ask(
-            f"without {part.name}", part.config, progress, "ablate", number, len(parts)
-        )
-        rows.append(
-            AblationRow(
-                part.name,
-                part.kind,
-                measured([outcome for outcome in outcomes if outcome.gold], seed),
-                compare(full, outcomes, seed=seed),
-                sum(outcome.hurried for outcome in outcomes),
-            )
-        )
+
+        def tick(done: int, before: int = number * len(full)) -> None:
+            if progress:
+                progress("ablate", before + done, total)
+
+        outcomes = bench.ask(f"without {part.name}", part.config, tick)
+        judged = [outcome for outcome in outcomes if outcome.gold]
+        compared = compare(full, outcomes, seed=seed)
+        hurried = sum(outcome.hurried for outcome in outcomes)
+        rows.append(Left(part.name, part.kind, measured(judged, seed), compared, hurried))
     return Ablation(measured([outcome for outcome in full if outcome.gold], seed), tuple(rows))
 
 

@@ -1,1 +1,1 @@
-"""Pages in files, without scripts: a recall looked into, and what was measured."""
+"""reports."""

@@ -15,13 +15,7 @@ from family_recall.types.answer import (
 )
 from family_recall.types.arrays import BoolArray, FloatArray, IdArray
 from family_recall.types.audit import AuditEntry, Call
-from family_recall.types.browsing import (
-    AccessibleSpace,
-    EntityCount,
-    MemoryDetail,
-    MemoryPage,
-    StoredVersion,
-)
+from family_recall.types.browsing import AccessibleSpace, Detail, Listing, Named, StoredVersion
 from family_recall.types.erasure import (
     ForgetPlan,
     Receipt,
@@ -66,17 +60,17 @@ __all__ = [
     "Clamp",
     "Contribution",
     "Corrected",
-    "MemoryDetail",
+    "Detail",
     "Filters",
     "FloatArray",
     "ForgetPlan",
     "Grant",
     "Hidden",
     "IdArray",
-    "MemoryPage",
+    "Listing",
     "Memory",
     "Mode",
-    "EntityCount",
+    "Named",
     "Person",
     "Rationale",
     "RecallContext",

@@ -31,7 +31,7 @@ class StoredVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryPage:
+class Listing:
     """A page of memories, the newest first.
 
     Args:
@@ -48,7 +48,7 @@ class MemoryPage:
 
 
 @dataclass(frozen=True, slots=True)
-class EntityCount:
+class Named:
     """Somebody or something by name; ``n_memories`` say it or are by it."""
 
     name: str
@@ -56,20 +56,20 @@ class EntityCount:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryDetail:
+class Detail:
     """One memory with all that hangs on it, as far as the asker sees it.
 
     Args:
-        current: The version that is believed now.
+        kept: The version that is believed now.
         earlier: The versions it replaced, the newest first.
-        entities: Whom and what it names, each with its role: ``author`` or ``mention``.
+        names: Whom and what it names, each with its role: ``author`` or ``mention``.
         relations: What is known today of what it names, the oldest first.
         links: Other memories with the kind of link; ``next`` is the turn before or after.
     """
 
-    current: StoredVersion
+    kept: StoredVersion
     earlier: tuple[StoredVersion, ...] = ()
-    entities: tuple[tuple[str, str], ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
     relations: tuple[Relation, ...] = ()
     links: tuple[tuple[str, StoredVersion], ...] = ()
 

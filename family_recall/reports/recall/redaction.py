@@ -1,4 +1,4 @@
-"""A redacted answer: without a word that anybody wrote, lengths in their place."""
+"""Redaction: an answer in, the same without a word that anybody wrote; lengths stand for them."""
 
 from __future__ import annotations
 
@@ -8,37 +8,41 @@ import re
 from family_recall.pipeline.explain import Missed
 from family_recall.types import Answer, Rationale, Result, Trace
 
-_FROM_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
+_FROM_A_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
 
 
 def redacted(answer: Answer, missed: tuple[Missed, ...] = ()) -> tuple[Answer, tuple[Missed, ...]]:
     """Replace texts, names, ids and the question by their lengths; numbers and times stay.
 
-    A name has the same number everywhere, so links between memories stay visible. A reason ends
-    where a file path begins, because a path may contain a person's name.
+    One name has one number throughout, so that who is linked to what can still be seen. A reason
+    is cut where a path begins, for a path may name a person.
     """
-    redact = _Redactor()
-    redacted_answer = dataclasses.replace(
+    hiding = _Hiding()
+    results = tuple(hiding.result(result) for result in answer.results)
+    trace = answer.trace
+    hidden = dataclasses.replace(
         answer,
         query_text=_length(answer.query_text),
-        results=tuple(map(redact.result, answer.results)),
+        results=results,
         degraded=tuple(map(_without_path, answer.degraded)),
-        facts={redact("key", key): _length(value) for key, value in answer.facts.items()},
+        facts={hiding("key", key): _length(value) for key, value in answer.facts.items()},
         timeline=tuple(
-            dataclasses.replace(period, doc_ids=redact.all("memory", period.doc_ids))
+            dataclasses.replace(
+                period, doc_ids=tuple(hiding("memory", doc_id) for doc_id in period.doc_ids)
+            )
             for period in answer.timeline
         ),
         relations=tuple(
-            (redact("name", subject), redact("relation", relation), redact("name", object_))
+            (hiding("name", subject), hiding("relation", relation), hiding("name", object_))
             for subject, relation, object_ in answer.relations
         ),
-        trace=redact.trace(answer.trace),
+        trace=hiding.trace(trace),
     )
-    return redacted_answer, tuple(map(redact.missed, missed))
+    return hidden, tuple(hiding.missed(one) for one in missed)
 
 
-class _Redactor:
-    """Replaces each name by a number of its own and its length."""
+class _Hiding:
+    """Gives each name a number the first time it is met."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[str, int]] = {}
@@ -47,10 +51,7 @@ class _Redactor:
         numbers = self._numbers.setdefault(kind, {})
         return f"{kind} {numbers.setdefault(name, len(numbers) + 1)} {_length(name)}"
 
-    def all(self, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self(kind, name) for name in names)
-
-    def optional(self, kind: str, name: str | None) -> str | None:
+    def perhaps(self, kind: str, name: str | None) -> str | None:
         return None if name is None else self(kind, name)
 
     def result(self, result: Result) -> Result:
@@ -58,58 +59,62 @@ class _Redactor:
             result,
             doc_id=self("memory", result.doc_id),
             text=_length(result.text),
-            space_id=self("space", result.space_id),
-            author=self.optional("author", result.author),
-            title=self.optional("title", result.title),
-            session_id=self.optional("session", result.session_id),
-            url=self.optional("url", result.url),
-            section=self.optional("section", result.section),
-            fact_key=self.optional("key", result.fact_key),
+            space_id=self.space(result.space_id),
+            author=self.perhaps("author", result.author),
+            title=self.perhaps("title", result.title),
+            session_id=self.perhaps("session", result.session_id),
+            url=self.perhaps("url", result.url),
+            section=self.perhaps("section", result.section),
+            fact_key=self.perhaps("key", result.fact_key),
             fact_value=None if result.fact_value is None else _length(result.fact_value),
-            outdated_by=self.optional("memory", result.outdated_by),
-            copies=self.all("memory", result.copies),
+            outdated_by=self.perhaps("memory", result.outdated_by),
+            copies=tuple(self("memory", copy) for copy in result.copies),
             highlights=(),
             rationale=result.rationale and self.rationale(result.rationale),
         )
 
-    def rationale(self, rationale: Rationale) -> Rationale:
-        """Redact a path: nodes at even positions, kinds of edges at odd ones."""
-        path = [
-            self("relation", step)
-            if position % 2
-            else self("memory" if step in rationale.evidence else "name", step)
-            for position, step in enumerate(rationale.path)
-        ]
+    def space(self, space_id: str) -> str:
+        return self("space", space_id)
+
+    def rationale(self, told: Rationale) -> Rationale:
+        evidence = set(told.evidence)
+        nodes = [self("memory" if node in evidence else "name", node) for node in told.path[::2]]
+        kinds = [self("relation", kind) for kind in told.path[1::2]]
+        path = [part for pair in zip(nodes, [*kinds, ""], strict=True) for part in pair][:-1]
         return Rationale(
             path=tuple(path),
-            entities=self.all("name", rationale.entities),
-            evidence=self.all("memory", rationale.evidence),
+            entities=tuple(self("name", name) for name in told.entities),
+            evidence=tuple(self("memory", doc_id) for doc_id in told.evidence),
         )
 
     def trace(self, trace: Trace) -> Trace:
         return dataclasses.replace(
             trace,
             skips=tuple(
-                dataclasses.replace(s, detail=_without_path(s.detail)) for s in trace.skips
+                dataclasses.replace(skip, detail=_without_path(skip.detail)) for skip in trace.skips
             ),
-            runs={source: self.all("memory", doc_ids) for source, doc_ids in trace.runs.items()},
+            runs={
+                name: tuple(self("memory", doc_id) for doc_id in ids)
+                for name, ids in trace.runs.items()
+            },
             top3=tuple((self("memory", doc_id), reasons) for doc_id, reasons in trace.top3),
             embedder=trace.embedder and _without_path(trace.embedder),
         )
 
-    def missed(self, miss: Missed) -> Missed:
-        explanation = dataclasses.replace(
-            miss.explanation,
-            doc_id=self("memory", miss.explanation.doc_id),
-            space_id=self("space", miss.explanation.space_id),
-            last=miss.explanation.last and self.result(miss.explanation.last),
+    def missed(self, one: Missed) -> Missed:
+        told = one.explanation
+        hidden = dataclasses.replace(
+            told,
+            doc_id=self("memory", told.doc_id),
+            space_id=self.space(told.space_id),
+            last=told.last and self.result(told.last),
         )
-        return Missed(explanation, _length(miss.text))
+        return Missed(hidden, _length(one.text))
 
 
 def _length(text: str) -> str:
     return f"[{len(text):,} characters]" if len(text) != 1 else "[1 character]"
 
 
-def _without_path(reason: str) -> str:
-    return _FROM_PATH.sub(lambda match: _length(match.group()), reason)
+def _without_path(why: str) -> str:
+    return _FROM_A_PATH.sub(lambda found: _length(found.group()), why)
