@@ -50,7 +50,6 @@ from family_recall.errors import (
     ModelError,
 )
 from family_recall.maintenance.archive import check_record
-from family_recall.stores.file import checksums
 from family_recall.stores.file.archive_loader import ArchiveLoader
 from family_recall.stores.file.schema import MIGRATIONS
 from family_recall.types.json_lines import read_jsonl
