@@ -16,7 +16,7 @@ from typing import Any
 from family_recall.access import policy
 from family_recall.access.rights import Asker, asker
 from family_recall.encoders.base import Encoder
-from family_recall.erasure import entity_names
+from family_recall.erasure.entity_provenance import update_entities
 from family_recall.errors import (
     ConflictError,
     InvalidMemoryError,
@@ -27,9 +27,9 @@ from family_recall.errors import (
 )
 from family_recall.indexing import Indexer, relations
 from family_recall.stores.file.row_ids import partition_of
-from family_recall.stores.graph.relations import Statement
+from family_recall.stores.graph.relation_queries import RelationRow
 from family_recall.stores.read.listing import Listings
-from family_recall.stores.records import Access, StoredMemory, ToldRelation, epoch_s
+from family_recall.stores.records import Access, RecordedRelation, StoredMemory, epoch_s
 from family_recall.stores.store import Store
 from family_recall.types import FIXED, Corrected, Memory, RecallContext, Relation, Scope
 
@@ -113,8 +113,8 @@ class Editor:
             standing = self._standing(writing.listings, person_id, relation.space_id, wall_s)
             standing.check_new(relation)
             standing.statements(relation)
-            told = ToldRelation(relation, wall_s)
-            relations.relate(writing, self.indexer.cast(writing), told, self.store.zone)
+            recorded = RecordedRelation(relation, wall_s)
+            relations.relate(writing, self.indexer.entity_linker(writing), recorded)
 
     def may_unrelate(self, relation: Relation, person_id: str | None, *, wall_s: float) -> bool:
         """Say whether there is such a relation, and it is somebody's to take back.
@@ -142,7 +142,7 @@ class Editor:
             told = standing.statements(relation)
             if told:
                 touched = relations.unrelate(writing, relation, told, standing.scope)
-                entity_names.settle(self.indexer, writing, touched)
+                update_entities(self.indexer, writing, touched)
         return bool(told)
 
     def _standing(
@@ -277,7 +277,7 @@ class _Standing:
                 f"choose among {', '.join(policy.CLEARANCE[role])}"
             )
 
-    def statements(self, relation: Relation) -> list[Statement]:
+    def statements(self, relation: Relation) -> list[RelationRow]:
         """Find what was told as a relation, all of it theirs; none where they may not see it.
 
         Raises:
@@ -285,12 +285,14 @@ class _Standing:
         """
         told = [
             one
-            for one in relations.statements(self.listings, relation, self.scope)
+            for one in relations.matching(self.listings, relation, self.scope)
             if partition_of(one.subject) in self.who.told
         ]
         owned = relation.space_id in self.who.own_spaces
         for one in told:
-            if not owned and not (one.authors and all(map(self.who.said, one.authors))):
+            if not owned and not (
+                one.evidence_authors and all(map(self.who.said, one.evidence_authors))
+            ):
                 raise NotTheirsError(
                     "what was told of these two rests on what others said, or on nothing; only an "
                     f"owner of {relation.space_id!r} may tell it anew or take it back"

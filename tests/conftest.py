@@ -228,6 +228,11 @@ def move_in(home: FamilyRecall) -> None:
     home.spaces.grant(Grant("mia", HOME, "child"))
 
 
+def store_of(home: FamilyRecall) -> Store:
+    """Return the file behind an open household, for tests that check what it holds."""
+    return home._engine.store
+
+
 def remember(home: FamilyRecall, text: str, space_id: str = HOME, **fields: Any) -> str:
     """Store one memory; gives its doc_id."""
     return home.remember(Memory(text=text, space_id=space_id, **fields)).doc_id

@@ -53,6 +53,7 @@ from tests.conftest import (
     open_home,
     recall,
     remember,
+    store_of,
     stories,
     written,
 )
@@ -530,7 +531,7 @@ def test_a_full_disk_keeps_what_was_stored(path: Path) -> None:
     with open_home(path) as home:
         move_in(home)
         home.remember_many(memories[:20])
-        writer = home._engine.store._connections._writer
+        writer = store_of(home)._connections._writer
         pages = int(writer.pragma("page_count"))
         writer.pragma("max_page_count", pages + 60)
         stored: list[int] = []

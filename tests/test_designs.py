@@ -45,6 +45,7 @@ from tests.conftest import (
     open_home,
     recall,
     remember,
+    store_of,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -643,7 +644,7 @@ def test_degrees_count_both_directions(path: Path) -> None:
         home.relations.add(Relation("Hanna", "married to", "Otto", HOME))
         for thing in ("tap", "bus"):
             remember(home, f"Otto mends the {thing}")
-        with home._engine.store.snapshot() as snapshot:
+        with store_of(home).snapshot() as snapshot:
             scope = Scope("mia", tuple(p.no for p in snapshot.every_partition()), NOW.timestamp())
             ((_, otto),) = snapshot.entities(["otto"], scope)
             degrees = snapshot.degrees(np.array([otto.id]), scope)

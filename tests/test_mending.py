@@ -38,7 +38,7 @@ def mine(home: FamilyRecall) -> FamilyRecall:
 
 def kept(home: FamilyRecall, doc_id: str = "coach", person_id: str = "rajesh") -> Memory:
     """Give a memory as somebody sees it."""
-    return home.memories.get(doc_id, RecallContext(person_id)).kept.memory
+    return home.memories.get(doc_id, RecallContext(person_id)).current.memory
 
 
 def answers(home: FamilyRecall, *people: str) -> list[str]:
@@ -48,7 +48,7 @@ def answers(home: FamilyRecall, *people: str) -> list[str]:
         for person in people or ("rajesh", "mia")
         for said in (
             *(written(recall(home, question, person, top_k=50)) for question in ASKED),
-            repr(home.memories.names(RecallContext(person))),
+            repr(home.memories.entities(RecallContext(person))),
             repr(home.relations.all(RecallContext(person))),
             repr(home.memories.get("coach", RecallContext(person))),
         )
@@ -134,14 +134,14 @@ def test_of_one_id_in_two_spaces_the_space_must_be_said(mine: FamilyRecall) -> N
 
     ctx = RecallContext("rajesh")
     said = [
-        mine.memories.get("coach", ctx, space_id=one).kept.memory.text for one in (PRIVATE, HOME)
+        mine.memories.get("coach", ctx, space_id=one).current.memory.text for one in (PRIVATE, HOME)
     ]
     assert said == ["Elena twice", "Elena coaches me at the pool"]
 
 
 def test_what_was_told_anew_since_is_not_overwritten(mine: FamilyRecall, wall: Wall) -> None:
     """Who corrects what they looked at gets it, or nothing."""
-    seen = mine.memories.get("coach", RecallContext("rajesh")).kept.recorded_at
+    seen = mine.memories.get("coach", RecallContext("rajesh")).current.recorded_at
     wall.tick(minutes=1)
     mine.correct("coach", person_id="rajesh", recorded_at=seen, title="Swimming")
 

@@ -17,10 +17,10 @@ from family_recall.stores.read.snapshot import SqliteSnapshot
 from family_recall.stores.records import StoredMemory
 from family_recall.stores.store import Store
 from family_recall.types import (
-    Detail,
+    EntityCount,
     Filters,
-    Listing,
-    Named,
+    MemoryDetail,
+    MemoryPage,
     RecallContext,
     Relation,
     Scope,
@@ -46,7 +46,7 @@ class MemoryBrowser:
         limit: int,
         *,
         wall_s: float,
-    ) -> Listing:
+    ) -> MemoryPage:
         """Give a page of what somebody may see, the newest first; days are both included.
 
         Raises:
@@ -57,8 +57,8 @@ class MemoryBrowser:
             raise InvalidRequestError(
                 f"offset must be 0 or more and limit from 1 to {MAX_LISTED}, got {offset}, {limit}"
             )
-        with self.store.reading() as reading:
-            snapshot, listings = reading.snapshot, reading.listings
+        with self.store.reading() as tables:
+            snapshot, listings = tables.snapshot, tables.listings
             scope = self._scope(ctx, snapshot, wall_s)
             naming = None
             if about is not None:
@@ -66,7 +66,7 @@ class MemoryBrowser:
                 naming = [entity.id for _, entity in found]
             ids, moments = listings.listed(scope, naming, self._between(days))
             page = listings.load(ids[offset : offset + limit], scope)
-        return Listing(
+        return MemoryPage(
             memories=tuple(map(self._kept, page)),
             total=len(ids),
             offset=offset,
@@ -75,7 +75,7 @@ class MemoryBrowser:
 
     def look(
         self, doc_id: str, ctx: RecallContext, space_id: str | None, *, wall_s: float
-    ) -> Detail:
+    ) -> MemoryDetail:
         """Give one memory with all that hangs on it, as far as somebody may see it.
 
         Raises:
@@ -83,8 +83,8 @@ class MemoryBrowser:
             UnknownPersonError, UnknownSpaceError: As :meth:`listing`.
         """
         everything = dataclasses.replace(ctx, filters=Filters(), mode="hybrid")
-        with self.store.reading() as reading:
-            snapshot, listings = reading.snapshot, reading.listings
+        with self.store.reading() as tables:
+            snapshot, listings = tables.snapshot, tables.listings
             scope = self._scope(everything, snapshot, wall_s)
             every = [
                 one
@@ -99,14 +99,14 @@ class MemoryBrowser:
             links = snapshot.edges(np.array([stored.id], np.int64), scope, _MOST_LINKS)
             kinds = dict(zip(links.dst.tolist(), links.kinds, strict=True))
             others = listings.load(links.dst[links.dst > 0], scope)
-        return Detail(
-            kept=self._kept(stored),
+        return MemoryDetail(
+            current=self._kept(stored),
             earlier=tuple(
                 self._kept(one)
                 for one in every[1:]
                 if one.memory.space_id == stored.memory.space_id
             ),
-            names=tuple(dict.fromkeys((name, role) for _, name, role in names)),
+            entities=tuple(dict.fromkeys((name, role) for _, name, role in names)),
             relations=tuple(told),
             links=tuple((kinds[one.id], self._kept(one)) for one in others),
         )
@@ -125,16 +125,16 @@ class MemoryBrowser:
         with self.store.snapshot() as snapshot:
             return snapshot.relations_in(self._scope(ctx, snapshot, wall_s, now_s), limit)
 
-    def names(self, ctx: RecallContext, limit: int, *, wall_s: float) -> list[Named]:
+    def names(self, ctx: RecallContext, limit: int, *, wall_s: float) -> list[EntityCount]:
         """Name whom and what somebody's memories are about, the most named first.
 
         Raises:
             As :meth:`listing`.
         """
-        with self.store.reading() as reading:
-            snapshot, listings = reading.snapshot, reading.listings
+        with self.store.reading() as tables:
+            snapshot, listings = tables.snapshot, tables.listings
             found = listings.names(self._scope(ctx, snapshot, wall_s))
-        return [Named(name, n) for name, n in found[:limit]]
+        return [EntityCount(name, n) for name, n in found[:limit]]
 
     def _scope(
         self,

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from family_recall.access.audit_log import AuditLog
 from family_recall.access.browsing import MemoryBrowser
-from family_recall.api.integrity_monitor import Watch
+from family_recall.api.integrity_monitor import IntegrityMonitor
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.editing import Editor
@@ -83,8 +83,8 @@ class Engine:
         self.executor.submit(models.static)
         self.costs = Costs(config.assumed_cost_ms, store.stage_costs())
         gate = Gate(self.costs, config, clock=clock)
-        self.watch = Watch(store, wall_clock)
-        self.broker = Broker(store, models, config, gate, self.executor, self.watch.notice)
+        self.integrity = IntegrityMonitor(store, wall_clock)
+        self.broker = Broker(store, models, config, gate, self.executor, self.integrity.damage)
         self.indexer = Indexer(store, config, gate.yield_to_recalls)
         self.learner = Learner(store)
         self.forgetter = Forgetter(store, self.indexer)
@@ -103,7 +103,7 @@ class Engine:
     def close(self) -> None:
         """Finish what runs and close the file. Closing twice does nothing."""
         self.async_executor.shutdown()
-        self.watch.stop()
+        self.integrity.stop()
         self.executor.shutdown()
         if not self.closed:
             self.closed = True
@@ -132,7 +132,7 @@ class Engine:
         """
         self.models.wait()
         with contextlib.suppress(ModelError):  # a question will meet it, and say so
-            router.warm_up(routing_encoder(self.models.static()))
+            router.encode_prototypes(routing_encoder(self.models.static()))
         moment_s = self.wall_clock()
         now = dt.datetime.fromtimestamp(moment_s, self.store.zone)
         warm_up(self.broker, now, moment_s, self.config.warm_up_ms)
@@ -162,8 +162,8 @@ class Engine:
         if now_s >= self.sweep_after_s:
             self.sweep_after_s = now_s + SWEEP_EVERY_S
             self.executor.submit(self.sweep_beside)
-        if self.watch.is_due():
-            self.executor.submit(self.watch.look)
+        if self.integrity.is_due():
+            self.executor.submit(self.integrity.check)
 
     def sweep_beside(self) -> None:
         if self.apply_retention():

@@ -72,6 +72,15 @@ class FamilyRecall:
     'The spare key is under the blue pot'
     """
 
+    people: People
+    spaces: Spaces
+    memories: Memories
+    relations: Relations
+    erasure: Erasure
+    learning: Learned
+    maintenance: Maintenance
+    audit: Audit
+
     def __init__(
         self,
         store: Store,
@@ -174,7 +183,7 @@ class FamilyRecall:
     def close(self) -> None:
         """Finish what runs and close the file. Closing twice does nothing."""
         self._engine.async_executor.shutdown()
-        self._engine.watch.stop()
+        self._engine.integrity.stop()
         self._engine.executor.shutdown()
         if not self._engine.closed:
             self._engine.closed = True
@@ -203,7 +212,7 @@ class FamilyRecall:
         """
         self._engine.models.wait()
         with contextlib.suppress(ModelError):  # a question will meet it, and say so
-            router.warm_up(routing_encoder(self._engine.models.static()))
+            router.encode_prototypes(routing_encoder(self._engine.models.static()))
         moment_s = self._engine.wall_clock()
         now = dt.datetime.fromtimestamp(moment_s, self._engine.store.zone)
         warm_up(self._engine.broker, now, moment_s, self._engine.config.warm_up_ms)

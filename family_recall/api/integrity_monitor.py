@@ -1,4 +1,4 @@
-"""Watching: a household's file in; what is wrong with it, for answers to tell, out."""
+"""Periodic checks of an open household's file, reported in its answers."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from family_recall.errors import FamilyRecallError
 from family_recall.stores.store import Store
 
 FIRST_AFTER_S = 60.0
-"""How long a household has been open before its file is looked over the first time."""
+"""How long after opening the file is checked first."""
 
 AGAIN_AFTER_S = 86_400.0
-"""How long after that it is looked over again."""
+"""How long after a check the next one is due."""
 
 WHILE_DAMAGED_S = 3_600.0
-"""The same, while something is wrong: somebody may have mended it."""
+"""The same, while something is wrong: it may have been repaired."""
 
-GIVE_UP_AFTER_S = 2.0
-"""What looking a file over may take …"""
+TIME_LIMIT_S = 2.0
+"""The longest a check may take …"""
 
 LARGEST_BYTES = 128 * 1024**2
 """… which is enough for a file of this size; larger ones are left to the doctor."""
@@ -28,51 +28,51 @@ LARGEST_BYTES = 128 * 1024**2
 logger = logging.getLogger("family_recall")
 
 
-class Watch:
-    """Looks a file over now and then, for rows and words that an index has lost."""
+class IntegrityMonitor:
+    """Checks a file now and then for rows and words that an index has lost."""
 
     def __init__(self, store: Store, wall_clock: Callable[[], float]) -> None:
         self._store = store
         self._wall_clock = wall_clock
         self._due_s = wall_clock() + FIRST_AFTER_S
         self._stopped = threading.Event()
-        self._found: str | None = None
+        self._damage: str | None = None
 
-    def notice(self) -> str | None:
-        """Say what is wrong with the file, as far as that was found; None where nothing was."""
-        return self._found
+    def damage(self) -> str | None:
+        """Return what the last check found wrong with the file; None where it found nothing."""
+        return self._damage
 
     def is_due(self) -> bool:
-        """Whether it is time to look; says so once."""
+        """Whether a check is due; True once for each."""
         now_s = self._wall_clock()
         due = now_s >= self._due_s
         if due:
             self._due_s = now_s + AGAIN_AFTER_S
         return due
 
-    def soon(self) -> None:
-        """Look again beside the next answer: the file was just made anew."""
+    def check_soon(self) -> None:
+        """Make the next check due now: the file was just rebuilt."""
         self._due_s = 0.0
 
-    def look(self) -> None:
-        """Look the file over; where there is no time for all of it, know what was known."""
-        until_s = time.monotonic() + GIVE_UP_AFTER_S
+    def check(self) -> None:
+        """Check the file; where time runs out, keep the result of the check before."""
+        until_s = time.monotonic() + TIME_LIMIT_S
         try:
             if self._store.path.stat().st_size > LARGEST_BYTES:
                 return
-            findings = self._store.check_quickly(
+            findings = self._store.glance(
                 lambda: self._stopped.is_set() or time.monotonic() > until_s
             )
         except (FamilyRecallError, OSError) as error:
-            logger.warning("the file could not be looked over: %s", error)
+            logger.warning("the file could not be checked: %s", error)
             return
         if findings is None:
             return
         wrong = [finding.what for finding in findings if finding.problem]
-        self._found = f"damaged ({', '.join(wrong)}); family-recall doctor" if wrong else None
+        self._damage = f"damaged ({', '.join(wrong)}); family-recall doctor" if wrong else None
         if wrong:
             self._due_s = self._wall_clock() + WHILE_DAMAGED_S
 
     def stop(self) -> None:
-        """Give up looking."""
+        """Stop a check that is running."""
         self._stopped.set()

@@ -29,7 +29,7 @@ class Maintenance:
 
         ``family_recall.cli.doctor`` does this and more, and mends what it can.
         """
-        return self._engine.store.check()
+        return self._engine.store.examine()
 
     def backup(
         self,
@@ -141,7 +141,7 @@ class Maintenance:
     def rebuild(self, *, progress: CountCallback | None = None) -> None:
         """Make words, mentions, edges and vectors anew from the stored texts."""
         self._engine.indexer.rebuild()
-        self._engine.watch.soon()
+        self._engine.integrity.check_soon()
         self._engine.embed_pending(
             self._engine.models.static(), self._engine.models.wait(), progress
         )
@@ -152,10 +152,7 @@ class Maintenance:
         For each model that answers here, and each other that has a vector in this file.
         """
         asked = (self._engine.models.embedder_id(), self._engine.models.static_id())
-        with self._engine.store.reading() as reading:
-            return reading.pending_vectors.counts(
-                model_id for model_id in asked if model_id is not None
-            )
+        return self._engine.store.pending([model_id for model_id in asked if model_id is not None])
 
     def stats(self) -> dict[str, Any]:
         """Count what is stored, for the household's owner."""
@@ -163,4 +160,4 @@ class Maintenance:
             "model": self._engine.models.embedder_id(),
             "static_model": self._engine.models.static_id(),
         }
-        return {**self._engine.store.statistics(), **models}
+        return {**self._engine.store.stats(), **models}

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from family_recall.api.engine import Engine
 from family_recall.types import (
-    Detail,
-    Listing,
-    Named,
+    EntityCount,
+    MemoryDetail,
+    MemoryPage,
     RecallContext,
     StoredVersion,
 )
@@ -30,7 +30,7 @@ class Memories:
         last: dt.date | None = None,
         offset: int = 0,
         limit: int = 50,
-    ) -> Listing:
+    ) -> MemoryPage:
         """List what somebody may see and is believed now, the newest first, a page at a time.
 
         A memory counts from when it happened or, where nobody said, from when it was recorded.
@@ -56,7 +56,7 @@ class Memories:
 
     def get(
         self, doc_id: str, ctx: RecallContext | None = None, *, space_id: str | None = None
-    ) -> Detail:
+    ) -> MemoryDetail:
         """Give one memory as it is kept, with its earlier versions and all that it is tied to.
 
         Args:
@@ -70,10 +70,10 @@ class Memories:
         """
         ctx = ctx or RecallContext()
         told = self._engine.browser.look(doc_id, ctx, space_id, wall_s=self._engine.wall_clock())
-        self._looked(ctx, (told.kept, *(kept for _, kept in told.links)))
+        self._looked(ctx, (told.current, *(kept for _, kept in told.links)))
         return told
 
-    def names(self, ctx: RecallContext | None = None, *, limit: int = 100) -> list[Named]:
+    def entities(self, ctx: RecallContext | None = None, *, limit: int = 100) -> list[EntityCount]:
         """Name whom and what the memories that somebody may see are about, the most named first.
 
         Raises:

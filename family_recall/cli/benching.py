@@ -136,7 +136,7 @@ def _time_invented(n_memories: int, ctx: fr.RecallContext, n: int, seed: int) ->
     from family_recall.evaluation import timing  # noqa: PLC0415 -- brings numpy
 
     with progress_bar() as show:
-        return timing.time_invented(
+        return timing.time_synthetic(
             n_memories, ctx, n=n, seed=seed,
             making=steps(show, "remembering"), progress=steps(show, "asking"),
         )  # fmt: skip

@@ -141,6 +141,8 @@ def evaluate(
     """
     from family_recall import evaluation  # noqa: PLC0415 -- brings numpy
 
+    _check_extra()
+
     parts = [name for part in ablate.split(",") if (name := part.strip())]
     budgets_ms = [_milliseconds(part) for part in budgets.split(",") if part.strip()]
     if report_texts and report_file is None:
@@ -219,13 +221,15 @@ def compare(first: Path, second: Path, qrels: Path | None, seed: int, as_json: b
     """Say whether SECOND is better than FIRST, question by question.
 
     Each is a report of eval --save, or a TREC run. A paired bootstrap gives the difference its
-    95 % interval; where that holds 0, which is better cannot be told.
+    95 % interval; where that holds 0, which is better is undecided.
     """
     from family_recall import evaluation  # noqa: PLC0415 -- brings numpy
 
+    _check_extra()
+
     compared = evaluation.compare(*evaluation.load_pair(first, second, qrels), seed=seed)
     if as_json:
-        print_json(compared.to_json())
+        print_json(evaluation.plain(compared))
         return
     out = console()
     print_comparison(out, compared)
@@ -240,6 +244,16 @@ def demo() -> None:
     from family_recall.demo import run  # noqa: PLC0415 -- brings numpy
 
     run(sys.stdout)
+
+
+def _check_extra() -> None:
+    """End the command before the hour, not after it, where there is nothing to measure with."""
+    from family_recall.evaluation import check_extra  # noqa: PLC0415 -- brings numpy
+
+    try:
+        check_extra()
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def _milliseconds(text: str) -> float:

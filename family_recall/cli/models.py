@@ -179,7 +179,7 @@ def import_model(source: Path, to: Path | None, as_json: bool, **given: Any) -> 
     from family_recall.encoders.install import writable_folder  # noqa: PLC0415 -- see above
 
     folder = writable_folder(to)
-    _print_entry(st.import_model(source, folder, st.Given(**given)), folder, as_json=as_json)
+    _print_entry(st.import_model(source, folder, st.Overrides(**given)), folder, as_json=as_json)
 
 
 @models.command(

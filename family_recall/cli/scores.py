@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
     from family_recall.evaluation import (
         Ablation,
-        Baseline,
+        BaselineComparison,
+        BudgetResult,
         Comparison,
+        EvaluationReport,
         Faithfulness,
         Interval,
-        Report,
-        Within,
     )
 
 _BAR = 30
 """Columns of a reliability diagram's bar, from 0 to 1."""
 
 
-def print_report(out: Console, report: Report) -> None:
+def print_report(out: Console, report: EvaluationReport) -> None:
     """Print a report: measures, what parts are worth, calibration, budgets, latency."""
     names = [name for name in report.overall if name != "n"]
     shown = table("category", "n", *names)
@@ -67,7 +67,7 @@ def print_report(out: Console, report: Report) -> None:
         )
 
 
-def _print_budgets(out: Console, budgets: Sequence[Within]) -> None:
+def _print_budgets(out: Console, budgets: Sequence[BudgetResult]) -> None:
     """Print what each budget buys: how good, how many pairs were read, how long it took."""
     names = ("ndcg@10", "hit@10")
     ends = ("used p50", "p95", "over p95", "p99")
@@ -95,25 +95,26 @@ def _print_ablation(out: Console, ablation: Ablation) -> None:
     """Print what each part is worth; of a single part by category, too."""
     if not ablation.rows:
         return
-    names = list(ablation.rows[0].comparison.overall.difference)
+    names = list(ablation.rows[0].against_full.overall.difference)
     shown = table("without", *(cell for name in names for cell in (name, "less full, 95 %")))
     full = ablation.full
     means = _cells(full, names, "value")
     shown.add_row("nothing", *(cell for mean in means for cell in (mean, "")), style="bold")
     for row in ablation.rows:
-        difference = row.comparison.overall.difference
+        difference = row.against_full.overall.difference
         cells = zip(_cells(row.measures, names, "value"), names, strict=True)
         shown.add_row(
-            row.name, *(cell for mean, name in cells for cell in (mean, _change(difference[name])))
+            row.without,
+            *(cell for mean, name in cells for cell in (mean, _change(difference[name]))),
         )
     out.print(shown)
     if len(ablation.rows) == 1:
         (row,) = ablation.rows
-        out.print(f"without {row.name}, second, and with it, first:")
-        print_comparison(out, row.comparison)
+        out.print(f"without {row.without}, second, and with it, first:")
+        print_comparison(out, row.against_full)
 
 
-def _print_baseline(out: Console, baseline: Baseline) -> None:
+def _print_baseline(out: Console, baseline: BaselineComparison) -> None:
     """Print what everything together is worth beyond a baseline."""
     out.print(f"{baseline.name}, first, and all of this, second:")
     print_comparison(out, baseline.comparison)

@@ -1,4 +1,4 @@
-"""What an encoder is: a text in, an `Encoding` out; a pair of texts in, a score out."""
+"""The interfaces of encoders and cross-encoders."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoding:
-    """One text as one vector, and as one vector per token.
+    """The vector of a text, and the vectors of its tokens.
 
     Attributes:
-        pooled: Shape (dim,), unit length: the text as a whole.
+        pooled: Shape (dim,), unit length: the whole text.
         tokens: Shape (n_tokens, token_dim), unit rows, in the order of the text.
         token_ids: Shape (n_tokens,), the vocabulary id of each row.
 
     [CLS], [SEP], [UNK] and tokens without a letter or digit have no row: leaving them out of
-    MaxSim lifts MRR@10 by 0.045 on long conversations. A text of nothing else has zero rows.
+    MaxSim lifts MRR@10 by 0.045 on long conversations. A text of such tokens alone has 0 rows.
     """
 
     pooled: Floats
@@ -52,27 +52,27 @@ class Encoder(Protocol):
     def token_dim(self) -> int: ...  # noqa: D102  described above
 
     def encode_question(self, text: str) -> Encoding:
-        """Encode what somebody asks. Any string will do, the empty one included.
+        """Encode a question. Any string is valid, the empty one included.
 
         Raises:
-            ModelError: If the model cannot run or gives no finite vector.
+            ModelError: If the model cannot run or returns a vector that is not finite.
         """
         ...
 
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
-        """Encode memories, each in a run of its own, so that no text changes another's vector.
+        """Encode memories, each in its own run, so that no text changes another's vector.
 
         Raises:
-            ModelError: If the model cannot run or gives no finite vector.
+            ModelError: If the model cannot run or returns a vector that is not finite.
         """
         ...
 
     def token_ids(self, text: str) -> Ints:
-        """Give the vocabulary ids of a text's tokens, those of `Encoding.tokens`."""
+        """Return the vocabulary ids of a text's tokens, in the order of `Encoding.tokens`."""
         ...
 
     def token_weights(self, token_ids: Ints) -> Floats:
-        """How much each token says: inverse document frequency, shape (n_tokens,), 0 or more."""
+        """Return the inverse document frequency of each token: shape (n_tokens,), 0 or more."""
         ...
 
 
@@ -87,13 +87,13 @@ class PairScorer(Protocol):
     def model_id(self) -> str: ...  # noqa: D102  described above
 
     def score(self, question: str, memory: str) -> float:
-        """How well `memory` answers `question`: a logit, higher is better, any finite number.
+        """Score how well `memory` answers `question`: a logit, higher is better.
 
         Raises:
-            ModelError: If the model cannot run or gives no finite score.
+            ModelError: If the model cannot run or returns a score that is not finite.
         """
         ...
 
     def count_tokens(self, question: str, memory: str) -> int:
-        """Tokens that `score` would read: what its cost grows with."""
+        """Count the tokens that `score` would read; its cost grows with them."""
         ...

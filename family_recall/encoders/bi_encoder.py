@@ -1,4 +1,4 @@
-"""A text in, its vector and its token vectors out."""
+"""The sentence encoder: pooled and token vectors of a text by an ONNX transformer."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 ROLE = "embedder"
 TOKENS = "tokens"
-"""The output with token vectors, in graphs that have one."""
+"""The optional output with token vectors."""
 UNIT_TOLERANCE = 1e-3
 
 
 class BiEncoder:
     """The sentence encoder of a manifest entry; an `Encoder`. Safe to share between threads.
 
-    Each text is one run at its true length, so its vectors depend on nothing but itself.
+    Each text is one run at its own length, so its vectors depend on nothing else.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
-        """Verify and load the entry's files: some 150 to 300 ms for the shipped one, once.
+        """Verify and load the entry's files: 150 to 300 ms for the shipped model.
 
         Raises:
-            ModelError: If a file is missing, altered, or not what the entry says.
+            ModelError: If a file is missing or altered, or does not fit the entry.
         """
         if entry.role != ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
         self._entry = entry
         self._tokenizer = read_tokenizer(entry.tokenizer)
-        # Which ids have a token vector, and how much they say; without such vectors, none do.
+        # Ids that have a token vector, and their weights.
         self._words = self._tokenizer.words() if self.token_dim else np.zeros(0, np.bool_)
         self._idf = _read_idf(entry, len(self._words))
         for file in entry.data:
@@ -62,7 +62,7 @@ class BiEncoder:
 
     @property
     def model_id(self) -> str:
-        """Changes whenever the vectors do; stored with each of them."""
+        """Stored with each vector; a model with other vectors has another id."""
         return self._entry.model_id
 
     @property
@@ -72,69 +72,69 @@ class BiEncoder:
 
     @property
     def token_dim(self) -> int:
-        """Length of a token vector; 0 for a model without any."""
+        """Length of a token vector; 0 for a model without token vectors."""
         return self._entry.token_dimensions
 
     @property
     def provider(self) -> str:
-        """ONNX Runtime's name of the processor in use, such as ``CPUExecutionProvider``."""
+        """The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``."""
         return self._session.provider
 
     def encode_question(self, text: str) -> Encoding:
-        """Encode a question, cut to the entry's `max_question_tokens`. Any string will do.
+        """Encode a question, truncated to the entry's `max_question_tokens`.
 
         Raises:
-            ModelError: If the model cannot run or gives no unit vector.
+            ModelError: If the model cannot run or returns a vector that is not of unit length.
         """
         return self._encode(self._entry.query_prefix + text, self._entry.max_question_tokens)
 
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
-        """Encode memories, each cut to the entry's `max_memory_tokens`, in the order given.
+        """Encode memories in order, each truncated to the entry's `max_memory_tokens`.
 
         Raises:
-            ModelError: If the model cannot run or gives no unit vector.
+            ModelError: If the model cannot run or returns a vector that is not of unit length.
         """
-        prefix, most = self._entry.memory_prefix, self._entry.max_memory_tokens
-        return [self._encode(prefix + text, most) for text in texts]
+        prefix, max_tokens = self._entry.memory_prefix, self._entry.max_memory_tokens
+        return [self._encode(prefix + text, max_tokens) for text in texts]
 
     def token_ids(self, text: str) -> Ints:
-        """Vocabulary ids of a text's tokens, as `Encoding.token_ids` has them: (n_tokens,)."""
+        """Return the vocabulary ids of a text's tokens, as in `Encoding.token_ids`: (n_tokens,)."""
         if not self.token_dim:
             return np.zeros(0, np.int64)
         ids = np.array(self._tokenizer.ids(text, self._entry.max_question_tokens), dtype=np.int64)
         return ids[self._words[ids]]
 
     def token_weights(self, token_ids: Ints) -> Floats:
-        """Inverse document frequency of each id in general English, shape like `token_ids`.
+        """Return the inverse document frequency of each id in general English: (n_tokens,).
 
-        About 0 for a token in every text, 12 for one never met; 1 throughout where the entry has
-        no table. A store that counts its own tokens knows its household better.
+        About 0 for a token of every text, 12 for one never seen; 1 for all if the entry has no
+        table.
         """
         return self._idf[token_ids]
 
     def _encode(self, text: str, max_tokens: int) -> Encoding:
         ids, types = self._tokenizer.alone(text, max_tokens)
-        found = self._session.run(self._outputs, self._session.feed(ids, types))
-        pooled = self._pooled(found[0], len(ids))
+        outputs = self._session.run(self._outputs, self._session.feed(ids, types))
+        pooled = self._pooled(outputs[0], len(ids))
         if not self.token_dim:
-            nothing = np.zeros((0, 0), np.float32)
-            return Encoding(pooled=pooled, tokens=nothing, token_ids=np.zeros(0, np.int64))
-        tokens = found[1]
+            no_tokens = np.zeros((0, 0), np.float32)
+            return Encoding(pooled=pooled, tokens=no_tokens, token_ids=np.zeros(0, np.int64))
+        tokens = outputs[1]
         if tokens.shape != (1, len(ids), self.token_dim):
-            raise self._misshapen(tokens.shape, (1, len(ids), self.token_dim))
+            raise self._shape_error(tokens.shape, (1, len(ids), self.token_dim))
         token_ids = np.array(ids, dtype=np.int64)
-        kept = self._words[token_ids]
-        rows = tokens[0][kept]
+        is_word = self._words[token_ids]
+        rows = tokens[0][is_word]
         self._check_unit(rows)
-        return Encoding(pooled=pooled, tokens=rows, token_ids=token_ids[kept])
+        return Encoding(pooled=pooled, tokens=rows, token_ids=token_ids[is_word])
 
     def _pooled(self, output: Floats, n_tokens: int) -> Floats:
-        """One unit vector (dim,) of an output (1, dim), or (1, n_tokens, dim) that is pooled."""
+        """Return the unit vector (dim,) of an output (1, dim) or, unpooled, (1, n_tokens, dim)."""
         pooling = self._entry.pooling
         if output.ndim == 3 and output.shape[1] == n_tokens and pooling in _POOL:
             output = _POOL[pooling](output)
         if output.shape != (1, self.dim):
-            raise self._misshapen(output.shape, (1, self.dim))
+            raise self._shape_error(output.shape, (1, self.dim))
         row: Floats = output[0]
         if self._entry.normalise:
             row = row / np.maximum(np.linalg.norm(row), np.float32(1e-12))
@@ -144,12 +144,14 @@ class BiEncoder:
     def _check_unit(self, rows: Floats) -> None:
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         if not np.all(np.abs(lengths - 1.0) < UNIT_TOLERANCE):
-            raise ModelError(f"{self._entry.model.path}: gave a vector that is not of unit length")
+            raise ModelError(
+                f"{self._entry.model.path}: returned a vector that is not of unit length"
+            )
 
-    def _misshapen(self, found: tuple[int, ...], expected: tuple[int, ...]) -> ModelError:
+    def _shape_error(self, shape: tuple[int, ...], expected: tuple[int, ...]) -> ModelError:
         pooling = self._entry.pooling
         return ModelError(
-            f"{self._entry.model.path}: gave shape {found}, expected {expected} by {pooling!r}"
+            f"{self._entry.model.path}: returned shape {shape}, expected {expected} by {pooling!r}"
         )
 
 
@@ -158,7 +160,7 @@ _POOL: dict[str, Callable[[Floats], Floats]] = {
     "cls": lambda tokens: tokens[:, 0],
     "last": lambda tokens: tokens[:, -1],
 }
-"""Token vectors (1, n_tokens, dim) of one text in, (1, dim) out; special tokens count."""
+"""Pooling functions from (1, n_tokens, dim) to (1, dim); special tokens count."""
 
 
 def _read_idf(entry: ModelEntry, n_ids: int) -> Floats:

@@ -1,4 +1,4 @@
-"""The catalogue in, models that can be fetched out: each file pinned by revision, size and hash."""
+"""The catalogue of models that can be downloaded, each file pinned by revision, size and hash."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file of a repository, with its size in bytes and its SHA-256 in hexadecimal.
+    """A file of a model repository.
 
     Attributes:
-        path: Where it lies in the repository.
-        name: What it is called here.
+        path: Its path in the repository.
+        name: Its name in the models folder.
         sha256: In hexadecimal.
         n_bytes: Its size.
     """
@@ -37,7 +37,7 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offer:
-    """A model that can be fetched.
+    """A model that can be downloaded.
 
     Attributes:
         name: For people, and for `fetch`.
@@ -48,7 +48,7 @@ class Offer:
         languages: For people.
         notes: For people.
         files: The graph, the tokeniser, and the graph's data.
-        record: What the manifest will say, less what running the graph says.
+        record: Its manifest record, without what only running the graph shows.
     """
 
     name: str
@@ -70,8 +70,8 @@ class Offer:
 def read_catalogue(path: Path | None = None) -> tuple[Offer, ...]:
     """Read a catalogue, by default the one in the package.
 
-    A catalogue is like a manifest: ``path`` (in the repository) stands for ``file``, and ``repo``,
-    ``revision``, ``languages`` and ``notes`` come on top.
+    A catalogue is like a manifest, with ``path`` (in the repository) in place of ``file``, and with
+    ``repo``, ``revision``, ``languages`` and ``notes`` added.
 
     Raises:
         ModelError: If it cannot be read, or a model is not pinned; the message names the field.
@@ -82,18 +82,18 @@ def read_catalogue(path: Path | None = None) -> tuple[Offer, ...]:
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: {error}") from error
     fields = Fields(path, "catalogue", content)
-    if (found := fields.count("format")) > KNOWN_FORMAT:
+    if (number := fields.count("format")) > KNOWN_FORMAT:
         raise ModelError(
-            f"{path}: format {found}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
+            f"{path}: format {number}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
         )
-    return tuple(_offer(path, one) for one in fields.items("models"))
+    return tuple(_offer(path, item) for item in fields.items("models"))
 
 
 def find_offer(name: str, path: Path | None = None) -> Offer:
-    """The offer with this name.
+    """Return the model with this name.
 
     Raises:
-        ModelError: If there is none; the message says which there are.
+        ModelError: If there is none; the message lists the names.
     """
     offers = read_catalogue(path)
     for offer in offers:
@@ -119,7 +119,7 @@ def _offer(path: Path, content: object) -> Offer:
     )
     source = {"repo": fields.inside("repo"), "revision": revision}
     record |= graph | {"tokenizer": tokenizer, "data": rest, "source": source}
-    # Whatever is wrong with it is said now, and not after the download.
+    # Checks the record before the download, not after it.
     read_entry(path, {"model_id": "?", "pooling": "graph", "dimensions": 1, **record})
     return Offer(
         name=fields.text("name"),

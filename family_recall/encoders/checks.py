@@ -1,4 +1,4 @@
-"""A manifest entry in; what is wrong with its files, or with what its graph gives, out."""
+"""Check the files of a model against the manifest, and run it."""
 
 from __future__ import annotations
 
@@ -15,28 +15,24 @@ SHORT = "when does grandma land?"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check found: ``what`` is a file or ``run``, ``problem`` is None where it is well."""
+class ModelCheck:
+    """One check: ``what`` is a file name or ``run``; ``problem`` is None if it passed."""
 
     what: str
     problem: str | None
 
 
-def check(entry: ModelEntry) -> list[Finding]:
-    """Read every file anew; if all are as promised, open the graph and run it, short and long.
+def check(entry: ModelEntry) -> list[ModelCheck]:
+    """Read every file again; if all are intact, run the model on short and long texts.
 
     Returns:
-        One finding a file, in the order of `ModelEntry.files`, then one called ``run`` unless a
-        file is not as it should be.
+        One result per file, in the order of `ModelEntry.files`, then one named ``run`` if all
+        files passed.
     """
-    findings = [Finding(_shown(file), _problem(file)) for file in entry.files]
-    if all(finding.problem is None for finding in findings):
-        findings.append(Finding("run", _run(entry)))
-    return findings
-
-
-def _shown(file: ModelFile) -> str:
-    return file.path.name
+    checks = [ModelCheck(file.path.name, _problem(file)) for file in entry.files]
+    if all(file_check.problem is None for file_check in checks):
+        checks.append(ModelCheck("run", _run(entry)))
+    return checks
 
 
 def _problem(file: ModelFile) -> str | None:
@@ -51,7 +47,7 @@ def _problem(file: ModelFile) -> str | None:
 
 
 def _run(entry: ModelEntry) -> str | None:
-    # Longer than any model reads, so cut to the most tokens the entry allows.
+    # Longer than any model reads, so it is truncated to the entry's limit.
     long = "grandma " * max(entry.max_question_tokens, entry.max_memory_tokens)
     try:
         if entry.role != "cross_encoder":

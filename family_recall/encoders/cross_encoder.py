@@ -1,4 +1,4 @@
-"""A question and a memory in, read together; one score out."""
+"""The cross-encoder: one score for a question and a memory read together."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ROLE = "cross_encoder"
 class CrossEncoder:
     """The reranker of a manifest entry; a `PairScorer`. Safe to share between threads.
 
-    One pair a run, at its true length: padding a batch costs more than it saves at this size
-    (12 pairs of 498 tokens in all: 24.9 ms one by one, 35.8 ms together), and a caller with a
+    One pair per run, at its own length: padding a batch costs more than it saves at this size
+    (12 pairs of 498 tokens in total: 24.9 ms one by one, 35.8 ms together), and a caller with a
     deadline can stop after any pair.
     """
 
@@ -27,7 +27,7 @@ class CrossEncoder:
         """Verify and load the entry's files.
 
         Raises:
-            ModelError: If a file is missing, altered, or not what the entry says.
+            ModelError: If a file is missing or altered, or does not fit the entry.
         """
         if entry.role != ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
@@ -55,27 +55,27 @@ class CrossEncoder:
 
     @property
     def provider(self) -> str:
-        """ONNX Runtime's name of the processor in use, such as ``CPUExecutionProvider``."""
+        """The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``."""
         return self._session.provider
 
     def score(self, question: str, memory: str) -> float:
-        """How well `memory` answers `question`: a logit, higher is better.
+        """Score how well `memory` answers `question`: a logit, higher is better.
 
-        Each text is cut to its own limit, so that neither can push the other out.
+        Each text is truncated to its own limit, so that neither displaces the other.
 
         Raises:
-            ModelError: If the model cannot run or gives no finite score.
+            ModelError: If the model cannot run or returns a score that is not finite.
         """
         feed = self._session.feed(*self._pair(question, memory))
         (logit,) = self._session.run([self._entry.output], feed)
         if logit.size != 1:
             raise ModelError(
-                f"{self._entry.model.path}: gave {logit.size} scores for one pair, expected 1"
+                f"{self._entry.model.path}: returned {logit.size} scores for one pair, expected 1"
             )
         return float(logit.reshape(()))
 
     def count_tokens(self, question: str, memory: str) -> int:
-        """Tokens that `score` would read, special ones included."""
+        """Count the tokens that `score` would read, special tokens included."""
         return len(self._pair(question, memory)[0])
 
     def _pair(self, question: str, memory: str) -> tuple[list[int], list[int]]:

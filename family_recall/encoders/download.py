@@ -1,7 +1,7 @@
-"""A pinned file of somebody's model repository in, the checked file on this disk out.
+"""Download the pinned files of a model repository, and check them.
 
-The only module of the package that speaks to a network, loaded by `family-recall models fetch`
-and by nothing else. Proxies are taken from the environment, as `urllib` does.
+The only module of the package that uses a network; only `family-recall models fetch` loads it.
+Proxies are read from the environment, as `urllib` does.
 """
 
 from __future__ import annotations
@@ -30,28 +30,30 @@ def fetch(
 ) -> ModelEntry:
     """Download a model into a models folder and put it first in the manifest there.
 
-    Files that are there and right are not downloaded again, and a download that was broken off
-    goes on where it stopped. Nothing in the manifest changes until every file is there, is what
-    the catalogue says, and the graph has run.
+    Intact files are not downloaded again, and an interrupted download is resumed. The manifest
+    changes only after every file is complete and checked and the model has run.
 
     Args:
-        offer: What to fetch.
-        folder: The models folder; made if there is none.
+        offer: The model to download.
+        folder: The models folder; created if missing.
         base_url: The hub, or a mirror with the same paths; ``http`` or ``https``.
         progress: Called with the file's name, the bytes there and the bytes there will be.
 
     Raises:
-        ModelError: If a file cannot be had or is not what the catalogue says, or the model does
-            not run. A file with the wrong content is removed, a part of one kept.
+        ModelError: If a file cannot be downloaded or differs from the catalogue, or the model does
+            not run. A file with the wrong content is deleted, an incomplete one stays.
     """
     if urllib.parse.urlsplit(base_url).scheme not in {"http", "https"}:
         raise ModelError(f"base URL {base_url!r}: expected one of http or https")
     place = files_folder(offer.name, (file.sha256 for file in offer.files))
     (folder / place).mkdir(parents=True, exist_ok=True)
     for file in offer.files:
-        quoted = urllib.parse.quote(f"{offer.repo}/resolve/{offer.revision}/{file.path}")
+        remote_path = urllib.parse.quote(f"{offer.repo}/resolve/{offer.revision}/{file.path}")
         download(
-            f"{base_url.rstrip('/')}/{quoted}", file, folder / place / file.name, progress=progress
+            f"{base_url.rstrip('/')}/{remote_path}",
+            file,
+            folder / place / file.name,
+            progress=progress,
         )
     return install(folder, complete(folder, placed(offer.record, place)))
 
@@ -59,11 +61,11 @@ def fetch(
 def download(
     url: str, file: RemoteFile, path: Path, *, progress: StepCallback | None = None
 ) -> None:
-    """Download one file to `path`, by way of a ``.part`` beside it that a later call continues.
+    """Download one file to `path`, through a ``.part`` file beside it that a later call resumes.
 
     Raises:
-        ModelError: If it cannot be had, or has another size or SHA-256 than `file` says. What
-            came is then removed, unless it is only too short.
+        ModelError: If it cannot be downloaded, or its size or SHA-256 differ from `file`. The
+            part is then deleted, unless it is only too short.
     """
     if path.is_file() and _matches(path, file):
         return
@@ -76,26 +78,26 @@ def download(
         except (OSError, HTTPException) as error:
             raise ModelError(
                 f"{url}: {_reason(error)}; {part.stat().st_size:,} of {file.n_bytes:,} bytes are "
-                "here, fetch again to go on"
+                "here, fetch again to resume"
             ) from error
     have = part.stat().st_size
     if have < file.n_bytes:
         raise ModelError(
-            f"{url}: broke off at {have:,} of {file.n_bytes:,} bytes; fetch again to go on"
+            f"{url}: interrupted at {have:,} of {file.n_bytes:,} bytes; fetch again to resume"
         )
-    found = sha256_of(part)
-    if have > file.n_bytes or found != file.sha256:
+    digest = sha256_of(part)
+    if have > file.n_bytes or digest != file.sha256:
         part.unlink()
         size = f"more than {file.n_bytes:,}" if have > file.n_bytes else f"{have:,}"
         raise ModelError(
-            f"{url}: {size} bytes with sha256 {found}, expected {file.n_bytes:,} with "
+            f"{url}: {size} bytes with sha256 {digest}, expected {file.n_bytes:,} with "
             f"{file.sha256}; removed"
         )
     part.replace(path)
 
 
 def _receive(url: str, file: RemoteFile, part: Path, progress: StepCallback | None) -> None:
-    """Append to the part what it lacks, or write it anew where the server sends all of it."""
+    """Append the missing bytes to the part, or restart it if the server sends the whole file."""
     have = part.stat().st_size
     headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
     if have:
@@ -106,7 +108,7 @@ def _receive(url: str, file: RemoteFile, part: Path, progress: StepCallback | No
         resumed = response.status == 206 and continues
         done = have if resumed else 0
         with part.open("ab" if resumed else "wb") as out:
-            # One byte too many is enough to know that the file is another one.
+            # One byte too many proves that it is another file.
             while done <= file.n_bytes and (chunk := response.read(CHUNK_BYTES)):
                 out.write(chunk[: file.n_bytes + 1 - done])
                 done += len(chunk)
@@ -117,17 +119,17 @@ def _receive(url: str, file: RemoteFile, part: Path, progress: StepCallback | No
 
 
 def _open(request: urllib.request.Request) -> HTTPResponse:
-    # An opener of our own: the one urllib keeps has the proxies of its first use.
+    # A new opener: the one urllib caches has the proxies of its first use.
     opener = urllib.request.build_opener()
     try:
         response = opener.open(request, timeout=TIMEOUT_S)
     except urllib.error.HTTPError as error:
         if error.code != 416 or not request.has_header("Range"):
             raise
-        # The part is no beginning of what is there now.
+        # The part does not belong to the current file.
         request.remove_header("Range")
         response = opener.open(request, timeout=TIMEOUT_S)
-    assert isinstance(response, HTTPResponse)  # noqa: S101  of http and https there is no other
+    assert isinstance(response, HTTPResponse)  # noqa: S101  http and https return no other type
     return response
 
 

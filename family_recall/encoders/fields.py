@@ -1,4 +1,4 @@
-"""An object of a JSON file in, checked values out; what is wrong is said with its place."""
+"""Read checked values from a JSON object, with errors that name the field."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from family_recall.errors import ModelError
 
 
 class Fields:
-    """An object of a manifest or catalogue; says where it is wrong.
+    """An object of a manifest or catalogue.
 
-    A field that may be absent has a value for that case in `missing`.
+    `missing` is the value of an optional field that is absent.
     """
 
     def __init__(self, path: Path, name: str, content: object) -> None:
-        """Take the object called `name` in the file at `path`.
+        """Wrap the object called `name` in the file at `path`.
 
         Raises:
-            ModelError: If it is no object.
+            ModelError: If it is not an object.
         """
         if not isinstance(content, dict):
             raise ModelError(f"{path}: {name} is {type(content).__name__}, expected an object")
@@ -27,21 +27,21 @@ class Fields:
         self.content: dict[str, Any] = content
 
     def text(self, key: str, *, empty: bool = False, missing: str | None = None) -> str:
-        """A text; an empty one only where that is allowed."""
+        """Return a text; an empty one only if `empty` is true."""
         value = self.content.get(key, missing)
         if not isinstance(value, str) or not (value or empty):
             raise self.wrong(key, value, "a text")
         return value
 
     def choice(self, key: str, choices: tuple[str, ...]) -> str:
-        """One of the given texts."""
+        """Return one of the given texts."""
         value = self.text(key)
         if value not in choices:
             raise self.wrong(key, value, f"one of {choices}")
         return value
 
     def count(self, key: str, *, missing: int | None = None) -> int:
-        """A whole number, 1 or more."""
+        """Return a whole number, 1 or more."""
         if missing is not None and key not in self.content:
             return missing
         value = self.content.get(key)
@@ -50,25 +50,25 @@ class Fields:
         return value
 
     def flag(self, key: str, *, missing: bool) -> bool:
-        """True or false."""
+        """Return true or false."""
         value = self.content.get(key, missing)
         if not isinstance(value, bool):
             raise self.wrong(key, value, "true or false")
         return value
 
     def items(self, key: str, *, missing: list[object] | None = None) -> list[object]:
-        """A list."""
+        """Return a list."""
         value = self.content.get(key, missing)
         if not isinstance(value, list):
             raise self.wrong(key, value, "a list")
         return value
 
     def group(self, key: str) -> Fields:
-        """An object inside this one."""
+        """Return an object inside this one."""
         return Fields(self.path, key, self.content.get(key))
 
     def inside(self, key: str) -> str:
-        """A path below a folder, parts joined by ``/``: it cannot lead out of there."""
+        """Return a path below a folder, parts joined by ``/``; it cannot lead out of the folder."""
         value = self.text(key)
         parts = PurePosixPath(value).parts
         if not parts or {"..", "/"} & set(parts) or set(value) & set("\\:"):
@@ -76,5 +76,5 @@ class Fields:
         return value
 
     def wrong(self, key: str, value: object, expected: str) -> ModelError:
-        """The error that names the field, what it holds and what it should hold."""
+        """Return an error that names the field, its value and what was expected."""
         return ModelError(f"{self.path}: {self.name}.{key} is {value!r}, expected {expected}")

@@ -1,4 +1,4 @@
-"""A model's record and files in, a models folder that knows it out: whole, or as before."""
+"""Add a model to a models folder: completely, or not at all."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from family_recall.encoders.tokenizer import SubwordTokenizer
 from family_recall.errors import ModelError
 
 Record = dict[str, Any]
-"""A model as the manifest's JSON has it."""
+"""A model as in the manifest's JSON."""
 
 GRAPH_NAME, TOKENIZER_NAME = "model.onnx", "tokenizer.json"
-"""What these two are called here, whatever they were called before; data keeps its name."""
+"""File names in the models folder, whatever the originals are called; data files keep theirs."""
 GRAPH_OUTPUTS = ("sentence_embedding",)
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 LOGIT_OUTPUTS = ("logits", "logit")
-# What decides a vector: a change in any of them makes a new model_id, and so new vectors.
+# What a vector depends on: a change in any of them changes the model_id, and so the vectors.
 DECISIVE = (
     *("sha256", "data", "tokenizer", "output", "pooling", "normalise"),
     *("query_prefix", "memory_prefix", "max_tokens"),
@@ -45,10 +45,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def writable_folder(to: Path | None) -> Path:
-    """The folder to put models into, by default the user's own; it need not exist.
+    """Return the folder to install models in, by default the user's own; it need not exist.
 
     Raises:
-        ModelError: If it lies inside the installed package, which the next upgrade replaces.
+        ModelError: If it is inside the installed package, which the next upgrade replaces.
     """
     folder = to or user_models()
     package = Path(__file__).resolve().parent.parent
@@ -58,12 +58,12 @@ def writable_folder(to: Path | None) -> Path:
 
 
 def files_folder(name: str, hashes: Iterable[str]) -> str:
-    """The folder, beside the manifest, for files of these SHA-256 under a model's name.
+    """Return the folder beside the manifest for a model with these file hashes.
 
-    Other files have another folder, so those in use are never written to.
+    Other files get another folder, so files in use are never overwritten.
 
     Raises:
-        ModelError: If the name cannot be one of a folder everywhere.
+        ModelError: If the name is not valid for a folder on every system.
     """
     if not _NAME.fullmatch(name):
         raise ModelError(
@@ -74,28 +74,28 @@ def files_folder(name: str, hashes: Iterable[str]) -> str:
 
 
 def placed(record: Mapping[str, Any], place: str) -> Record:
-    """The record with its files in the folder `place` beside the manifest."""
+    """Return the record with its files in the folder `place` beside the manifest."""
 
-    def moved(facts: Mapping[str, Any]) -> Record:
-        return {**facts, "file": f"{place}/{facts['file']}"}
+    def moved(file: Mapping[str, Any]) -> Record:
+        return {**file, "file": f"{place}/{file['file']}"}
 
-    data = [moved(one) for one in record.get("data", [])]
+    data = [moved(file) for file in record.get("data", [])]
     changed = moved(record) | {"tokenizer": moved(record["tokenizer"])}
     return changed | ({"data": data} if data else {})
 
 
 def complete(folder: Path, record: Mapping[str, Any]) -> Record:
-    """Run a graph once and add to its record what only the graph says.
+    """Run a graph once and complete its record.
 
-    Adds ``output`` where the record names none, ``dimensions`` for an embedder, ``pooling``
-    where the output is one vector already, and ``model_id``. What the record says stays.
+    Adds ``output`` if the record names none, ``dimensions`` for an embedder, ``pooling`` if the
+    output is already one vector, and ``model_id``. Values in the record stay.
 
     Args:
         folder: The models folder; the record's files are in it.
-        record: As in the manifest, less what is added here.
+        record: As in the manifest, without the values added here.
 
     Raises:
-        ModelError: If the graph cannot be run, or the output or pooling has to be told.
+        ModelError: If the graph cannot be run, or the caller must choose output or pooling.
     """
     completed = dict(record)
     path = folder / str(record["file"])
@@ -106,63 +106,64 @@ def complete(folder: Path, record: Mapping[str, Any]) -> Record:
     session.require([completed["output"]])
     tokenizer = SubwordTokenizer(folder / str(record["tokenizer"]["file"]))
     tokens = tokenizer.alone(SHORT, 16) if embedder else tokenizer.pair(SHORT, "", 16, 16)
-    (found,) = session.run([completed["output"]], session.feed(*tokens))
+    (result,) = session.run([completed["output"]], session.feed(*tokens))
     if embedder:
-        completed.setdefault("dimensions", found.shape[-1] if found.ndim in {2, 3} else 0)
+        completed.setdefault("dimensions", result.shape[-1] if result.ndim in {2, 3} else 0)
         if "pooling" not in completed:
-            if found.ndim != 2:
-                raise ModelError(f"{path}: how tokens become one vector is not said; --pooling")
+            if result.ndim != 2:
+                raise ModelError(f"{path}: the pooling is unknown; choose one with --pooling")
             completed["pooling"] = "graph"
-        if not completed["normalise"] and found.ndim == 2 and not _is_unit(found):
-            raise ModelError(f"{path}: gives vectors that are not of unit length; --normalise")
-    elif found.size != 1:
-        raise ModelError(f"{path}: gives {found.size} scores for a pair, expected 1")
+        if not completed["normalise"] and result.ndim == 2 and not _is_unit(result):
+            raise ModelError(f"{path}: returns vectors that are not of unit length; --normalise")
+    elif result.size != 1:
+        raise ModelError(f"{path}: returns {result.size} scores for a pair, expected 1")
     completed["model_id"] = _model_id(completed)
     return completed
 
 
 def install(folder: Path, record: Mapping[str, Any]) -> ModelEntry:
-    """Try a model out and put it first in the folder's manifest, where its role is filled from.
+    """Check and run a model, and put it first in the folder's manifest.
 
-    A model of the same name is replaced, and its files go unless the new one has them too. The
-    manifest is replaced in one step: whoever reads it meanwhile sees the old or the new.
+    A model of the same name is replaced, and its files are deleted unless the new one shares
+    them. The manifest is replaced atomically: a concurrent reader sees the old one or the new.
 
     Args:
         folder: The models folder; the record's files are in it.
-        record: A complete record, as the manifest has it.
+        record: A complete record, as in the manifest.
 
     Raises:
-        ModelError: If a file is not what the record says, the graph cannot be run, or the
-            manifest that is there cannot be read. The manifest is then as before.
+        ModelError: If a file differs from the record, the graph cannot be run, or the existing
+            manifest cannot be read. The manifest is then unchanged.
     """
     path = folder / MANIFEST_NAME
     entry = read_entry(path, dict(record))
-    for finding in check(entry):
-        if finding.problem:
-            raise ModelError(f"{entry.name}: {finding.what}: {finding.problem}")
-    known = _records(path)
-    kept = [one for one in known if one.get("name") != entry.name]
-    _replace(path, json.dumps({"format": KNOWN_FORMAT, "models": [dict(record), *kept]}, indent=2))
-    in_use = {Path(str(one["file"])).parent for one in (record, *kept)}
-    for one in known:
-        old = Path(str(one["file"])).parent
-        if old not in in_use and old.name.startswith(f"{one['name']}-"):
+    for result in check(entry):
+        if result.problem:
+            raise ModelError(f"{entry.name}: {result.what}: {result.problem}")
+    before = _records(path)
+    others = [other for other in before if other.get("name") != entry.name]
+    models = [dict(record), *others]
+    _replace(path, json.dumps({"format": KNOWN_FORMAT, "models": models}, indent=2))
+    in_use = {Path(str(model["file"])).parent for model in models}
+    for model in before:
+        old = Path(str(model["file"])).parent
+        if old not in in_use and old.name.startswith(f"{model['name']}-"):
             shutil.rmtree(folder / old, ignore_errors=True)
     return entry
 
 
 def _output(path: Path, names: frozenset[str], record: Mapping[str, Any]) -> str:
-    wanted: tuple[str, ...]
+    candidates: tuple[str, ...]
     if record["role"] != "embedder":
-        wanted = LOGIT_OUTPUTS
+        candidates = LOGIT_OUTPUTS
     elif record.get("pooling", "graph") == "graph":
-        wanted = (*GRAPH_OUTPUTS, *TOKEN_OUTPUTS)
+        candidates = (*GRAPH_OUTPUTS, *TOKEN_OUTPUTS)
     else:
-        wanted = TOKEN_OUTPUTS
-    found = [name for name in wanted if name in names] or sorted(names)
-    if len(names) > 1 and found[0] not in wanted:
-        raise ModelError(f"{path}: has outputs {sorted(names)}; say which with --output")
-    return found[0]
+        candidates = TOKEN_OUTPUTS
+    outputs = [name for name in candidates if name in names] or sorted(names)
+    if len(names) > 1 and outputs[0] not in candidates:
+        raise ModelError(f"{path}: has outputs {sorted(names)}; choose one with --output")
+    return outputs[0]
 
 
 def _is_unit(rows: np.ndarray[Any, Any]) -> bool:
@@ -171,7 +172,7 @@ def _is_unit(rows: np.ndarray[Any, Any]) -> bool:
 
 def _model_id(record: Mapping[str, Any]) -> str:
     def bare(value: object) -> object:
-        """Leave out where a file lies: only what is in it matters."""
+        """Leave out the paths of files: only their content matters."""
         if isinstance(value, Mapping):
             return {key: bare(part) for key, part in value.items() if key not in {"file", "path"}}
         return [bare(part) for part in value] if isinstance(value, list) else value
@@ -181,15 +182,15 @@ def _model_id(record: Mapping[str, Any]) -> str:
 
 
 def _records(path: Path) -> list[Record]:
-    """The models of a manifest as they are written; none where there is no manifest yet."""
+    """Return the records of a manifest as written; none if there is no manifest yet."""
     if not path.exists():
         return []
     read_manifest(path.parent)
-    return [dict(one) for one in json.loads(path.read_text("utf-8"))["models"]]
+    return [dict(model) for model in json.loads(path.read_text("utf-8"))["models"]]
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file in one step, so that a reader sees the old or the new."""
+    """Replace a file atomically, so that a reader sees the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -1,4 +1,4 @@
-"""Loader: a models folder in, ready encoders out, loaded once, in the background."""
+"""Load the models of a folder once, in the background."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import read_manifest
-from family_recall.encoders.question_cache import Questions
+from family_recall.encoders.question_cache import QuestionCache
 from family_recall.encoders.static import ROLE as STATIC
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
@@ -18,18 +18,18 @@ from family_recall.heap_trimming import trim_heap
 
 LOADING = "the model is still loading"
 NO_CROSS_ENCODER = "no cross-encoder is installed"
-# ImportError: ONNX Runtime or tokenizers has no wheel here (musl, armv7).
+# ImportError: there is no wheel of ONNX Runtime or tokenizers here (musl, armv7).
 _UNUSABLE = (ModelError, ImportError)
 
 
 class Models:
-    """The models of one folder. Loading starts with the first need; safe between threads.
+    """The models of one folder, loaded on first use. Safe to share between threads.
 
     The static embedder is ready first, some tenths of a second before the others. A model that
-    cannot be used is no error here: ``encoder`` gives None and ``why`` says why.
+    cannot be used is no error here: ``encoder`` returns None, and ``why`` the reason.
 
     Attributes:
-        questions: Vectors of the last questions.
+        questions: Vectors of recent questions.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class Models:
         scorer: PairScorer | None = None,
         static: Encoder | None = None,
     ) -> None:
-        """Take a folder, or models that are loaded already."""
-        self.questions = Questions()
+        """Use a folder, or models that are already loaded."""
+        self.questions = QuestionCache()
         self._folder = folder
         self._encoder = encoder
         self._scorer = scorer
@@ -58,46 +58,46 @@ class Models:
             self._ready.set()
 
     def wait(self) -> Encoder | None:
-        """Load now, wait until that is done or has failed, and give the embedder."""
+        """Load now, wait until that has succeeded or failed, and return the embedder."""
         self._start()
         self._ready.wait()
         return self._encoder
 
     def encoder(self, wait_ms: float) -> Encoder | None:
-        """Give the embedder, waiting at most so long for it to load."""
+        """Return the embedder, waiting at most ``wait_ms`` for it to load."""
         self._start()
         self._ready.wait(max(wait_ms, 0.0) / 1000.0)
         return self._encoder
 
     def static(self, wait_ms: float | None = None) -> Encoder | None:
-        """Give the static embedder, waiting for it to load: at most so long, or until it is done.
+        """Return the static embedder, waiting for it to load, at most ``wait_ms`` if given.
 
-        None where the folder has none, or none that can be used.
+        None if the folder has none that can be used.
         """
         self._start()
         self._static_ready.wait(None if wait_ms is None else max(wait_ms, 0.0) / 1000.0)
         return self._static
 
     def scorer(self) -> PairScorer | None:
-        """Give the cross-encoder if there is one and it is loaded."""
+        """Return the cross-encoder if it is loaded."""
         return self._scorer
 
     def embedder_id(self) -> str | None:
-        """Name the embedder that is, or would be, loaded; None where there is none."""
+        """Return the id of the embedder that is, or would be, loaded; None if there is none."""
         return self._id_of(self._encoder, "embedder")
 
     def static_id(self) -> str | None:
-        """Name the static embedder that is, or would be, loaded; None where there is none."""
+        """Return the id of the static embedder that is, or would be, loaded, or None."""
         return self._id_of(self._static, STATIC)
 
     @property
     def why_no_scorer(self) -> str:
-        """Why there is no cross-encoder, where there is none."""
+        """Why there is no cross-encoder, if there is none."""
         return self._why_no_scorer if self._ready.is_set() else LOADING
 
     @property
     def why(self) -> str | None:
-        """Why there is no embedder, or None when there is one."""
+        """Why there is no embedder; None if there is one."""
         if self._encoder is not None:
             return None
         return self._why if self._ready.is_set() else LOADING
@@ -144,7 +144,7 @@ class Models:
             try:
                 self._scorer = CrossEncoder.load(self._folder)
             except _UNUSABLE as error:
-                # Where the embedder failed too, it has said what is wrong with the folder.
+                # If the embedder failed too, its reason already names the problem of the folder.
                 if self._why is None:
                     self._why_no_scorer = str(error)
         finally:

@@ -1,9 +1,9 @@
-"""The models folder in, checked entries and files out.
+"""Read the manifest of a models folder, and verify the files it names.
 
-A wheel carries the folder as `family_recall/models`, a source checkout as `models` beside the
-package; models of the user's own, in `user_models()`, come before those. `FAMILY_RECALL_MODELS`
-or an explicit path stands for itself alone. Whatever is missing or altered is a `ModelError`, and
-a caller without a model still has words to search by.
+A wheel contains the folder as `family_recall/models`, a source checkout as `models` beside the
+package. The user's own models, in `user_models()`, take precedence over those. If
+`FAMILY_RECALL_MODELS` or an explicit path names a folder, only that one counts. A missing or
+altered file is a `ModelError`; a caller without a model can still search by words.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WAY_OUT = "reinstall family-recall, or fetch or import the model again"
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A file that must be there, with its size in bytes and its SHA-256 in hexadecimal."""
+    """A required file, with its size in bytes and its SHA-256 in hexadecimal."""
 
     path: Path
     sha256: str
@@ -43,22 +43,22 @@ class ModelEntry:
 
     Attributes:
         name: For people.
-        model_id: For machines: changes whenever the vectors do.
+        model_id: For machines; a model with other vectors has another id.
         role: ``embedder``, ``cross_encoder`` or ``static_embedder``.
         model: The ONNX file, or the table of a static embedder.
-        data: Files that the ONNX file keeps its weights in; none where it holds them itself.
+        data: External weight files of the ONNX file, if any.
         tokenizer: The `tokenizers` file.
-        token_idf: One float16 per vocabulary id, or None where every token weighs the same.
+        token_idf: One float16 per vocabulary id, or None if all tokens weigh the same.
         licence: SPDX name.
         precision: ``int8``, ``fp16`` or ``fp32``; decides which processor runs it.
         dimensions: Length of a pooled vector; 0 for a cross-encoder.
-        token_dimensions: Length of a token vector; 0 where the graph has no output ``tokens``.
-        max_question_tokens: Longer questions are cut; special tokens count.
-        max_memory_tokens: Longer memories are cut; special tokens count.
+        token_dimensions: Length of a token vector; 0 if the graph has no output ``tokens``.
+        max_question_tokens: Longer questions are truncated; special tokens count.
+        max_memory_tokens: Longer memories are truncated; special tokens count.
         output: The graph's output that is read.
-        pooling: How token vectors become one: ``mean``, ``cls`` (the first) or ``last``. For
-            people only where the output is one vector already; ``graph`` says just that.
-        normalise: Whether vectors are scaled to unit length here; else the graph does it.
+        pooling: How token vectors become one: ``mean``, ``cls`` (the first) or ``last``;
+            ``graph`` if the output is already one vector.
+        normalise: Whether vectors are scaled to unit length here; otherwise the graph does it.
         query_prefix: Put before every question.
         memory_prefix: Put before every memory.
     """
@@ -91,26 +91,26 @@ class ModelEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Which models a folder has."""
+    """The models of a folder."""
 
     folder: Path
     entries: tuple[ModelEntry, ...]
 
     def find_entry(self, role: str) -> ModelEntry | None:
-        """The entry with this role, or None; the first one if there are more."""
+        """Return the first entry with this role, or None."""
         return next((entry for entry in self.entries if entry.role == role), None)
 
 
 def find_models(folder: Path | None = None) -> Path:
-    """The folder with a manifest: the one given, the environment's, or the one shipped.
+    """Return the models folder: the given one, the environment's, or the shipped one.
 
     Raises:
-        ModelError: If that folder has no manifest. A folder that was asked for and is empty is
-            an error, never a reason to take another one.
+        ModelError: If that folder has no manifest. A requested folder without one is an error,
+            never a reason to use another folder.
     """
-    named = folder or _from_environment()
+    requested = folder or _from_environment()
     package = Path(__file__).resolve().parent.parent
-    places = [named] if named else [package / "models", package.parent / "models"]
+    places = [requested] if requested else [package / "models", package.parent / "models"]
     for place in places:
         if (place / MANIFEST_NAME).is_file():
             return place
@@ -118,7 +118,7 @@ def find_models(folder: Path | None = None) -> Path:
 
 
 def user_models() -> Path:
-    """The folder for models of the user's own, by the custom of the system; it may not exist."""
+    """Return the folder for the user's own models, by platform convention; it may not exist."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -132,11 +132,11 @@ def read_manifest(folder: Path | None = None) -> Manifest:
     """Read and check the manifest; the files it names are checked when they are used.
 
     Args:
-        folder: As for `find_models`. Where neither it nor the environment names one, the user's
-            own models come first and the shipped ones fill the roles they leave open.
+        folder: As for `find_models`. If neither it nor the environment names a folder, the user's
+            own models come first, and the shipped ones fill the remaining roles.
 
     Raises:
-        ModelError: If there is none, or it says something this version cannot follow.
+        ModelError: If there is none, or this version cannot interpret it.
     """
     shipped = _read(find_models(folder))
     own = user_models()
@@ -152,17 +152,17 @@ def _read(folder: Path) -> Manifest:
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: {error}; {WAY_OUT}") from error
     fields = Fields(path, "manifest", content)
-    if (found := fields.count("format")) > KNOWN_FORMAT:
+    if (number := fields.count("format")) > KNOWN_FORMAT:
         raise ModelError(
-            f"{path}: format {found}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
+            f"{path}: format {number}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
         )
-    return Manifest(folder, tuple(read_entry(path, one) for one in fields.items("models")))
+    return Manifest(folder, tuple(read_entry(path, item) for item in fields.items("models")))
 
 
 def verify(file: ModelFile) -> Path:
-    """The path of a file whose content is what the manifest promises.
+    """Return the path of a file whose content matches the manifest.
 
-    Hashed once per process, and again when its time or size changes.
+    Hashed once per process, and again if its time or size changes.
 
     Raises:
         ModelError: If it is missing, unreadable, or differs.
@@ -179,7 +179,7 @@ def verify(file: ModelFile) -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's content, in hexadecimal."""
+    """Return the SHA-256 of a file's content, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -190,15 +190,15 @@ def _sha256(path: Path, mtime_ns: int, n_bytes: int) -> str:  # noqa: ARG001  pa
 
 
 def _from_environment() -> Path | None:
-    named = os.environ.get(ENVIRONMENT_VARIABLE, "")
-    return Path(named) if named else None
+    folder = os.environ.get(ENVIRONMENT_VARIABLE, "")
+    return Path(folder) if folder else None
 
 
 def read_entry(path: Path, content: object) -> ModelEntry:
-    """Read one model of the manifest at `path`; `content` is its part of the JSON.
+    """Read one model of the manifest at `path`; `content` is its JSON object.
 
     Raises:
-        ModelError: If it says something this version cannot follow; the message names the field.
+        ModelError: If this version cannot interpret it; the message names the field.
     """
     fields = Fields(path, "model", content)
     role = fields.text("role")
@@ -227,6 +227,6 @@ def read_entry(path: Path, content: object) -> ModelEntry:
 
 
 def _file(fields: Fields) -> ModelFile:
-    """A file beside the manifest, or in a folder beside it."""
+    """Return a file beside the manifest, or in a folder beside it."""
     path = fields.path.parent / fields.inside("file")
     return ModelFile(path, fields.text("sha256"), fields.count("bytes"))

@@ -1,7 +1,7 @@
-"""The last questions' vectors: asked again, a question is not read again.
+"""A cache of the vectors of recent questions.
 
-Each person has questions of their own, so that how fast an answer comes tells nobody what somebody
-else has asked. Of a question there is only a hash; nothing is ever written to a file.
+Questions are cached per person, so that the speed of an answer does not reveal what others have
+asked. Only a hash of the text is stored, and nothing is written to a file.
 """
 
 from __future__ import annotations
@@ -12,52 +12,46 @@ from collections import OrderedDict
 
 from family_recall.encoders.base import Encoding
 
-MOST = 128
-"""Questions kept in all, of everybody; the ones not asked for longest go first. About 10 MB."""
+MAX_QUESTIONS = 128
+"""Questions of all people together; the least recently used are evicted. About 10 MB."""
 
 _Key = tuple[str | None, str, bytes]
 
 
-class Questions:
+class QuestionCache:
     """Encodings by person, model and text. Safe to share between threads."""
 
-    def __init__(self, most: int = MOST) -> None:
-        """Keep so many."""
-        self._most = most
-        self._known: OrderedDict[_Key, Encoding] = OrderedDict()
+    def __init__(self, max_questions: int = MAX_QUESTIONS) -> None:
+        """Create an empty cache."""
+        self._max_questions = max_questions
+        self._encodings: OrderedDict[_Key, Encoding] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """Count the questions."""
-        return len(self._known)
+        return len(self._encodings)
 
     def get(self, person_id: str | None, model_id: str, text: str) -> Encoding | None:
-        """Give what a model made of a person's question, if it is still known."""
+        """Return the encoding of a person's question, or None if it is not cached."""
         key = _key(person_id, model_id, text)
         with self._lock:
-            if key not in self._known:
+            if key not in self._encodings:
                 return None
-            self._known.move_to_end(key)
-            return self._known[key]
+            self._encodings.move_to_end(key)
+            return self._encodings[key]
 
     def put(self, person_id: str | None, model_id: str, text: str, encoding: Encoding) -> None:
-        """Keep what a model made of a person's question."""
+        """Store the encoding of a person's question."""
         with self._lock:
-            self._known[_key(person_id, model_id, text)] = encoding
-            self._known.move_to_end(_key(person_id, model_id, text))
-            while len(self._known) > self._most:
-                self._known.popitem(last=False)
-
-    def forget(self, person_id: str) -> None:
-        """Forget one person's questions."""
-        with self._lock:
-            for key in [key for key in self._known if key[0] == person_id]:
-                del self._known[key]
+            self._encodings[_key(person_id, model_id, text)] = encoding
+            self._encodings.move_to_end(_key(person_id, model_id, text))
+            while len(self._encodings) > self._max_questions:
+                self._encodings.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget everybody's."""
+        """Delete everything."""
         with self._lock:
-            self._known.clear()
+            self._encodings.clear()
 
 
 def _key(person_id: str | None, model_id: str, text: str) -> _Key:

@@ -1,7 +1,7 @@
-"""A checked ONNX file in, a runnable session out. The only module that imports ONNX Runtime.
+"""Run a verified ONNX file. The only module that imports ONNX Runtime.
 
-From 1.29 on, ONNX Runtime on Linux sends telemetry unless told not to before its first import:
-it writes a device id under the cache folder, starts a thread and looks a host up. So the import
+From 1.29 on, ONNX Runtime on Linux sends telemetry unless it is disabled before the first import:
+it writes a device id to the cache folder, starts a thread and looks up a host. So the import
 happens here, inside a function, after the switch is set.
 """
 
@@ -36,7 +36,7 @@ CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 CUDA_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 LOG_FATAL, LOG_WARNING = 4, 2
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
-"""What a graph may ask for; `input_ids` it must."""
+"""Inputs a graph may have; `input_ids` is required."""
 
 
 class Session:
@@ -48,15 +48,15 @@ class Session:
         Args:
             path: An ONNX file, already verified.
             precision: ``int8`` stays on the CPU: the CUDA provider has no kernels for it and
-                would hand node after node back. ``fp16`` and ``fp32`` use CUDA if it is there.
+                would return node after node. ``fp16`` and ``fp32`` use CUDA if available.
 
         Raises:
             ModelError: If ONNX Runtime is not installed or cannot read the file.
         """
         runtime = import_runtime()
         options = runtime.SessionOptions()
-        # One thread, not spinning: two spin at each other's expense when anything else runs
-        # (p95 5-8 ms instead of 1.4 at 16 tokens). Parallelism is across texts.
+        # One thread, not spinning: two compete for the processor when anything else runs (p95
+        # 5-8 ms instead of 1.4 at 16 tokens). Parallelism is across texts.
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -65,20 +65,20 @@ class Session:
         self.path = path
         self._runtime = runtime
         self._session = _open(runtime, path, options, providers)
-        # Providers that cannot be loaded are dropped without an exception: ask which remained.
+        # Providers that fail to load are dropped without an exception; this is the one in use.
         self.provider: str = self._session.get_providers()[0]
         self._kinds: dict[str, type[np.integer[Any]]] = {
-            str(one.name): np.int32 if one.type == "tensor(int32)" else np.int64
-            for one in self._session.get_inputs()
+            str(node.name): np.int32 if node.type == "tensor(int32)" else np.int64
+            for node in self._session.get_inputs()
         }
         self.input_names = frozenset(self._kinds)
-        self.output_names = frozenset(str(one.name) for one in self._session.get_outputs())
+        self.output_names = frozenset(str(node.name) for node in self._session.get_outputs())
 
     def require(self, outputs: Sequence[str]) -> None:
-        """Check that the graph gives what is read and asks for nothing that cannot be given.
+        """Check that the graph has the outputs, and no input but `INPUTS`.
 
         Raises:
-            ModelError: If an output is missing, or an input is none of `INPUTS`.
+            ModelError: If an output is missing, or an input is not one of `INPUTS`.
         """
         known = "input_ids" in self.input_names and self.input_names <= set(INPUTS)
         if not known or not self.output_names >= set(outputs):
@@ -89,40 +89,39 @@ class Session:
             )
 
     def feed(self, ids: Sequence[int], types: Sequence[int]) -> dict[str, Numbers]:
-        """One text as the inputs the graph asks for, each of shape (1, n_tokens).
+        """Return the graph's inputs for one text, each of shape (1, n_tokens).
 
         Args:
             ids: Vocabulary ids, special tokens included.
-            types: Which text of a pair each id belongs to: 0 or 1.
+            types: The text of a pair that each id belongs to: 0 or 1.
         """
         n = len(ids)
-        given = dict(zip(INPUTS, (ids, [1] * n, types, range(n)), strict=True))
-        return {name: np.array([given[name]], dtype=kind) for name, kind in self._kinds.items()}
+        values = dict(zip(INPUTS, (ids, [1] * n, types, range(n)), strict=True))
+        return {name: np.array([values[name]], dtype=kind) for name, kind in self._kinds.items()}
 
     def run(self, outputs: Sequence[str], feed: Mapping[str, Numbers]) -> list[Floats]:
-        """Run once; an alarm of the recall this thread is in stops it.
+        """Run the graph once; the alarm of this thread's recall can stop it.
 
         Raises:
-            ModelError: If the run fails or is stopped, or gives a number that is not finite.
+            ModelError: If the run fails or is stopped, or returns a number that is not finite.
         """
         options = self._runtime.RunOptions()
         try:
-            # ONNX Runtime looks at the flag between two nodes of the graph.
+            # ONNX Runtime checks the flag between two nodes of the graph.
             with stopped_by(lambda: setattr(options, "terminate", True)):
                 results = self._session.run(list(outputs), dict(feed), options)
         except Exception as error:  # ONNX Runtime's own errors share no base but this one
             raise ModelError(f"{self.path}: {_first_line(error)}") from error
         arrays = [np.asarray(result, dtype=np.float32) for result in results]
         if not all(np.isfinite(array).all() for array in arrays):
-            raise ModelError(f"{self.path}: gave a number that is not finite")
+            raise ModelError(f"{self.path}: returned a number that is not finite")
         return arrays
 
 
 def import_runtime() -> ModuleType:
-    """ONNX Runtime, imported with telemetry off.
+    """Import ONNX Runtime with telemetry off.
 
-    Warns if somebody imported it before with telemetry on: what has started by then cannot be
-    called back.
+    Warns if it was imported before with telemetry on: that cannot be undone.
 
     Raises:
         ModelError: If it is not installed or cannot be loaded.
@@ -158,7 +157,7 @@ def available_providers() -> tuple[str, ...]:
 def has_cuda() -> bool:
     """Whether a CUDA driver is loaded and sees a device.
 
-    `onnxruntime.get_available_providers()` says what was compiled in, on any machine.
+    `onnxruntime.get_available_providers()` lists what was compiled in, on any machine.
     """
     for name in CUDA_DRIVERS:
         with contextlib.suppress(OSError, AttributeError):
@@ -171,7 +170,7 @@ def has_cuda() -> bool:
 
 def _open(runtime: ModuleType, path: Path, options: Any, providers: list[str]) -> Any:
     if CUDA in providers:
-        # Both are noisy where the CUDA libraries are missing or of another version.
+        # Both print errors if the CUDA libraries are missing or of another version.
         runtime.set_default_logger_severity(LOG_FATAL)
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
             runtime.preload_dlls()

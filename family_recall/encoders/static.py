@@ -1,8 +1,7 @@
-"""A text in, its vector out, by a table: the weighted mean of its tokens' rows. No graph is run.
+"""The static embedder: a text's vector is the weighted mean of its tokens' rows of a table.
 
-What answers where the deadline leaves no time for the transformer, while that is still loading,
-and where ONNX Runtime has no wheel. A text costs some tens of microseconds, most of them for
-cutting it into tokens.
+Used if the deadline leaves no time for the transformer, while that is loading, and where ONNX
+Runtime has no wheel. A text costs some tens of microseconds, most of them for tokenising.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _STEPS = 127.0  # of int8, on either side of zero
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StaticTable:
-    """What the file holds: a row for each vocabulary id, and how much the token says.
+    """The content of the file: a row and a weight per vocabulary id.
 
     Attributes:
         rows: Shape (n_ids, dim), int8.
@@ -43,7 +42,7 @@ class StaticTable:
 
     @classmethod
     def of(cls, vectors: Floats, weights: Floats) -> Self:
-        """Round token vectors (n_ids, dim), each by its own largest part."""
+        """Quantise token vectors (n_ids, dim), each by its own largest component."""
         scales = np.maximum(np.abs(vectors).max(axis=1), 1e-9) / _STEPS
         rows = np.rint(vectors / scales[:, None]).astype(np.int8)
         return cls(rows, scales.astype(np.float32), weights.astype(np.float16))
@@ -52,17 +51,17 @@ class StaticTable:
 class StaticEncoder:
     """The static embedder of a manifest entry; an `Encoder` without token vectors.
 
-    Safe to share between threads. A text's vector depends on nothing but itself: its tokens are
-    added in their order, whatever else is encoded beside it.
+    Safe to share between threads. A text's vector depends on nothing else: its tokens are summed
+    in their order.
     """
 
     token_dim = 0
 
     def __init__(self, entry: ModelEntry) -> None:
-        """Verify and load the entry's files: some 50 ms, most of them for the tokeniser.
+        """Verify and load the entry's files: about 50 ms, most of them for the tokeniser.
 
         Raises:
-            ModelError: If a file is missing, altered, or not what the entry says.
+            ModelError: If a file is missing or altered, or does not fit the entry.
         """
         if entry.role != ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
@@ -91,40 +90,40 @@ class StaticEncoder:
 
     @property
     def model_id(self) -> str:
-        """Changes whenever the vectors do; stored with each of them."""
+        """Stored with each vector; a model with other vectors has another id."""
         return self._entry.model_id
 
     @property
     def dim(self) -> int:
-        """Length of a vector, as the file has it."""
+        """Length of a vector."""
         return self._entry.dimensions
 
     def encode_question(self, text: str) -> Encoding:
-        """Encode a question, cut to the entry's `max_question_tokens`. Any string will do."""
+        """Encode a question, truncated to the entry's `max_question_tokens`."""
         return self._encode(self._entry.query_prefix + text, self._entry.max_question_tokens)
 
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
-        """Encode memories, each cut to the entry's `max_memory_tokens`, in the order given."""
-        prefix, most = self._entry.memory_prefix, self._entry.max_memory_tokens
-        return [self._encode(prefix + text, most) for text in texts]
+        """Encode memories in order, each truncated to the entry's `max_memory_tokens`."""
+        prefix, max_tokens = self._entry.memory_prefix, self._entry.max_memory_tokens
+        return [self._encode(prefix + text, max_tokens) for text in texts]
 
     def token_ids(self, text: str) -> Ints:  # noqa: ARG002  the protocol's
-        """Give nothing: there are no token vectors to weigh."""
+        """Return no ids: there are no token vectors."""
         return _NO_IDS
 
     def token_weights(self, token_ids: Ints) -> Floats:
-        """Weigh nothing."""
+        """Return zeros: there are no token vectors."""
         return np.zeros(len(token_ids), np.float32)
 
     def _encode(self, text: str, max_tokens: int) -> Encoding:
         ids = self._tokenizer.ids(text, max_tokens)
-        # einsum adds in one order on one thread; a matrix product may not.
-        summed = np.einsum("td,t->d", self._rows[ids].astype(np.float32), self._factors[ids])
-        length = np.sqrt(np.einsum("d,d->", summed, summed))
+        # einsum adds in a fixed order on one thread; a matrix product may not.
+        total = np.einsum("td,t->d", self._rows[ids].astype(np.float32), self._factors[ids])
+        length = np.sqrt(np.einsum("d,d->", total, total))
         if length > 0.0:
-            pooled = summed / length
+            pooled = total / length
         else:
-            # A text of no token has to lie somewhere, and always in the same place.
+            # A text without tokens gets a fixed vector.
             pooled = np.zeros(self.dim, np.float32)
             pooled[0] = 1.0
         return Encoding(pooled=pooled, tokens=_NO_TOKENS, token_ids=_NO_IDS)
@@ -143,12 +142,12 @@ def read_table(path: Path) -> StaticTable:
     """Read and check a table.
 
     Raises:
-        ModelError: If it cannot be read, or its parts do not belong together.
+        ModelError: If it cannot be read, or the shapes of its arrays do not match.
     """
     try:
         with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             rows, scales, weights = (file[name] for name in ("rows", "scales", "weights"))
-    # A file that is no archive, is cut short, or is one bare array.
+    # A file that is no archive, is truncated, or is a bare array.
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, TypeError) as error:
         raise ModelError(f"{path}: {error}") from error
     n = len(rows) if rows.ndim == 2 else -1

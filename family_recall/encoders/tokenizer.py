@@ -1,4 +1,4 @@
-"""A text in, vocabulary ids out. Any string will do."""
+"""Tokenise texts into vocabulary ids. Any string is valid."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# Longer texts are cut to this before they are tokenised: English has 4 to 5 characters a token,
-# and a 100 kB text then costs no more than an 8 kB one.
+# Longer texts are cut before they are tokenised: English has 4 to 5 characters per token, and a
+# 100 kB text then costs no more than an 8 kB one.
 CHARACTERS_PER_TOKEN = 32
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PROBE = "a"
@@ -27,10 +27,10 @@ _shared: weakref.WeakValueDictionary[str, SubwordTokenizer] = weakref.WeakValueD
 
 
 def read_tokenizer(file: ModelFile) -> SubwordTokenizer:
-    """Give the tokeniser of a file, one for all models that ask for the same: it is 9 MB.
+    """Load the tokeniser of a file, shared by all models that use it: it takes 9 MB.
 
     Raises:
-        ModelError: If the file is missing, altered, or no tokeniser.
+        ModelError: If the file is missing, altered, or not a tokeniser.
     """
     path = verify(file)
     known = _shared.get(file.sha256)
@@ -40,7 +40,7 @@ def read_tokenizer(file: ModelFile) -> SubwordTokenizer:
 
 
 class SubwordTokenizer:
-    """A tokeniser of any kind that `tokenizers` reads. Safe to share between threads.
+    """Any tokeniser that `tokenizers` can read. Safe to share between threads.
 
     Attributes:
         n_special: Special tokens around one text, 1 or more.
@@ -51,7 +51,7 @@ class SubwordTokenizer:
         """Read a verified `tokenizer.json`.
 
         Raises:
-            ModelError: If it cannot be read, or puts no special token around a text.
+            ModelError: If it cannot be read, or adds no special token to a text.
         """
         try:
             from tokenizers import Tokenizer  # noqa: PLC0415  loads a native library
@@ -59,10 +59,10 @@ class SubwordTokenizer:
             tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # the library raises bare Exception
             raise ModelError(f"{path}: {error}") from error
-        # The file may carry a truncation and padding of its own.
+        # The file may define truncation and padding.
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        # "[SEP]" inside a memory is five characters somebody wrote, not the end of a text.
+        # "[SEP]" inside a memory is five characters of text, not a special token.
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
         probe = tokenizer.encode(PROBE, add_special_tokens=False)
@@ -70,44 +70,44 @@ class SubwordTokenizer:
         self._pair = _frame(tokenizer.post_process(probe, probe), [len(probe)] * 2)
         self.n_special = self._alone.n_special
         self.n_special_pair = self._pair.n_special
-        # An empty text would otherwise be no input at all.
+        # Otherwise an empty text would be an empty input.
         if not len(probe) or not self.n_special:
-            raise ModelError(f"{path}: puts no special token before or after a text, expected one")
+            raise ModelError(f"{path}: adds no special token before or after a text, expected one")
 
     def ids(self, text: str, max_tokens: int) -> list[int]:
-        """The first `max_tokens` ids of a text, special tokens not among them."""
+        """Return the first `max_tokens` ids of a text, without special tokens."""
         max_tokens = max(max_tokens, 0)
         cut = text[: CHARACTERS_PER_TOKEN * max_tokens]
-        # Half of a surrogate pair is a legal str and not a legal text; pairs are put together.
+        # A lone surrogate is a valid str but not valid Unicode; pairs are joined.
         cut = cut.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        found: list[int] = self._tokenizer.encode(cut, add_special_tokens=False).ids
-        return found[:max_tokens]
+        ids: list[int] = self._tokenizer.encode(cut, add_special_tokens=False).ids
+        return ids[:max_tokens]
 
     def alone(self, text: str, max_tokens: int) -> tuple[list[int], list[int]]:
-        """Ids and types of a text between its special tokens, `max_tokens` in all at most."""
+        """Return ids and types of a text with special tokens, `max_tokens` at most."""
         return self._alone.around(self.ids(text, max_tokens - self.n_special))
 
     def pair(
         self, first: str, second: str, max_first: int, max_second: int
     ) -> tuple[list[int], list[int]]:
-        """Ids and types of two texts between their special tokens.
+        """Return ids and types of two texts with special tokens.
 
-        One special token counts to the second text and the others to the first, so that the
-        whole has at most `max_first` + `max_second` and neither text can push the other out.
+        One special token counts towards the second text, the others towards the first: the total
+        is at most `max_first` + `max_second`, and neither text displaces the other.
         """
         return self._pair.around(
             self.ids(first, max_first - self.n_special_pair + 1), self.ids(second, max_second - 1)
         )
 
     def words(self) -> npt.NDArray[np.bool_]:
-        """Which ids carry a letter or digit, shape (n_ids,); special tokens do not."""
+        """Return whether each id has a letter or digit, shape (n_ids,); special tokens do not."""
         vocabulary: dict[str, int] = self._tokenizer.get_vocab()
         added = self._tokenizer.get_added_tokens_decoder().values()
-        special = {*SPECIAL_TOKENS, *(str(one.content) for one in added if one.special)}
-        words = np.zeros(max(vocabulary.values()) + 1, dtype=np.bool_)
-        found = [i for token, i in vocabulary.items() if _is_word(token) and token not in special]
-        words[found] = True
-        return words
+        special = {*SPECIAL_TOKENS, *(str(token.content) for token in added if token.special)}
+        is_word = np.zeros(max(vocabulary.values()) + 1, dtype=np.bool_)
+        words = [i for token, i in vocabulary.items() if _is_word(token) and token not in special]
+        is_word[words] = True
+        return is_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class _Frame:
 
 
 def _frame(encoding: Any, lengths: Sequence[int]) -> _Frame:
-    """What the tokeniser put around texts of so many tokens."""
+    """Return the special tokens around texts of the given lengths."""
     at = [i for i, special in enumerate(encoding.special_tokens_mask) if not special]
     gaps, text_types, start = [], [], 0
     for length in lengths:
@@ -144,5 +144,5 @@ def _frame(encoding: Any, lengths: Sequence[int]) -> _Frame:
 
 
 def _is_word(token: str) -> bool:
-    # The first character settles nearly all of 30,000 tokens, which is 25 ms less at opening.
+    # The first character decides for nearly all of 30,000 tokens: 25 ms less at opening.
     return bool(token) and (token[0].isalnum() or any(map(str.isalnum, token)))

@@ -1,4 +1,4 @@
-"""Forgetting: a choice and who makes it in; nothing left of it, and a receipt, out."""
+"""Forgetting on request and by retention rules, with a receipt that proves it."""
 
 from family_recall.erasure.forgetter import Forgetter
 

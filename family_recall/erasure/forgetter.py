@@ -1,4 +1,4 @@
-"""Forgetter: a choice in; in one transaction all of it gone; then no byte of it, and a receipt."""
+"""Forgets memories: erases them in one transaction, then their bytes, and returns a receipt."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from family_recall.access.rights import asker
-from family_recall.erasure import entity_names, relearning
-from family_recall.erasure.selection import Choice, choose, outlived, plan, token_for
+from family_recall.erasure import entity_provenance, relearning
+from family_recall.erasure.selection import Choice, choose, expired, plan, token_for
 from family_recall.errors import (
     InvalidRequestError,
     NotTheirsError,
@@ -18,7 +18,8 @@ from family_recall.errors import (
     UnknownMemoryError,
 )
 from family_recall.indexing import Indexer
-from family_recall.stores.erase import verification
+from family_recall.stores.erase.digests import DigestKey, digests_of
+from family_recall.stores.erase.eraser import Eraser
 from family_recall.stores.store import Store
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.erasure import (
@@ -30,7 +31,7 @@ from family_recall.types.erasure import (
 )
 
 RETENTION = "retention"
-"""What a receipt says it was chosen by where a rule of the household chose."""
+"""What a receipt has as its criterion if a retention rule chose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Forgetter:
         *,
         wall_s: float,
     ) -> ForgetPlan:
-        """Say what would go, and give the token that confirms it; nothing is changed.
+        """Return what would be forgotten, and the token that confirms it; nothing is changed.
 
         Raises:
             InvalidRequestError: If nobody in particular asks.
@@ -58,7 +59,7 @@ class Forgetter:
         with self.store.reading() as tables:
             who = asker(tables.household, person_id, wall_s=wall_s)
             choice = choose(tables, selection, who, self.store.zone, answered)
-            return plan(tables.erasure_log, choice, token_for(key, who.person_id, choice))
+            return plan(tables, choice, token_for(key, who.person_id, choice))
 
     def forget(
         self,
@@ -70,33 +71,22 @@ class Forgetter:
         undo_for: dt.timedelta | None,
         wall_s: float,
     ) -> Receipt:
-        """Forget what is chosen; all of it goes, or nothing does.
+        """Forget what is selected: all of it, or nothing.
 
         Raises:
-            InvalidRequestError: If nobody in particular asks, or ``undo_for`` is no time.
+            InvalidRequestError: If nobody in particular asks, or ``undo_for`` is not positive.
             UnknownPersonError: If there is no such person.
-            UnknownMemoryError: If nothing that this person may see is chosen.
-            NotTheirsError: If all that is chosen is another's to forget, or an id is.
+            UnknownMemoryError: If nothing that this person can see is selected.
+            NotTheirsError: If all that is selected is somebody else's, or an id is.
             UnconfirmedError: If a token is needed, or confirms another set.
         """
-        until_s = _until(undo_for, wall_s)
+        until_s = _trash_until_s(undo_for, wall_s)
         with self.store.writing() as writing:
-            log = writing.erasure_log
             who = asker(writing.household, person_id, wall_s=wall_s)
             choice = choose(writing, selection, who, self.store.zone, answered)
-            _check(selection, choice)
-            expected = token_for(log.make_key(), who.person_id, choice)
-            by_id_alone = selection.criteria == ("doc_ids",)
-            if token is not None and token != expected:
-                raise UnconfirmedError(
-                    "the token confirms another set of memories; what is stored has changed "
-                    "since, or something else was chosen: ask for a dry run again"
-                )
-            if token is None and not by_id_alone and len(choice.memories) > 1:
-                raise UnconfirmedError(
-                    f"{len(choice.memories)} memories would be forgotten; look at a dry run "
-                    "(dry_run=True), and give its token"
-                )
+            _check_rights(selection, choice)
+            expected = token_for(writing.erasure_log.make_key(), who.person_id, choice)
+            _check_token(selection, choice, token, expected)
             receipt = self._erase(
                 writing, choice, who.person_id, selection.criteria, until_s, wall_s
             )
@@ -104,77 +94,77 @@ class Forgetter:
         return receipt
 
     def undo(self, receipt_id: str, person_id: str | None, *, wall_s: float) -> int:
-        """Bring back what was kept aside; returns how many memories, whose vectors are pending.
+        """Restore what is in the trash; returns how many memories, whose vectors are pending.
 
-        Judgements of them stay gone. What was said under the same id since stays as it is, and
-        what comes back is an earlier version of it.
+        Feedback on them stays deleted. A version stored under the same id meanwhile stays current,
+        and what is restored is an earlier version of it.
 
         Raises:
-            InvalidRequestError: If nothing is kept under that receipt, or not by this person.
+            InvalidRequestError: If the trash has nothing of this person's under that receipt.
         """
         with self.store.writing() as writing:
-            log, eraser = writing.erasure_log, writing.eraser(self.indexer.config.next_weight)
-            kept = log.aside(receipt_id)
-            mine = [one for one in log.receipts() if one.receipt_id == receipt_id]
-            if kept is None or kept[0] <= wall_s or not mine or mine[0].person_id != person_id:
+            log = writing.erasure_log
+            trash = log.trash(receipt_id)
+            owners = [one.person_id for one in log.receipts() if one.receipt_id == receipt_id]
+            if trash is None or trash[0] <= wall_s or owners != [person_id]:
                 raise InvalidRequestError(
-                    f"nothing is kept aside under the receipt {receipt_id!r} for this person; "
-                    "it was forgotten for good, brought back, or its time has run out"
+                    f"the trash holds nothing under the receipt {receipt_id!r} for this person; "
+                    "it was forgotten for good, restored, or its time has run out"
                 )
-            stored = eraser.restore(kept[1]["memory"], self.store.zone)
+            _, rows = trash
+            eraser = Eraser(writing, self.indexer.config.next_weight)
+            stored = eraser.restore(rows["memory"], self.store.zone)
             self.indexer.restore(writing, stored)
-            eraser.follow_again([one.id for one in stored])
-            entity_names.relate_again(self.indexer, writing, kept[1]["relation"])
+            eraser.update_contexts_after([memory.id for memory in stored])
+            entity_provenance.restore_relations(self.indexer, writing, rows["relation"])
             log.remove(receipt_id)
         self.clean()
-        return len({(one.memory.space_id, one.memory.doc_id) for one in stored})
+        return len({(row.memory.space_id, row.memory.doc_id) for row in stored})
 
     def set_rule(self, category: str, keep_days: float | None) -> None:
-        """Set how long a category is kept; None keeps it for good."""
-        if keep_days is not None:
-            RetentionRule(category, keep_days)
+        """Set for how long a category is retained; None retains it forever.
+
+        Raises:
+            InvalidRequestError: If there is no such category, or that is no number of days.
+        """
         with self.store.writing() as writing:
             writing.erasure_log.set_rule(category, keep_days)
 
     def rules(self) -> list[RetentionRule]:
-        """List how long categories are kept, those that have a rule."""
+        """List for how long categories are retained, those that have a rule."""
         with self.store.reading() as tables:
             return tables.erasure_log.rules()
 
     def plan_retention(self, now_s: float) -> ForgetPlan:
-        """Say what the household's rules would let go of."""
+        """Return what the household's retention rules would forget."""
         key = self._key()
         with self.store.reading() as tables:
-            log = tables.erasure_log
-            choice = outlived(log, now_s)
-            return plan(log, choice, token_for(key, RETENTION, choice))
+            choice = expired(tables, now_s)
+            return plan(tables, choice, token_for(key, RETENTION, choice))
 
     def apply_retention(self, now_s: float) -> Receipt | None:
-        """Forget what the household's rules keep no longer, and undos that have run out.
+        """Forget what the retention rules no longer retain, and empty the trash of what is due.
 
         Returns:
-            The receipt; None where nothing was forgotten.
+            The receipt; None if nothing was forgotten.
         """
         with self.store.reading() as tables:
             log = tables.erasure_log
-            due = outlived(log, now_s).versions or log.has_expired(now_s) or log.unclean()
-        if not due:
-            return None
+            if not (
+                expired(tables, now_s).versions or log.has_expired_trash(now_s) or log.not_cleaned()
+            ):
+                return None
         receipt = None
         with self.store.writing() as writing:
-            log = writing.erasure_log
-            log.drop_expired(now_s)
-            choice = outlived(log, now_s)
+            writing.erasure_log.empty_expired_trash(now_s)
+            choice = expired(writing, now_s)
             if choice.versions:
                 receipt = self._erase(writing, choice, None, (RETENTION,), None, now_s)
         self.clean()
         return receipt
 
     def next_due_s(self, now_s: float) -> float:
-        """Give the moment before which nothing is due, whatever is told from now on.
-
-        Infinite where there is no rule and no undo.
-        """
+        """Return the moment before which nothing is due; infinite without rules and trash."""
         with self.store.reading() as tables:
             return tables.erasure_log.next_due_s(now_s)
 
@@ -184,23 +174,27 @@ class Forgetter:
             return tables.erasure_log.receipts()
 
     def verify(self, receipt: Receipt) -> Verification:
-        """Look for what a receipt says was forgotten."""
+        """Look for what a receipt lists as forgotten.
+
+        Raises:
+            InvalidRequestError: If this household never forgot anything.
+        """
         return self.store.verify(receipt)
 
     def clean(self) -> bool:
-        """Clean the bytes of what was erased and not cleaned yet; whether none is left over.
+        """Remove the bytes of what was erased from the file; returns whether none are left.
 
-        A reader that holds on to an old view, or a process that was killed, leaves this for the
-        next time; opening the household is one.
+        A reader with an old view, or a killed process, leaves this for the next time; opening the
+        household is one.
         """
         with self.store.reading() as tables:
-            unclean = tables.erasure_log.unclean()
-        if not unclean:
+            receipts = tables.erasure_log.not_cleaned()
+        if not receipts:
             return self.store.empty_log()
-        if not self.store.clean(unclean):
+        if not self.store.clean(receipts):
             return False
         with self.store.writing() as writing:
-            writing.erasure_log.set_clean([one.receipt_id for one in unclean])
+            writing.erasure_log.set_cleaned([receipt.receipt_id for receipt in receipts])
         return True
 
     def _erase(
@@ -208,32 +202,35 @@ class Forgetter:
         writing: WriteTransaction,
         choice: Choice,
         person_id: str | None,
-        chosen_by: tuple[str, ...],
+        criteria: tuple[str, ...],
         until_s: float | None,
         wall_s: float,
     ) -> Receipt:
-        log, eraser = writing.erasure_log, writing.eraser(self.indexer.config.next_weight)
-        raw = eraser.raw_rows(choice.ids) if until_s else []
-        touched = entity_names.named_in_the_past(writing, choice)
+        """Erase a choice and everything derived from it, and store the receipt."""
+        eraser = Eraser(writing, self.indexer.config.next_weight)
+        rows = eraser.raw_rows(choice.ids) if until_s else []
+        entities = entity_provenance.entities_of_superseded(writing, choice)
         erased = eraser.erase(choice.ids)
-        entity_names.settle(self.indexer, writing, erased.entities | touched)
-        erased.stems = eraser.unsaid(erased.stems)
-        relearning.relearn(writing, erased.judges, wall_s)
+        entity_provenance.update_entities(self.indexer, writing, erased.entities | entities)
+        relearning.relearn(writing, erased.people, wall_s)
         counts = Counter(erased.counts)
         counts["memories"] = len(choice.memories)
+        log = writing.erasure_log
         receipt = Receipt(
             receipt_id=secrets.token_hex(8),
             at=dt.datetime.fromtimestamp(wall_s, dt.UTC).isoformat(),
             person_id=person_id,
-            chosen_by=chosen_by,
+            chosen_by=criteria,
             counts=dict(sorted(counts.items())),
-            undo_until=_moment(until_s),
-            digests=verification.digests(verification.Keyring(log.make_key()), erased),
+            undo_until=(
+                None if until_s is None else dt.datetime.fromtimestamp(until_s, dt.UTC).isoformat()
+            ),
+            digests=digests_of(DigestKey(log.make_key()), erased),
         )
         log.put(receipt, wall_s)
         if until_s is not None:
             log.move_to_trash(
-                receipt.receipt_id, until_s, {"memory": raw, "relation": erased.relations}
+                receipt.receipt_id, until_s, {"memory": rows, "relation": erased.relations}
             )
         return receipt
 
@@ -246,24 +243,42 @@ class Forgetter:
         return key
 
 
-def _check(selection: Selection, choice: Choice) -> None:
-    """Refuse what finds nothing, and what is another's."""
+def _check_rights(selection: Selection, choice: Choice) -> None:
+    """Refuse a choice that is empty, or somebody else's.
+
+    Raises:
+        UnknownMemoryError, NotTheirsError: If it is.
+    """
     if not choice.versions and not choice.held_back:
-        raise UnknownMemoryError("nothing that this person may see is meant by that")
+        raise UnknownMemoryError("nothing that this person can see matches what was asked")
     if not choice.versions or (choice.held_back and selection.doc_ids):
         raise NotTheirsError(
-            f"{choice.held_back} of the chosen memories may be forgotten only by whoever said "
-            "them, or by an owner of their space; nothing was forgotten"
+            f"{choice.held_back} of the selected memories can be forgotten only by their author "
+            "or by an owner of their space; nothing was forgotten"
         )
 
 
-def _until(undo_for: dt.timedelta | None, wall_s: float) -> float | None:
+def _check_token(selection: Selection, choice: Choice, token: str | None, expected: str) -> None:
+    """Refuse a token for another set, and more than one memory without a token or ids.
+
+    Raises:
+        UnconfirmedError: If it is one.
+    """
+    if token is not None and token != expected:
+        raise UnconfirmedError(
+            "the token confirms another set of memories; what is stored has changed since, or "
+            "something else was selected: ask for a dry run again"
+        )
+    if token is None and selection.criteria != ("doc_ids",) and len(choice.memories) > 1:
+        raise UnconfirmedError(
+            f"{len(choice.memories)} memories would be forgotten; look at a dry run "
+            "(dry_run=True), and pass its token"
+        )
+
+
+def _trash_until_s(undo_for: dt.timedelta | None, wall_s: float) -> float | None:
     if undo_for is None:
         return None
     if undo_for <= dt.timedelta(0):
         raise InvalidRequestError(f"undo_for must be above 0, got {undo_for}")
     return wall_s + undo_for.total_seconds()
-
-
-def _moment(moment_s: float | None) -> str | None:
-    return None if moment_s is None else dt.datetime.fromtimestamp(moment_s, dt.UTC).isoformat()

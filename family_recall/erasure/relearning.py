@@ -1,4 +1,4 @@
-"""Relearning: what somebody taught by memories that are gone, taught anew by what is left."""
+"""Learns again from the feedback that is left, once memories that people gave feedback on are erased."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from family_recall.types import RecallContext
 
 
 def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -> None:
-    """Drop every step of these people, and fit one from the judgements they still have.
+    """Drop every step of these people, and fit one from the feedback they still have.
 
-    None is made where those are too few, and the shipped weights rank again.
+    None is made where that is too little, and the shipped weights rank again.
     """
     shipped = find_profile(TAUGHT)
     feedback = writing.feedback
@@ -23,8 +23,8 @@ def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -
         last = feedback.drop_steps(person_id)
         if last is None:
             continue
-        whole = RecallContext(person_id=person_id)
-        scope = policy.scope_in(writing.household, whole, wall_s=wall_s, zone=writing.zone)
+        everywhere = RecallContext(person_id=person_id)
+        scope = policy.scope_in(writing.household, everywhere, wall_s=wall_s, zone=writing.zone)
         guard, learned = step(feedback.judgements(person_id, scope.partitions), shipped, None)
         if guard is not None:
             feedback.put_guard(last, guard.to_json())

@@ -1,18 +1,19 @@
-"""Choosing: what is asked to be forgotten in, the rows that go and those that are held back out."""
+"""Resolves what somebody asks to forget to the rows that are erased and those that are not theirs."""
 
 from __future__ import annotations
 
 import datetime as dt
 import struct
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from family_recall.access.rights import Asker, names_of
 from family_recall.query.text import names_in, normalise
-from family_recall.stores.erase.forgetting_log import ForgettingLog, Sought, Version
-from family_recall.stores.erase.verification import Keyring
+from family_recall.stores.erase.digests import DigestKey
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.read.transaction import Transaction
+from family_recall.stores.read.versions import Criteria, Version
 from family_recall.stores.records import epoch_s
 from family_recall.types.erasure import ForgetExample, ForgetPlan, Selection
 
@@ -22,7 +23,7 @@ _EXAMPLE_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Versions that go, with the views of them; how many memories were chosen and stay."""
+    """Versions to erase, with their redacted views; ``held_back`` counts memories not theirs."""
 
     versions: tuple[Version, ...]
     views: tuple[Version, ...]
@@ -30,61 +31,59 @@ class Choice:
 
     @property
     def memories(self) -> tuple[tuple[str, str], ...]:
-        """What they are versions of, each once, in the order they were told."""
+        """The memories they are versions of, each once, in the order they were recorded."""
         return tuple(dict.fromkeys(version.memory for version in self.versions))
 
     @property
     def ids(self) -> list[int]:
-        """The ids of all rows that go."""
+        """The ids of all rows to erase."""
         return sorted(version.id for version in (*self.versions, *self.views))
 
 
 def choose(
     tables: Transaction,
     selection: Selection,
-    who: Asker,
+    asker: Asker,
     zone: dt.tzinfo,
     answered: Collection[tuple[str, str]],
 ) -> Choice:
-    """Find what a selection means to somebody, among what they are shown, and what of it is theirs.
+    """Resolve a selection, among what somebody can see, to what of it is theirs to erase.
 
     ``answered`` are the memories, as (space_id, doc_id), that the selection's query found.
     """
-    sought = Sought(
+    criteria = Criteria(
         memories=_memories(selection, answered),
-        authors=_authors(tables, selection.by, who.seen),
+        authors=_authors(tables, selection.by, asker.seen),
         space_id=selection.space_id,
         session_id=selection.session_id,
         occurred_s=(epoch_s(selection.after, zone), epoch_s(selection.before, zone)),
         recorded_s=(
             epoch_s(selection.recorded_after, zone), epoch_s(selection.recorded_before, zone)
         ),
-        ids=None if selection.about is None else _naming(tables, selection.about, who.seen),
+        ids=None if selection.about is None else _mentioning(tables, selection.about, asker.seen),
     )  # fmt: skip
-    log = tables.erasure_log
-    return _with_versions(log, log.find(who.seen, sought), who)
+    return _with_versions(tables, tables.versions.find(asker.seen, criteria), asker)
 
 
-def outlived(log: ForgettingLog, now_s: float) -> Choice:
-    """Find what the household's rules keep no longer, whoever's it is."""
-    found: list[Version] = []
-    for rule in log.rules():
-        before = now_s - rule.keep_days * 86_400.0
-        found += log.find(None, Sought(category=rule.category, older_than_s=before))
-    return _with_versions(log, found, None)
+def expired(tables: Transaction, now_s: float) -> Choice:
+    """Resolve what the household's retention rules no longer retain, by whomever it is."""
+    matches: list[Version] = []
+    for rule in tables.erasure_log.rules():
+        before_s = now_s - rule.keep_days * 86_400.0
+        matches += tables.versions.find(
+            None, Criteria(category=rule.category, older_than_s=before_s)
+        )
+    return _with_versions(tables, matches, None)
 
 
-def plan(log: ForgettingLog, choice: Choice, token: str) -> ForgetPlan:
-    """Show what would go."""
-    by_space: dict[str, int] = {}
-    for space_id, _ in choice.memories:
-        by_space[space_id] = by_space.get(space_id, 0) + 1
+def plan(tables: Transaction, choice: Choice, token: str) -> ForgetPlan:
+    """Describe what would be erased."""
     newest = {version.memory: version for version in choice.versions}
     return ForgetPlan(
         doc_ids=tuple(doc_id for _, doc_id in choice.memories),
         n_versions=len(choice.versions),
-        neighbours=log.n_followers(choice.ids),
-        by_space=by_space,
+        neighbours=tables.versions.n_having_as_context(choice.ids),
+        by_space=dict(Counter(space_id for space_id, _ in choice.memories)),
         held_back=choice.held_back,
         examples=tuple(
             ForgetExample(
@@ -98,72 +97,85 @@ def plan(log: ForgettingLog, choice: Choice, token: str) -> ForgetPlan:
 
 
 def token_for(key: bytes, person_id: str, choice: Choice) -> str:
-    """Give what confirms exactly these rows, for this person."""
+    """Return the token that confirms exactly these rows, for this person."""
     rows = struct.pack(f"<{len(choice.ids)}q", *choice.ids)
-    return Keyring(key).digest(f"token {person_id}", rows).hex()
+    return DigestKey(key).digest(f"token {person_id}", rows).hex()
 
 
-def _with_versions(log: ForgettingLog, found: Sequence[Version], who: Asker | None) -> Choice:
-    """Add to what was found its earlier versions and its views; leave out what is not theirs."""
-    whole = {version.memory for version in found if not version.past}
-    single = {(version.memory, version.recorded_s) for version in found if version.past}
-    touched = whole | {memory for memory, _ in single}
-    if not touched:
+def _with_versions(tables: Transaction, matches: Sequence[Version], asker: Asker | None) -> Choice:
+    """Add to matching versions their earlier versions and views; hold back what is not theirs.
+
+    A current version goes with all earlier ones, a superseded one alone.
+    """
+    whole = {match.memory for match in matches if not match.past}
+    single = {(match.memory, match.recorded_s) for match in matches if match.past}
+    memories = whole | {memory for memory, _ in single}
+    if not memories:
         return Choice((), (), 0)
-    every = log.find(None, Sought(memories=touched))
-    told = [one for one in every if one.veil == 0]
+    every = tables.versions.find(None, Criteria(memories=memories))
+    originals = [version for version in every if version.view == 0]
     meant = [
-        one
-        for one in told
-        if one.memory in whole or (one.past and (one.memory, one.recorded_s) in single)
+        version
+        for version in originals
+        if version.memory in whole
+        or (version.past and (version.memory, version.recorded_s) in single)
     ]
-    if who is not None:
-        meant = [one for one in meant if partition_of(one.id) in who.told]
-    going = [one for one in meant if who is None or who.may_edit(one.space_id, one.author)]
-    emptied = {one.memory for one in told} - {one.memory for one in {*told} - {*going}}
-    ended = {one.memory for one in going if not one.past}
-    gone = {(one.memory, one.recorded_s) for one in going}
+    if asker is not None:
+        meant = [version for version in meant if partition_of(version.id) in asker.told]
+    erased = [
+        version
+        for version in meant
+        if asker is None or asker.may_edit(version.space_id, version.author)
+    ]
+    remaining = {version.memory for version in {*originals} - {*erased}}
+    emptied = {version.memory for version in originals} - remaining
+    ended = {version.memory for version in erased if not version.past}
+    moments = {(version.memory, version.recorded_s) for version in erased}
     views = [
-        one
-        for one in every
-        if one.veil != 0
+        version
+        for version in every
+        if version.view != 0
         and (
-            one.memory in emptied
-            or (one.memory in ended and not one.past)
-            or (one.past and (one.memory, one.recorded_s) in gone)
+            version.memory in emptied
+            or (version.memory in ended and not version.past)
+            or (version.past and (version.memory, version.recorded_s) in moments)
         )
     ]
-    held_back = {one.memory for one in meant} - {one.memory for one in going}
-    return Choice(tuple(going), tuple(views), len(held_back))
+    held_back = {version.memory for version in meant} - {version.memory for version in erased}
+    return Choice(tuple(erased), tuple(views), len(held_back))
 
 
 def _memories(
     selection: Selection, answered: Collection[tuple[str, str]]
 ) -> set[tuple[str | None, str]] | None:
-    """Name what ids and query ask for, together; None where they ask for nothing."""
+    """Return the memories that ids and query select together; None if there is neither."""
     if not selection.doc_ids and selection.query is None:
         return None
     if selection.query is None:
         return {(selection.space_id, doc_id) for doc_id in selection.doc_ids}
-    wanted = set(selection.doc_ids)
-    return {pair for pair in answered if not wanted or pair[1] in wanted}
+    doc_ids = set(selection.doc_ids)
+    return {pair for pair in answered if not doc_ids or pair[1] in doc_ids}
 
 
-def _authors(tables: Transaction, person_id: str | None, seen: Collection[int]) -> set[str] | None:
-    """List how a person is written as an author; None where nobody is asked for."""
+def _authors(
+    tables: Transaction, person_id: str | None, partitions: Collection[int]
+) -> set[str] | None:
+    """Return how a person is written as an author; None if no person is selected."""
     if person_id is None:
         return None
     names = names_of(person_id, tables.household.people())
     return {
         author
-        for author in tables.erasure_log.authors(seen)
+        for author in tables.versions.authors(partitions)
         if author == person_id or normalise(author) in names
     }
 
 
-def _naming(tables: Transaction, person_id: str, seen: Collection[int]) -> set[int]:
-    """List the versions in which a person is named; what has been replaced is read for it."""
+def _mentioning(tables: Transaction, person_id: str, partitions: Collection[int]) -> set[int]:
+    """Return the versions that mention a person; the text of superseded ones is read for it."""
     names = names_of(person_id, tables.household.people())
-    log = tables.erasure_log
-    past = {memory for memory, text in log.past_texts(seen) if names_in(text, names)}
-    return past | set(log.naming(seen, person_id))
+    superseded = (
+        version for partition in partitions for version in tables.versions.superseded(partition)
+    )
+    past = {version.id for version in superseded if names_in(version.text, names)}
+    return past | set(tables.versions.mentioning(partitions, person_id))

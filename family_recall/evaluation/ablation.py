@@ -1,8 +1,9 @@
-"""Ablation: what to leave out in; the same questions without it, and the difference, out."""
+"""Ask the same questions without one stage or feature after another, and compare."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,79 +11,68 @@ from typing import TYPE_CHECKING, Any, Literal
 from family_recall.config import STAGES
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation.comparison import Comparison, compare
+from family_recall.evaluation.intervals import Interval
 from family_recall.evaluation.outcomes import Outcome, measured, plain
 from family_recall.ranking.profiles import find_profile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from family_recall.config import RecallConfig
-    from family_recall.evaluation.bench import Bench
-    from family_recall.evaluation.intervals import Interval
+    from family_recall.evaluation.testbed import Testbed
     from family_recall.types.progress import StepCallback
 
 CONTEXT = "context"
 """The column of what was said before a memory: the third of ``RecallConfig.column_weights``."""
 
 ALL, EVERY_STAGE, EVERY_FEATURE = "all", "stages", "features"
+PartKind = Literal["stage", "feature"]
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """One thing to leave out, and the configuration that does without it."""
+    """One part to leave out, and the configuration without it."""
 
     name: str
-    kind: Literal["stage", "feature"]
+    kind: PartKind
     config: RecallConfig
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What is left of the measures when one thing is left out.
+class AblationRow:
+    """The measures without one part.
 
-    ``comparison`` has the full configuration first: a negative difference is what the part is
-    worth. ``n_hurried`` answers left a stage out for lack of time as well, and measure that too.
+    ``against_full`` has the full configuration first: a negative difference is what the part is
+    worth. ``n_hurried`` answers skipped a stage for lack of time as well, and measure that too.
     """
 
-    name: str
-    kind: Literal["stage", "feature"]
+    without: str
+    kind: PartKind
     measures: Mapping[str, int | Interval]
-    comparison: Comparison
+    against_full: Comparison
     n_hurried: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Give the measures and the comparison with the full configuration."""
-        return {
-            "without": self.name,
-            "kind": self.kind,
-            "measures": plain(self.measures),
-            "against_full": self.comparison.to_json(),
-            "n_hurried": self.n_hurried,
-        }
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """The full configuration's measures, and what is left without each part."""
+    """The measures of the full configuration, and those without each part."""
 
     full: Mapping[str, int | Interval]
-    rows: tuple[Left, ...]
+    rows: tuple[AblationRow, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give every row."""
-        return {"full": plain(self.full), "rows": [row.to_json() for row in self.rows]}
+        """Return every row."""
+        return {"full": plain(self.full), "rows": plain(self.rows)}
 
 
 def variations(names: Sequence[str], profile: str, config: RecallConfig) -> tuple[Variation, ...]:
-    """Give the configurations that each do without one part.
+    """Return the configurations that each leave out one part.
 
-    A source left out finds nothing, but what the others find is still scored by its words or
+    A source left out returns nothing, but what the others return is still scored by its words or
     vectors; a feature left out weighs 0. ``time`` reads no time from a question, ``routing``
-    takes every question broadly, ``context`` does not look at the turn before a memory.
+    treats every question as broad, ``context`` ignores what was said before a memory.
 
     Args:
         names: Stages, features of the profile, or ``all``, ``stages``, ``features``.
-        profile: The profile to take features out of.
+        profile: The profile whose features are left out.
         config: The full configuration.
 
     Raises:
@@ -109,7 +99,7 @@ def variations(names: Sequence[str], profile: str, config: RecallConfig) -> tupl
 
 
 def ablate(
-    bench: Bench,
+    testbed: Testbed,
     full: Sequence[Outcome],
     names: Sequence[str],
     *,
@@ -121,20 +111,21 @@ def ablate(
     Raises:
         InvalidRequestError: As :func:`variations`.
     """
-    parts = variations(names, bench.context.profile, bench.config)
-    total = len(parts) * len(full)
+    parts = variations(names, testbed.context.profile, testbed.config)
     rows = []
     for number, part in enumerate(parts):
-
-        def tick(done: int, before: int = number * len(full)) -> None:
-            if progress:
-                progress("ablate", before + done, total)
-
-        outcomes = bench.ask(f"without {part.name}", part.config, tick)
-        judged = [outcome for outcome in outcomes if outcome.gold]
-        compared = compare(full, outcomes, seed=seed)
-        hurried = sum(outcome.hurried for outcome in outcomes)
-        rows.append(Left(part.name, part.kind, measured(judged, seed), compared, hurried))
+        outcomes = testbed.ask(
+            f"without {part.name}", part.config, progress, "ablate", number, len(parts)
+        )
+        rows.append(
+            AblationRow(
+                part.name,
+                part.kind,
+                measured([outcome for outcome in outcomes if outcome.gold], seed),
+                compare(full, outcomes, seed=seed),
+                sum(outcome.hurried for outcome in outcomes),
+            )
+        )
     return Ablation(measured([outcome for outcome in full if outcome.gold], seed), tuple(rows))
 
 

@@ -1,23 +1,21 @@
-"""Comparison: the outcomes of two configurations in, which is better and how surely out."""
+"""Compare two configurations question by question, with a paired bootstrap."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from family_recall.errors import DatasetError
 from family_recall.evaluation.intervals import Interval, bootstrap_means
-from family_recall.evaluation.outcomes import Outcome, values
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from family_recall.evaluation.outcomes import Outcome, plain, values
 
 COMPARED = ("ndcg@10", "recall@10", "mrr@10")
-Verdict = Literal["better", "worse", "cannot be told"]
+Verdict = Literal["better", "worse", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """Two configurations over the same ``n`` questions: both means, and second less first."""
 
     n: int
@@ -26,22 +24,22 @@ class Row:
     difference: Mapping[str, Interval]
 
     def verdict(self, measure: str = COMPARED[0]) -> Verdict:
-        """Say whether the second is better; it cannot be told while the interval holds 0.
+        """Return whether the second is better; ``undecided`` while the interval holds 0.
 
-        One of twenty comparisons of the same with the same is told apart all the same.
+        One of twenty comparisons of a configuration with itself is decided all the same.
         """
         interval = self.difference[measure]
         if interval.low > 0.0:
             return "better"
-        return "worse" if interval.high < 0.0 else "cannot be told"
+        return "worse" if interval.high < 0.0 else "undecided"
 
     def to_json(self) -> dict[str, Any]:
-        """Give every number, and the verdict by measure."""
+        """Return every number, and the verdict by measure."""
         return {
             "n": self.n,
             "first": dict(self.first),
             "second": dict(self.second),
-            "difference": {name: found.to_json() for name, found in self.difference.items()},
+            "difference": plain(self.difference),
             "verdict": {name: self.verdict(name) for name in self.difference},
         }
 
@@ -53,77 +51,68 @@ class Comparison:
     ``n_left_out`` counts the questions with gold that only one of the two was asked.
     """
 
-    overall: Row
-    by_category: Mapping[str, Row]
+    overall: ComparisonRow
+    by_category: Mapping[str, ComparisonRow]
     n_changed: int
     n_left_out: int
 
-    def to_json(self) -> dict[str, Any]:
-        """Give every row."""
-        return {
-            "overall": self.overall.to_json(),
-            "by_category": {name: row.to_json() for name, row in self.by_category.items()},
-            "n_changed": self.n_changed,
-            "n_left_out": self.n_left_out,
-        }
-
 
 def compare(first: Sequence[Outcome], second: Sequence[Outcome], *, seed: int) -> Comparison:
-    """Compare two configurations question by question, with a paired bootstrap.
+    """Compare two configurations by the difference of each question, second less first.
 
-    Each question gives one difference, second less first, and whole questions are drawn with
-    replacement, so what makes a question hard for both does not widen the interval. Questions
-    without gold, and those only one of the two was asked, are left out.
+    Whole questions are drawn with replacement, so what makes a question hard for both does not
+    widen the interval. Questions without gold, and those only one of the two was asked, are left
+    out.
 
     Raises:
-        DatasetError: If no question is left, or the two judge one by different gold.
+        DatasetError: If no question is left, or the two have different gold for one.
 
     Source: Sakai, SIGIR 2006, doi:10.1145/1148170.1148261; see :func:`bootstrap_means`.
     """
-    judged = {outcome.query_id: outcome for outcome in first if outcome.gold}
-    others = {outcome.query_id: outcome for outcome in second if outcome.gold}
-    pairs = [(judged[name], others[name]) for name in judged if name in others]
+    before = {outcome.query_id: outcome for outcome in first if outcome.gold}
+    after = {outcome.query_id: outcome for outcome in second if outcome.gold}
+    pairs = [(before[name], after[name]) for name in before if name in after]
     if not pairs:
         raise DatasetError("the two have no question with gold in common; were both of one set?")
-    for one, other in pairs:
-        if set(one.gold) != set(other.gold):
+    for old, new in pairs:
+        if set(old.gold) != set(new.gold):
             raise DatasetError(
-                f"question {one.query_id!r} is judged by different gold in the two; "
+                f"question {old.query_id!r} has different gold in the two; "
                 "make both from the same dataset"
             )
-    categories = sorted({one.category for one, _ in pairs})
+    categories = sorted({old.category for old, _ in pairs})
     return Comparison(
         overall=_row(pairs, seed),
         by_category={
             name: _row([pair for pair in pairs if pair[0].category == name], seed)
             for name in categories
         },
-        n_changed=sum(one.ranking != other.ranking for one, other in pairs),
-        n_left_out=len(judged.keys() ^ others.keys()),
+        n_changed=sum(old.ranking != new.ranking for old, new in pairs),
+        n_left_out=len(before.keys() ^ after.keys()),
     )
 
 
-def sentence(row: Row, first: str, second: str, measure: str = COMPARED[0]) -> str:
-    """Say in plain words how the second stands to the first by one measure."""
-    found, verdict = row.difference[measure], row.verdict(measure)
-    said = {
-        "better": f"{second} is better than {first}",
-        "worse": f"{second} is worse than {first}",
-        "cannot be told": f"whether {second} is better than {first} cannot be told",
-    }[verdict]
+def sentence(row: ComparisonRow, first: str, second: str, measure: str = COMPARED[0]) -> str:
+    """Return in plain words how the second compares with the first by one measure."""
+    difference, verdict = row.difference[measure], row.verdict(measure)
+    text = (
+        f"it is undecided whether {second} is better than {first}"
+        if verdict == "undecided"
+        else f"{second} is {verdict} than {first}"
+    )
     return (
-        f"{said}: {measure} {found.value:+.3f}, 95 % interval {found.low:+.3f} to "
-        f"{found.high:+.3f}, {row.n:,} questions"
+        f"{text}: {measure} {difference.value:+.3f}, 95 % interval {difference.low:+.3f} to "
+        f"{difference.high:+.3f}, {row.n:,} questions"
     )
 
 
-def _row(pairs: Sequence[tuple[Outcome, Outcome]], seed: int) -> Row:
-    before = values([one for one, _ in pairs], COMPARED)
-    after = values([other for _, other in pairs], COMPARED)
-    means = bootstrap_means(after - before, seed=seed)
-    return Row(
+def _row(pairs: Sequence[tuple[Outcome, Outcome]], seed: int) -> ComparisonRow:
+    before = values([old for old, _ in pairs], COMPARED)
+    after = values([new for _, new in pairs], COMPARED)
+    differences = bootstrap_means(after - before, seed=seed)
+    return ComparisonRow(
         n=len(pairs),
         first=dict(zip(COMPARED, before.mean(axis=0).tolist(), strict=True)),
         second=dict(zip(COMPARED, after.mean(axis=0).tolist(), strict=True)),
-        difference=dict(zip(COMPARED, means, strict=True)),
+        difference=dict(zip(COMPARED, differences, strict=True)),
     )

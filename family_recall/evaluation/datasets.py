@@ -1,4 +1,4 @@
-"""Datasets: a folder with ``memories.jsonl`` and ``queries.jsonl`` in, frozen records out."""
+"""Read datasets: folders with ``memories.jsonl`` and ``queries.jsonl``."""
 
 from __future__ import annotations
 
@@ -110,8 +110,19 @@ def load_dataset(folder: Path) -> Dataset:
     return Dataset(name.name, tuple(memories.values()), tuple(queries.values()))
 
 
+def spread(dataset: Dataset, limit: int | None) -> Dataset:
+    """Return ``limit`` questions, evenly spaced in file order, and their spaces' memories."""
+    n = len(dataset.queries)
+    if limit is None or limit >= n:
+        return dataset
+    queries = tuple(dataset.queries[i * n // limit] for i in range(limit))
+    spaces = {query.space for query in queries}
+    memories = tuple(memory for memory in dataset.memories if memory.space in spaces)
+    return Dataset(dataset.name, memories, queries)
+
+
 def to_memory(memory: DatasetMemory) -> Memory:
-    """Give the memory as the library stores it: id as doc_id, speaker as author."""
+    """Return the memory as the library stores it: id as doc_id, speaker as author."""
     return Memory(
         text=memory.text,
         space_id=memory.space,
@@ -123,7 +134,7 @@ def to_memory(memory: DatasetMemory) -> Memory:
 
 
 def parse_memory(record: Mapping[str, Any], where: str) -> DatasetMemory:
-    """Read one memory; ``where`` (file:line) opens the message of the error it may raise."""
+    """Read one memory; the message of an error begins with ``where`` (file:line)."""
     _check_fields(record, MEMORY_FIELDS, ("id", "text", "space"), where)
     return DatasetMemory(
         id=_text(record, "id", where),
@@ -136,7 +147,7 @@ def parse_memory(record: Mapping[str, Any], where: str) -> DatasetMemory:
 
 
 def parse_query(record: Mapping[str, Any], where: str) -> Query:
-    """Read one question; ``where`` (file:line) opens the message of the error it may raise."""
+    """Read one question; the message of an error begins with ``where`` (file:line)."""
     _check_fields(
         record, (*QUERY_FIELDS, *QUERY_EXTRAS), ("id", "text", "space", "category", "gold"), where
     )

@@ -1,45 +1,31 @@
-"""Experiment: a dataset and settings in, a report on ranking, abstention and latency out."""
+"""Ask the questions of a dataset in a fresh household, and measure the answers."""
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from family_recall.config import RecallConfig
-from family_recall.evaluation import absence, faithfulness
-from family_recall.evaluation import baseline as baselines
-from family_recall.evaluation.ablation import ablate as ablated
+from family_recall.evaluation import faithfulness, gold_removal
+from family_recall.evaluation.ablation import ablate as ask_without_parts
 from family_recall.evaluation.ablation import variations
-from family_recall.evaluation.bench import (
-    EVALUATOR,
-    Bench,
-    furnish,
-    in_context,
-    last_moments,
-)
+from family_recall.evaluation.baseline import compare_with_baseline, only
 from family_recall.evaluation.budgets import ask_within
 from family_recall.evaluation.checkpoint import Checkpoint
-from family_recall.evaluation.datasets import Dataset, load_dataset
+from family_recall.evaluation.datasets import load_dataset, spread
+from family_recall.evaluation.extra import check_extra
 from family_recall.evaluation.fingerprint import fingerprint
 from family_recall.evaluation.outcomes import DEEPEST_K
-from family_recall.evaluation.report import Report, summarise
+from family_recall.evaluation.report import EvaluationReport, summarise
+from family_recall.evaluation.testbed import EVALUATOR, Testbed
 from family_recall.types import RecallContext
 from family_recall.types.progress import StepCallback
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
-
-__all__ = [
-    "EVALUATOR",
-    "evaluate",
-    "furnish",
-    "in_context",
-    "last_moments",
-    "spread",
-]
 
 
 def evaluate(
@@ -60,7 +46,7 @@ def evaluate(
     budgets_ms: Sequence[float] = (),
     checkpoint: Path | None = None,
     progress: StepCallback | None = None,
-) -> Report:
+) -> EvaluationReport:
     """Ask every question of a dataset in a fresh household, and measure the answers.
 
     The household is a temporary file with one shared space per space of the dataset and one
@@ -81,26 +67,27 @@ def evaluate(
         seed: Seed of the bootstrap and of every draw.
         ablate: Parts to ask everything once more without, see
             :func:`family_recall.evaluation.ablation.variations`.
-        baseline: What to ask everything once more of, to compare with, see
+        baseline: A baseline to ask everything once more of, see
             :func:`family_recall.evaluation.baseline.only`.
         remove_gold: Whether to ask each question once more where its gold was never stored,
-            see :func:`family_recall.evaluation.absence.ask_without_gold`.
-        n_rationales: Results whose rationale is put to the test, see
+            see :func:`family_recall.evaluation.gold_removal.ask_without_gold`.
+        n_rationales: Results whose rationale is tested, see
             :func:`family_recall.evaluation.faithfulness.measure`.
         budgets_ms: Budgets to ask everything once more within, see
             :func:`family_recall.evaluation.budgets.ask_within`.
-        checkpoint: A folder to keep each answer in as it is given. Called again with the same
-            one after a stop, this goes on, and gives the report it would have given; asked for
-            more (``ablate``, ``budgets_ms``, …), it asks only what is new. The filled household
-            is in it too; left out, nothing is kept.
+        checkpoint: A folder for each answer and the filled household. Called again with the same
+            one after an interruption, this continues and returns the report it would have
+            returned; with more to ask (``ablate``, ``budgets_ms``, …), it asks only what is new.
         progress: Called as work goes on; see ``types.progress.StepCallback``.
 
     Raises:
         DatasetError: If the folder cannot be read, or the checkpoint is one of another dataset,
             other settings or models, or another version of this package.
+        ImportError: If the extra ``eval`` is not installed.
         InvalidRequestError: If there is no such profile, stage, feature or baseline.
         ValueError: If ``top_k`` or ``limit`` is too small to measure anything.
     """
+    check_extra()
     if top_k < DEEPEST_K:
         raise ValueError(f"top_k must be at least {DEEPEST_K} to measure recall@10, got {top_k}")
     if limit is not None and limit < 1:
@@ -110,7 +97,7 @@ def evaluate(
     config = config or RecallConfig()
     variations(ablate, profile, config)
     if baseline is not None:
-        baselines.only(baseline, profile, config)
+        only(baseline, profile, config)
     dataset = spread(load_dataset(Path(folder)), limit)
     context = RecallContext(
         person_id=EVALUATOR,
@@ -121,27 +108,24 @@ def evaluate(
     )
     with contextlib.ExitStack() as stack:
         if checkpoint is None:
-            scratch = Path(
-                stack.enter_context(tempfile.TemporaryDirectory(prefix="family_recall_eval_"))
-            )
-            kept = Checkpoint()
+            scratch = tempfile.TemporaryDirectory(prefix="family_recall_eval_")
+            place, results = Path(stack.enter_context(scratch)), Checkpoint()
         else:
-            scratch = checkpoint
             settings = fingerprint(Path(folder), context, limit=limit, config=config, models=models)
-            kept = stack.enter_context(Checkpoint.open(checkpoint, settings))
-        bench = Bench.load(
+            place, results = checkpoint, stack.enter_context(Checkpoint.open(checkpoint, settings))
+        testbed = Testbed.load(
             dataset,
             context,
             config,
-            scratch,
+            place,
             models=models,
             refills=remove_gold or n_rationales > 0,
-            kept=kept,
+            checkpoint=results,
         )
-        model = bench.fill(progress)
-        n = len(dataset.queries)
-        outcomes = bench.ask(progress=(lambda done: progress("ask", done, n)) if progress else None)
-        return Report(
+        model = testbed.fill(progress)
+        outcomes = testbed.ask(progress=progress)
+        further: dict[str, Any] = {"seed": seed, "progress": progress}
+        return EvaluationReport(
             **summarise(outcomes, seed=seed),
             n_memories=len(dataset.memories),
             config={
@@ -154,35 +138,20 @@ def evaluate(
                 "seed": seed,
                 "model": model,
             },
-            ablation=(
-                ablated(bench, outcomes, ablate, seed=seed, progress=progress) if ablate else None
-            ),
+            ablation=ask_without_parts(testbed, outcomes, ablate, **further) if ablate else None,
             baseline=(
-                baselines.measure(bench, outcomes, baseline, seed=seed, progress=progress)
-                if baseline is not None
-                else None
+                compare_with_baseline(testbed, outcomes, baseline, **further) if baseline else None
             ),
             without_gold=(
-                absence.told_apart(outcomes, absence.ask_without_gold(bench, progress))
+                gold_removal.separation(outcomes, gold_removal.ask_without_gold(testbed, progress))
                 if remove_gold
                 else None
             ),
             faithfulness=(
-                faithfulness.measure(bench, outcomes, n_rationales, seed=seed, progress=progress)
+                faithfulness.measure(testbed, outcomes, n_rationales, **further)
                 if n_rationales
                 else None
             ),
-            budgets=ask_within(bench, budgets_ms, seed=seed, progress=progress),
+            budgets=ask_within(testbed, budgets_ms, **further),
             outcomes=tuple(outcomes),
         )
-
-
-def spread(dataset: Dataset, limit: int | None) -> Dataset:
-    """Keep ``limit`` questions, evenly spaced in file order, and the memories of their spaces."""
-    n = len(dataset.queries)
-    if limit is None or limit >= n:
-        return dataset
-    queries = tuple(dataset.queries[i * n // limit] for i in range(limit))
-    spaces = {query.space for query in queries}
-    memories = tuple(memory for memory in dataset.memories if memory.space in spaces)
-    return Dataset(dataset.name, memories, queries)

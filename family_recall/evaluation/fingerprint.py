@@ -1,4 +1,4 @@
-"""Fingerprint: an evaluation's dataset and settings in, the name of each thing it rests on out."""
+"""Name everything that the answers of an evaluation depend on."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def fingerprint(
     config: RecallConfig,
     models: Path | None,
 ) -> dict[str, str]:
-    """Name all that an answer of an evaluation depends on, files by the start of their SHA-256.
+    """Return what an answer of an evaluation depends on, files by the start of their SHA-256.
 
-    What else is asked once more, and the seed of intervals and draws, are no part of it: they
-    may change from one run to the next.
+    Further legs, and the seed of intervals and draws, are not in it: they may change from one run
+    to the next.
 
     Raises:
         DatasetError: If the dataset cannot be read.
     """
     defaults = RecallConfig()
     changed = {
-        one.name: value
-        for one in dataclasses.fields(config)
-        if (value := getattr(config, one.name)) != getattr(defaults, one.name)
+        setting.name: value
+        for setting in dataclasses.fields(config)
+        if (value := getattr(config, setting.name)) != getattr(defaults, setting.name)
     }
     return {
         "version": f"{family_recall.__version__} {_code()}",
@@ -72,7 +72,7 @@ def _dataset(folder: Path) -> str:
 
 
 def _models(folder: Path | None) -> dict[str, str]:
-    """Name the model of each role and the start of its graph's or table's digest."""
+    """Return the model of each role, with the start of its file's digest."""
     try:
         entries = {role: read_manifest(folder).find_entry(role) for role in ROLES}
     except ModelError:
@@ -85,15 +85,15 @@ def _models(folder: Path | None) -> dict[str, str]:
 
 
 def _code() -> str:
-    """Give the digest of the package as it is now: a version may be worked on."""
+    """Return the digest of the package's files: a version may be under development."""
     digest = hashlib.sha256()
 
     def read(folder: Traversable) -> None:
-        for one in sorted(folder.iterdir(), key=lambda each: each.name):
-            if one.is_dir() and one.name not in {"__pycache__", "models"}:
-                read(one)
-            elif one.name.endswith((".py", ".json")):
-                digest.update(one.read_bytes())
+        for entry in sorted(folder.iterdir(), key=lambda each: each.name):
+            if entry.is_dir() and entry.name not in {"__pycache__", "models"}:
+                read(entry)
+            elif entry.name.endswith((".py", ".json")):
+                digest.update(entry.read_bytes())
 
     read(importlib.resources.files("family_recall"))
     return digest.hexdigest()[:DIGITS]

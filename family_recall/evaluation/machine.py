@@ -1,4 +1,4 @@
-"""Machine: nothing in; what was measured on, in words, out. It asks the system, nobody else."""
+"""Describe the machine that something was measured on."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ GIB = 2**30
 
 
 def describe() -> dict[str, str]:
-    """Name the processor, memory, system and versions; what cannot be told is left out."""
-    told = {
+    """Return processor, memory, system and versions; what is unknown is left out."""
+    facts = {
         "processor": _processor(),
         "processors": str(os.cpu_count() or ""),
         "memory": _memory(),
@@ -20,7 +20,7 @@ def describe() -> dict[str, str]:
         "Python": platform.python_version(),
         **{name: _version(name) for name in ("family-recall", "numpy", "onnxruntime")},
     }
-    return {name: said for name, said in told.items() if said}
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _processor() -> str:
@@ -43,9 +43,9 @@ def _memory() -> str:
 
 def _version(name: str) -> str:
     # The build for graphics processors has a name of its own, and the same module.
-    for known in (name, f"{name}-gpu"):
+    for distribution in (name, f"{name}-gpu"):
         try:
-            return importlib.metadata.version(known)
+            return importlib.metadata.version(distribution)
         except importlib.metadata.PackageNotFoundError:
             continue
     return ""

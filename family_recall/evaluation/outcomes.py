@@ -1,41 +1,35 @@
-"""Outcomes: a question and its answer in, what measures look at out."""
+"""The outcome of a question: its answer beside the gold it is measured against."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.evaluation import measures
 from family_recall.evaluation.intervals import Interval, bootstrap_means
+from family_recall.evaluation.measures import measure_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from family_recall.evaluation.datasets import Query
     from family_recall.types import Answer, Result
 
-MEASURES: Mapping[str, Callable[[Sequence[str], Sequence[str]], float]] = {
-    "recall@5": lambda ranking, gold: measures.recall_at(ranking, gold, 5),
-    "recall@10": lambda ranking, gold: measures.recall_at(ranking, gold, 10),
-    "hit@10": lambda ranking, gold: measures.hit_at(ranking, gold, 10),
-    "mrr@10": lambda ranking, gold: measures.mrr_at(ranking, gold, 10),
-    "ndcg@10": lambda ranking, gold: measures.ndcg_at(ranking, gold, 10),
-}
+MEASURES = ("recall@5", "recall@10", "hit@10", "mrr@10", "ndcg@10")
 DEEPEST_K = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one question got: the ranking, the gold it is judged by, and how sure the answer was.
+    """What one question got: the ranking, the gold, and how sure the answer was.
 
     ``scores`` and ``sources`` go with the ``ranking``; ``n_words`` counts the question's words;
-    ``shares`` is what part of the first result's score each feature makes, by absolute amount,
-    adding up to 1; ``evidence`` the other memories that a result's rationale names, by doc_id;
-    ``hurried`` whether a stage was left out, whole or in part, for lack of time; ``n_pairs`` how
-    many pairs the cross-encoder read.
+    ``shares`` is the part of the first result's score that each feature makes, by absolute
+    amount, adding up to 1; ``evidence`` the other memories that a result's rationale names, by
+    doc_id; ``hurried`` whether a stage was skipped, whole or in part, for lack of time;
+    ``n_pairs`` how many pairs the cross-encoder read.
     """
 
     query_id: str
@@ -57,7 +51,7 @@ class Outcome:
 
     @classmethod
     def of(cls, query: Query, answer: Answer, gold: tuple[str, ...] | None = None) -> Outcome:
-        """Read an answer; judged by the question's own gold, unless another is given."""
+        """Return the outcome of an answer; its gold is the question's own, unless given."""
         return cls(
             query_id=query.id,
             category=query.category,
@@ -72,7 +66,9 @@ class Outcome:
             mode=answer.mode,
             n_words=len(query.text.split()),
             shares=_shares(answer.results[0]) if answer.results else {},
-            evidence={r.doc_id: named for r in answer.results if (named := _named_beside(r))},
+            evidence={
+                result.doc_id: others for result in answer.results if (others := _evidence(result))
+            },
             hurried=any(skip.hurried for skip in answer.trace.skips),
             n_pairs=sum(span.n_in for span in answer.trace.spans if span.stage == "rerank"),
         )
@@ -83,55 +79,45 @@ class Outcome:
         return bool(self.ranking) and self.ranking[0] in self.gold
 
     def to_json(self) -> dict[str, Any]:
-        """Give all that was said of the question; :meth:`from_json` reads the same again."""
-        return {
-            "id": self.query_id,
-            "category": self.category,
-            "gold": list(self.gold),
-            "ranking": list(self.ranking),
-            "scores": list(self.scores),
-            "sources": list(self.sources),
-            "status": self.status,
-            "confidence": self.confidence,
-            "used_time_ms": self.used_time_ms,
-            "strategy": self.strategy,
-            "mode": self.mode,
-            "n_words": self.n_words,
-            "hurried": self.hurried,
-            "n_pairs": self.n_pairs,
-            "shares": dict(self.shares),
-            "evidence": {doc_id: list(named) for doc_id, named in self.evidence.items()},
-        }
+        """Return every field; :meth:`from_json` reads the same again."""
+        record = plain({f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
+        return {"id": record.pop("query_id"), **record}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Outcome:
-        """Read what :meth:`to_json` wrote; raises ``KeyError`` or ``TypeError`` for else."""
-        found = dict(record)
+        """Read what :meth:`to_json` wrote; anything else raises ``KeyError`` or ``TypeError``."""
+        fields = dict(record)
         for name in ("gold", "ranking", "scores", "sources"):
-            found[name] = tuple(found[name])
-        evidence = found.get("evidence", {})
-        found["evidence"] = {doc_id: tuple(named) for doc_id, named in evidence.items()}
-        return cls(query_id=found.pop("id"), **found)
+            fields[name] = tuple(fields[name])
+        evidence = fields.get("evidence", {})
+        fields["evidence"] = {doc_id: tuple(others) for doc_id, others in evidence.items()}
+        return cls(query_id=fields.pop("id"), **fields)
 
 
 def measured(outcomes: Sequence[Outcome], seed: int) -> dict[str, int | Interval]:
-    """Give ``n`` and each measure's mean with its 95 % interval; every outcome needs gold."""
+    """Return ``n`` and each measure's mean with its interval; every outcome needs gold."""
     if not outcomes:
         return {"n": 0}
-    intervals = bootstrap_means(values(outcomes, tuple(MEASURES)), seed=seed)
+    intervals = bootstrap_means(values(outcomes, MEASURES), seed=seed)
     return {"n": len(outcomes), **dict(zip(MEASURES, intervals, strict=True))}
 
 
 def values(outcomes: Sequence[Outcome], names: Sequence[str]) -> npt.NDArray[np.float64]:
-    """Give each outcome's measures, shape (n outcomes, n names), in [0, 1]."""
-    return np.array(
-        [[MEASURES[name](o.ranking, o.gold) for name in names] for o in outcomes], np.float64
-    ).reshape(len(outcomes), len(names))
+    """Return the measures of each outcome, shape (n outcomes, n names), in [0, 1]."""
+    return measure_each([o.ranking for o in outcomes], [o.gold for o in outcomes], names)
 
 
-def plain(row: Mapping[str, int | Interval]) -> dict[str, Any]:
-    """Give a row of measures as JSON has it."""
-    return {k: v.to_json() if isinstance(v, Interval) else v for k, v in row.items()}
+def plain(value: Any) -> Any:
+    """Return a result as JSON has it: its own ``to_json``, or field by field, at any depth."""
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if dataclasses.is_dataclass(value):
+        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(part) for part in value]
+    return value
 
 
 def _shares(result: Result) -> dict[str, float]:
@@ -140,7 +126,8 @@ def _shares(result: Result) -> dict[str, float]:
     return {name: amount / total for name, amount in amounts.items()} if total else {}
 
 
-def _named_beside(result: Result) -> tuple[str, ...]:
+def _evidence(result: Result) -> tuple[str, ...]:
+    """Return the other memories that a result's rationale names."""
     if result.rationale is None:
         return ()
     return tuple(doc_id for doc_id in result.rationale.evidence if doc_id != result.doc_id)

@@ -1,17 +1,15 @@
-"""Saved: two files of ``eval`` in, outcomes to compare out."""
+"""Read two files that ``eval`` wrote as outcomes to compare."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from family_recall.errors import DatasetError
 from family_recall.evaluation import trec
 from family_recall.evaluation.outcomes import Outcome
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 UNKNOWN = "unknown"
 """The category of a question that only a run and its qrels know."""
@@ -20,11 +18,11 @@ UNKNOWN = "unknown"
 def load_pair(
     first: Path, second: Path, qrels: Path | None = None
 ) -> tuple[list[Outcome], list[Outcome]]:
-    """Read two saved reports (``.json``) or TREC runs (any other name).
+    """Return the outcomes of two saved reports (``.json``) or TREC runs (any other name).
 
-    A run says nothing of gold and categories: the gold comes from ``qrels``, or else from the
-    report it is compared with, and so do the categories. A question that a run does not name
-    got no result.
+    A run has no gold and no categories: the gold comes from ``qrels``, or else from the report
+    it is compared with, and so do the categories. A question that a run does not name got no
+    result.
 
     Raises:
         DatasetError: If a file cannot be read, or two runs come without qrels.
@@ -52,7 +50,7 @@ def load_pair(
 
 
 def read_report(path: Path) -> list[Outcome]:
-    """Read the outcomes of a report that ``eval --save`` wrote.
+    """Return the outcomes of a report that ``eval --save`` wrote.
 
     Raises:
         DatasetError: If the file cannot be read, or holds no outcomes.

@@ -1,4 +1,4 @@
-"""Timing: a household and questions in; what a recall takes on this device, stage by stage, out."""
+"""Measure what a recall takes on this device, stage by stage."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from family_recall.api import FamilyRecall, files
 from family_recall.errors import InvalidRequestError
-from family_recall.evaluation import invented, machine
+from family_recall.evaluation import machine, synthetic
 from family_recall.query.text import STOP_WORDS
 from family_recall.stores.file.encryption import Secret
 from family_recall.types import RecallContext
@@ -26,7 +26,7 @@ QUANTILES = (50, 95, 99)
 _FEWEST_WORDS, _MOST_WORDS = 2, 5  # content words of a question made from a memory
 _TRIES = 20
 _FIRST = "What is known here?"
-"""Asked first: a question that is asked again is not encoded again, and would take less."""
+"""The first question: one that is repeated is not encoded again, and would take less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ class Timing:
         budget_ms: Time each was allowed.
         open_ms: Opening the file.
         first_ms: The first answer after it, before the models are loaded.
-        warm_ms: Loading the models then, and practising.
+        warm_ms: Loading the models then, and warming up.
         total: ``ms`` and ``cpu_ms`` (of the whole process) of a recall, each with quantiles.
         stages: Wall milliseconds of each stage where it ran, with how often that was.
-        left_out: How often each stage was left out, and why that was said most often.
+        left_out: How often each stage was skipped, and the most frequent reason.
         over_ms: Quantiles of what a recall took beyond its budget, 0 where it did not.
         machine: What it was measured on.
     """
@@ -62,7 +62,7 @@ class Timing:
     machine: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """Give every figure by name."""
+        """Return every figure by name."""
         return dataclasses.asdict(self)
 
 
@@ -76,14 +76,14 @@ def time_household(
     key: Secret | None = None,
     progress: ProgressCallback | None = None,
 ) -> Timing:
-    """Time recalls on a household's own file, read alone: a copy beside it is what is asked.
+    """Time recalls on a copy of a household's file.
 
     The copy is encrypted as the file is, and deleted at the end.
 
     Args:
         path: The file.
         ctx: Who asks, and in what time.
-        questions: What is asked; n made from memories the asker may see, when left out.
+        questions: The questions; by default n, made from memories the asker may see.
         n: Questions to make, 1 or more.
         seed: Of the words that they are made of.
         key: What the file is encrypted with.
@@ -96,17 +96,16 @@ def time_household(
     with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
         copy = Path(scratch) / "copy.db"
         files.copy_file(path, copy, key=key)
-        asked = questions
         with FamilyRecall.open(copy, create=False, key=key) as home:
             home.audit.keep_days(0)
-            if asked is None:
-                asked = questions_from(home, ctx, n, seed=seed)
-        if not asked:
+            if questions is None:
+                questions = questions_from(home, ctx, n, seed=seed)
+        if not questions:
             raise InvalidRequestError("expected a question or more to time, got none")
-        return _timed_anew(copy, ctx, asked, key, progress)
+        return _time(copy, ctx, questions, key, progress)
 
 
-def time_invented(
+def time_synthetic(
     n_memories: int,
     ctx: RecallContext,
     *,
@@ -115,54 +114,54 @@ def time_invented(
     making: ProgressCallback | None = None,
     progress: ProgressCallback | None = None,
 ) -> Timing:
-    """Time recalls on a household that nobody lives in, made anew in a temporary folder.
+    """Time recalls on a synthetic household, generated in a temporary folder.
 
     Args:
         n_memories: Memories in it, 1 or more; they get vectors from the models here.
-        ctx: In what time; who asks is one of its people, in all its spaces.
+        ctx: The time; the asker is one of its people, in all its spaces.
         n: Questions, 1 or more.
         seed: Of its memories and its questions.
         making: Called with memories made so far, and memories in all.
         progress: Called as work goes on; see ``types.progress.ProgressCallback``.
     """
-    ctx = dataclasses.replace(ctx, person_id=invented.ASKER, space_id=None)
+    ctx = dataclasses.replace(ctx, person_id=synthetic.ASKER, space_id=None)
     with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
-        path = Path(scratch) / "invented.db"
+        path = Path(scratch) / "synthetic.db"
         with FamilyRecall.open(path) as home:
-            invented.furnish(home)
+            synthetic.furnish(home)
             home.audit.keep_days(0)
             home.remember_many(
-                invented.memories(n_memories, seed=seed),
+                synthetic.memories(n_memories, seed=seed),
                 progress=(lambda done: making(done, n_memories)) if making else None,
             )
-        asked = [one.text for one in invented.questions(n, n_memories, seed=seed)]
-        return _timed_anew(path, ctx, asked, None, progress)
+        questions = [made.text for made in synthetic.questions(n, n_memories, seed=seed)]
+        return _time(path, ctx, questions, None, progress)
 
 
 def questions_from(home: FamilyRecall, ctx: RecallContext, n: int, *, seed: int = 0) -> list[str]:
-    """Make n questions out of two to five words of memories that the asker may see.
+    """Make n questions, each of two to five words of a memory that the asker may see.
 
-    Of the newest memories, facts and milestones; none is made twice, so a small household gives
-    fewer than n. The same file, seed and n give the same questions.
+    Of the newest memories, facts and milestones; none is repeated, so a small household has
+    fewer than n. The same file, seed and n make the same questions.
 
     Raises:
         InvalidRequestError: If the asker may see none that has two words of content.
     """
     rng = np.random.default_rng([seed, n])
     opened = home.opening(dataclasses.replace(ctx, top_k=max(n, 1)))
-    said = [_content(result.text) for result in opened.results]
-    said = [words for words in said if len(words) >= _FEWEST_WORDS]
-    if not said:
+    texts = [_content(result.text) for result in opened.results]
+    texts = [words for words in texts if len(words) >= _FEWEST_WORDS]
+    if not texts:
         who = "a stranger" if ctx.person_id is None else ctx.person_id
         raise InvalidRequestError(
             f"expected memories that {who} may see, to make questions of, got none; name another "
-            "person, or give the questions"
+            "person, or pass the questions"
         )
     made: dict[str, None] = {}
     for at in range(n * _TRIES):
         if len(made) == n:
             break
-        words = said[at % len(said)]
+        words = texts[at % len(texts)]
         k = int(rng.integers(_FEWEST_WORDS, min(len(words), _MOST_WORDS) + 1))
         chosen = sorted(rng.choice(len(words), k, replace=False))
         made[f"What about {' '.join(words[i] for i in chosen)}?"] = None
@@ -170,7 +169,7 @@ def questions_from(home: FamilyRecall, ctx: RecallContext, n: int, *, seed: int 
 
 
 def timed(call: Callable[[], _T]) -> tuple[dict[str, float], _T]:
-    """Call, and give the milliseconds it took: ``ms`` on the wall, ``cpu_ms`` of this process."""
+    """Call, and return the milliseconds it took: wall ``ms``, and ``cpu_ms`` of this process."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = call()
     return {
@@ -180,18 +179,18 @@ def timed(call: Callable[[], _T]) -> tuple[dict[str, float], _T]:
 
 
 def quantiles(values: Sequence[float]) -> dict[str, float]:
-    """Give ``p50``, ``p95`` and ``p99`` of one value or more, to a thousandth."""
+    """Return ``p50``, ``p95`` and ``p99`` of one value or more, to a thousandth."""
     return {f"p{q}": round(float(np.percentile(values, q)), 3) for q in QUANTILES}
 
 
-def _timed_anew(
+def _time(
     path: Path,
     ctx: RecallContext,
-    asked: Sequence[str],
+    questions: Sequence[str],
     key: Secret | None,
     progress: ProgressCallback | None,
 ) -> Timing:
-    """Open a file, ask once as it is, load models, and ask everything."""
+    """Open a file, ask once before the models are loaded, load them, and ask everything."""
     opening, home = timed(lambda: FamilyRecall.open(path, create=False, key=key))
     totals: list[dict[str, float]] = []
     stages: dict[str, list[float]] = {}
@@ -199,7 +198,7 @@ def _timed_anew(
     with home:
         first, _ = timed(lambda: home.recall(_FIRST, ctx))
         warming, _ = timed(home.warmup)
-        for at, question in enumerate(asked, 1):
+        for at, question in enumerate(questions, 1):
             total, answer = timed(functools.partial(home.recall, question, ctx))
             totals.append(total)
             spans: dict[str, float] = {}
@@ -210,24 +209,24 @@ def _timed_anew(
             for skip in answer.trace.skips:
                 left_out.setdefault(skip.stage, []).append(skip.detail)
             if progress is not None:
-                progress(at, len(asked))
+                progress(at, len(questions))
         stored = home.maintenance.stats()["memories"]
     budget_ms = ctx.time_budget_ms
     return Timing(
         memories=stored,
         visible=int(answer.trace.counts.get("visible", 0)),
-        questions=len(asked),
+        questions=len(questions),
         budget_ms=budget_ms,
         open_ms=round(opening["ms"], 3),
         first_ms=round(first["ms"], 3),
         warm_ms=round(warming["ms"], 3),
-        total={unit: quantiles([one[unit] for one in totals]) for unit in ("ms", "cpu_ms")},
+        total={unit: quantiles([total[unit] for total in totals]) for unit in ("ms", "cpu_ms")},
         stages={name: {"n": len(ms), **quantiles(ms)} for name, ms in stages.items()},
         left_out={
-            name: {"n": len(why), "why": max(set(why), key=lambda one: (why.count(one), one))}
+            name: {"n": len(why), "why": max(set(why), key=lambda text: (why.count(text), text))}
             for name, why in left_out.items()
         },
-        over_ms=quantiles([max(one["ms"] - budget_ms, 0.0) for one in totals]),
+        over_ms=quantiles([max(total["ms"] - budget_ms, 0.0) for total in totals]),
         machine=machine.describe(),
     )
 

@@ -1,4 +1,4 @@
-"""Embedding: memories that have none in; their vectors, each with those of its views, out."""
+"""Makes the vectors of memories: of the body, and of each of its views."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ log = logging.getLogger("family_recall")
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Reads memories outside any transaction, and keeps the vectors a batch at a time."""
+    """Encodes memories outside any transaction, and writes the vectors a batch at a time."""
 
     store: Store
     config: RecallConfig
     yield_to_recalls: Callable[[], None]
 
     def flush(self, encoder: Encoder, progress: CountCallback | None, role: Role) -> int:
-        """Give every memory that has none its vectors; returns how many were made."""
+        """Make the vectors of every memory that has none; returns how many memories."""
         done = after = 0
-        while waiting := self._pending_after(after, encoder.model_id):
+        while waiting := self.store.to_embed(
+            encoder.model_id, after=after, limit=self.config.embed_batch
+        ):
             self.embed(encoder, waiting, role)
             after = waiting[-1].id
             done += len(waiting)
@@ -43,22 +45,18 @@ class Embedding:
                 progress(done)
         return done
 
-    def _pending_after(self, memory: int, model_id: str) -> list[ToEmbed]:
-        with self.store.reading() as reading:
-            return reading.pending_vectors.after(memory, model_id, self.config.embed_batch)
-
     def embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
-        """Give some memories their vectors."""
+        """Make the vectors of some memories."""
         threads = min(self.config.embed_threads or os.cpu_count() or 1, len(waiting))
 
         def vectors(row: ToEmbed) -> list[NewVector]:
             self.yield_to_recalls()
             return _encoded(encoder, [row])
 
-        with _side_by_side(threads) as each:
+        with _mapping(threads) as mapped:
             for start in range(0, len(waiting), self.config.embed_batch):
                 batch = waiting[start : start + self.config.embed_batch]
-                rows = list(itertools.chain.from_iterable(each(vectors, batch)))
+                rows = list(itertools.chain.from_iterable(mapped(vectors, batch)))
                 with self.store.writing() as writing:
                     writing.vectors.add(
                         encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
@@ -66,9 +64,9 @@ class Embedding:
 
 
 def embed_at_once(writing: WriteTransaction, static: Encoder) -> None:
-    """Give a transaction's new memories their static vectors; where that fails, they pend."""
+    """Make the static vectors of a transaction's new memories; if that fails, they are pending."""
     try:
-        rows = _encoded(static, writing.readings())
+        rows = _encoded(static, writing.to_embed())
         writing.vectors.add(static.model_id, static.dim, static.token_dim, rows, role="static")
     except (ModelError, InvalidMemoryError) as error:
         log.warning("static vectors are pending: %s", type(error).__name__)
@@ -76,17 +74,17 @@ def embed_at_once(writing: WriteTransaction, static: Encoder) -> None:
 
 
 def embedded_text(row: ToEmbed) -> str:
-    """Give the text a model reads as a memory's body: who speaks, then what is said.
+    """Return the text a model reads as a memory's body: its author, then its text.
 
-    Not what was said before: pooled into one vector, it lost more than it brought. Its title and
-    its summary are read apart, and a question is held against whichever is closest.
+    Without the memory before it: pooled into one vector, that lost more than it gained. Title and
+    summary are encoded apart, and a question is compared with the closest.
     """
     return f"{row.author}: {row.text}" if row.author else row.text
 
 
 @contextlib.contextmanager
-def _side_by_side(threads: int) -> Iterator[Callable[..., Iterator[list[NewVector]]]]:
-    """Give what maps a function over rows in order, on so many threads."""
+def _mapping(threads: int) -> Iterator[Callable[..., Iterator[list[NewVector]]]]:
+    """Yield what maps a function over rows in order, on so many threads."""
     if threads <= 1:
         yield map
     else:

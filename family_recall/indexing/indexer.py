@@ -1,4 +1,4 @@
-"""The write path: memories in; rows, words, mentions, edges and vectors out.
+"""The write path: stores memories with the words, entities, edges and vectors derived from them.
 
 A batch is written in two steps. The first transaction stores texts, words, edges and the static
 embedder's vectors, which cost microseconds, so the batch is safe and can be found by words and
@@ -22,7 +22,7 @@ from family_recall.indexing.embedding import Embedding, embed_at_once
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
 from family_recall.query.identifiers import RULES_VERSION
-from family_recall.stores.records import NewMemory, Place, StoredMemory, ToldRelation
+from family_recall.stores.records import NewMemory, Place, RecordedRelation, StoredMemory
 from family_recall.stores.store import Store
 from family_recall.stores.vectors.tables import Role
 from family_recall.stores.write.partitions import RedactedView
@@ -38,7 +38,7 @@ _VIEWS_VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class Indexer:
-    """Writes memories into one store; ``yield_to_recalls``, called between two, lets recalls go first."""
+    """Writes memories into one store; ``yield_to_recalls`` is called between two of them."""
 
     store: Store
     config: RecallConfig
@@ -78,26 +78,24 @@ class Indexer:
         now_s: float,
         static: Encoder | None,
     ) -> list[Remembered]:
-        """Store memories inside a transaction that is open, with their static vectors."""
-        cast = self.cast(writing)
+        """Store memories inside an open transaction, with their static vectors."""
+        linker = self.entity_linker(writing)
         outcomes = []
         for memory in memories:
-            outcomes.append(self._remember(writing, cast, memory, now_s))
+            outcomes.append(self._remember(writing, linker, memory, now_s))
             self.yield_to_recalls()
         if static is not None:
             embed_at_once(writing, static)
         return outcomes
 
     def embed(self, encoder: Encoder, ids: Sequence[int]) -> None:
-        """Give some memories their vectors, by the ids of their rows."""
-        with self.store.reading() as reading:
-            pending = reading.pending_vectors.texts(ids)
-        self._embedding.embed(encoder, pending)
+        """Make the vectors of some memories, by row id."""
+        self._embedding.embed(encoder, self.store.readings(ids))
 
     def flush(
         self, encoder: Encoder, progress: CountCallback | None = None, *, role: Role = "embedder"
     ) -> int:
-        """Give every memory that has none its vectors; returns how many were made."""
+        """Make the vectors of every memory that has none; returns how many memories."""
         return self._embedding.flush(encoder, progress, role)
 
     def relate(self, relation: Relation, now_s: float) -> None:
@@ -108,62 +106,57 @@ class Indexer:
             UnknownMemoryError: If a piece of evidence is not in that space and band.
         """
         with self.store.writing() as writing:
-            told = ToldRelation(relation, now_s)
-            relations.relate(writing, self.cast(writing), told, self.store.zone)
+            recorded = RecordedRelation(relation, now_s)
+            relations.relate(writing, self.entity_linker(writing), recorded)
 
     def hide(self, hidden: Hidden) -> None:
-        """Keep a role from some fields of a space's memories, those that are there already too.
+        """Hide fields of a space's memories from a role, of those stored already too.
 
-        Its view is told anew, in the order it came about; vectors become pending.
+        The role's redacted view is written from the space's history; its vectors become pending.
 
         Raises:
             UnknownSpaceError: If the space is not there.
         """
         with self.store.writing() as writing:
-            veil = writing.partitions.create_view(hidden)
-            if veil is None:
+            view = writing.partitions.create_view(hidden)
+            if view is None:
                 return
-            cast = self.cast(writing)
+            linker = self.entity_linker(writing)
             last: dict[str, StoredMemory] = {}
-            for told in writing.history(hidden.space_id):
-                if isinstance(told, StoredMemory):
-                    self._show(writing, cast, told.memory, told.recorded_s, veil)
-                    last[told.memory.doc_id or ""] = told
+            for record in writing.history(hidden.space_id):
+                if isinstance(record, StoredMemory):
+                    self._write_view(writing, linker, record.memory, record.recorded_s, view)
+                    last[record.memory.doc_id or ""] = record
                 else:
-                    relations.show(writing, cast, told, self.store.zone, veil)
-            for doc_id, told in last.items():
-                view = writing.current(hidden.space_id, doc_id, veil.no)
-                if view is not None and told.superseded_s is not None:
-                    writing.supersede(view, told.superseded_s, self.config.next_weight)
+                    relations.write_view(writing, linker, record, view)
+            for doc_id, original in last.items():
+                copy = writing.current(hidden.space_id, doc_id, view.no)
+                if copy is not None and original.superseded_s is not None:
+                    writing.supersede(copy, original.superseded_s, self.config.next_weight)
 
     def rebuild(self) -> None:
-        """Make all that is derived anew from the texts; vectors become pending."""
+        """Derive everything from the texts again; vectors become pending."""
         with self.store.writing() as writing:
             self.rebuild_within(writing)
 
     def rebuild_within(self, writing: WriteTransaction) -> None:
-        """Do what :meth:`rebuild` does inside a transaction that is open."""
+        """Do what :meth:`rebuild` does inside an open transaction."""
         writing.clear_derived()
-        _identify_all(writing)
-        cast = self.cast(writing)
+        _find_identifiers(writing)
+        linker = self.entity_linker(writing)
         for stored in writing.every_memory():
-            place = writing.reindex(stored, self._prepared(stored))
-            if stored.superseded_s is None:
-                self._connect(writing, cast, stored.id, stored.memory, place)
-        writing.names.restore_relation_edges()
+            self._reindex(writing, linker, stored)
+        writing.relations.add_all_edges()
 
     def restore(self, writing: WriteTransaction, stored: Sequence[StoredMemory]) -> None:
-        """Make all that is derived from some memories, whose rows alone are there."""
-        cast = self.cast(writing)
-        for one in stored:
-            place = writing.reindex(one, self._prepared(one))
-            if quoted := identifiers_of(one.memory):
-                writing.identify(one.id, quoted)
-            if one.superseded_s is None:
-                self._connect(writing, cast, one.id, one.memory, place)
+        """Derive everything of some memories whose rows alone are there."""
+        linker = self.entity_linker(writing)
+        for memory in stored:
+            self._reindex(writing, linker, memory)
+            _put_identifiers(writing, memory.id, memory.memory)
 
-    def cast(self, writing: WriteTransaction) -> EntityLinker:
-        """Read anew whom the partitions know, within a transaction that is open."""
+    def entity_linker(self, writing: WriteTransaction) -> EntityLinker:
+        """Return a linker that reads the entities of an open transaction."""
         return EntityLinker(writing, self.config)
 
     @property
@@ -171,75 +164,79 @@ class Indexer:
         return Embedding(self.store, self.config, self.yield_to_recalls)
 
     def _remember(
-        self, writing: WriteTransaction, cast: EntityLinker, memory: Memory, now_s: float
+        self, writing: WriteTransaction, linker: EntityLinker, memory: Memory, now_s: float
     ) -> Remembered:
         new = prepare(memory, now_s, self.store.zone)
         partition = writing.partitions.find_or_create(
             memory.space_id, memory.band, memory.guardians_of
         )
         if memory.doc_id is None:
-            known = writing.same_content(partition, memory.space_id, new.content_hash)
-            if known is not None:
-                return Remembered(known, "duplicate")
+            same = writing.same_content(partition, memory.space_id, new.content_hash)
+            if same is not None:
+                return Remembered(same, "duplicate")
         old = writing.current(memory.space_id, new.doc_id)
         if old is not None:
             if writing.content_hash(old.id) == new.content_hash:
                 return Remembered(new.doc_id, "unchanged")
             writing.supersede(old, now_s, self.config.next_weight)
-        self._insert(writing, cast, partition, new, now_s)
-        for veil in writing.partitions.views_of(memory.space_id):
-            told = dataclasses.replace(memory, doc_id=new.doc_id)
-            self._show(writing, cast, told, now_s, veil)
+        self._insert(writing, linker, partition, new, now_s)
+        for view in writing.partitions.views_of(memory.space_id):
+            with_id = dataclasses.replace(memory, doc_id=new.doc_id)
+            self._write_view(writing, linker, with_id, now_s, view)
         return Remembered(new.doc_id, "created" if old is None else "updated")
 
-    def _insert(
+    def _write_view(
         self,
         writing: WriteTransaction,
-        cast: EntityLinker,
-        partition: int,
-        new: NewMemory,
-        now_s: float,
-    ) -> None:
-        memory_id, place = writing.insert(partition, new, now_s)
-        if quoted := identifiers_of(new.memory):
-            writing.identify(memory_id, quoted)
-        self._connect(writing, cast, memory_id, new.memory, place)
-
-    def _show(
-        self,
-        writing: WriteTransaction,
-        cast: EntityLinker,
+        linker: EntityLinker,
         memory: Memory,
         now_s: float,
-        veil: RedactedView,
+        view: RedactedView,
     ) -> None:
-        """Write a memory's view behind a veil, in place of the view there was."""
-        view = policy.view_of(memory, veil.hidden)
-        new = None if view is None else prepare(view, now_s, self.store.zone)
-        old = writing.current(memory.space_id, memory.doc_id or "", veil.no)
+        """Write a memory into a redacted view, in place of the version that is there."""
+        redacted = policy.view_of(memory, view.hidden)
+        new = None if redacted is None else prepare(redacted, now_s, self.store.zone)
+        old = writing.current(memory.space_id, memory.doc_id or "", view.no)
         if old is not None:
             if new is not None and writing.content_hash(old.id) == new.content_hash:
                 return
             writing.supersede(old, now_s, self.config.next_weight)
         if new is not None:
             partition = writing.partitions.find_or_create(
-                memory.space_id, memory.band, memory.guardians_of, veil.no
+                memory.space_id, memory.band, memory.guardians_of, view.no
             )
-            self._insert(writing, cast, partition, new, now_s)
+            self._insert(writing, linker, partition, new, now_s)
 
-    def _connect(
+    def _insert(
         self,
         writing: WriteTransaction,
-        cast: EntityLinker,
+        linker: EntityLinker,
+        partition: int,
+        new: NewMemory,
+        now_s: float,
+    ) -> None:
+        memory_id, place = writing.insert(partition, new, now_s)
+        _put_identifiers(writing, memory_id, new.memory)
+        self._add_edges(writing, linker, memory_id, new.memory, place)
+
+    def _reindex(
+        self, writing: WriteTransaction, linker: EntityLinker, stored: StoredMemory
+    ) -> None:
+        new = prepare(stored.memory, stored.recorded_s, self.store.zone)
+        place = writing.reindex(stored, new)
+        if stored.superseded_s is None:
+            self._add_edges(writing, linker, stored.id, stored.memory, place)
+
+    def _add_edges(
+        self,
+        writing: WriteTransaction,
+        linker: EntityLinker,
         memory_id: int,
         memory: Memory,
         place: Place,
     ) -> None:
-        writing.ties.put_neighbours(memory_id, place, self.config.next_weight)
-        cast.name(memory_id, memory.space_id, memory.author, memory.text)
-
-    def _prepared(self, stored: StoredMemory) -> NewMemory:
-        return prepare(stored.memory, stored.recorded_s, self.store.zone)
+        writing.edge_buffer.add_neighbours(memory_id, place, self.config.next_weight)
+        linker.link(memory_id, memory.space_id, memory.author, memory.text)
 
 
 def upgrade(store: Store) -> None:
@@ -248,26 +245,29 @@ def upgrade(store: Store) -> None:
     Identifiers are found again at once; vectors become pending, for :meth:`Indexer.flush`.
     """
     versions = {_IDENTIFIERS: RULES_VERSION, _VIEWS: _VIEWS_VERSION}
-    with store.reading() as reading:
-        is_current = all(reading.info(key) == version for key, version in versions.items())
-    if is_current:
+    if all(store.info(key) == version for key, version in versions.items()):
         return
     with store.writing() as writing:
         # Another process may have done it while this one waited for the lock.
         if writing.info(_IDENTIFIERS) != RULES_VERSION:
             writing.clear_identifiers()
-            _identify_all(writing)
+            _find_identifiers(writing)
         if writing.info(_VIEWS) != _VIEWS_VERSION:
             writing.vectors.clear_views()
             writing.put_info(_VIEWS, _VIEWS_VERSION)
 
 
-def _identify_all(writing: WriteTransaction) -> None:
-    """Find the identifiers of every memory of a file that has none."""
-    for memory_id, views in writing.texts():
-        if quoted := identifiers_of(views):
-            writing.identify(memory_id, quoted)
+def _find_identifiers(writing: WriteTransaction) -> None:
+    """Store the identifiers of every memory of a file that has none."""
+    for memory_id, texts in writing.texts():
+        if identifiers := identifiers_of(texts):
+            writing.put_identifiers(memory_id, identifiers)
     writing.put_info(_IDENTIFIERS, RULES_VERSION)
+
+
+def _put_identifiers(writing: WriteTransaction, memory_id: int, memory: Memory) -> None:
+    if identifiers := identifiers_of(memory):
+        writing.put_identifiers(memory_id, identifiers)
 
 
 def _batches(memories: Iterable[Memory], size: int) -> Iterator[Sequence[Memory]]:

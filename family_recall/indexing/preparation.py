@@ -1,4 +1,4 @@
-"""Preparing: a memory as it was told in; its header, identifiers and hash, ready to write, out."""
+"""Prepares a memory to be written: its moments, header, identifiers and content hash."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from family_recall.types import Memory
 
 
 def prepare(memory: Memory, recorded_s: float, zone: dt.tzinfo) -> NewMemory:
-    """Make a memory ready to be written; naive moments are read in the household's zone.
+    """Return a memory ready to be written; naive moments are in the household's zone.
 
     Raises:
-        InvalidMemoryError: If it is valid until a moment that is not after the first.
+        InvalidMemoryError: If it is not valid from an earlier moment than until.
     """
     moments = {
         name: epoch_s(getattr(memory, name), zone)
@@ -32,7 +32,7 @@ def prepare(memory: Memory, recorded_s: float, zone: dt.tzinfo) -> NewMemory:
     content_hash = _content_hash(memory)
     return NewMemory(
         memory=memory,
-        # Made from the content and the clock, so nothing about other spaces shows in it.
+        # From the content and the clock, so that it reveals nothing about other spaces.
         doc_id=memory.doc_id or _digest(content_hash, repr(recorded_s).encode()).hex(),
         occurred_s=moments["occurred_at"],
         valid_from_s=start,
@@ -43,7 +43,7 @@ def prepare(memory: Memory, recorded_s: float, zone: dt.tzinfo) -> NewMemory:
 
 
 def header_of(memory: Memory, zone: dt.tzinfo) -> str:
-    """Say in words what stands above a memory: who, on what day, and its labels.
+    """Return the header of a memory in words: its author, its day, and its labels.
 
     >>> header_of(Memory("Hi", "s", author="Priya", occurred_at="2025-03-01"), dt.UTC)
     'Priya Saturday 1 March 2025'
@@ -64,7 +64,7 @@ def _day(day: dt.date) -> str:
 
 
 def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
-    """Find the identifiers of a memory's views, of its link, and of the fact it states.
+    """Find the identifiers in a memory's views, its link, and its fact.
 
     A fact is read as *invoice number 4711*, so that its key says what its value is.
     """
@@ -74,7 +74,7 @@ def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
 
 
 def _content_hash(memory: Memory) -> bytes:
-    # What `Memory.to_json` gives, by name; written out because every memory is hashed.
+    # What `Memory.to_json` returns, by name; written out because every memory is hashed.
     parts = []
     for name, value in zip(_HASHED, _hashed(memory), strict=True):
         if value is None:

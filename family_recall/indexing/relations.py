@@ -1,32 +1,29 @@
-"""Relating: typed edges between named things, and the memories they rest on."""
+"""Relates named things of a space, on the evidence of memories, and takes relations back."""
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterable, Sequence
 
 from family_recall.access import policy
 from family_recall.errors import UnknownMemoryError
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.query.text import normalise
-from family_recall.stores.graph.relations import Statement
+from family_recall.stores.graph.relation_queries import RelationRow
 from family_recall.stores.read.listing import Listings
-from family_recall.stores.records import ToldRelation, epoch_s
+from family_recall.stores.records import RecordedRelation, epoch_s
 from family_recall.stores.write.partitions import RedactedView
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Relation, Scope
 
 
-def relate(
-    writing: WriteTransaction, cast: EntityLinker, told: ToldRelation, zone: dt.tzinfo
-) -> None:
-    """Write a relation, and behind each veil of its space what that role sees of it.
+def relate(writing: WriteTransaction, linker: EntityLinker, recorded: RecordedRelation) -> None:
+    """Write a relation, also into the redacted views of its space that it is open to.
 
     Raises:
         UnknownSpaceError: If the space is not there.
         UnknownMemoryError: If a piece of evidence is not in that space and band.
     """
-    relation = told.relation
+    relation = recorded.relation
     evidence = _evidence(writing, relation)
     missing = sorted(set(relation.evidence) - set(evidence))
     if missing:
@@ -35,73 +32,69 @@ def relate(
             f"evidence {missing[0]!r} is no memory of {relation.space_id!r} "
             f"in band {relation.band!r}{whose}"
         )
-    _put(writing, cast, told, zone, evidence.values())
-    for veil in writing.partitions.views_of(relation.space_id):
-        show(writing, cast, told, zone, veil)
+    _put(writing, linker, recorded, evidence.values())
+    for view in writing.partitions.views_of(relation.space_id):
+        write_view(writing, linker, recorded, view)
 
 
-def show(
-    writing: WriteTransaction,
-    cast: EntityLinker,
-    told: ToldRelation,
-    zone: dt.tzinfo,
-    veil: RedactedView,
+def write_view(
+    writing: WriteTransaction, linker: EntityLinker, recorded: RecordedRelation, view: RedactedView
 ) -> None:
-    """Write a relation's view behind a veil, with the evidence that role sees."""
-    if policy.opens(veil.hidden.role, told.relation.band):
-        seen = _evidence(writing, told.relation, veil.no)
-        _put(writing, cast, told, zone, seen.values(), veil.no)
+    """Write a relation into a redacted view, with the evidence that its role sees."""
+    if policy.opens(view.hidden.role, recorded.relation.band):
+        evidence = _evidence(writing, recorded.relation, view.no)
+        _put(writing, linker, recorded, evidence.values(), view.no)
 
 
-def statements(
-    listings: Listings, relation: Relation, scope: Scope, veil: int = 0
-) -> list[Statement]:
-    """Find what was told as a relation; none where nothing was.
+def matching(
+    listings: Listings, relation: Relation, scope: Scope, view: int = 0
+) -> list[RelationRow]:
+    """List the stored relations that another means; none if there are none.
 
-    Its ends may be called what they were told as, what they are listed as, or any name that means
-    them here; where some are called just so, those alone are meant.
+    Its ends may be named as when it was recorded, as their entities are, or by any alias of those.
+    If some match by name, only those are meant.
     """
     ends = (relation.subject, relation.object)
-    alike = [
-        one
-        for one in listings.statements(relation, scope, veil)
+    candidates = [
+        row
+        for row in listings.relations_of_kind(relation, scope, view)
         if all(
-            name in {stated, named} or {name, normalise(name)} & aliases
-            for name, stated, named, aliases in zip(
-                ends, one.stated, one.names, one.aliases, strict=True
+            end in {given, name} or {end, normalise(end)} & aliases
+            for end, given, name, aliases in zip(
+                ends, row.given_names, row.names, row.aliases, strict=True
             )
         )
     ]
-    exactly = [one for one in alike if ends in {one.stated, one.names}]
-    return exactly or alike
+    by_name = [row for row in candidates if ends in {row.given_names, row.names}]
+    return by_name or candidates
 
 
 def unrelate(
-    writing: WriteTransaction, relation: Relation, told: Sequence[Statement], scope: Scope
+    writing: WriteTransaction, relation: Relation, rows: Sequence[RelationRow], scope: Scope
 ) -> set[int]:
-    """Take back what was told as a relation, and its views; gives the entities it was about.
+    """Delete relations, also from redacted views; returns the entities they were between.
 
-    Names that nothing else gives a reason for are the caller's.
+    What becomes of those entities is the caller's to decide.
     """
-    gone = list(told)
-    for veil in writing.partitions.views_of(relation.space_id):
-        gone += [
-            view
-            for view in writing.listings.statements(relation, scope, veil.no)
-            if any(_is_view_of(view, one) for one in told)
+    deleted = list(rows)
+    for view in writing.partitions.views_of(relation.space_id):
+        deleted += [
+            copy
+            for copy in writing.listings.relations_of_kind(relation, scope, view.no)
+            if any(_is_copy(copy, original) for original in rows)
         ]
-    for one in gone:
-        writing.names.remove_relation(one.no, one.subject, one.object)
-    return {entity for one in gone for entity in (one.subject, one.object)}
+    for row in deleted:
+        writing.relations.remove(row.no, row.subject, row.object)
+    return {entity for row in deleted for entity in (row.subject, row.object)}
 
 
-def _is_view_of(view: Statement, told: Statement) -> bool:
-    """Whether a role was told a relation then; a view knows fewer of a thing's names, or others."""
-    return view.recorded_s == told.recorded_s and all(
-        set(seen) & set(meant)
-        for seen, meant in zip(
-            zip(view.stated, view.names, strict=True),
-            zip(told.stated, told.names, strict=True),
+def _is_copy(copy: RelationRow, original: RelationRow) -> bool:
+    """Return whether a view's relation is a copy of another; a view may know other names."""
+    return copy.recorded_s == original.recorded_s and all(
+        {*names} & {*original_names}
+        for names, original_names in zip(
+            zip(copy.given_names, copy.names, strict=True),
+            zip(original.given_names, original.names, strict=True),
             strict=True,
         )
     )
@@ -109,32 +102,32 @@ def _is_view_of(view: Statement, told: Statement) -> bool:
 
 def _put(
     writing: WriteTransaction,
-    cast: EntityLinker,
-    told: ToldRelation,
-    zone: dt.tzinfo,
+    linker: EntityLinker,
+    recorded: RecordedRelation,
     evidence: Iterable[int],
-    veil: int = 0,
+    view: int = 0,
 ) -> None:
-    relation = told.relation
+    relation = recorded.relation
     partition = writing.partitions.find_or_create(
-        relation.space_id, relation.band, relation.guardians_of, veil
+        relation.space_id, relation.band, relation.guardians_of, view
     )
     names = (relation.subject, relation.object)
-    subject, object_ = cast.ends(partition, relation.space_id, names)
+    subject, object_ = linker.ends(partition, relation.space_id, names)
     moments = (
-        epoch_s(relation.valid_from, zone), epoch_s(relation.valid_until, zone), told.recorded_s,
+        epoch_s(relation.valid_from, writing.zone), epoch_s(relation.valid_until, writing.zone),
+        recorded.recorded_s,
     )  # fmt: skip
-    writing.names.put_relation(subject, relation, object_, moments, list(evidence))
+    writing.relations.put(subject, relation, object_, moments, list(evidence))
 
 
-def _evidence(writing: WriteTransaction, relation: Relation, veil: int = 0) -> dict[str, int]:
-    """Find the current memories a relation rests on, row ids by doc_id; others are left out."""
-    key = (relation.band, relation.guardians_of)
-    found = {
-        doc_id: writing.current(relation.space_id, doc_id, veil) for doc_id in relation.evidence
+def _evidence(writing: WriteTransaction, relation: Relation, view: int = 0) -> dict[str, int]:
+    """Map the doc_ids of a relation's current evidence to row ids; others are left out."""
+    place = (relation.band, relation.guardians_of)
+    memories = {
+        doc_id: writing.current(relation.space_id, doc_id, view) for doc_id in relation.evidence
     }
     return {
         doc_id: stored.id
-        for doc_id, stored in found.items()
-        if stored is not None and (stored.memory.band, stored.memory.guardians_of) == key
+        for doc_id, stored in memories.items()
+        if stored is not None and (stored.memory.band, stored.memory.guardians_of) == place
     }

@@ -44,8 +44,7 @@ from family_recall.sources.identifier import look_up_identifiers
 from family_recall.sources.lexical import search_words
 from family_recall.sources.timeline import search_timeline
 from family_recall.sources.vector import search_vectors
-from family_recall.stores.records import Rows, among
-from family_recall.stores.snapshot import Snapshot
+from family_recall.stores.records import Rows, Snapshot, among
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
 _UNDERSTANDING = frozenset({"time", "routing"})  # what a plan can do without

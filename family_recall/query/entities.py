@@ -8,7 +8,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.query.kinship import MAX_STEPS, Relatives, is_one, relatives
-from family_recall.query.kinship_terms import LONGEST_ROLE, ROLES, TITLES
+from family_recall.query.kinship_terms import KINSHIP_ROLES, LONGEST_ROLE, TITLES
 from family_recall.query.misspellings import URL_WORDS, misspelt_names
 from family_recall.query.text import (
     LONGEST_NAME,
@@ -18,8 +18,7 @@ from family_recall.query.text import (
     normalise,
     possible_names,
 )
-from family_recall.stores.records import Entity
-from family_recall.stores.snapshot import Snapshot
+from family_recall.stores.records import Entity, Snapshot
 from family_recall.types import Scope
 
 MAX_RELATIONS = 5
@@ -38,7 +37,7 @@ _NOT_THE_ASKERS = frozenset(
     """.split()
 )
 """Words after which *grandma* is not the asker's own."""
-_FIRST_ROLE_WORDS = frozenset(noun.split(" ", maxsplit=1)[0] for noun in ROLES)
+_FIRST_ROLE_WORDS = frozenset(noun.split(" ", maxsplit=1)[0] for noun in KINSHIP_ROLES)
 _MAX_ROLES = 8
 """Roles of one question that are looked up."""
 
@@ -174,7 +173,7 @@ class _Resolver:
         at = 0
         while at < len(words):
             is_role = words[at].plain in _FIRST_ROLE_WORDS
-            noun = _longest(words[at : at + LONGEST_ROLE], ROLES) if is_role else ""
+            noun = _longest(words[at : at + LONGEST_ROLE], KINSHIP_ROLES) if is_role else ""
             n = len(noun.split(" ")) if noun else 1
             phrase = self._relative(text, words, at, n, noun, phrases) if noun else None
             if phrase is not None:
@@ -251,7 +250,7 @@ class _Resolver:
             if not whose or max_steps < 1 or len(self._relatives_of) >= _MAX_ROLES:
                 return Relatives()
             self._relatives_of[key] = relatives(
-                whose, ROLES[noun], self._scope, self._snapshot, max_steps=max_steps
+                whose, KINSHIP_ROLES[noun], self._scope, self._snapshot, max_steps=max_steps
             )
         return self._relatives_of[key]
 

@@ -13,12 +13,16 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from family_recall.stores.records import Milestone
-from family_recall.stores.snapshot import Snapshot
-from family_recall.time_expressions import Anchor
-from family_recall.time_expressions.anchors import content_of, stem_of
-from family_recall.time_expressions.holidays import holiday_at
-from family_recall.time_expressions.words import MONTHS, SEASONS, UNITS, WEEKDAYS, Token, tokens_of
+from family_recall.stores.records import Milestone, Snapshot
+from family_recall.time_expressions import (
+    Anchor,
+    Token,
+    content_words,
+    holiday_at,
+    stem,
+    tokens_of,
+)
+from family_recall.time_expressions.words import MONTHS, SEASONS, UNITS, WEEKDAYS
 from family_recall.types import Scope
 
 MAX_MILESTONES = 200
@@ -64,7 +68,7 @@ _FORMS = (
     "start started starting began beginning",
     "arrival arrived",
 )
-_GROUP_OF = {stem_of(word): forms.split()[0] for forms in _FORMS for word in forms.split()}
+_GROUP_OF = {stem(word): forms.split()[0] for forms in _FORMS for word in forms.split()}
 _GROUPS = frozenset(_GROUP_OF.values())
 _KIN = {
     word: names.split()[0]
@@ -178,7 +182,7 @@ def _clauses(tokens: Sequence[Token]) -> list[_Clause]:
                 break
             if word in _OURS | _MINE | _OTHERS and not words:
                 pronouns.add(word)
-            elif word[:1].isalnum() and content_of(word) and word not in _JOINTS:
+            elif word[:1].isalnum() and content_words(word) and word not in _JOINTS:
                 words.append(other)
         if words and not _is_time(words):
             clauses.append(_Clause(tuple(words), frozenset(pronouns)))
@@ -317,11 +321,11 @@ def _name_words(name: str) -> list[str]:
     words = _WORD.findall(name.lower())
     if "birth" in words and "date" in words:
         return [word for word in words if word not in {"birth", "date", "of"}] + ["birthday"]
-    return [word for word in words if content_of(word) and word != "date"]
+    return [word for word in words if content_words(word) and word != "date"]
 
 
 @lru_cache(maxsize=4096)
 def _meaning(word: str) -> str:
     """Map the forms of an event word, and the words for a relative, to one form."""
     lower = word.lower()
-    return _KIN.get(lower) or _GROUP_OF.get(stem_of(lower)) or stem_of(lower)
+    return _KIN.get(lower) or _GROUP_OF.get(stem(lower)) or stem(lower)

@@ -8,23 +8,22 @@ from dataclasses import dataclass
 from family_recall.query.kinship_terms import (
     INVERSE,
     IS_A,
-    MEANINGS,
-    PATHS,
+    KINSHIP_PATHS,
+    RELATION_MEANINGS,
     SORT_OF_NOUN,
     SORT_OF_TITLE,
+    KinshipRole,
     RelationMeaning,
-    Role,
 )
 from family_recall.query.text import normalise
 from family_recall.stores.file.row_ids import partition_of
-from family_recall.stores.records import Entity, StoredRelation
-from family_recall.stores.snapshot import Snapshot
+from family_recall.stores.records import Entity, Snapshot, StoredRelation
 from family_recall.types import Scope
 
 MAX_STEPS = 2
 """Relations on the longest path from a person to their relative."""
 
-MIN_CONFIDENCE = 0.5
+MIN_RELATION_CONFIDENCE = 0.5
 """Relations below this confidence are ignored."""
 
 _MAX_ENTITIES = 32
@@ -39,7 +38,7 @@ class Relatives:
 
 
 def relatives(
-    whose: Sequence[Entity], role: Role, scope: Scope, snapshot: Snapshot, *, max_steps: int
+    whose: Sequence[Entity], role: KinshipRole, scope: Scope, snapshot: Snapshot, *, max_steps: int
 ) -> Relatives:
     """Find the entities that have a role to a person, by the relations in scope.
 
@@ -55,7 +54,7 @@ def relatives(
         max_steps: Relations that may be composed, 1 or 2.
     """
     start = _in_all_partitions(whose, scope, snapshot)
-    for paths in PATHS.get(role.link, (((role.link,),),)):
+    for paths in KINSHIP_PATHS.get(role.link, (((role.link,),),)):
         ends: dict[Entity, int] = {}
         for path in paths:
             if len(path) <= max_steps:
@@ -86,7 +85,7 @@ def _walk(
         ids = {entity.id for entity in ends}
         reached: dict[Entity, None] = {}
         for relation in _credible_relations(ends, scope, snapshot):
-            meaning = MEANINGS.get(_phrase(relation.relation))
+            meaning = RELATION_MEANINGS.get(_phrase(relation.relation))
             if meaning is None:
                 continue
             if meaning.link == link and relation.object.id in ids:
@@ -98,7 +97,7 @@ def _walk(
 
 
 def _of_sort(
-    entities: Sequence[Entity], role: Role, scope: Scope, snapshot: Snapshot
+    entities: Sequence[Entity], role: KinshipRole, scope: Scope, snapshot: Snapshot
 ) -> list[Entity]:
     if not entities or not role.sorts:
         return list(entities)
@@ -107,7 +106,7 @@ def _of_sort(
         known.get(entity.id, set()).add(SORT_OF_TITLE[alias])
     for relation in _credible_relations(entities, scope, snapshot):
         phrase = _phrase(relation.relation)
-        meaning = MEANINGS.get(phrase, RelationMeaning(""))
+        meaning = RELATION_MEANINGS.get(phrase, RelationMeaning(""))
         sort = SORT_OF_NOUN.get(normalise(relation.object.name), "") if phrase in IS_A else ""
         known.get(relation.subject.id, set()).add(sort or meaning.subject)
         known.get(relation.object.id, set()).add(meaning.object)
@@ -126,7 +125,7 @@ def _credible_relations(
     entities: Sequence[Entity], scope: Scope, snapshot: Snapshot
 ) -> list[StoredRelation]:
     relations = snapshot.relations([entity.id for entity in entities], scope)
-    return [relation for relation in relations if relation.confidence >= MIN_CONFIDENCE]
+    return [relation for relation in relations if relation.confidence >= MIN_RELATION_CONFIDENCE]
 
 
 def _in_all_partitions(

@@ -9,7 +9,7 @@ from family_recall.query.text import normalise
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class KinshipRole:
     """What a person is to another.
 
     ``link`` is the relation; ``sorts`` restrict who fits (``f``, ``m``, ``dog``, …; empty: any).
@@ -43,7 +43,7 @@ INVERSE = {
 }
 INVERSE |= {inverse: link for link, inverse in INVERSE.items()}
 
-PATHS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
+KINSHIP_PATHS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "sibling": ((("sibling",), ("parent", "child")),),
     "grandparent": ((("grandparent",), ("parent", "parent")),),
     "grandchild": ((("grandchild",), ("child", "child")),),
@@ -120,11 +120,11 @@ def _plural(noun: str) -> str:
     return _PLURALS.get(first, ending) + space + rest
 
 
-def _roles() -> dict[str, Role]:
-    roles: dict[str, Role] = {}
+def _roles() -> dict[str, KinshipRole]:
+    roles: dict[str, KinshipRole] = {}
     for link, sort, noun in _nouns():
         sorts = _PETS if sort == "pet" else frozenset({sort} - {""})
-        roles[noun] = roles[_plural(noun)] = Role(link, sorts)
+        roles[noun] = roles[_plural(noun)] = KinshipRole(link, sorts)
     return roles
 
 
@@ -146,10 +146,10 @@ def _relation_meanings() -> dict[str, RelationMeaning]:
     return meanings
 
 
-ROLES = _roles()
+KINSHIP_ROLES = _roles()
 """Words for relatives and pets, normalised, and the role each means."""
 
-LONGEST_ROLE = max(len(noun.split(" ")) for noun in ROLES)
+LONGEST_ROLE = max(len(noun.split(" ")) for noun in KINSHIP_ROLES)
 """Words in the longest role."""
 
 TITLES = frozenset(
@@ -160,7 +160,7 @@ TITLES = frozenset(
 )
 """Roles that, without an owner, mean the asker's own."""
 
-MEANINGS = _relation_meanings()
+RELATION_MEANINGS = _relation_meanings()
 IS_A = frozenset(("is", "a", "an"))
 SORT_OF_NOUN = {noun: sort for _, sort, noun in _nouns() if sort} | {
     "woman": "f", "girl": "f", "female": "f", "man": "m", "boy": "m", "male": "m",

@@ -6,10 +6,9 @@ import re
 from collections.abc import Container, Iterator, Sequence
 
 from family_recall.query.kinship import is_one
-from family_recall.query.kinship_terms import ROLES
+from family_recall.query.kinship_terms import KINSHIP_ROLES
 from family_recall.query.text import names_in, normalise
-from family_recall.stores.records import Entity
-from family_recall.stores.snapshot import Snapshot
+from family_recall.stores.records import Entity, Snapshot
 from family_recall.time_expressions import words as time_words
 from family_recall.types import Scope
 
@@ -24,7 +23,7 @@ _TWO_EDITS_CHARS = 8
 """Letters from which a word may contain two mistakes."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_CORRECT = frozenset(word for noun in ROLES for word in noun.split(" ")).union(
+_CORRECT = frozenset(word for noun in KINSHIP_ROLES for word in noun.split(" ")).union(
     time_words.MONTHS, time_words.WEEKDAYS, time_words.SEASONS, time_words.PARTS,
     time_words.UNITS, time_words.COUNTS, time_words.ORDINALS,
 )  # fmt: skip

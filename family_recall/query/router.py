@@ -33,10 +33,10 @@ from family_recall.query.router_rules import (
     KEYWORD_OF,
     KEYWORDS,
     NAME,
-    NOW,
-    OPENING,
+    OPENING_PHRASE,
     OWNERSHIP,
-    RULES,
+    RECENT_TIME,
+    ROUTING_RULES,
     SHORT_FORMS,
     SPEECH,
     STRATEGIES,
@@ -61,7 +61,7 @@ MIN_COSINE = 0.45
 MAX_ENCODERS = 4
 """Encoders whose prototype vectors are cached."""
 
-TOP_K = 3
+TOP_PROTOTYPES = 3
 """Best prototypes of a strategy whose cosines are averaged."""
 
 _SHARES: tuple[tuple[Strategy, tuple[float, float, float]], ...] = (
@@ -175,14 +175,14 @@ def _forms(question: str, timespan: Timespan | None) -> _Forms:
     return _Forms(
         plain=plain,
         timeless=plain if timeless == question else _plain(timeless),
-        neutral=OPENING.sub("", " ".join(neutral.split())),
-        has_time=timespan is not None or NOW.search(plain) is not None,
+        neutral=OPENING_PHRASE.sub("", " ".join(neutral.split())),
+        has_time=timespan is not None or RECENT_TIME.search(plain) is not None,
     )
 
 
 def _plain(question: str) -> str:
     lower = APOSTROPHE.sub("", _composed(question).casefold())
-    return OPENING.sub("", " ".join(map(_corrected, WORD.findall(lower))))
+    return OPENING_PHRASE.sub("", " ".join(map(_corrected, WORD.findall(lower))))
 
 
 def _composed(question: str) -> str:
@@ -201,7 +201,7 @@ def _corrected(word: str) -> str:
 def _rule_scores(forms: _Forms, timespan: Timespan | None) -> FloatArray:
     """Return how strongly the words suggest each strategy: shape (5,), in [0, 1]."""
     scores = np.zeros(len(STRATEGIES), np.float32)
-    for strategy, weight, pattern in RULES:
+    for strategy, weight, pattern in ROUTING_RULES:
         if weight > scores[strategy] and pattern.search(forms.timeless):
             scores[strategy] = weight
     rest = forms.timeless.replace("that day", " ").split()
@@ -218,16 +218,16 @@ def _is_a_day(timespan: Timespan | None) -> bool:
 
 
 def _prototype_cosines(neutral: str, encode: Encode) -> tuple[FloatArray, float]:
-    """Return the mean of the `TOP_K` best cosines of each strategy, and the best of all."""
+    """Return the mean of the `TOP_PROTOTYPES` best cosines of each strategy, and the best of all."""
     prototypes, firsts = _prototypes(encode)
     # einsum adds in a fixed order; a matrix product may not.
     cosines = np.einsum("nd,d->n", prototypes, encode(neutral))
     groups = [cosines[a:b] for a, b in itertools.pairwise(firsts)]
-    nearest = [np.sort(group)[-TOP_K:].mean() for group in groups]
+    nearest = [np.sort(group)[-TOP_PROTOTYPES:].mean() for group in groups]
     return np.array(nearest, np.float32), float(cosines.max())
 
 
-def warm_up(encode: Encode | None) -> None:
+def encode_prototypes(encode: Encode | None) -> None:
     """Encode the prototypes now (about 10 ms), so that the first question does not wait for it."""
     if encode is not None:
         _prototypes(encode)

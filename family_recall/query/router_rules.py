@@ -43,7 +43,7 @@ _REQUEST = (
     r"|do you (?:know|remember|recall) (?=wh|how old|my |our )"
     r"(?!when\b|what (?:i|we|you|he|she|they) |our (?:talk|chat|conversation)))"
 )
-OPENING = re.compile(rf"^(?:{_GREETING},? )*{_REQUEST}?", re.IGNORECASE)
+OPENING_PHRASE = re.compile(rf"^(?:{_GREETING},? )*{_REQUEST}?", re.IGNORECASE)
 
 SHORT_FORMS = {
     "adress": "address", "bday": "birthday", "bout": "about", "discus": "discuss",
@@ -78,7 +78,7 @@ SPEECH = _whole(r"""
     suggest\w*|recommend\w*|advi[cs]e|promise\w*|ask(?:ed)?|explain\w*
     agree\w*|decid\w*|decision|argu\w*|complain\w*
 """)
-NOW = _whole(r"""
+RECENT_TIME = _whole(r"""
     today|tonight|yesterday|recent|recently|lately|latest|so far|these days|weekend|holidays
     (?:this|last|past|the|my|our) (?:morning|evening|night|days?|weeks?|months?|years?)
 """)
@@ -170,4 +170,4 @@ _PATTERNS = (
         \b(?:everything|anything|all|something) (?:you know |there is )?(?:about|on)\b
     """),
 )  # fmt: skip
-RULES = tuple((at, weight, re.compile(_either(lines))) for at, weight, lines in _PATTERNS)
+ROUTING_RULES = tuple((at, weight, re.compile(_either(lines))) for at, weight, lines in _PATTERNS)

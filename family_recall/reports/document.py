@@ -58,7 +58,7 @@ def document(title: str, header: Markup, sections: Sequence[Section], *, style: 
 @functools.cache
 def sheet() -> str:
     """Give the style sheet that every page has."""
-    file = importlib.resources.files("family_recall.reports.recall") / "style.css"
+    file = importlib.resources.files("family_recall.reports") / "templates" / "page.css"
     return file.read_text(encoding="utf-8")
 
 

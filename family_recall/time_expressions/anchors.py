@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from .intervals import DAY, Interval, midnight
-from .words import CHOICES, COUNTS, FOLLOWERS, PARTS, UNITS, Token
+from .tokens import Token
+from .words import CHOICES, COUNTS, FOLLOWERS, PARTS, UNITS
 
 _EMPTY_WORDS = frozenset(
     "a an the we i you he she it they our my your his her its their us me him them was were is "
@@ -19,7 +20,7 @@ _EMPTY_WORDS = frozenset(
 _BESIDE = UNITS.keys() | PARTS.keys() | set("before after eve weekend fortnight".split())
 """Words in front of an anchor that make another time of it: *the months after we moved*."""
 _STOPS = frozenset("?!.;:,")
-_LONGEST = 10
+_MAX_CLAUSE_TOKENS = 10
 _WORD = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s\b", re.IGNORECASE)
 _AFTER_A_NAME = FOLLOWERS | _EMPTY_WORDS | CHOICES.keys() | COUNTS.keys()
@@ -30,7 +31,7 @@ class Anchor:
     """Words of the household for a time.
 
     ``end`` is the first day after it; an ``end`` at or before ``start`` means that one day.
-    Several anchors with the same words are occurrences of one thing: each year's birthday.
+    Several anchors with the same words are occurrences of one event: each year's birthday.
     """
 
     words: str
@@ -58,61 +59,73 @@ def anchor_at(
 ) -> AnchorMatch | None:
     """Find the anchor with the most content words in the clause that begins at a token.
 
-    All of an anchor's content words must be there, inflected or not and in any order. Two
-    anchors that fit equally well with different words make it silent, and so does a number
-    among the words: the fifth birthday is not just any birthday.
+    All of an anchor's content words must be there, inflected or not and in any order; the first
+    at most ``reach`` tokens away. Two anchors that fit equally well with different words match
+    nothing, and so does a number among the words: the fifth birthday is not just any birthday.
     """
+    clause = _content_of_clause(tokens[first : first + _MAX_CLAUSE_TOKENS])
+    best = _best_anchors(anchors, clause)
+    if not best:
+        return None
+    words = content_words(best[0].words)
+    begin, end = min(clause[w] for w in words), max(clause[w] for w in words) + 1
+    others = [w for w, at in clause.items() if at < end and w not in words]
+    if (
+        begin > reach
+        or _is_continued(best[0].words, tokens[first + end : first + end + 1])
+        or any(token.word in _BESIDE for token in tokens[first : first + begin])
+        or any(word[:1].isdigit() for word in others)
+    ):
+        return None
+    occurrences = tuple(sorted({anchor.interval for anchor in best}))
+    return AnchorMatch(occurrences, first + end, certainty=0.6 if others else 0.9)
+
+
+def _content_of_clause(tokens: Sequence[Token]) -> dict[str, int]:
+    """Return the stems of a clause's content words, with the place where each is first."""
     clause: dict[str, int] = {}
-    last_of_clause = min(len(tokens), first + _LONGEST)
-    for at in range(first, last_of_clause):
-        token = tokens[at]
+    for at, token in enumerate(tokens):
         if token.word in _STOPS:
             break
         if token.word not in _EMPTY_WORDS:
-            clause.setdefault(stem_of(token.word), at)
+            clause.setdefault(stem(token.word), at)
+    return clause
+
+
+def _best_anchors(anchors: Sequence[Anchor], clause: Mapping[str, int]) -> list[Anchor]:
+    """Return the anchors with the most words of a clause; none if these are not the same words."""
     best: list[Anchor] = []
     best_words: frozenset[str] = frozenset()
     for anchor in anchors:
-        words = content_of(anchor.words)
+        words = content_words(anchor.words)
         if not words or len(words) < len(best_words) or not words <= clause.keys():
             continue
         if len(words) > len(best_words):
             best, best_words = [], words
         elif words != best_words:
-            return None
+            return []
         best.append(anchor)
-    if not best:
-        return None
-    begin, end = min(clause[w] for w in best_words), max(clause[w] for w in best_words) + 1
-    if begin - first > reach or _goes_on(best[0].words, tokens[end : end + 1]):
-        return None
-    if any(t.word in _BESIDE for t in tokens[first:begin]):
-        return None
-    others = [w for w, at in clause.items() if at < end and w not in best_words]
-    if any(word[:1].isdigit() for word in others):
-        return None
-    occurrences = tuple(sorted({anchor.interval for anchor in best}))
-    return AnchorMatch(occurrences, end, certainty=0.6 if others else 0.9)
+    return best
 
 
-def _goes_on(words: str, follows: Sequence[Token]) -> bool:
+def _is_continued(words: str, following: Sequence[Token]) -> bool:
     """Whether *the wedding* is only the beginning of *the wedding rehearsal*."""
-    named = words.lower().startswith("the ") or _POSSESSIVE.search(words) is not None
-    return named and any(
-        t.word.isalpha() and t.raw.islower() and t.word not in _AFTER_A_NAME for t in follows
+    is_name = words.lower().startswith("the ") or _POSSESSIVE.search(words) is not None
+    return is_name and any(
+        t.word.isalpha() and t.raw.islower() and t.word not in _AFTER_A_NAME for t in following
     )
 
 
 @lru_cache(maxsize=4096)
-def content_of(words: str) -> frozenset[str]:
-    """Give the stems of the words that say something."""
-    found = (match.group() for match in _WORD.finditer(_POSSESSIVE.sub("", words.lower())))
-    return frozenset(stem_of(word) for word in found if word not in _EMPTY_WORDS)
+def content_words(text: str) -> frozenset[str]:
+    """Return the stems of a text's words, without those such as *the* or *was*."""
+    words = (match.group() for match in _WORD.finditer(_POSSESSIVE.sub("", text.lower())))
+    return frozenset(stem(word) for word in words if word not in _EMPTY_WORDS)
 
 
 @lru_cache(maxsize=4096)
-def stem_of(word: str) -> str:
-    """Drop the ending of *moved*, *moves* and *moving*."""
+def stem(word: str) -> str:
+    """Return a word without the ending of *moved*, *moves* and *moving*."""
     for ending in ("ing", "ed", "es", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]

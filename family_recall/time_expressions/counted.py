@@ -3,47 +3,63 @@
 from __future__ import annotations
 
 import datetime as dt
+from typing import NamedTuple
 
 from . import intervals as iv
+from . import repeats
 from .intervals import DAY, Interval
-from .meaning import is_plain
-from .names import named_repeat
-from .reading import (
-    Phrase,
-    Sentence,
-    choose,
-    doubt,
-    event_day_at,
-    main_day_at,
-    phrase_at,
-    register,
-    register_numbers,
-)
+from .occurrences import choose
+from .phrases import Phrase, Sentence, unclear
+from .readers import event_day_at, main_day_at, phrase_at, register, register_numbers
+from .recurring import named_repeat
+from .time_or_name import is_plain
 from .words import COUNTS, DASHES, PARTS, UNITS, count_of, singular_of
 
 _NEARLY = frozenset("almost nearly about approximately roughly around".split())
 _FORTNIGHTS = frozenset(("fortnight", "fortnights"))
+_VAGUE_COUNTS = {"few": (2, 5), "several": (3, 8), "couple": (2, 3)}
+_SMALLER_UNITS = {"hour": ("minute", 60), "year": ("month", 12), "decade": ("year", 10)}
+_LARGE_UNITS = frozenset("day week month quarter year decade".split())
 
 
-def count_at(s: Sentence, i: int) -> tuple[int, int, int] | None:
-    """Read *3*, *two or three*, *a few*, *a couple of*; give fewest, most, and the next token."""
-    if s.word(i) in {"a", "an"} and s.word(i + 1) in {"few", "couple"}:
+class Count(NamedTuple):
+    """How many, at least and at most, and the token after the number."""
+
+    least: int
+    most: int
+    last: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is one number."""
+        return self.least == self.most
+
+
+def count_at(s: Sentence, i: int) -> Count | None:
+    """Read *3*, *two or three*, *a few*, *a couple of*, *two dozen*."""
+    if s.reads(i, {"a", "an"}, {"few", "couple"}):
         i += 1
     word = s.word(i)
     if word in {"a", "an"}:
-        return 1, 1, i + 1
-    if word in {"few", "several", "couple"}:
-        few = {"few": (2, 5), "several": (3, 8), "couple": (2, 3)}[word]
-        return *few, i + 1 + (s.word(i + 1) == "of")
+        return Count(1, 1, i + 1)
+    if word in _VAGUE_COUNTS:
+        return Count(*_VAGUE_COUNTS[word], i + 1 + (s.word(i + 1) == "of"))
     count = count_of(word)
     if count is None:
         return None
     if s.word(i + 1) == "dozen":
-        return 12 * count, 12 * count, i + 2
+        return Count(12 * count, 12 * count, i + 2)
     more = count_of(s.word(i + 2)) if s.word(i + 1) in {"or", "to", *DASHES} else None
     if more is not None and more > count:
-        return count, more, i + 3
-    return count, count, i + 1
+        return Count(count, more, i + 3)
+    return Count(count, count, i + 1)
+
+
+def moments_ago(s: Sentence, name: str, n: int, margin: dt.timedelta = dt.timedelta()) -> Interval:
+    """Return the last n hours or minutes, or with a margin the moment so long ago."""
+    length = dt.timedelta(**{f"{name}s": n})
+    until = max(dt.timedelta(), length - margin) if margin else dt.timedelta()
+    return Interval(s.ago(length + margin), s.ago(until))
 
 
 def _counted(s: Sentence, i: int) -> Phrase | None:
@@ -51,156 +67,153 @@ def _counted(s: Sentence, i: int) -> Phrase | None:
     halves = _halves_ago(s, i)
     if halves:
         return halves
-    counted = count_at(s, i)
-    if counted is None or s.word(i - 1) in {"half", "and"}:
+    count = count_at(s, i)
+    if count is None or count.least == 0 or s.word(i - 1) in {"half", "and"}:
         return None
-    least, most, j = counted
-    if least == 0:
-        return None
-    word, after = s.word(j), s.word(j + 1)
-    if after in {"ago", "back"}:
-        return _ago(s, i, counted)
+    word, following = s.word(count.last), s.word(count.last + 1)
+    beside = following in {"before", "after"}
     if word in _FORTNIGHTS:
-        least, most, word = 2 * least, 2 * most, "weeks"
-    if after in {"before", "after"} and singular_of(word) in PARTS:
-        return _parts_beside(s, i, counted)
-    if word not in UNITS or UNITS[word] in {"minute", "hour"}:
+        count, word = Count(2 * count.least, 2 * count.most, count.last), "weeks"
+    if following in {"ago", "back"}:
+        return _ago(s, i, count, word)
+    if beside and singular_of(word) in PARTS:
+        return _parts_beside(s, i, count)
+    name = UNITS.get(word)
+    if name not in _LARGE_UNITS:
         return None
-    if after == "from" and s.word(j + 2) == "now":
-        return Phrase(i, j + 3, UNITS[word], _units(s.now, UNITS[word], least, most))
-    if after in {"from", "on"} and least == most and (after == "from" or UNITS[word] == "week"):
-        return _from_day(s, i, j + 2, UNITS[word], least)
-    if UNITS[word] == "week" and least == most and s.word(i - 1) not in {"for", "in"}:
-        day = _weeks_beside(s, i, j + 1, least)
-        if day:
-            return day
-    if after in {"before", "after"}:
-        if least != most:
-            return doubt(i, j + 2)
-        anchor = event_day_at(s, j + 2) or main_day_at(s, j + 2)
-        if anchor is None or anchor.fixed is None:
-            return doubt(i, j + 2)
-        if s.word(i - 1) == "the":
-            stretch = iv.beside(anchor.fixed, UNITS[word], -least if after == "before" else least)
-            return Phrase(i, anchor.last, "days", stretch, None, min(0.9, anchor.certainty))
-        shift = -least if after == "before" else least
-        edge = anchor.fixed.start if after == "before" else anchor.fixed.end - DAY
-        fixed = iv.unit(edge, UNITS[word], shift)
-        return Phrase(i, anchor.last, UNITS[word], fixed, None, min(0.8, anchor.certainty))
-    return None
+    if s.reads(count.last + 1, "from", "now"):
+        return Phrase(i, count.last + 3, name, _units(s.now, name, count.least, count.most))
+    if count.exact and (following == "from" or (following == "on" and name == "week")):
+        return _from_day(s, i, count, name)
+    return _weeks_from(s, i, count, name) or (_units_beside(s, i, count, name) if beside else None)
+
+
+def _units_beside(s: Sentence, i: int, count: Count, name: str) -> Phrase:
+    """Read *two days before Christmas* as a day, *the two days before Christmas* as both."""
+    if not count.exact:
+        return unclear(i, count.last + 2)
+    anchor = event_day_at(s, count.last + 2) or main_day_at(s, count.last + 2)
+    if anchor is None or anchor.fixed is None:
+        return unclear(i, count.last + 2)
+    before = s.word(count.last + 1) == "before"
+    shift = -count.least if before else count.least
+    if s.word(i - 1) == "the":
+        stretch = iv.adjacent(anchor.fixed, name, shift)
+        return Phrase(i, anchor.last, "days", stretch, None, min(0.9, anchor.certainty))
+    edge = anchor.fixed.start if before else anchor.fixed.end - DAY
+    fixed = iv.unit(edge, name, shift)
+    return Phrase(i, anchor.last, name, fixed, None, min(0.8, anchor.certainty))
 
 
 def _halves_ago(s: Sentence, i: int) -> Phrase | None:
     """Read *half a year ago*, *a year and a half ago*, *two and a half years ago*."""
-    if s.word(i) == "half" and s.word(i + 1) in {"a", "an"}:
+    n: int | None
+    if s.reads(i, "half", {"a", "an"}):
         n, unit_at, last = 0, i + 2, i + 3
     else:
-        count = 1 if s.word(i) in {"a", "an"} else count_of(s.word(i))
-        if count is None:
+        n = 1 if s.word(i) in {"a", "an"} else count_of(s.word(i))
+        unit_at, last = (i + 4 if s.reads(i + 1, "and", "a", "half") else i + 1), i + 5
+        if unit_at == i + 1 and not s.reads(i + 2, "and", "a", "half"):
             return None
-        n = count
-        if [s.word(i + k) for k in (1, 2, 3)] == ["and", "a", "half"]:
-            unit_at, last = i + 4, i + 5
-        elif [s.word(i + k) for k in (2, 3, 4)] == ["and", "a", "half"]:
-            unit_at, last = i + 1, i + 5
-        else:
-            return None
-    name, parts = {
-        "hour": ("minute", 60), "year": ("month", 12), "decade": ("year", 10),
-    }.get(UNITS.get(s.word(unit_at), ""), ("", 0))  # fmt: skip
-    if not name or s.word(last) not in {"ago", "back"}:
+    name, parts = _SMALLER_UNITS.get(UNITS.get(s.word(unit_at), ""), ("", 0))
+    if n is None or not name or s.word(last) not in {"ago", "back"}:
         return None
     n = n * parts + parts // 2
     if name == "minute":
-        return Phrase(i, last + 1, "time", _moments_ago(s, name, n), None, 0.8)
+        return Phrase(i, last + 1, "time", _about_ago(s, name, n), None, 0.8)
     return Phrase(i, last + 1, name, iv.unit(s.now, name, -n), None, 0.7)
 
 
-def _from_day(s: Sentence, i: int, j: int, name: str, n: int) -> Phrase | None:
+def _from_day(s: Sentence, i: int, count: Count, name: str) -> Phrase | None:
     """Read *two weeks from today*, *a week from Monday*: that day, so much later."""
+    j = count.last + 2
     day = phrase_at(s, j)
-    if s.word(j - 1) == "on" and s.tense(i, j) == "past":
-        return None
     if day is None or day.grain not in {"day", "weekday"}:
+        return None
+    if s.word(j - 1) == "on" and s.tense(i, j) == "past":
         return None
     day = choose(s, day, tense="future")
     if day.fixed is None:
         return None
-    start = iv.rolling(day.fixed.start, name, -n).end - DAY
+    start = iv.rolling(day.fixed.start, name, -count.least).end - DAY
     return Phrase(i, day.last, "day", iv.day(start), None, day.certainty)
 
 
-def _weeks_beside(s: Sentence, i: int, j: int, n: int) -> Phrase | None:
+def _weeks_from(s: Sentence, i: int, count: Count, name: str) -> Phrase | None:
     """Read *a week tomorrow*, *two weeks last Tuesday*: so many weeks on, or back, from there."""
+    j = count.last + 1
+    near = s.word(j) in {"today", "tomorrow", "yesterday", "last", "next"}
+    if not (near and name == "week" and count.exact) or s.word(i - 1) in {"for", "in"}:
+        return None
     day = phrase_at(s, j)
     if day is None or day.fixed is None or day.fixed.end - day.fixed.start != DAY:
         return None
-    if day.grain not in {"day", "weekday"} or s.word(j) not in {
-        "today", "tomorrow", "yesterday", "last", "next",
-    }:  # fmt: skip
+    if day.grain not in {"day", "weekday"}:
         return None
     back = s.word(j) in {"yesterday", "last"}
-    start = day.fixed.start + dt.timedelta(weeks=-n if back else n)
+    start = day.fixed.start + dt.timedelta(weeks=-count.least if back else count.least)
     return Phrase(i, day.last, "day", iv.day(start), None, min(day.certainty, 0.7))
 
 
-def _parts_beside(s: Sentence, i: int, counted: tuple[int, int, int]) -> Phrase | None:
+def _parts_beside(s: Sentence, i: int, count: Count) -> Phrase:
     """Read *two nights before Christmas*: that part of one day."""
-    least, most, j = counted
+    j = count.last
     day = main_day_at(s, j + 2)
-    if least != most or s.word(i - 1) == "the" or day is None or day.fixed is None:
-        return doubt(i, j + 2)
-    edge = day.fixed.start - least * DAY
+    if not count.exact or s.word(i - 1) == "the" or day is None or day.fixed is None:
+        return unclear(i, j + 2)
+    edge = day.fixed.start - count.least * DAY
     if s.word(j + 1) == "after":
-        edge = day.fixed.end + (least - 1) * DAY
-    hours = PARTS[singular_of(s.word(j))]
-    fixed = iv.part_of_day(edge, hours)
+        edge = day.fixed.end + (count.least - 1) * DAY
+    fixed = iv.part_of_day(edge, PARTS[singular_of(s.word(j))])
     return Phrase(i, day.last, "part", fixed, None, min(0.9, day.certainty))
 
 
-def _units(now: dt.datetime, name: str, nearest: int, farthest: int) -> Interval:
-    one, other = iv.unit(now, name, nearest), iv.unit(now, name, farthest)
-    return Interval(min(one.start, other.start), max(one.end, other.end))
-
-
-def _ago(s: Sentence, i: int, counted: tuple[int, int, int]) -> Phrase | None:
-    least, most, j = counted
-    word, last = s.word(j), j + 2
-    if word in _FORTNIGHTS:
-        least, most, word = 2 * least, 2 * most, "weeks"
+def _ago(s: Sentence, i: int, count: Count, word: str) -> Phrase | None:
+    """Read *two weeks ago*, *three nights ago* and *two Christmases ago*."""
+    last = count.last + 2
     if s.word(i - 1) in {"than", "over", "under", "least", "most"}:
-        return doubt(i, last)
-    certainty = 0.9 if least == most else 0.7
+        return unclear(i, last)
+    certainty = 0.9 if count.exact else 0.7
     if s.word(i - 1) in _NEARLY and not is_plain(s, i - 1):
         certainty = 0.6
     if word in UNITS:
-        name = UNITS[word]
-        if name in {"minute", "hour"}:
-            return Phrase(i, last, "time", _moments_ago(s, name, most), None, min(certainty, 0.8))
-        to_the_day = [s.word(last + k) for k in range(3)] == ["to", "the", "day"]
-        if (s.word(last) == "today" or to_the_day) and least == most:
-            there = iv.rolling(s.now, name, least).start
-            return Phrase(i, last + (3 if to_the_day else 1), "day", iv.day(there))
-        if name == "decade":
-            certainty = 0.5
-        week_of = phrase_at(s, last)
-        if week_of and week_of.grain == "weekday":
-            return doubt(i, week_of.last)  # "a week ago last Friday"
-        return Phrase(i, last, name, _units(s.now, name, -most, -least), None, certainty)
+        return _units_ago(s, i, count, UNITS[word], certainty)
+    if not count.exact:
+        return None
     name = singular_of(word)
     if name in PARTS:
-        fixed = iv.part_of_day(s.now - least * DAY, PARTS[name])
-        return Phrase(i, last, "part", fixed, None, certainty) if least == most else None
+        fixed = iv.part_of_day(s.now - count.least * DAY, PARTS[name])
+        return Phrase(i, last, "part", fixed, None, certainty)
     repeat, grain = named_repeat(s, name)
-    if repeat is None or least != most:
+    if repeat is None:
         return None
-    return Phrase(i, last, grain, iv.latest_over(repeat, s.now, least), None, min(certainty, 0.9))
+    occurrence = repeats.latest_over(repeat, s.now, count.least)
+    return Phrase(i, last, grain, occurrence, None, certainty)
 
 
-def _moments_ago(s: Sentence, name: str, n: int) -> Interval:
-    length = dt.timedelta(**{f"{name}s": n})
-    margin = dt.timedelta(minutes=30 if name == "hour" else 5)
-    return Interval(s.ago(length + margin), s.ago(max(dt.timedelta(), length - margin)))
+def _units_ago(s: Sentence, i: int, count: Count, name: str, certainty: float) -> Phrase:
+    last = count.last + 2
+    if name in {"minute", "hour"}:
+        fixed = _about_ago(s, name, count.most)
+        return Phrase(i, last, "time", fixed, None, min(certainty, 0.8))
+    to_the_day = s.reads(last, "to", "the", "day")
+    if count.exact and (to_the_day or s.word(last) == "today"):
+        day = iv.rolling(s.now, name, count.least).start
+        return Phrase(i, last + (3 if to_the_day else 1), "day", iv.day(day))
+    week_of = phrase_at(s, last)
+    if week_of and week_of.grain == "weekday":
+        return unclear(i, week_of.last)  # "a week ago last Friday"
+    certainty = 0.5 if name == "decade" else certainty
+    return Phrase(i, last, name, _units(s.now, name, -count.most, -count.least), None, certainty)
+
+
+def _units(now: dt.datetime, name: str, nearest: int, farthest: int) -> Interval:
+    near, far = iv.unit(now, name, nearest), iv.unit(now, name, farthest)
+    return Interval(min(near.start, far.start), max(near.end, far.end))
+
+
+def _about_ago(s: Sentence, name: str, n: int) -> Interval:
+    return moments_ago(s, name, n, dt.timedelta(minutes=30 if name == "hour" else 5))
 
 
 register(_counted, "a", "an", "few", "several", "couple", "half", *COUNTS)

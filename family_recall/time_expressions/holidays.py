@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from .intervals import DAY, Interval, midnight
-from .words import Token
+from .tokens import Token
 
 DayOfYear: TypeAlias = Callable[[int], dt.date | None]
 DaysOfYear: TypeAlias = Callable[[int], list[Interval]]

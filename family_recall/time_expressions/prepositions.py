@@ -1,4 +1,4 @@
-"""Prepositions: *since*, *around* or *in* and a time in, what they make of it together out."""
+"""What a preposition makes of a time: *since March*, *around Easter*, *in May*, *up to 2020*."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from typing import NamedTuple
 
 from . import intervals as iv
 from .intervals import DAY, OpenInterval
-from .meaning import OPENING, is_all, is_plain, is_time
-from .reading import (
-    Phrase,
-    Sentence,
-    argument_at,
-    choose,
-    main_day_of,
-)
+from .occurrences import choose, main_day_of
+from .phrases import Phrase, Sentence
+from .readers import argument_at
+from .tense import Tense
+from .time_or_name import OPENING, is_plain, is_time, is_whole_question
 from .words import UNITS
 
 _PLANNING = frozenset(
@@ -22,6 +19,8 @@ _PLANNING = frozenset(
 )
 _DUE = _PLANNING | {"must", "should", "due", "ought"}
 _VAGUELY = frozenset("about around roughly approximately".split())
+_DEADLINES = frozenset(("by", "until", "till", "til"))
+_UNTIL = _DEADLINES | {"before"}
 
 _PADDING_DAYS = {
     "day": 3, "part": 1, "weekday": 1, "nth": 2, "weekend": 2, "week": 7, "holiday": 7,
@@ -33,7 +32,7 @@ _PADDING_DAYS = {
 class Clause(NamedTuple):
     """A time with its preposition, on the tokens ``[first, last)``.
 
-    ``phrase`` still comes round again when ``interval`` is None.
+    ``phrase`` still repeats when ``interval`` is None.
     """
 
     first: int
@@ -43,66 +42,86 @@ class Clause(NamedTuple):
     interval: OpenInterval | None
     certainty: float
 
+    @property
+    def is_time(self) -> bool:
+        """Whether it means a time, even one that is not clear."""
+        return self.phrase.grain != "nothing"
+
 
 def closed(i: int, preposition: str, phrase: Phrase) -> Clause:
-    """Make a clause of what the preposition adds nothing to."""
-    fixed = OpenInterval(*phrase.fixed) if phrase.fixed else None
-    return Clause(i, phrase.last, preposition, phrase, fixed, phrase.certainty)
+    """Return the clause of a time that the preposition does not change."""
+    interval = OpenInterval(*phrase.fixed) if phrase.fixed else None
+    return Clause(i, phrase.last, preposition, phrase, interval, phrase.certainty)
 
 
-def simple(s: Sentence, i: int, phrase: Phrase, preposition: str) -> Clause | None:
-    """Read *in March*, *on Christmas*; what is named but no time becomes nothing."""
+def _not_meant(i: int, preposition: str, phrase: Phrase) -> Clause:
+    """Return a clause that is stepped over: no part of it is read again."""
+    return closed(i, preposition, phrase._replace(grain="nothing"))
+
+
+def simple(s: Sentence, i: int, phrase: Phrase, preposition: str) -> Clause:
+    """Read *in March*, *on Christmas*; a name that is no time is stepped over."""
     if phrase.bare and not is_time(s, i, phrase, preposition):
-        # What is read and not meant is stepped over: no part of it is read again.
-        return closed(i, preposition, phrase._replace(grain="nothing"))
+        return _not_meant(i, preposition, phrase)
     if preposition == "on" and phrase.main_day is not None:
         phrase = main_day_of(s, phrase) if phrase.fixed else phrase._replace(repeat=phrase.main_day)
     if is_plain(s, i):
         return closed(phrase.first, preposition, phrase)
     certainty = phrase.certainty
-    if not preposition and is_all(s, phrase):
+    if not preposition and is_whole_question(s, phrase):
         certainty = min(certainty, 0.85)
     if preposition in {"for", "about", "of", "to"}:
         certainty = min(certainty, 0.6)
-    if preposition == "for" and not phrase.fixed:
-        tense = s.tense(phrase.first, phrase.last)
-        planned = tense == "none" or any(t.word in _PLANNING for t in s.tokens[max(0, i - 8) : i])
-        soon = phrase.grain in {"weekday", "weekend"}
-        if planned and (soon or tense not in {"past", "none"}):
-            phrase = choose(s, phrase, tense="future")
+    if preposition == "for" and not phrase.fixed and _is_planned_for(s, i, phrase):
+        phrase = choose(s, phrase, tense="future")
     return closed(i, preposition, phrase._replace(certainty=certainty))
+
+
+def _is_planned_for(s: Sentence, i: int, phrase: Phrase) -> bool:
+    """Whether *for Friday* is the coming one: *what is planned for Friday*."""
+    tense = s.tense(phrase.first, phrase.last)
+    if tense != "none" and _PLANNING.isdisjoint(s.words_before(i, 8)):
+        return False
+    return phrase.grain in {"weekday", "weekend"} or tense not in {"past", "none"}
 
 
 def opened(s: Sentence, i: int, j: int, side: str) -> Clause | None:
     """Read *since March*, *until last week*: a time with one open end."""
     vague = s.word(j) in _VAGUELY
     phrase = argument_at(s, j + vague)
-    if phrase is None or phrase.grain in {"nothing", "doubt"}:
-        return closed(i, side, phrase) if phrase else None
-    either = s.word(i - 1) in {"or", "and"} and s.word(i - 2) in OPENING
+    if phrase is None:
+        return None
+    if phrase.grain in {"nothing", "unclear"}:
+        return closed(i, side, phrase)
+    either = s.reads(i - 2, OPENING, {"or", "and"})
     if either or (phrase.bare and not is_time(s, i, phrase, side)) or _asks_how_long(s, i, side):
-        return closed(i, side, phrase._replace(grain="nothing"))
-    tense = s.tense(phrase.first, phrase.last)
-    if side in {"by", "until", "till", "til"} and tense != "past":
-        tense = "future"
-    if side == "before" and tense == "present" and any(t.word in _DUE for t in s.tokens[:i]):
-        tense = "future"
-    if side == "since" and s.word(i) == "since":
-        tense = "past"
+        return _not_meant(i, side, phrase)
+    tense = _tense_of_side(s, i, phrase, side)
     if phrase.main_day is not None and side in {"since", "before", "after"}:
         phrase = main_day_of(s, phrase)
     phrase = choose(s, phrase, tense=tense)
     if phrase.fixed is None:
         return None
     start, end = phrase.fixed
-    interval = {
-        "since": OpenInterval(start, None),
-        "before": OpenInterval(None, start),
-        "after": OpenInterval(end, None),
-    }.get(side, OpenInterval(None, end))
-    certainty = phrase.certainty if side in {"since", "before", "after"} else 0.85
-    certainty = 0.6 if vague else certainty
+    if side == "since":
+        interval = OpenInterval(start, None)
+    elif side == "after":
+        interval = OpenInterval(end, None)
+    else:
+        interval = OpenInterval(None, start if side == "before" else end)
+    certainty = 0.6 if vague else 0.85 if side in _DEADLINES else 1.0
     return Clause(i, phrase.last, side, phrase, interval, min(certainty, phrase.certainty))
+
+
+def _tense_of_side(s: Sentence, i: int, phrase: Phrase, side: str) -> Tense:
+    """Return the tense for *since Friday* (past), *by Friday* (future) or *before Friday*."""
+    tense = s.tense(phrase.first, phrase.last)
+    if s.word(i) == "since":
+        return "past"
+    if side in _DEADLINES and tense != "past":
+        return "future"
+    due = side == "before" and tense == "present" and any(t.word in _DUE for t in s.tokens[:i])
+    return "future" if due else tense
 
 
 def around(s: Sentence, i: int) -> Clause | None:
@@ -111,7 +130,7 @@ def around(s: Sentence, i: int) -> Clause | None:
     if phrase is None:
         return None
     if phrase.bare and not is_time(s, i, phrase, "around"):
-        return closed(i, "around", phrase._replace(grain="nothing"))
+        return _not_meant(i, "around", phrase)
     phrase = choose(s, phrase)
     if phrase.fixed is None or phrase.grain not in _PADDING_DAYS:
         return closed(i, "around", phrase)
@@ -125,16 +144,12 @@ def around(s: Sentence, i: int) -> Clause | None:
 
 
 def _asks_how_long(s: Sentence, i: int, side: str) -> bool:
-    """*How many days until Christmas* asks for a length, and names no time."""
-    asked = [t.word for t in s.tokens[max(0, i - 8) : i]]
-    if "how" not in asked:
+    """Whether the question is for a length: *how many days until Christmas*."""
+    before = s.words_before(i, 8)
+    if "how" not in before:
         return False
-    rest = asked[asked.index("how") + 1 :]
-    if rest[:1] == ["long"]:
-        return side != "after" and "did" not in rest
-    return (
-        rest[:1] == ["many"]
-        and len(rest) > 1
-        and rest[1] in {*UNITS, "sleeps", "nights"}
-        and (side in {"until", "till", "til", "before"})
-    )
+    asked = before[before.index("how") + 1 :]
+    if asked[:1] == ["long"]:
+        return side != "after" and "did" not in asked
+    many_units = asked[:1] == ["many"] and asked[1:2] and asked[1] in {*UNITS, "sleeps", "nights"}
+    return bool(many_units) and side in _UNTIL - {"by"}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from .words import Token
+from .tokens import Token
 
 Tense: TypeAlias = Literal["past", "future", "present", "none"]
+_Context: TypeAlias = Callable[[Sequence[Token], int], bool]
 
 _PAST = frozenset(
     "did didn't was wasn't were weren't had hadn't went said told gave ate got bought made saw met "
@@ -23,10 +25,9 @@ _PRESENT = frozenset(
     "may might would i'm we're they're you're he's she's".split()
 )
 _BEING = frozenset("is are am i'm we're they're you're isn't aren't".split())
-_SETTLED = frozenset("planned scheduled booked arranged lined".split())
+_ARRANGED = frozenset("planned scheduled booked arranged lined".split())
 _LISTS = frozenset("calendar agenda schedule plan plans".split())
-_HELPERS = _FUTURE | frozenset("did didn't to".split())
-_NOW = _BEING | frozenset("have has".split())
+_HELPERS = _FUTURE | {"did", "didn't", "to"}
 _CONTRACTED_IS = frozenset("what who where when how there it he she that".split())
 _ED = re.compile(r"[a-z]{3,}ed")
 _NOT_ED = frozenset("need feed speed seed indeed hundred shed breed weed naked wicked".split())
@@ -63,17 +64,15 @@ def tense_at(tokens: Sequence[Token], first: int, last: int) -> Tense:
     Bare present forms ("do we have …") are ``present``: they look either way.
     """
     for at in range(first - 1, max(-1, first - 1 - _REACH), -1):
-        found = _tense_of(tokens, at)
-        if found:
-            ahead = tokens[at].word in {"is", "are"} and tokens[first - 1].word != "from"
-            there = tokens[at + 1].word == "there" and all(t.word != "how" for t in tokens[:at])
-            if found == "present" and ahead and (at == 0 or there):
-                return "future"  # "is there school on 3 September"
-            return found if found != "present" else _perfect(tokens, at, first)
+        tense = _tense_of(tokens, at)
+        if tense == "present":
+            return _tense_of_present(tokens, at, first)
+        if tense:
+            return tense
     for at in range(last, min(len(tokens), last + _REACH)):
-        found = _tense_of(tokens, at)
-        if found:
-            return found
+        tense = _tense_of(tokens, at)
+        if tense:
+            return tense
     return "none"
 
 
@@ -86,61 +85,98 @@ def is_past_reference(question: str) -> bool:
     question = question[:4000]
     if _PAST_REFERENCE.search(question):
         return True
-    for match in _USED_TO.finditer(question):
-        before = match.group(1).lower().replace("’", "'").split()
-        if _ACCUSTOMED.isdisjoint(before):
-            return True
-    return False
+    before = (m.group(1).lower().replace("’", "'").split() for m in _USED_TO.finditer(question))
+    return any(_ACCUSTOMED.isdisjoint(words) for words in before)
+
+
+def _tense_of_present(tokens: Sequence[Token], at: int, first: int) -> Tense:
+    """Return what *is* or *have* at a token mean for a phrase that begins at ``first``."""
+    if tokens[at].word in {"is", "are"} and tokens[first - 1].word != "from":
+        asks_for_any = tokens[at + 1].word == "there" and all(t.word != "how" for t in tokens[:at])
+        if at == 0 or asks_for_any:
+            return "future"  # "is there school on 3 September"
+    if tokens[at].word in {"has", "have", "hasn't", "haven't"}:
+        followers = {token.word for token in tokens[at + 1 : min(first, at + 5)]}
+        if not followers.isdisjoint({"been", "done", "gone", "had", "seen"}):
+            return "past"  # "have we been"
+    return "present"
+
+
+@lru_cache(maxsize=4096)
+def _rules_for(word: str) -> tuple[tuple[_Context, Tense | None], ...]:
+    return tuple((context, tense) for pattern, context, tense in _RULES if pattern(word))
 
 
 def _tense_of(tokens: Sequence[Token], at: int) -> Tense | None:
-    token = tokens[at]
-    word = token.word
-    if word in _SETTLED or word in _LISTS:
-        around = tokens[max(0, at - 5) : at]
-        if any(t.word in _NOW or (t.possessive and t.word in _CONTRACTED_IS) for t in around):
-            return "future"
-        if word in _LISTS:
-            return None
-    if word == "got" and any(
-        t.word in _HAVING or (t.possessive and t.word in _CONTRACTED_IS)
-        for t in tokens[max(0, at - 4) : at]
-    ):
-        return None
-    if word == "due":
-        around = tokens[max(0, at - 3) : at]
-        is_due = (t.word in _BEING or (t.possessive and t.word in _CONTRACTED_IS) for t in around)
-        return "future" if any(is_due) else None
-    if at and tokens[at - 1].word in _BEING | {"be"} and word in _PAST | _PARTICIPLES:
-        return None
-    if word in _PAST or (_ED.fullmatch(word) and word not in _NOT_ED):
-        if word not in _PAST and any(t.word in _BEING for t in tokens[max(0, at - 3) : at]):
-            return "present"
-        return "past"
-    if word == "may" and at and token.capitalised:
-        return None  # somebody, or the month
-    if word in _FUTURE or word == "upcoming":
-        return "future"
-    if word == "going" and at + 1 < len(tokens) and tokens[at + 1].word == "to":
-        was = any(t.word in {"was", "were"} for t in tokens[max(0, at - 4) : at])
-        return "past" if was else "future"
-    if word.endswith("ing") and len(word) > 4 and word not in _NOT_ING:
-        before = tokens[max(0, at - 4) : at]
-        if any(t.word in _BEING or (t.possessive and t.word in _CONTRACTED_IS) for t in before):
-            return "future"
-    if word in {"do", "have", "be"}:
-        helpers = tokens[max(0, at - 4) : at]
-        if any(t.word in _HELPERS for t in helpers):
-            return None
-    if word in _PRESENT or (token.possessive and word in _CONTRACTED_IS):
-        return "present"
+    """Return the tense of the verb at a token; None if it is none, or another verb decides."""
+    for context, tense in _rules_for(tokens[at].word):
+        if context(tokens, at):
+            return tense
     return None
 
 
-def _perfect(tokens: Sequence[Token], at: int, last: int) -> Tense:
-    """*Have we been*, *has she said*: a past told with have."""
-    if tokens[at].word in {"has", "have", "hasn't", "haven't"}:
-        for token in tokens[at + 1 : min(last, at + 5)]:
-            if token.word in {"been", "done", "gone", "had", "seen"}:
-                return "past"
-    return "present"
+def _is_ed_form(word: str) -> bool:
+    return _ED.fullmatch(word) is not None and word not in _NOT_ED
+
+
+def _is_ing_form(word: str) -> bool:
+    return word.endswith("ing") and len(word) > 4 and word not in _NOT_ING
+
+
+def _always(_tokens: Sequence[Token], _at: int) -> bool:
+    return True
+
+
+def _is_contracted(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the token is *what's* or *she's*."""
+    return tokens[at].possessive and tokens[at].word in _CONTRACTED_IS
+
+
+def _after(reach: int, words: Collection[str], *, contracted: bool = False) -> _Context:
+    """Require one of some words, or *what's*, among the tokens before."""
+
+    def context(tokens: Sequence[Token], at: int) -> bool:
+        before = range(max(0, at - reach), at)
+        return any(
+            tokens[i].word in words or (contracted and _is_contracted(tokens, i)) for i in before
+        )
+
+    return context
+
+
+def _is_going_to(tokens: Sequence[Token], at: int) -> bool:
+    return at + 1 < len(tokens) and tokens[at + 1].word == "to"
+
+
+def _was_going_to(tokens: Sequence[Token], at: int) -> bool:
+    return _is_going_to(tokens, at) and _after(4, ("was", "were"))(tokens, at)
+
+
+_RULES: tuple[tuple[Callable[[str], bool], _Context, Tense | None], ...] = (
+    # "what is planned", "what's on the calendar"
+    (
+        (_ARRANGED | _LISTS).__contains__,
+        _after(5, _BEING | {"have", "has"}, contracted=True),
+        "future",
+    ),
+    (_LISTS.__contains__, _always, None),
+    # "what have we got"
+    ("got".__eq__, _after(4, _HAVING, contracted=True), None),
+    ("due".__eq__, _after(3, _BEING, contracted=True), "future"),
+    ("due".__eq__, _always, None),
+    # "it is written": the tense is that of *is*
+    ((_PAST | _PARTICIPLES).__contains__, _after(1, _BEING | {"be"}), None),
+    (lambda word: _is_ed_form(word) and word not in _PAST, _after(3, _BEING), "present"),
+    (_is_ed_form, _always, "past"),
+    (_PAST.__contains__, _always, "past"),
+    # somebody, or the month
+    ("may".__eq__, lambda tokens, at: at > 0 and tokens[at].capitalised, None),
+    ((_FUTURE | {"upcoming"}).__contains__, _always, "future"),
+    ("going".__eq__, _was_going_to, "past"),
+    ("going".__eq__, _is_going_to, "future"),
+    (_is_ing_form, _after(4, _BEING, contracted=True), "future"),
+    (frozenset(("do", "have", "be")).__contains__, _after(4, _HELPERS), None),
+    (_PRESENT.__contains__, _always, "present"),
+    (_CONTRACTED_IS.__contains__, _is_contracted, "present"),
+)
+"""What a verb is like, what stands before it, and its tense; the first that fits decides."""

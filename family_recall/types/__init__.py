@@ -15,7 +15,13 @@ from family_recall.types.answer import (
 )
 from family_recall.types.arrays import BoolArray, FloatArray, IdArray
 from family_recall.types.audit import AuditEntry, Call
-from family_recall.types.browsing import AccessibleSpace, Detail, Listing, Named, StoredVersion
+from family_recall.types.browsing import (
+    AccessibleSpace,
+    EntityCount,
+    MemoryDetail,
+    MemoryPage,
+    StoredVersion,
+)
 from family_recall.types.erasure import (
     ForgetPlan,
     Receipt,
@@ -60,17 +66,17 @@ __all__ = [
     "Clamp",
     "Contribution",
     "Corrected",
-    "Detail",
+    "MemoryDetail",
     "Filters",
     "FloatArray",
     "ForgetPlan",
     "Grant",
     "Hidden",
     "IdArray",
-    "Listing",
+    "MemoryPage",
     "Memory",
     "Mode",
-    "Named",
+    "EntityCount",
     "Person",
     "Rationale",
     "RecallContext",

@@ -31,7 +31,7 @@ class StoredVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class MemoryPage:
     """A page of memories, the newest first.
 
     Args:
@@ -48,7 +48,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class EntityCount:
     """Somebody or something by name; ``n_memories`` say it or are by it."""
 
     name: str
@@ -56,20 +56,20 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
+class MemoryDetail:
     """One memory with all that hangs on it, as far as the asker sees it.
 
     Args:
-        kept: The version that is believed now.
+        current: The version that is believed now.
         earlier: The versions it replaced, the newest first.
-        names: Whom and what it names, each with its role: ``author`` or ``mention``.
+        entities: Whom and what it names, each with its role: ``author`` or ``mention``.
         relations: What is known today of what it names, the oldest first.
         links: Other memories with the kind of link; ``next`` is the turn before or after.
     """
 
-    kept: StoredVersion
+    current: StoredVersion
     earlier: tuple[StoredVersion, ...] = ()
-    names: tuple[tuple[str, str], ...] = ()
+    entities: tuple[tuple[str, str], ...] = ()
     relations: tuple[Relation, ...] = ()
     links: tuple[tuple[str, StoredVersion], ...] = ()
 

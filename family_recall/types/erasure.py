@@ -15,8 +15,13 @@ from family_recall.errors import InvalidMemoryError, InvalidRequestError
 from family_recall.types.memory import CATEGORIES, parse_moment
 
 LONGEST_KEPT_DAYS = 36_500.0
-MOST_SIEVE_BITS = 32
+MAX_PREFILTER_BITS = 32
 _DIGEST = re.compile("[0-9a-f]{16}")
+_EARLIER_NAMES = {
+    "sieve": "prefilter",  # earlier format
+    "sieve_bits": "prefilter_bits",  # earlier format
+}
+"""Names in receipts that earlier versions wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,7 @@ class Digests:
 
     ``rows``, ``documents`` and ``terms`` are HMAC-SHA256, 8 bytes each, in hexadecimal and
     ascending. ``runs`` are such digests of ``stride``-spaced runs of 8 bytes of text and
-    vectors, and ``sieve`` the first ``sieve_bits`` bits of a keyed product of the same, ascending,
+    vectors, and ``prefilter`` the first ``prefilter_bits`` bits of a keyed product of the same, ascending,
     by which a scan passes over what cannot be one of them; both in base 64.
     """
 
@@ -135,8 +140,8 @@ class Digests:
     documents: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
     runs: str = ""
-    sieve: str = ""
-    sieve_bits: int = 16
+    prefilter: str = ""
+    prefilter_bits: int = 16
     stride: int = 1
 
     def __post_init__(self) -> None:
@@ -144,20 +149,28 @@ class Digests:
         for name in ("rows", "documents", "terms"):
             if not all(_DIGEST.fullmatch(one) for one in getattr(self, name)):
                 raise InvalidRequestError(f"{name} must be digests of 16 hexadecimal digits each")
-        if type(self.sieve_bits) is not int or not 1 <= self.sieve_bits <= MOST_SIEVE_BITS:
+        if (
+            type(self.prefilter_bits) is not int
+            or not 1 <= self.prefilter_bits <= MAX_PREFILTER_BITS
+        ):
             raise InvalidRequestError(
-                f"sieve_bits must be between 1 and {MOST_SIEVE_BITS}, got {self.sieve_bits!r}"
+                f"prefilter_bits must be between 1 and {MAX_PREFILTER_BITS}, got {self.prefilter_bits!r}"
             )
         if type(self.stride) is not int or self.stride < 1:
             raise InvalidRequestError(f"stride must be 1 or more, got {self.stride!r}")
         try:
-            runs, sieve = (base64.b64decode(one, validate=True) for one in (self.runs, self.sieve))
+            runs, prefilter = (
+                base64.b64decode(one, validate=True) for one in (self.runs, self.prefilter)
+            )
         except (ValueError, TypeError) as error:
-            raise InvalidRequestError(f"runs and sieve must be in base 64: {error}") from None
-        if len(runs) % 8 or len(sieve) % 4:
-            raise InvalidRequestError("runs must be of 8 bytes each, and sieve of 4")
-        if max(struct.unpack(f"<{len(sieve) // 4}I", sieve), default=0) >> self.sieve_bits:
-            raise InvalidRequestError(f"sieve must be of numbers below 2^{self.sieve_bits}")
+            raise InvalidRequestError(f"runs and prefilter must be in base 64: {error}") from None
+        if len(runs) % 8 or len(prefilter) % 4:
+            raise InvalidRequestError("runs must be of 8 bytes each, and prefilter of 4")
+        if (
+            max(struct.unpack(f"<{len(prefilter) // 4}I", prefilter), default=0)
+            >> self.prefilter_bits
+        ):
+            raise InvalidRequestError(f"prefilter must be of numbers below 2^{self.prefilter_bits}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +207,9 @@ class Receipt:
             InvalidRequestError: If it is not such a record.
         """
         try:
-            digests = dict(record["digests"])
+            digests = {
+                _EARLIER_NAMES.get(name, name): value for name, value in record["digests"].items()
+            }
             for name in ("rows", "documents", "terms"):
                 digests[name] = tuple(digests[name])
             receipt = cls(
@@ -206,7 +221,7 @@ class Receipt:
                 undo_until=record["undo_until"],
                 digests=Digests(**digests),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidRequestError(f"this is no receipt of a forgetting: {error}") from None
         texts = (receipt.receipt_id, receipt.at, *receipt.chosen_by, *receipt.counts)
         maybe = (receipt.person_id, receipt.undo_until)
@@ -225,22 +240,22 @@ class Verification:
     """What a search for something forgotten found.
 
     ``rows`` counts, by table, rows that still point at it; ``terms`` words that the index still
-    holds for it alone; ``remains`` runs of its bytes in the file or its log that nothing stored
-    accounts for. ``said_again`` counts runs that memories, people or spaces of today hold
-    themselves, and which prove nothing. ``aside`` is whether an undo is still open.
+    holds for it alone; ``leftover_runs`` runs of its bytes in the file or its log that nothing stored
+    accounts for. ``restated_runs`` counts runs that memories, people or spaces of today hold
+    themselves, and which prove nothing. ``in_trash`` is whether an undo is still open.
     """
 
     rows: Mapping[str, int]
     terms: int
-    remains: int
-    said_again: int
-    aside: bool
+    leftover_runs: int
+    restated_runs: int
+    in_trash: bool
     bytes_read: int
 
     @property
     def forgotten(self) -> bool:
         """Whether nothing of it was found."""
-        return not (self.rows or self.terms or self.remains or self.aside)
+        return not (self.rows or self.terms or self.leftover_runs or self.in_trash)
 
     def to_json(self) -> dict[str, Any]:
         """Give every field, and ``forgotten``."""

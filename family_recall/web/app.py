@@ -1,4 +1,4 @@
-"""App: a household and who looks in, an ASGI application of pages out."""
+"""The ASGI application of all pages: routes, forms, errors."""
 
 from __future__ import annotations
 
@@ -26,152 +26,144 @@ from family_recall.errors import (
     UnknownPersonError,
     UnknownSpaceError,
 )
-from family_recall.reports.markup import Markup, joined, tag
-from family_recall.web import (
-    correcting,
-    forgetting,
-    localhost,
-    memory,
-    paging,
-    people,
-    relating,
-    searching,
-)
-from family_recall.web.authentication import TOKEN, Door
-from family_recall.web.layout import FORM_TOKEN, Page, Reader, notice, to, written
+from family_recall.web import browse, correct, forget, localhost, memory, people, relate, search
+from family_recall.web.authentication import TOKEN, SessionAuthentication
+from family_recall.web.pages import FORM_TOKEN, Page, Reader, html, link
 
 MAX_BODY_BYTES = 16_000_000
-"""More than a memory of a million characters is in a form, three bytes and nine letters each."""
-AT_ONCE = 4
-"""Pages made at the same time; the library has no more threads for stages."""
+"""More than the form of a memory of a million characters, three bytes and nine letters each."""
+MAX_CONCURRENT_PAGES = 4
+"""The library has no more threads for stages."""
 
 Show = Callable[[Reader, QueryParams], Page | str]
-"""Makes a page of what a link says; a text is a whole page of its own."""
+"""Makes a page from the parameters of a link; a text is a whole page of its own."""
 Change = Callable[[Reader, QueryParams, QueryParams], Page | str]
-"""Does what a form says (the link, the form); gives the link to go on to, or a page to mend it."""
+"""Does what a form asks (link, form); returns where to go next, or the form with its errors."""
 
-SHOWN: Mapping[str, Show] = {
-    "/": searching.page,
-    "/why": searching.why,
-    "/look": paging.page,
+READING: Mapping[str, Show] = {
+    "/": search.page,
+    "/why": search.why,
+    "/browse": browse.page,
     "/memory": memory.page,
     "/people": people.page,
 }
-MENDING: Mapping[str, Show] = {
-    "/correct": correcting.page,
-    "/relate": relating.page,
-    "/forget": forgetting.page,
-    "/receipt": forgetting.receipt,
-    "/forgotten": forgetting.forgotten,
+EDITING: Mapping[str, Show] = {
+    "/correct": correct.page,
+    "/relate": relate.page,
+    "/forget": forget.page,
+    "/receipt": forget.receipt_page,
+    "/forgotten": forget.receipts_page,
 }
 CHANGES: Mapping[str, Change] = {
-    "/feedback": searching.judge,
-    "/correct": correcting.correct,
-    "/relate": relating.relate,
-    "/unrelate": relating.unrelate,
-    "/forget": forgetting.forget,
-    "/undo": forgetting.undo,
+    "/feedback": search.feedback,
+    "/correct": correct.correct,
+    "/relate": relate.relate,
+    "/unrelate": relate.unrelate,
+    "/forget": forget.forget,
+    "/undo": forget.undo,
 }
+STATUS_OF_ERROR = (
+    ((UnknownMemoryError, UnknownPersonError, UnknownSpaceError), 404),
+    ((NotTheirsError,), 403),
+    ((FamilyRecallError,), 400),
+)
+"""The status of each error of the library; the first that fits."""
 
 log = logging.getLogger("family_recall")
 
 
 def application(reader: Reader, token: str) -> ASGIApp:
-    """Make the pages one person may look at, behind a door that a link with the token opens.
+    """Return one person's pages, open to the browser that follows a link with the token.
 
-    In this order: with a Host other than this machine's, 421; with an Origin other than this
-    machine's, 403; without the cookie, 401; a form of another page, 403; one without the token
-    that stands in these pages, 403; more than 16 MB, 413.
+    Refused, in this order: a Host other than this machine's (421), an Origin other than this
+    machine's (403), a request without the cookie (401), a form of another page (403), a form
+    without the token of these pages (403), more than 16 MB (413).
 
     Raises:
-        InvalidRequestError: If nobody in particular looks, or the token is short.
+        InvalidRequestError: If the reader is anonymous, or the token is short.
         UnknownPersonError: If there is no such person.
     """
     localhost.check_token(token)
     if reader.ctx.person_id is None:
-        raise InvalidRequestError("somebody in particular must look; set person_id")
+        raise InvalidRequestError("somebody in particular must read the pages; set person_id")
     reader = dataclasses.replace(reader, form_token=localhost.new_token())
-    reader.rooms()
-    threads = anyio.CapacityLimiter(AT_ONCE)
-    shown = SHOWN if reader.read_only else {**SHOWN, **MENDING}
+    reader.spaces()
+    threads = anyio.CapacityLimiter(MAX_CONCURRENT_PAGES)
+    shown = READING if reader.read_only else {**READING, **EDITING}
     changes = {} if reader.read_only else CHANGES
     routes = [
-        *(Route(path, _showing(show, reader, threads)) for path, show in shown.items()),
+        *(Route(path, _get(show, reader, threads)) for path, show in shown.items()),
         *(
-            Route(path, _changing(change, reader, threads), methods=["POST"])
+            Route(path, _post(change, reader, threads), methods=["POST"])
             for path, change in changes.items()
         ),
     ]
 
     async def unknown(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        return _whole(_failed(status, "There is no such page."), reader)
+        return _response(_error(status, "There is no such page."), reader)
 
     app = Starlette(routes=routes, exception_handlers={404: unknown, 405: unknown})
-    return localhost.ThisMachineOnly(Door(app, token))
+    return localhost.ThisMachineOnly(SessionAuthentication(app, token))
 
 
 def serve(reader: Reader, port: int, ready: Callable[[str], None]) -> None:
-    """Serve on this machine's own address until told to stop.
+    """Serve on this machine's own address until stopped.
 
     Args:
-        reader: Who looks at what.
-        port: Where to listen; 0 for any that is free.
-        ready: Called with the link that opens the pages, once requests are taken.
+        reader: Who reads which household.
+        port: Where to listen; 0 for any free port.
+        ready: Called with the link that opens the pages, once requests are accepted.
     """
     token = localhost.new_token()
     app = application(reader, token)
-    localhost.serve(app, port, lambda url: ready(f"{url}{to('/', **{TOKEN: token})}"))
+    localhost.serve(app, port, lambda url: ready(f"{url}{link('/', **{TOKEN: token})}"))
 
 
-def _showing(
-    show: Show, reader: Reader, threads: anyio.CapacityLimiter
-) -> Callable[[Request], object]:
+def _get(show: Show, reader: Reader, threads: anyio.CapacityLimiter) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
-        made = await _made(functools.partial(show, reader, request.query_params), threads)
-        return _whole(made, reader)
+        page = await _run(functools.partial(show, reader, request.query_params), threads)
+        return HTMLResponse(page) if isinstance(page, str) else _response(page, reader)
 
     return endpoint
 
 
-def _changing(
+def _post(
     change: Change, reader: Reader, threads: anyio.CapacityLimiter
 ) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
         body = await _body(request)
         if body is None:
-            return _whole(_failed(413, f"More than {MAX_BODY_BYTES:,} bytes were sent."), reader)
-        # A form is written as the part of a link after its question mark is.
-        sent = QueryParams(body)
+            return _response(_error(413, f"More than {MAX_BODY_BYTES:,} bytes were sent."), reader)
+        # A form is encoded like the part of a link after its question mark.
+        form = QueryParams(body)
         if not secrets.compare_digest(
-            sent.get(FORM_TOKEN, "").encode(), reader.form_token.encode()
+            form.get(FORM_TOKEN, "").encode(), reader.form_token.encode()
         ):
-            return _whole(
-                _failed(403, "This form is of another session. Nothing was changed."), reader
-            )
-        done = await _made(functools.partial(change, reader, request.query_params, sent), threads)
-        if isinstance(done, str):
-            return RedirectResponse(done, status_code=303)
-        return _whole(done, reader)
+            why = "This form belongs to another session. Nothing was changed."
+            return _response(_error(403, why), reader)
+        result = await _run(functools.partial(change, reader, request.query_params, form), threads)
+        if isinstance(result, str):
+            return RedirectResponse(result, status_code=303)
+        return _response(result, reader)
 
     return endpoint
 
 
-async def _made(make: Callable[[], Page | str], threads: anyio.CapacityLimiter) -> Page | str:
+async def _run(make: Callable[[], Page | str], threads: anyio.CapacityLimiter) -> Page | str:
+    """Make a page in a thread; an exception becomes a page that says what went wrong."""
     try:
         return await anyio.to_thread.run_sync(make, limiter=threads)
-    except (UnknownMemoryError, UnknownPersonError, UnknownSpaceError) as error:
-        return _failed(404, str(error))
-    except NotTheirsError as error:
-        return _failed(403, str(error))
     except FamilyRecallError as error:
-        return _failed(400, str(error))
+        status = next(status for kinds, status in STATUS_OF_ERROR if isinstance(error, kinds))
+        return _error(status, str(error))
     except Exception:
         log.exception("a page failed")
-        return _failed(500, "This failed inside the server, whose log says more.")
+        return _error(500, "This failed inside the server, whose log says more.")
 
 
 async def _body(request: Request) -> bytes | None:
+    """Read a request's body; None if it is too long, whatever length it announced."""
     body = bytearray()
     async for part in request.stream():
         body += part
@@ -180,13 +172,9 @@ async def _body(request: Request) -> bytes | None:
     return bytes(body)
 
 
-def _whole(made: Page | str, reader: Reader) -> Response:
-    if isinstance(made, str):
-        return HTMLResponse(made)
-    return HTMLResponse(written(made, reader), status_code=made.status)
+def _response(page: Page, reader: Reader) -> Response:
+    return HTMLResponse(html(page, reader), status_code=page.status)
 
 
-def _failed(status: int, why: str) -> Page:
-    back = tag("p", tag("a", "Back to the search", href="/"))
-    body: Markup = joined(notice(why, bad=True), back)
-    return Page(title="That did not work", body=body, status=status)
+def _error(status: int, why: str) -> Page:
+    return Page("error.jinja", {"why": why}, status)

@@ -1,9 +1,9 @@
-"""Door: requests in; those of the one browser that opened the link are passed on, others refused.
+"""Session authentication: only the one browser that opened the link may read and change anything.
 
-The link's token opens once. It is exchanged for a cookie that no script and no other site can
-use, and is taken out of the address. A cookie knows no ports, so another program that serves on
-this machine could be sent it too; it alone cannot change anything: a form needs the page's own
-address as its origin, and a token that stands in the page.
+The link's token works once. It is exchanged for a cookie that no script and no other site can
+use, and disappears from the address. Cookies ignore ports, so another server on this machine
+could receive it; it cannot change anything, because a form needs this page's own address as its
+origin, and a token that is in the page.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from starlette.requests import cookie_parser
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from family_recall.reports.markup import tag
 from family_recall.web import localhost
-from family_recall.web.layout import Page, policy, written
+from family_recall.web.pages import Page, content_security_policy, html
 
 TOKEN = "token"  # noqa: S105 - the name of a parameter, not a token
 _HEADERS = {
@@ -33,86 +32,89 @@ _HEADERS = {
 
 
 @dataclass(slots=True)
-class Door:
-    """Lets one browser in.
+class SessionAuthentication:
+    """Middleware that admits one browser.
 
     Args:
-        app: What lies behind.
-        token: What the link carries.
-        session: What the cookie carries.
+        app: The pages.
+        token: The token in the link.
+        session: The value of the cookie.
     """
 
     app: ASGIApp
     token: str
     session: str = field(default_factory=localhost.new_token)
-    _opened: bool = False
+    _token_used: bool = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, let a browser in, or refuse."""
+        """Pass a request on, exchange the token for the cookie, or refuse."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
 
-        async def closed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                sent = MutableHeaders(scope=message)
-                sent.update({**_HEADERS, "Content-Security-Policy": policy()})
+                headers = MutableHeaders(scope=message)
+                headers.update({**_HEADERS, "Content-Security-Policy": content_security_policy()})
             await send(message)
 
-        await (self._answer(scope) or self.app)(scope, receive, closed)
+        await (self._response(scope) or self.app)(scope, receive, send_with_headers)
 
-    def _answer(self, scope: Scope) -> Response | None:
-        """Give what a request is answered at the door; None where it may pass."""
-        name = f"family_recall_{(scope.get('server') or ('', 0))[1]}"
-        known = secrets.compare_digest(_cookie(scope, name), self.session)
+    def _response(self, scope: Scope) -> Response | None:
+        """Return a redirection or refusal; None if the request may pass."""
+        cookie = f"family_recall_{(scope.get('server') or ('', 0))[1]}"
+        is_known = secrets.compare_digest(_cookie(scope, cookie), self.session)
         token = QueryParams(scope["query_string"]).get(TOKEN)
         if token is not None:
-            if not known and (self._opened or not _same(token, self.token)):
-                return _refusal(
-                    403,
-                    "This link has been used",
-                    "It opens one browser, once. Stop family-recall browse, start it again, and "
-                    "open the link it gives then.",
-                )
-            answer = RedirectResponse("/", status_code=303)
-            if not known:
-                self._opened = True
-                answer.set_cookie(name, self.session, httponly=True, samesite="strict", path="/")
-            return answer
-        if not known:
+            return self._exchange(token, cookie, is_known=is_known)
+        if not is_known:
             return _refusal(
                 401,
-                "This door is closed",
-                "Open the link that family-recall browse gave. If you have just done so, go on to "
-                "the search page.",
-                onward=True,
+                "You are not signed in",
+                "Open the link that family-recall browse printed. If you have just done so, "
+                "continue to the search page.",
+                has_link=True,
             )
-        if scope["method"] not in {"GET", "HEAD"} and not _of_our_own(scope):
+        if scope["method"] not in {"GET", "HEAD"} and not _is_same_origin(scope):
             return _refusal(
-                403, "Nothing was changed", "This came from a page that is none of these."
+                403, "Nothing was changed", "This was sent from a page of another site."
             )
         return None
 
+    def _exchange(self, token: str, cookie: str, *, is_known: bool) -> Response:
+        """Take the token out of the address; set the cookie the first time."""
+        if not is_known and (self._token_used or not _is_equal(token, self.token)):
+            return _refusal(
+                403,
+                "This link has been used",
+                "It opens one browser, once. Stop family-recall browse, start it again, and "
+                "open the link it prints then.",
+            )
+        redirection = RedirectResponse("/", status_code=303)
+        if not is_known:
+            self._token_used = True
+            redirection.set_cookie(cookie, self.session, httponly=True, samesite="strict", path="/")
+        return redirection
 
-def _of_our_own(scope: Scope) -> bool:
+
+def _is_same_origin(scope: Scope) -> bool:
     """Whether a form was sent from a page of this very address."""
     (host,) = localhost.headers(scope, b"host")
     sites = localhost.headers(scope, b"sec-fetch-site")
-    own = localhost.headers(scope, b"origin") == [b"http://" + host]
-    return own and all(site == b"same-origin" for site in sites)
+    is_own = localhost.headers(scope, b"origin") == [b"http://" + host]
+    return is_own and all(site == b"same-origin" for site in sites)
 
 
 def _cookie(scope: Scope, name: str) -> str:
-    sent = b"; ".join(localhost.headers(scope, b"cookie")).decode("latin-1")
-    found = cookie_parser(sent).get(name, "")
-    return found if found.isascii() else ""
+    header = b"; ".join(localhost.headers(scope, b"cookie")).decode("latin-1")
+    value = cookie_parser(header).get(name, "")
+    return value if value.isascii() else ""
 
 
-def _same(sent: str, expected: str) -> bool:
-    return sent.isascii() and secrets.compare_digest(sent, expected)
+def _is_equal(token: str, expected: str) -> bool:
+    return token.isascii() and secrets.compare_digest(token, expected)
 
 
-def _refusal(status: int, title: str, why: str, *, onward: bool = False) -> Response:
-    on = [tag("p", tag("a", "Go on to the search page", href="/"))] if onward else []
-    body = tag("div", tag("p", why), *on, class_="card")
-    return HTMLResponse(written(Page(title=title, body=body), None), status_code=status)
+def _refusal(status: int, title: str, why: str, *, has_link: bool = False) -> Response:
+    page = Page("refusal.jinja", {"title": title, "why": why, "has_link": has_link}, status)
+    return HTMLResponse(html(page, None), status_code=status)

@@ -86,7 +86,7 @@ RECEIPT = opened(
     receipt_id=TEXT, at=MOMENT, person_id=TEXT_OR_NULL, chosen_by=listed(TEXT),
     counts=by_name(WHOLE), undo_until=MOMENT,
 )  # fmt: skip
-VERIFICATION = opened(forgotten=YES_NO, remains=WHOLE, bytes_read=WHOLE)
+VERIFICATION = opened(forgotten=YES_NO, leftover_runs=WHOLE, bytes_read=WHOLE)
 PLAN = opened(
     doc_ids=listed(TEXT), n_versions=WHOLE, neighbours=WHOLE, by_space=by_name(WHOLE),
     held_back=WHOLE, token=TEXT,
@@ -101,7 +101,7 @@ MODEL = {
 QUANTILES = closed(p50=NUMBER, p95=NUMBER, p99=NUMBER)
 COMPARED = opened(
     n=WHOLE, first=by_name(NUMBER), second=by_name(NUMBER), difference=by_name(INTERVAL),
-    verdict=by_name(words("better", "worse", "cannot be told")),
+    verdict=by_name(words("better", "worse", "undecided")),
 )  # fmt: skip
 SETTING = closed(
     value={"type": ["string", "number", "null"]},

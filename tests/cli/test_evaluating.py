@@ -148,7 +148,7 @@ def test_a_report_compared_with_its_own_run_is_the_same(saved: Path) -> None:
 
     assert "0 of 3 rankings differ" in printed
     assert printed.endswith(
-        "whether full.run is better than full.json cannot be told: "
+        "it is undecided whether full.run is better than full.json: "
         "ndcg@10 +0.000, 95 % interval +0.000 to +0.000, 3 questions\n"
     )
 
@@ -161,14 +161,14 @@ def test_two_reports_are_compared_in_text_and_json(saved: Path) -> None:
     assert "3 questions" in printed
     assert set(record) == {"overall", "by_category", "n_changed", "n_left_out"}
     assert set(record["by_category"]) == {"plain", "when"}
-    assert set(record["overall"]["verdict"].values()) <= {"better", "worse", "cannot be told"}
+    assert set(record["overall"]["verdict"].values()) <= {"better", "worse", "undecided"}
 
 
 def test_two_runs_are_compared_by_their_qrels(saved: Path) -> None:
     """Without qrels the way out is said in one line."""
     runs = (saved / "full.run", saved / "full.run")
 
-    assert "cannot be told" in done("compare", *runs, "--qrels", saved / "gold.qrels")
+    assert "undecided" in done("compare", *runs, "--qrels", saved / "gold.qrels")
     result = call("compare", *runs)
     assert result.exit_code == 1
     assert "name its qrels with --qrels" in result.stderr

@@ -140,7 +140,7 @@ def test_special_tokens_in_a_text_are_only_text(encoder: BiEncoder) -> None:
     assert written.tolist() == meant.tolist()
 
 
-def test_half_of_a_surrogate_pair_is_mended(encoder: BiEncoder) -> None:
+def test_half_of_a_surrogate_pair_is_replaced(encoder: BiEncoder) -> None:
     """Two halves side by side are read as the character they make."""
     halves, whole = encoder.encode_memories(["\ud835\udc00 cake", "\U0001d400 cake"])
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto
 
 from family_recall.encoders import BiEncoder, CrossEncoder
-from family_recall.encoders.sentence_transformers import Given, import_model
+from family_recall.encoders.sentence_transformers import Overrides, import_model
 from family_recall.errors import ModelError
 from tests.foreign_models import (
     ALL_INPUTS,
@@ -37,7 +37,7 @@ POOLS = {
 }
 
 
-def imported(folder: Path, given: Given | None = None, **files: Any) -> BiEncoder:
+def imported(folder: Path, given: Overrides | None = None, **files: Any) -> BiEncoder:
     """An embedder that went through import, from a folder with the given files."""
     source = save_folder(folder / "tiny", **files)
     import_model(source, folder / "models", given)
@@ -55,7 +55,7 @@ def expected(text: str, pooling: str = "mean", inputs: tuple[str, ...] = BERT_IN
 @pytest.mark.parametrize("pooling", ["mean", "cls", "last"])
 def test_token_vectors_are_pooled_as_the_model_says(tmp_path: Path, pooling: str) -> None:
     """Mean of all tokens with the special ones, the first, or the last; then unit length."""
-    encoder = imported(tmp_path, Given(pooling=pooling))
+    encoder = imported(tmp_path, Overrides(pooling=pooling))
 
     assert encoder.encode_question(TEXT).pooled == pytest.approx(expected(TEXT, pooling), abs=1e-6)
     (memory,) = encoder.encode_memories([TEXT])
@@ -86,7 +86,7 @@ def test_a_graph_that_pools_is_only_scaled(tmp_path: Path, output: str) -> None:
 
 def test_prefixes_go_before_questions_and_memories(tmp_path: Path) -> None:
     """A question is read as "query : …", a memory as "passage : …"."""
-    encoder = imported(tmp_path, Given(query_prefix="query : ", memory_prefix="passage : "))
+    encoder = imported(tmp_path, Overrides(query_prefix="query : ", memory_prefix="passage : "))
 
     asked = encoder.encode_question(TEXT).pooled
     (told,) = encoder.encode_memories([TEXT])
@@ -135,7 +135,7 @@ def test_a_graph_that_is_not_of_unit_length_is_noticed(tmp_path: Path) -> None:
     graph = embedder_graph(output="token_embeddings", pooled="sentence_embedding")
 
     with pytest.raises(ModelError, match="not of unit length; --normalise"):
-        imported(tmp_path, Given(normalise=False), graph=graph)
+        imported(tmp_path, Overrides(normalise=False), graph=graph)
 
 
 def test_a_cross_encoder_reads_a_pair_as_bert_does(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_model_id_changes_when_the_vectors_do(
 
 
 def test_who_reads_the_manifest_meanwhile_reads_the_old_one(tmp_path: Path) -> None:
-    """A reader that has opened it keeps it whole; whoever opens it next has the new one."""
+    """A reader that has the file open keeps reading the old one; the next gets the new one."""
     import_model(save_folder(tmp_path / "first"), tmp_path / "models")
     with (tmp_path / "models" / "manifest.json").open() as reader:
         import_model(save_folder(tmp_path / "second"), tmp_path / "models")

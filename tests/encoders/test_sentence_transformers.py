@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from family_recall.encoders import BiEncoder
-from family_recall.encoders.sentence_transformers import Given, import_model
+from family_recall.encoders.sentence_transformers import Overrides, import_model
 from family_recall.errors import ModelError
 from tests.foreign_models import (
     ALL_INPUTS,
@@ -59,7 +59,7 @@ def test_what_is_told_comes_before_what_is_read(tmp_path: Path) -> None:
     """Every option outdoes the folder."""
     source = save_folder(tmp_path / "tiny")
     shutil.move(source / "onnx" / "model.onnx", tmp_path / "other_int8.onnx")
-    given = Given(
+    given = Overrides(
         pooling="last", query_prefix="query : ", memory_prefix="passage : ", max_tokens=24,
         name="mine", licence="MIT", precision="fp32", onnx=tmp_path / "other_int8.onnx",
         output="last_hidden_state",
@@ -76,7 +76,7 @@ def test_what_is_told_comes_before_what_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"config": [1]}, r"config\.json: is list, expected dict"),
+        ({"config": [1]}, r"config\.json: is a list, expected a dict"),
         ({"1_Pooling__config": None}, "--pooling"),
         ({"1_Pooling__config": MAX}, "pools by max_tokens.*--pooling"),
         ({"1_Pooling__config": CLS | MEAN}, "pools by cls_token and mean_tokens.*--pooling"),
@@ -94,7 +94,7 @@ def test_what_is_told_comes_before_what_is_read(tmp_path: Path) -> None:
         ({"graph": embedder_graph(inputs=(*ALL_INPUTS, "past_key_values"))},
          "has inputs .*past_key_values"),
         ({"graph": embedder_graph(output="a", extra=("b",))}, "--output"),
-        ({"config": CLASSIFIER, "graph": scorer_graph(n_labels=3)}, "gives 3 scores"),
+        ({"config": CLASSIFIER, "graph": scorer_graph(n_labels=3)}, "returns 3 scores"),
         # More tokens than the graph has positions: found out before anything changes.
         ({"config": {"max_position_embeddings": 99}, "sentence_bert_config": None,
           "graph": embedder_graph(inputs=ALL_INPUTS)}, "run: "),
@@ -119,7 +119,7 @@ def test_a_role_that_was_told_may_be_one_the_folder_does_not_say(tmp_path: Path)
     """A bare folder becomes a cross-encoder when it is called one."""
     source = save_folder(tmp_path / "ce", graph=scorer_graph(), modules=None)
 
-    entry = import_model(source, tmp_path / "models", Given(role="cross_encoder"))
+    entry = import_model(source, tmp_path / "models", Overrides(role="cross_encoder"))
 
     assert (entry.role, entry.output, entry.dimensions) == ("cross_encoder", "logits", 0)
 
@@ -145,10 +145,10 @@ def test_one_of_several_graphs_is_chosen_or_asked_for(tmp_path: Path) -> None:
     assert import_model(source, tmp_path / "models").precision == "fp32"
 
     (source / "onnx" / "model.onnx").unlink()
-    with pytest.raises(ModelError, match=r"has model_O4\.onnx, model_int8\.onnx; say which"):
+    with pytest.raises(ModelError, match=r"has model_O4\.onnx, model_int8\.onnx; choose one"):
         import_model(source, tmp_path / "models")
 
-    given = Given(onnx=source / "onnx" / "model_int8.onnx")
+    given = Overrides(onnx=source / "onnx" / "model_int8.onnx")
     assert import_model(source, tmp_path / "models", given).precision == "int8"
 
 
@@ -215,4 +215,4 @@ def test_a_manifest_that_cannot_be_read_is_left_alone(tmp_path: Path) -> None:
 def test_a_name_that_is_no_folder_everywhere_is_refused(tmp_path: Path, name: str) -> None:
     """The name becomes part of a path."""
     with pytest.raises(ModelError, match="--name"):
-        import_model(save_folder(tmp_path / "tiny"), tmp_path / "models", Given(name=name))
+        import_model(save_folder(tmp_path / "tiny"), tmp_path / "models", Overrides(name=name))

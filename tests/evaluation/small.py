@@ -1,4 +1,4 @@
-"""A small dataset and a bench to ask it on, with tiny models and time enough."""
+"""A small dataset and a testbed for it, with tiny models and time enough."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.config import RecallConfig
-from family_recall.evaluation.bench import EVALUATOR, Bench
 from family_recall.evaluation.datasets import Dataset, DatasetMemory, Query
+from family_recall.evaluation.testbed import EVALUATOR, Testbed
 from family_recall.types import RecallContext
 from tests.conftest import PLENTY_MS, TINY, TINY_STATIC, TinyScorer
 
-TALK = (
+TURNS = (
     "Shall we paint the fence this weekend",
     "Blue would look lovely beside the roses",
     "Then I will buy brushes on Saturday",
@@ -24,7 +24,7 @@ TALK = (
 
 
 def memories(space: str = "home") -> tuple[DatasetMemory, ...]:
-    """Give one talk a space, a minute between two turns."""
+    """Return one session of a space, a minute between two turns."""
     start = dt.datetime(2025, 6, 1, 18, 0, tzinfo=dt.UTC)
     return tuple(
         DatasetMemory(
@@ -35,7 +35,7 @@ def memories(space: str = "home") -> tuple[DatasetMemory, ...]:
             occurred_at=start + dt.timedelta(minutes=at),
             session="S1",
         )
-        for at, text in enumerate(TALK)
+        for at, text in enumerate(TURNS)
     )
 
 
@@ -47,8 +47,8 @@ QUERIES = (
 )
 
 
-def bench(folder: Path, *, space: str = "home", **fields: Any) -> Bench:
-    """Make a bench of one space; nothing is in its store before ``fill``."""
+def small_testbed(folder: Path, *, space: str = "home", **fields: Any) -> Testbed:
+    """Return a testbed of one space; nothing is in its store before ``fill``."""
     known: dict[str, Any] = {
         "dataset": Dataset("small", (*memories(space), *memories("office")), QUERIES),
         "context": RecallContext(EVALUATOR, time_budget_ms=PLENTY_MS, top_k=10),
@@ -58,4 +58,4 @@ def bench(folder: Path, *, space: str = "home", **fields: Any) -> Bench:
         "static": TINY_STATIC,
         **fields,
     }
-    return Bench(folder=folder, **known)
+    return Testbed(folder=folder, **known)

@@ -11,10 +11,11 @@ from family_recall import Memory
 from family_recall.config import STAGES, RecallConfig
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation.ablation import ablate, variations
+from family_recall.evaluation.intervals import Interval
 from family_recall.ranking.profiles import profiles
 from tests.conftest import NO_MODELS
-from tests.evaluation.small import QUERIES, bench
-from tests.evaluation.test_bench import Counting
+from tests.evaluation.small import QUERIES, small_testbed
+from tests.evaluation.test_testbed import Counting
 
 RUNNING = ("lexical", "vector", "graph", "late_interaction", "rerank")
 
@@ -52,18 +53,18 @@ def test_what_is_not_there_cannot_be_left_out(name: str, profile: str) -> None:
 
 def test_a_stage_left_out_does_not_run_and_says_so(tmp_path: Path) -> None:
     """Each stage that runs in the full configuration is skipped in its own variation alone."""
-    whole = bench(tmp_path)
+    whole = small_testbed(tmp_path)
     whole.fill()
     with whole.open() as home:
         home.warmup()
-        full = home.recall(QUERIES[0].text, whole.asked(QUERIES[0]))
+        full = home.recall(QUERIES[0].text, whole.context_of(QUERIES[0]))
     assert {span.stage for span in full.trace.spans}.issuperset(RUNNING)
 
     for name in RUNNING:
         (part,) = variations([name], "default", RecallConfig())
         with whole.open(part.config) as home:
             home.warmup()
-            answer = home.recall(QUERIES[0].text, whole.asked(QUERIES[0]))
+            answer = home.recall(QUERIES[0].text, whole.context_of(QUERIES[0]))
         ran = {span.stage for span in answer.trace.spans}
         assert {stage for stage in RUNNING if stage not in ran} == {name}
         assert (name, "left out by the configuration") in {
@@ -75,7 +76,7 @@ def test_a_stage_left_out_does_not_run_and_says_so(tmp_path: Path) -> None:
 def test_time_and_routing_can_be_left_out(tmp_path: Path) -> None:
     """Without ``time`` no time is read; without ``routing`` every question is taken broadly."""
     question = "What did we do last Christmas?"
-    whole = bench(tmp_path)
+    whole = small_testbed(tmp_path)
     understood = {}
     for name in ("graph", "time", "routing"):
         with whole.open(RecallConfig(leave_out=frozenset({name}))) as home:
@@ -94,7 +95,7 @@ def test_time_and_routing_can_be_left_out(tmp_path: Path) -> None:
 
 def test_identifiers_can_be_left_out(tmp_path: Path) -> None:
     """An order number that is quoted is looked up and answers at once; else it is only words."""
-    whole = bench(tmp_path)
+    whole = small_testbed(tmp_path)
     whole.fill()
     with whole.open() as home:
         home.remember(Memory("The fridge is order 302-9921844", space_id="home", doc_id="fridge"))
@@ -115,11 +116,11 @@ def test_identifiers_can_be_left_out(tmp_path: Path) -> None:
 
 def test_a_feature_of_weight_0_is_in_no_reason(tmp_path: Path) -> None:
     """The other features keep their weights, and reasons still add up to the score."""
-    whole = bench(tmp_path)
+    whole = small_testbed(tmp_path)
     (part,) = variations(["bm25"], "default", RecallConfig())
     whole.fill()
     with whole.open(part.config) as home:
-        result = home.recall(QUERIES[0].text, whole.asked(QUERIES[0])).results[0]
+        result = home.recall(QUERIES[0].text, whole.context_of(QUERIES[0])).results[0]
 
     weights = {one.feature: one.weight for one in result.contributions}
     assert "bm25" not in weights
@@ -129,17 +130,17 @@ def test_a_feature_of_weight_0_is_in_no_reason(tmp_path: Path) -> None:
 
 def test_weights_of_no_feature_are_refused(tmp_path: Path) -> None:
     """A misspelt weight is an error, not a feature nobody hears of; so is a misspelt stage."""
-    whole = bench(tmp_path, config=RecallConfig(weights={"bm26": 1.0}))
+    whole = small_testbed(tmp_path, config=RecallConfig(weights={"bm26": 1.0}))
     whole.fill()
     with whole.open() as home, pytest.raises(InvalidRequestError, match="got 'bm26'"):
-        home.recall("boiler?", whole.asked(QUERIES[0]))
+        home.recall("boiler?", whole.context_of(QUERIES[0]))
     with pytest.raises(InvalidRequestError, match="got 'words'"):
         RecallConfig(leave_out=frozenset({"words"}))
 
 
 def test_where_words_answer_alone_they_are_worth_everything(tmp_path: Path) -> None:
     """All three questions with gold are answered by words; without words by nothing: −1."""
-    words = bench(
+    words = small_testbed(
         tmp_path,
         encoder=None,
         scorer=None,
@@ -153,24 +154,20 @@ def test_where_words_answer_alone_they_are_worth_everything(tmp_path: Path) -> N
     ablation = ablate(words, full, ["lexical", "diversify"], seed=0)
 
     lexical, diversify = ablation.rows
-    found = lexical.comparison.overall
+    found = lexical.against_full.overall
     assert (found.n, found.first["recall@10"], found.second["recall@10"]) == (3, 1.0, 0.0)
-    assert found.difference["recall@10"].to_json() == {"value": -1.0, "low": -1.0, "high": -1.0}
+    assert found.difference["recall@10"] == Interval(-1.0, -1.0, -1.0)
     assert found.verdict("recall@10") == "worse"
     # The default profile does not diversify.
-    assert diversify.comparison.n_changed == 0
-    assert diversify.comparison.overall.difference["ndcg@10"].to_json() == {
-        "value": 0.0,
-        "low": 0.0,
-        "high": 0.0,
-    }
+    assert diversify.against_full.n_changed == 0
+    assert diversify.against_full.overall.difference["ndcg@10"] == Interval(0.0, 0.0, 0.0)
     assert json.loads(json.dumps(ablation.to_json())) == ablation.to_json()
 
 
 def test_the_store_is_filled_once(tmp_path: Path) -> None:
     """No memory is read again for a variation, and progress counts questions of all of them."""
     counting = Counting()
-    whole = bench(tmp_path, encoder=counting)
+    whole = small_testbed(tmp_path, encoder=counting)
     whole.fill()
     full = whole.ask()
     n_read = counting.n_read
@@ -181,13 +178,13 @@ def test_the_store_is_filled_once(tmp_path: Path) -> None:
     ).rows
 
     assert counting.n_read == n_read
-    assert [row.name for row in rows] == ["graph", "bm25"]
+    assert [row.without for row in rows] == ["graph", "bm25"]
     assert steps == [("ablate", done, 8) for done in range(1, 9)]
 
 
 def test_the_same_seed_gives_the_same_table(tmp_path: Path) -> None:
     """Asking and drawing again changes no number."""
-    whole = bench(tmp_path)
+    whole = small_testbed(tmp_path)
     whole.fill()
     full = whole.ask()
 

@@ -13,9 +13,9 @@ import pytest
 
 from family_recall.config import STAGES, RecallConfig
 from family_recall.errors import InvalidRequestError
-from family_recall.evaluation.baseline import measure, only
+from family_recall.evaluation.baseline import compare_with_baseline, only
 from family_recall.evaluation.datasets import Dataset, DatasetMemory, Query
-from tests.evaluation.small import bench
+from tests.evaluation.small import small_testbed
 
 # Each is its own stem, and none is a stop word.
 WORDS = "boat cat dog lamp milk moon rock sand sun wind wolf yard".split()
@@ -53,7 +53,7 @@ def test_the_baseline_is_bm25_and_nothing_else(tmp_path: Path, seed: int) -> Non
             Query(f"q{at}", text, "home", "plain", ("home/00",)) for at, text in enumerate(asked)
         ),
     )
-    whole = bench(tmp_path, dataset=dataset, config=only("bm25", "default", RecallConfig()))
+    whole = small_testbed(tmp_path, dataset=dataset, config=only("bm25", "default", RecallConfig()))
     whole.fill()
     outcomes = whole.ask()
 
@@ -71,12 +71,14 @@ def test_everything_but_words_is_left_out() -> None:
 
 def test_a_baseline_is_compared_question_by_question(tmp_path: Path) -> None:
     """BM25 stands first; the gain is what the second's mean is above the first's, as a share."""
-    whole = bench(tmp_path)
+    whole = small_testbed(tmp_path)
     whole.fill()
     full = whole.ask()
 
     steps: list[tuple[str, int, int]] = []
-    baseline = measure(whole, full, "bm25", seed=0, progress=lambda *step: steps.append(step))
+    baseline = compare_with_baseline(
+        whole, full, "bm25", seed=0, progress=lambda *step: steps.append(step)
+    )
 
     row = baseline.comparison.overall
     assert row.n == 3

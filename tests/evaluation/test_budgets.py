@@ -11,13 +11,13 @@ import pytest
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation import Interval, evaluate
 from family_recall.evaluation.budgets import ask_within
-from family_recall.evaluation.outcomes import Outcome
-from tests.evaluation.small import QUERIES, bench
+from family_recall.evaluation.outcomes import Outcome, plain
+from tests.evaluation.small import QUERIES, small_testbed
 
 
 def test_a_budget_is_asked_about_by_itself(tmp_path: Path) -> None:
     """A microsecond reads no pair and is hurried; a minute reads every pair and is not."""
-    small = bench(tmp_path)
+    small = small_testbed(tmp_path)
     small.fill()
     steps: list[tuple[str, int, int]] = []
     tiny, ample = ask_within(
@@ -35,7 +35,7 @@ def test_a_budget_is_asked_about_by_itself(tmp_path: Path) -> None:
         assert isinstance(ndcg, Interval)
         assert 0.0 < ndcg.value <= 1.0
         assert within.measures["n"] == 3
-        assert json.loads(json.dumps(within.to_json()))["budget_ms"] == within.budget_ms
+        assert json.loads(json.dumps(plain(within)))["budget_ms"] == within.budget_ms
     assert steps[-1] == ("budgets", 2 * len(QUERIES), 2 * len(QUERIES))
 
 
@@ -47,7 +47,7 @@ def test_a_budget_nobody_can_mean_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_pairs_are_kept_with_a_question(tmp_path: Path) -> None:
     """An outcome counts the pairs that were read, through JSON and back; older files had none."""
-    small = bench(tmp_path)
+    small = small_testbed(tmp_path)
     small.fill()
     outcome = small.ask()[0]
     record = outcome.to_json()

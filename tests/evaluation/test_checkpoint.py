@@ -14,15 +14,15 @@ import pytest
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoding
 from family_recall.errors import DatasetError
-from family_recall.evaluation import Report, evaluate
+from family_recall.evaluation import EvaluationReport, evaluate
 from family_recall.evaluation import fingerprint as fingerprints
-from family_recall.evaluation.bench import Bench, Memo
 from family_recall.evaluation.checkpoint import DONE, Checkpoint
 from family_recall.evaluation.datasets import Dataset
 from family_recall.evaluation.fingerprint import fingerprint
+from family_recall.evaluation.testbed import CachingEncoder, Testbed
 from family_recall.types import RecallContext
 from tests.conftest import NO_MODELS, PLENTY_MS, TINY, TINY_STATIC, TinyEncoder, TinyScorer
-from tests.evaluation.small import QUERIES, bench, memories
+from tests.evaluation.small import QUERIES, memories, small_testbed
 
 EVERYTHING: dict[str, Any] = {
     "profile": "ppr",
@@ -45,13 +45,13 @@ class Stopped(KeyboardInterrupt):
 def _tiny_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a bench load the tiny models in place of the shipped ones."""
 
-    def load(dataset: Any, context: Any, config: Any, folder: Path, **known: Any) -> Bench:
+    def load(dataset: Any, context: Any, config: Any, folder: Path, **known: Any) -> Testbed:
         del known["models"]
         known |= {"scorer": TinyScorer(), "static": TINY_STATIC}
-        encoder = Memo(TINY) if known.pop("refills") else TINY
-        return Bench(dataset, context, config, folder, encoder=encoder, **known)
+        encoder = CachingEncoder(TINY) if known.pop("refills") else TINY
+        return Testbed(dataset, context, config, folder, encoder=encoder, **known)
 
-    monkeypatch.setattr(Bench, "load", load)
+    monkeypatch.setattr(Testbed, "load", load)
 
 
 @pytest.fixture
@@ -73,12 +73,12 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def measured(folder: Path, checkpoint: Path | None = None, **settings: Any) -> Report:
+def measured(folder: Path, checkpoint: Path | None = None, **settings: Any) -> EvaluationReport:
     """Evaluate with time enough."""
     return evaluate(folder, budget_ms=PLENTY_MS, checkpoint=checkpoint, **settings)
 
 
-def timeless(report: Report) -> str:
+def timeless(report: EvaluationReport) -> str:
     """Write a report out to the last bit, less its milliseconds."""
     record = report.to_json(outcomes=True)
     del record["latency_ms"]
@@ -181,8 +181,8 @@ def test_an_import_that_was_stopped_between_words_and_vectors_goes_on(tmp_path: 
     for name in ("whole", "stopped"):
         (tmp_path / name).mkdir()
     config = RecallConfig(embed_batch=16, embed_threads=1)
-    whole = bench(tmp_path / "whole", dataset=dataset, config=config)
-    stopped = bench(tmp_path / "stopped", dataset=dataset, config=config)
+    whole = small_testbed(tmp_path / "whole", dataset=dataset, config=config)
+    stopped = small_testbed(tmp_path / "stopped", dataset=dataset, config=config)
     whole.fill()
     with pytest.raises(Stopped):
         dataclasses.replace(stopped, encoder=Breaking()).fill()
@@ -241,7 +241,7 @@ def test_other_settings_are_refused(
     with pytest.raises(DatasetError, match=re.escape(said)) as refused:
         measured(folder, tmp_path / "kept", **other)
 
-    assert "go on with what it was begun with, or begin in another folder" in str(refused.value)
+    assert "continue with what it was begun with, or begin in another folder" in str(refused.value)
     assert (tmp_path / "kept" / DONE).read_bytes() == before
 
 
@@ -313,8 +313,8 @@ def test_without_a_folder_nothing_is_kept(tmp_path: Path) -> None:
     kept = Checkpoint()
     kept.keep("full", "q0", {})
 
-    assert kept.knows("full", "q0")
-    assert not kept.knows("full", "q1")
+    assert kept.has("full", "q0")
+    assert not kept.has("full", "q1")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from family_recall.errors import DatasetError
 from family_recall.evaluation import Interval, evaluate, load_dataset
-from family_recall.evaluation.experiment import in_context, spread
+from family_recall.evaluation.datasets import spread
+from family_recall.evaluation.testbed import in_context
 from family_recall.types import RecallContext
 
 if TYPE_CHECKING:

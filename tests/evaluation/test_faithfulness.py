@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
 from family_recall.config import RecallConfig
-from family_recall.evaluation.bench import EVALUATOR
 from family_recall.evaluation.faithfulness import Faithfulness, Fall, measure
+from family_recall.evaluation.intervals import Interval
+from family_recall.evaluation.testbed import EVALUATOR
 from family_recall.types import RecallContext
 from tests.conftest import PLENTY_MS
-from tests.evaluation.small import bench
+from tests.evaluation.small import small_testbed
 
 
 def test_a_hand_calculated_case() -> None:
@@ -35,8 +37,8 @@ def test_a_hand_calculated_case() -> None:
     assert found["evidence"]["score"]["value"] == pytest.approx(0.15)
     assert found["control"]["ranks"]["value"] == 0.0
     assert found["control"]["score_fell"]["value"] == 0.0
-    assert faithful.mean_ranks().to_json() == {"value": 1.5, "low": 1.0, "high": 2.0}
-    assert found["difference"]["ranks"] == faithful.mean_ranks().to_json()
+    assert faithful.mean_ranks() == Interval(1.5, 1.0, 2.0)
+    assert found["difference"]["ranks"] == dataclasses.asdict(faithful.mean_ranks())
 
 
 def test_no_rationale_has_nothing_to_be_faithful_to() -> None:
@@ -49,7 +51,7 @@ def test_evidence_is_taken_out_and_the_result_asked_for_again(tmp_path: Path) ->
 
     As many others are taken out as evidence, and the draws are those of the seed.
     """
-    whole = bench(
+    whole = small_testbed(
         tmp_path,
         config=RecallConfig(graph_seeds=1),
         context=RecallContext(EVALUATOR, time_budget_ms=PLENTY_MS, top_k=10, profile="ppr"),

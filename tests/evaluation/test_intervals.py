@@ -35,7 +35,6 @@ def test_columns_keep_apart() -> None:
 
     assert (steady.low, steady.value, steady.high) == (1.0, 1.0, 1.0)
     assert moving.low < moving.value < moving.high
-    assert steady.to_json() == {"value": 1.0, "low": 1.0, "high": 1.0}
 
 
 def test_no_question_has_no_interval() -> None:

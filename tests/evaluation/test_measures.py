@@ -1,11 +1,10 @@
-"""Measures: hand calculations, and agreement with ir_measures and scikit-learn."""
+"""Measures agree with hand calculations, with their definitions and with scikit-learn."""
 
 from __future__ import annotations
 
 import math
 import warnings
 
-import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,15 +12,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import roc_auc_score
 
-from family_recall.evaluation.measures import (
-    auroc,
-    ece,
-    hit_at,
-    mrr_at,
-    ndcg_at,
-    recall_at,
-    reliability,
-)
+from family_recall.evaluation.measures import auroc, ece, measure_each, reliability
 
 DOCS = [f"m{i}" for i in range(15)]
 rankings = st.permutations(DOCS).flatmap(
@@ -42,51 +33,50 @@ def test_a_hand_calculated_ranking() -> None:
 
     recall 2/3, hit 1, MRR 1/2, DCG = 1/log2(3) + 1/log2(5) = 1.0616, ideal DCG = 2.1309.
     """
-    ranking = ["cake", "visa", "kite", "hotel"]
-    gold = {"visa", "hotel", "passport"}
+    names = ["recall@10", "recall@2", "hit@10", "hit@1", "mrr@10", "mrr@1", "ndcg@10"]
+    (row,) = measure_each(
+        [["cake", "visa", "kite", "hotel"]], [{"visa", "hotel", "passport"}], names
+    )
 
-    assert recall_at(ranking, gold, 10) == pytest.approx(2 / 3)
-    assert recall_at(ranking, gold, 2) == pytest.approx(1 / 3)
-    assert hit_at(ranking, gold, 10) == 1.0
-    assert hit_at(ranking, gold, 1) == 0.0
-    assert mrr_at(ranking, gold, 10) == 0.5
-    assert mrr_at(ranking, gold, 1) == 0.0
-    assert ndcg_at(ranking, gold, 10) == pytest.approx(1.0616 / 2.1309, abs=1e-4)
-
-
-def test_an_empty_ranking_scores_nothing() -> None:
-    """Finding nothing is 0 by every measure, not an error."""
-    assert [f([], {"visa"}, 10) for f in (recall_at, hit_at, mrr_at, ndcg_at)] == [0, 0, 0, 0]
-
-
-@pytest.mark.parametrize("measure", [recall_at, hit_at, mrr_at, ndcg_at])
-def test_a_question_without_gold_has_no_ranking_measure(measure: object) -> None:
-    """Leaving it out is the caller's decision; counting it as 0 or 1 would be ours."""
-    assert callable(measure)
-    with pytest.raises(ValueError, match="leave it out"):
-        measure(["visa"], set(), 10)
-    with pytest.raises(ValueError, match="k must be at least 1"):
-        measure(["visa"], {"visa"}, 0)
+    assert row == pytest.approx([2 / 3, 1 / 3, 1.0, 0.0, 0.5, 0.0, 1.0616 / 2.1309], abs=1e-4)
 
 
 @settings(max_examples=60, deadline=None)
-@given(ranking=rankings, gold=golds)
-def test_ranking_measures_agree_with_ir_measures(ranking: list[str], gold: set[str]) -> None:
-    """Recall, success, reciprocal rank and nDCG at 5 and 10 equal the reference tool's."""
-    run = [ir_measures.ScoredDoc("q", doc, 100.0 - rank) for rank, doc in enumerate(ranking)]
-    qrels = [ir_measures.Qrel("q", doc, 1) for doc in gold]
-    for k in (5, 10):
-        names = {recall_at: "R", hit_at: "Success", mrr_at: "RR", ndcg_at: "nDCG"}
-        for ours, name in names.items():
-            measure = ir_measures.parse_measure(f"{name}@{k}")
-            theirs = ir_measures.calc_aggregate([measure], qrels, run)[measure] if run else 0.0
-            assert ours(ranking, gold, k) == pytest.approx(theirs, abs=1e-6)
+@given(ranking=rankings, gold=golds, k=st.integers(1, 12))
+def test_measures_agree_with_their_definitions(ranking: list[str], gold: set[str], k: int) -> None:
+    """Recall, success, reciprocal rank and nDCG of any ranking, however long, at any cutoff."""
+    ranks = [rank for rank, doc_id in enumerate(ranking[:k], 1) if doc_id in gold]
+    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(k, len(gold)) + 1))
+    expected = [
+        len(ranks) / len(gold),
+        float(bool(ranks)),
+        1 / ranks[0] if ranks else 0.0,
+        sum(1 / math.log2(rank + 1) for rank in ranks) / ideal,
+    ]
+    names = [f"{kind}@{k}" for kind in ("recall", "hit", "mrr", "ndcg")]
+
+    assert measure_each([ranking], [gold], names)[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_an_empty_ranking_scores_nothing() -> None:
+    """No result is 0 by every measure, not an error, and does not move its neighbours."""
+    names = ["recall@10", "hit@10", "mrr@10", "ndcg@10"]
+
+    assert measure_each([[]], [{"visa"}], names).tolist() == [[0.0] * 4]
+    assert measure_each([[], ["visa"]], [{"visa"}] * 2, names).tolist() == [[0.0] * 4, [1.0] * 4]
+    assert measure_each([], [], names).shape == (0, 4)
+
+
+def test_a_question_without_gold_has_no_ranking_measure() -> None:
+    """Leaving it out is the caller's decision; counting it as 0 or 1 would be ours."""
+    with pytest.raises(ValueError, match="leave it out"):
+        measure_each([["visa"], ["visa"]], [{"visa"}, set()], ["ndcg@10"])
 
 
 @settings(max_examples=100, deadline=None)
 @given(judged_confidences)
 def test_auroc_agrees_with_scikit_learn(judged: list[tuple[float, bool]]) -> None:
-    """EdgeBuffer included, the area equals scikit-learn's; with one kind only it is refused."""
+    """Ties included, the area equals scikit-learn's; with one kind only it is refused."""
     scores, positive = [score for score, _ in judged], [truth for _, truth in judged]
     if len(set(positive)) == 1:
         with pytest.raises(ValueError, match="needs both kinds"):

@@ -8,7 +8,7 @@ import pytest
 
 from family_recall.evaluation.intervals import Interval
 from family_recall.evaluation.outcomes import Outcome
-from family_recall.evaluation.report import Report, summarise
+from family_recall.evaluation.report import EvaluationReport, summarise
 
 
 def outcome(
@@ -117,7 +117,7 @@ def test_latency_is_given_at_three_percentiles() -> None:
 
 def test_a_report_is_plain_json_and_holds_single_outcomes_when_asked() -> None:
     """The keys are fixed, and what is written reads back the same."""
-    report = Report(
+    report = EvaluationReport(
         **summarise(OUTCOMES, seed=0), n_memories=6, config={"seed": 0}, outcomes=tuple(OUTCOMES)
     )
 

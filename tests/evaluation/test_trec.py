@@ -41,7 +41,7 @@ OUTCOMES = [
     # All tied: another tool would turn the order of the ids round.
     outcome("q2", list("abcdefghijkl"), [0.5] * 12, ["a", "l"]),
     # In order of time, so the scores rise and fall; blanks in both ids.
-    outcome("talk 7\tq3", ["S 1", "S 2", "100%"], [0.1, 0.7, 0.7], ["S 2"]),
+    outcome("session 7\tq3", ["S 1", "S 2", "100%"], [0.1, 0.7, 0.7], ["S 2"]),
     # Nothing was found; and nothing was to be found.
     outcome("q4", [], [], ["b"]),
     outcome("q5", ["a"], [0.3], []),
@@ -58,7 +58,7 @@ def value(row: dict[str, int | Interval], name: str) -> float:
 
 
 def test_ir_measures_gets_our_figures_from_the_two_files(tmp_path: Path) -> None:
-    """EdgeBuffer, results in order of time, blanks in ids and empty answers come out alike."""
+    """Ties, results in order of time, blanks in ids and empty answers come out alike."""
     write_run(tmp_path / "run", OUTCOMES)
     write_qrels(tmp_path / "qrels", OUTCOMES)
     wanted = [ir_measures.parse_measure(name) for name in THEIRS.values()]
@@ -128,9 +128,9 @@ def test_scores_fall_strictly_and_no_further_than_they_must(scores: list[float])
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q Q0 a 1 0.5\n", "run:1: expected 6 fields, got 5"),
-        ("q Q0 a 1 0.5 x\nq Q0 a 2 0.4 x\n", "run:2: 'a' stands in the run of 'q' twice"),
-        ("q Q0 a 1 high x\n", "run:1: expected a score, got 'high'"),
+        ("q Q0 a 1 0.5\n", "run:1: expected qid Q0 docno rank score tag, got 'q Q0 a 1 0.5'"),
+        ("q Q0 a 1 0.5 x\nq Q0 a 2 0.4 x\n", "run:2: 'a' is in the run of 'q' twice"),
+        ("q Q0 a 1 high x\n", "run:1: expected qid Q0 docno rank score tag, got 'q Q0 a 1 high x'"),
     ],
 )
 def test_a_line_that_is_no_hit_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -147,7 +147,9 @@ def test_a_line_that_is_no_judgement_is_named(tmp_path: Path) -> None:
     path = tmp_path / "qrels"
     path.write_text("q 0 a yes\n")
 
-    with pytest.raises(DatasetError, match="qrels:1: expected a whole relevance, got 'yes'"):
+    with pytest.raises(
+        DatasetError, match="qrels:1: expected qid 0 docno relevance, got 'q 0 a yes'"
+    ):
         read_qrels(path)
     with pytest.raises(DatasetError, match="check the path"):
         read_qrels(tmp_path / "nowhere")

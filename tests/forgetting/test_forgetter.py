@@ -32,9 +32,9 @@ from family_recall.errors import (
     UnknownMemoryError,
     UnknownPersonError,
 )
-from family_recall.stores.erase.eraser import EMPTIED, POINTING
+from family_recall.stores.erase.eraser import EMPTIED, REFERENCES
 from family_recall.stores.file import connections, sql
-from family_recall.stores.vectors.encoding import quantise
+from family_recall.stores.vectors.tables import quantise
 from family_recall.types.erasure import ForgetPlan, Receipt, Selection
 from tests.conftest import HOME, TINY, Wall, found, open_home, recall, remember
 
@@ -89,7 +89,7 @@ def test_what_may_not_be_seen_is_not_there(home: FamilyRecall) -> None:
     remember(home, SURPRISE, doc_id="red", author="mia", band="red")
 
     for doc_id, person_id in (("hers", "rajesh"), ("red", "mia"), ("nowhere", "rajesh")):
-        with pytest.raises(UnknownMemoryError, match="nothing that this person may see"):
+        with pytest.raises(UnknownMemoryError, match="nothing that this person can see"):
             forget(home, doc_id, person_id)
 
 
@@ -256,7 +256,7 @@ def test_what_was_taught_by_it_is_unlearned(home: FamilyRecall) -> None:
 
     receipt = forget(home, [f"u{number}" for number in range(14)])
 
-    assert receipt.counts["feedback"] == 14
+    assert receipt.counts["judgement"] == 14
     left = home.learning.all("rajesh")[0]
     assert (left.samples, left.guard) == (0, None)
     assert all(shipped == now for shipped, now in left.weights.values())
@@ -301,7 +301,7 @@ def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
         kept = remember(home, "the umbrella is in the hall")
     assert row in path.read_bytes()
 
-    with mock.patch.object(connections, "load_vec0", return_value=False), open_home(path) as home:
+    with mock.patch.object(connections, "_load_vec0", return_value=False), open_home(path) as home:
         receipt = forget(home, doc_id, "rajesh")
         assert home.erasure.verify(receipt).forgotten
         assert row not in path.read_bytes()
@@ -328,7 +328,7 @@ def test_a_remnant_is_found(home: FamilyRecall, path: Path) -> None:
         connection.execute("CREATE TABLE stray(line TEXT)")
         connection.execute("INSERT INTO stray VALUES(?)", (SURPRISE,))
     found_again = home.erasure.verify(receipt)
-    assert found_again.remains > 20
+    assert found_again.leftover_runs > 20
     assert not found_again.forgotten
 
 
@@ -340,7 +340,7 @@ def test_saying_it_again_is_no_remnant(home: FamilyRecall) -> None:
     proven = home.erasure.verify(receipt)
 
     assert proven.forgotten
-    assert proven.said_again > 20
+    assert proven.restated_runs > 20
 
 
 def test_a_receipt_says_nothing(home: FamilyRecall) -> None:
@@ -358,11 +358,11 @@ def test_a_receipt_says_nothing(home: FamilyRecall) -> None:
 
 def test_every_table_that_could_tell_is_known(path: Path) -> None:
     """Each column that holds a memory's row id is erased by; a new table has to be named."""
-    told = {table for table, _ in POINTING} | {*EMPTIED}
+    told = {table for table, _ in REFERENCES} | {*EMPTIED}
     household = {
-        "info", "person", "space", "access", "guardian", "redacted_view", "partition", "embedding_model",
+        "info", "person", "space", "access", "guardian", "veil", "partition", "embedding_model",
         "entity", "alias", "relation", "word_count", "learned", "audit", "audit_writer", "receipt",
-        "trash", "retention", "stage_cost",
+        "aside", "retention", "stage_cost",
     }  # fmt: skip
     with contextlib.closing(apsw.Connection(str(path))) as connection:
         tables = {
@@ -432,7 +432,7 @@ def test_bytes_that_sqlite_itself_left_are_cleaned_too(path: Path) -> None:
         )
         with mock.patch.object(connections.Connections, "compact", autospec=True):
             receipts = [forget(home, left[at : at + 100]) for at in range(0, 400, 100)]
-            n_left_over = sum(home.erasure.verify(one).remains for one in receipts)
+            n_left_over = sum(home.erasure.verify(one).leftover_runs for one in receipts)
         assert n_left_over > 0
 
         home.erasure.apply_rules()  # cleans what was left uncleaned

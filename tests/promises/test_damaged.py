@@ -21,7 +21,7 @@ from family_recall.api import integrity_monitor
 from family_recall.cli import main
 from family_recall.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
-from family_recall.stores.file.checksums import CONTENT
+from family_recall.stores.file.checksums import TOLD
 from family_recall.stores.health import checks
 from tests.conftest import (
     HOME,
@@ -138,7 +138,7 @@ def test_a_memory_whose_text_has_changed_is_left_out_with_a_notice(
             assert [result.rank for result in answer.results] == list(range(1, len(right)))
             assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
             (wrong,) = (one for one in home.maintenance.check() if one.problem)
-            assert wrong.problem == f"1 changed in the file: {HOME}/{story['doc_id']}"
+            assert wrong.problem == f"1 not as told: {HOME}/{story['doc_id']}"
 
 
 WORDS = "Priya Mia key puppy Grandma"
@@ -207,7 +207,7 @@ def test_a_copy_answers_for_the_one_that_is_damaged(path: Path) -> None:
         assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
 
 
-@pytest.mark.parametrize("column", sorted(CONTENT))
+@pytest.mark.parametrize("column", sorted(TOLD))
 def test_every_field_is_looked_at(path: Path, column: str) -> None:
     """Not the text alone: who said it, when, how much it mattered, and for whom."""
     path.write_bytes(household()[0])
@@ -253,9 +253,9 @@ def lose_a_row(path: Path) -> None:
 def lose_its_words(path: Path) -> None:
     """Take a memory out of the index alone."""
     connection = apsw.Connection(str(path))
-    ((shard,),) = connection.execute("SELECT 2 * (id >> 40) FROM memory WHERE doc_id = 'key'")
+    ((shelf,),) = connection.execute("SELECT 2 * (id >> 40) FROM memory WHERE doc_id = 'key'")
     connection.execute(
-        f"INSERT INTO words_{shard}(words_{shard}, rowid, body, header, context)"
+        f"INSERT INTO words_{shelf}(words_{shelf}, rowid, body, header, context)"
         " SELECT 'delete', c.id, c.body, c.header, c.context FROM words_content c"
         " JOIN memory m ON m.id = c.id WHERE m.doc_id = 'key'"
     )
@@ -272,7 +272,7 @@ def test_answers_tell_of_what_an_index_has_lost(path: Path, lose: Callable[[Path
         assert recall(home, QUESTIONS[0], "priya").degraded == ()
         wall.tick(minutes=2)
         recall(home, QUESTIONS[0], "priya")
-        wait_for(lambda: home._engine.watch.notice() is not None)
+        wait_for(lambda: home._engine.integrity.damage() is not None)
         (notice,) = recall(home, QUESTIONS[0], "priya").degraded
         assert notice.startswith("file: damaged (")
         assert notice.endswith("family-recall doctor")
@@ -283,14 +283,14 @@ def test_a_sound_file_is_looked_over_without_a_word(path: Path) -> None:
     path.write_bytes(household()[0])
     lose_its_words(path)
     with open_home(path, create=False) as home:
-        home._engine.watch.look()
-        assert home._engine.watch.notice() == "damaged (words); family-recall doctor"
+        home._engine.integrity.check()
+        assert home._engine.integrity.damage() == "damaged (words); family-recall doctor"
         home.maintenance.rebuild()
         remember(home, "The spare key is with Ida", doc_id="key")
         home.spaces.hide(Hidden(HOME, "child", ("author",)))
         home.forget("goa", person_id="rajesh")
         recall(home, QUESTIONS[0], "priya")
-        wait_for(lambda: home._engine.watch.notice() is None)
+        wait_for(lambda: home._engine.integrity.damage() is None)
 
 
 def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,11 +301,11 @@ def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPat
     with open_home(path, create=False) as home:
         with monkeypatch.context() as smaller:
             smaller.setattr(integrity_monitor, "LARGEST_BYTES", path.stat().st_size - 1)
-            home._engine.watch.look()
-            assert home._engine.watch.notice() is None
-        home._engine.watch.stop()
-        home._engine.watch.look()
-        assert home._engine.watch.notice() is None
+            home._engine.integrity.check()
+            assert home._engine.integrity.damage() is None
+        home._engine.integrity.stop()
+        home._engine.integrity.check()
+        assert home._engine.integrity.damage() is None
 
 
 def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
@@ -321,8 +321,8 @@ def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
         ctx = RecallContext(person_id="priya")
         (key,) = [kept for kept in home.memories.page(ctx).memories if kept.memory.doc_id == "key"]
         assert (key.intact, key.memory.text, key.memory.space_id) == (False, "", HOME)
-        assert not home.memories.get("key", ctx).kept.intact
-        assert home.memories.get("puppy", ctx).kept.intact
+        assert not home.memories.get("key", ctx).current.intact
+        assert home.memories.get("puppy", ctx).current.intact
 
 
 def test_an_export_leaves_it_out_only_where_told_to(path: Path, tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_the_doctor_takes_out_what_is_damaged(path: Path) -> None:
     content, _, right = household()
     with_changed(path, [(content.index(b"blue pot"), 0xFF), (content.index(b"Goa trip"), 1)])
     told_first = {one.name: one for one in examine(path, models=NO_MODELS).checks}["memories"]
-    assert told_first.found == f"2 changed in the file: {HOME}/goa, {HOME}/key"
+    assert told_first.found == f"2 not as told: {HOME}/goa, {HOME}/key"
     assert "--repair" in (told_first.mend or "")
     with open_home(path, create=False) as home, pytest.raises(StoreError, match="doctor"):
         home.maintenance.export_to(path.with_name("export.jsonl"))

@@ -18,7 +18,16 @@ import pytest
 
 from family_recall import FamilyRecall, Memory
 from family_recall.errors import FamilyRecallError, StoreError, StoreFullError
-from tests.conftest import HOME, found, move_in, open_home, recall, remember, stories, written
+from tests.conftest import (
+    HOME,
+    found,
+    move_in,
+    open_home,
+    recall,
+    remember,
+    stories,
+    written,
+)
 from tools.torture.household import Disk
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
@@ -309,7 +318,7 @@ if child == 0:
         home.remember(told("in the child", 0, 1))
     except Exception as error:
         said = str(error)
-    home._engine.store.close()
+    store_of(home).close()
     os._exit(0 if "before a fork" in said else 3)
 _, status = os.waitpid(child, 0)
 home.remember(told("after", 0, 1))

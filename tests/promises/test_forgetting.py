@@ -20,8 +20,7 @@ from family_recall import FamilyRecall, Grant, Memory, Relation
 from family_recall.indexing import embedded_text
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, shard_of, words_table
 from family_recall.stores.records import ToEmbed
-from family_recall.stores.vectors.encoding import pack_tokens, quantise
-from family_recall.stores.vectors.tables import models
+from family_recall.stores.vectors.tables import models, pack_tokens, quantise
 from tests.conftest import (
     HOME,
     NOW,
@@ -31,6 +30,7 @@ from tests.conftest import (
     move_in,
     open_home,
     recall,
+    store_of,
     written,
 )
 
@@ -223,7 +223,7 @@ def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None
 
 def holds(home: FamilyRecall, doc_id: str) -> bool:
     """Whether a household holds a memory of that id."""
-    with home._engine.store.reading() as tables:
+    with store_of(home).reading() as tables:
         connection = tables.household.connection
         row = connection.execute("SELECT 1 FROM memory WHERE doc_id = ?", (doc_id,)).fetchone()
     return row is not None
@@ -278,8 +278,8 @@ def contents(path: Path) -> dict[str, list[str]]:
         ) if any(row[2:])
     ]  # fmt: skip
     found["word_count"] = [
-        (places[shard >> 1], shard & 1, stem, n)
-        for shard, stem, n in ask("SELECT shard, stem, n FROM word_count")
+        (places[shelf >> 1], shelf & 1, stem, n)
+        for shelf, stem, n in ask("SELECT shelf, stem, n FROM word_count")
     ]
     found["words"] = []
     for no, place in places.items():
@@ -300,9 +300,9 @@ def contents(path: Path) -> dict[str, list[str]]:
         )
     ]
     found["vectors"] = [
-        (model.model_id, nodes[memory], shard & 1, vector)
+        (model.model_id, nodes[memory], shelf & 1, vector)
         for model in models(connection)
-        for memory, shard, vector in ask(f"SELECT id, shard, hex(vector) FROM {model.table}")
+        for memory, shelf, vector in ask(f"SELECT id, shelf, hex(vector) FROM {model.table}")
     ]
     found["alias"] = [
         (places[no], alias, nodes[entity]) for no, alias, entity in ask("SELECT * FROM alias")

@@ -15,7 +15,7 @@ import pytest
 
 from family_recall import Memory, Relation
 from family_recall.types.erasure import Receipt
-from tests.conftest import HOME, Wall, found, move_in, open_home, recall, stories
+from tests.conftest import HOME, Wall, found, move_in, open_home, recall, store_of, stories
 
 PARTS = ("memory", "embedding", "mention", "identifier", "edge", "relation")
 
@@ -88,7 +88,7 @@ def test_at_every_statement_it_is_whole_or_gone(tmp_path: Path) -> None:
     moments: list[Path] = []
 
     with open_home(path, wall=Wall()) as home:
-        writer = home._engine.store._connections._writer
+        writer = store_of(home)._connections._writer
 
         def keep(*_: object) -> bool:
             to = tmp_path / str(len(moments))

@@ -63,7 +63,7 @@ def pages(home: FamilyRecall, asked: Asked) -> list[str]:
     ctx = RecallContext(asked.person_id, asked.space_id, filters=Filters(**asked.filters))
     try:
         whole = home.memories.page(ctx, about=asked.question or None)
-        names = home.memories.names(ctx)
+        names = home.memories.entities(ctx)
     except UnknownSpaceError as error:
         return [str(error)]
     rooms = [
@@ -148,12 +148,12 @@ def test_one_memory_comes_with_all_that_hangs_on_it(home: FamilyRecall, wall: Wa
 
     found = home.memories.get("march", RecallContext("priya"))
 
-    assert found.kept.memory.text == "I told Priya we can do April"
+    assert found.current.memory.text == "I told Priya we can do April"
     assert [kept.memory.text for kept in found.earlier] == [
         "I told Priya we can do March for vacation"
     ]
-    assert found.earlier[0].replaced_at == found.kept.recorded_at
-    assert set(found.names) == {("Rajesh Rao", "author"), ("Priya Rao", "mention")}
+    assert found.earlier[0].replaced_at == found.current.recorded_at
+    assert set(found.entities) == {("Rajesh Rao", "author"), ("Priya Rao", "mention")}
     assert found.relations == (Relation("Rajesh Rao", "married to", "Priya Rao", HOME),)
     assert [(kind, kept.memory.doc_id) for kind, kept in found.links] == [("next", "dates")]
 
@@ -165,7 +165,7 @@ def test_a_moment_past_its_truth_is_still_listed(home: FamilyRecall) -> None:
     listed = home.memories.page(RecallContext("rajesh"), limit=100).memories
 
     assert "code" in [kept.memory.doc_id for kept in listed]
-    assert home.memories.get("code", RecallContext("rajesh")).kept.memory.valid_until is not None
+    assert home.memories.get("code", RecallContext("rajesh")).current.memory.valid_until is not None
 
 
 def test_who_looked_is_in_the_log(home: FamilyRecall) -> None:

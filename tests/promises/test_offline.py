@@ -78,7 +78,7 @@ told = fr.Relation("Ana", "sister of", "Ben", "s")
 assert it.relations.may_remove(told, person_id="ana") and it.relations.remove(told, person_id="ana")
 assert it.memories.may_correct("n0", person_id="ana")
 assert it.correct("n0", person_id="ana", text="note 0 of the yard").changed
-it.relations.all(context); it.memories.page(context); it.memories.names(context); it.spaces.accessible("ana"); it.zone
+it.relations.all(context); it.memories.page(context); it.memories.entities(context); it.spaces.accessible("ana"); it.zone
 assert it.memories.get("key", context)
 it.learning.all("ana"); it.learning.undo(person_id="ana"); it.learning.reset("ana")
 it.people.add_guardian("ana", "ben"); assert it.people.guardians() == {"ben": ("ana",)}

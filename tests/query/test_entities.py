@@ -14,7 +14,7 @@ from family_recall.access.policy import scope_of
 from family_recall.query.entities import resolve
 from family_recall.query.misspellings import nearly_equal
 from family_recall.query.text import MAX_QUESTION_CHARS
-from tests.conftest import HOME, NOW, move_in, open_home, remember
+from tests.conftest import HOME, NOW, move_in, open_home, remember, store_of
 
 
 @pytest.fixture
@@ -28,11 +28,11 @@ def home(path: Path) -> Iterator[FamilyRecall]:
 
 
 def named(home: FamilyRecall, question: str, person_id: str | None) -> set[str]:
-    """Give the names of the things a question names for somebody."""
-    with home._engine.store.snapshot() as snapshot:
+    """Return the names of the entities that a question names."""
+    with store_of(home).snapshot() as snapshot:
         scope = scope_of(
             RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._engine.store.zone,
+            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
         )  # fmt: skip
         entities, _ = resolve(question, scope, snapshot)
         return {entity.name for entity in entities}
@@ -198,6 +198,6 @@ def test_hostile_questions_name_somebody_or_nobody(reachable: FamilyRecall, ques
     ).map(" ".join)
 )
 def test_any_text_is_a_question(reachable: FamilyRecall, question: str) -> None:
-    """Whoever is named is known to the asker."""
+    """Only entities the asker may see are resolved."""
     known = {"Priya Rao", "Mia", "Fahim Khan", "Marco", "Alexandra", "Nina", "Nino", "José", "Dana"}
     assert named(reachable, question, "mia") <= known

@@ -13,7 +13,7 @@ from family_recall import FamilyRecall, RecallContext
 from family_recall.access.policy import scope_of
 from family_recall.query.household_anchors import anchors_of
 from family_recall.time_expressions import Anchor, find_timespan
-from tests.conftest import NOW, move_in, open_home, remember
+from tests.conftest import NOW, move_in, open_home, remember, store_of
 
 ZONE = ZoneInfo("America/New_York")
 
@@ -54,17 +54,17 @@ def home(path: Path) -> Iterator[FamilyRecall]:
 
 
 def anchors(home: FamilyRecall, question: str, person_id: str = "rajesh") -> tuple[Anchor, ...]:
-    """Give the anchors of a question for somebody."""
-    with home._engine.store.snapshot() as snapshot:
+    """Return the anchors of a question."""
+    with store_of(home).snapshot() as snapshot:
         scope = scope_of(
             RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._engine.store.zone,
+            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
         )  # fmt: skip
         return anchors_of(question, scope, snapshot, ZONE)
 
 
 def days(home: FamilyRecall, question: str, person_id: str = "rajesh") -> set[str]:
-    """Give the first days of a question's anchors."""
+    """Return the first days of a question's anchors."""
     return {anchor.start.isoformat() for anchor in anchors(home, question, person_id)}
 
 
@@ -188,10 +188,10 @@ def test_anchors_are_read_by_the_grammar(home: FamilyRecall) -> None:
 
 def test_a_question_without_such_words_reads_nothing(home: FamilyRecall) -> None:
     """The store is left alone: asking a closed one raises nothing."""
-    with home._engine.store.snapshot() as snapshot:
+    with store_of(home).snapshot() as snapshot:
         scope = scope_of(
             RecallContext("rajesh"), snapshot.access("rajesh"), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home._engine.store.zone,
+            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
         )  # fmt: skip
 
     assert anchors_of("Where is the spare key?", scope, snapshot, ZONE) == ()

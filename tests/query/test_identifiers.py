@@ -10,7 +10,7 @@ from family_recall.query.identifiers import find_identifiers, identifiers_in
 
 
 def found(question: str) -> list[tuple[str, str]]:
-    """Give kind and normalised form of each identifier."""
+    """Return kind and normalised form of each identifier."""
     return [(one.kind, one.normalised) for one in find_identifiers(question)]
 
 

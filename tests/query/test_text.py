@@ -40,7 +40,7 @@ def test_stop_words_alone_are_kept() -> None:
      ("", ""), ("?!", ""), ("@mia", "mia"), ("Jean-Luc", "jean luc")],
 )  # fmt: skip
 def test_names_are_compared_in_one_form(name: str, normal: str) -> None:
-    """NFKC, case folded, single spaces, no possessive."""
+    """NFKC, lower case, single spaces, no possessive."""
     assert normalise(name) == normal
 
 

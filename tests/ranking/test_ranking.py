@@ -26,7 +26,7 @@ from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.profiles import profiles
 from family_recall.stores.records import TokenVectors
 from family_recall.types import FloatArray, Scope
-from tests.conftest import NOW, found, move_in, open_home, recall, remember
+from tests.conftest import NOW, found, move_in, open_home, recall, remember, store_of
 
 A, B, C = 11, 22, 33
 
@@ -121,6 +121,7 @@ def test_fourteen_days_of_tau() -> None:
 def test_past_reference_disables_recency(path: Path) -> None:
     """A question about a distant past, in the design's words, leaves old memories their score."""
     with open_home(path) as home:
+        move_in(home)
         remember(home, "We talked about a dog", occurred_at=NOW - dt.timedelta(days=900))
 
         def recency(question: str) -> float:
@@ -271,7 +272,7 @@ def test_bm25_agrees_with_the_paper(path: Path, question: str) -> None:
         for at, text in enumerate(TEXTS):
             remember(home, text, doc_id=f"t{at}")
         run_ids = recall(home, question, "mia").trace.runs["lexical"]
-        with home._engine.store.snapshot() as snapshot:
+        with store_of(home).snapshot() as snapshot:
             scope = Scope("mia", tuple(p.no for p in snapshot.every_partition()), NOW.timestamp())
             ids = [snapshot.find(f"t{at}", scope).id for at in range(len(TEXTS))]
             rows = snapshot.rows(np.sort(np.array(ids)), scope)

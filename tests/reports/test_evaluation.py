@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.cli import main
-from family_recall.evaluation import Report
-from family_recall.evaluation.ablation import Ablation, Left
-from family_recall.evaluation.baseline import Baseline
-from family_recall.evaluation.budgets import Within
+from family_recall.evaluation import EvaluationReport
+from family_recall.evaluation.ablation import Ablation, AblationRow
+from family_recall.evaluation.baseline import BaselineComparison
+from family_recall.evaluation.budgets import BudgetResult
 from family_recall.evaluation.comparison import compare
 from family_recall.evaluation.intervals import Interval
 from family_recall.evaluation.machine import describe
@@ -55,7 +55,7 @@ def outcome(name: str, ranking: str, gold: str, confidence: float, category: str
     )  # fmt: skip
 
 
-def report(category: str = "when", **also: Any) -> Report:
+def report(category: str = "when", **also: Any) -> EvaluationReport:
     """Make a report with every part that a page may tell of."""
     asked = (
         outcome("q1", "abc", "a", 0.9, "plain"),
@@ -72,21 +72,21 @@ def report(category: str = "when", **also: Any) -> Report:
         "n_memories": 6,
         "config": {"dataset": "small", "seed": 0, "budget_ms": 1000.0, "rerank": True},
         "ablation": Ablation(
-            measured(judged, 0), (Left("graph", "stage", measured(judged, 0), compared),)
+            measured(judged, 0), (AblationRow("graph", "stage", measured(judged, 0), compared),)
         ),
-        "baseline": Baseline("bm25", compare(without, asked, seed=0)),
+        "baseline": BaselineComparison("bm25", compare(without, asked, seed=0)),
         "budgets": tuple(
-            Within(ms, measured(judged, 0), 1.0, {"p50": ms / 2, "p95": ms, "p99": ms},
+            BudgetResult(ms, measured(judged, 0), 1.0, {"p50": ms / 2, "p95": ms, "p99": ms},
                    {"p50": 0.0, "p95": 0.0, "p99": 0.1}, 2)
             for ms in (5.0, 50.0)
         ),
         "outcomes": asked,
         **also,
     }  # fmt: skip
-    return Report(**known)
+    return EvaluationReport(**known)
 
 
-def page(made: Report | None = None, **also: Any) -> str:
+def page(made: EvaluationReport | None = None, **also: Any) -> str:
     """Write the page of a report."""
     return quality_page(made or report(), machine=MACHINE, made_at=NOW, **also)
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from family_recall.pipeline.explain import Explanation, Missed
 from family_recall.pipeline.trace import busy_ms
 from family_recall.ranking.features import INDEX
-from family_recall.reports.document import sheet
 from family_recall.reports.recall import page, redacted
 from family_recall.reports.recall.graph import paths, tree
 from family_recall.reports.recall.ranks import columns, lines_of
 from family_recall.reports.recall.results import GROUPS, Scale, stack
+from family_recall.reports.templating import stylesheet
 from family_recall.types import (
     Admission,
     Answer,
@@ -290,11 +290,11 @@ def test_the_graph_hangs_a_memory_below_what_led_to_it() -> None:
     nodes, edges = tree(paths([first, second, result(3)]))
 
     assert len(nodes) == 5
-    assert {(e.one[1], e.other[1], e.kind) for e in edges} == {
+    assert {(e.start[1], e.end[1], e.kind) for e in edges} == {
         ("", "Priya", ""), ("Priya", "memory-1", "author"), ("Priya", "memory-2", "mention"),
         ("", "memory-3", ""),
     }  # fmt: skip
-    assert {n.key[1] for n in nodes["name", "Priya"].below} == {"memory-1", "memory-2"}
+    assert {n.key[1] for n in nodes["name", "Priya"].children} == {"memory-1", "memory-2"}
     for node in nodes.values():
         assert 20 <= node.x <= 320
         assert 20 <= node.y <= 320
@@ -324,7 +324,7 @@ def test_an_empty_answer_is_a_page_too() -> None:
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colours_stand_out_from_what_is_behind_them(scheme: int) -> None:
     """Text has a contrast of 4.5 and more, what is drawn 3 and more, as WCAG 2.2 AA asks."""
-    style = sheet()
+    style = stylesheet("page.css")
     roots = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     colour: dict[str, str] = {}
     for root in roots[: scheme + 1]:

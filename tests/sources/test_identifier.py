@@ -14,12 +14,12 @@ from family_recall.query.identifiers import find_identifiers
 from family_recall.ranking.profiles import find_profile
 from family_recall.sources.identifier import look_up_identifiers
 from family_recall.types import RecallRequest, Scope
-from tests.conftest import HOME, NOW, PLENTY_MS, move_in, open_home, remember, still
+from tests.conftest import HOME, NOW, PLENTY_MS, move_in, open_home, remember, still, store_of
 
 
 def run(home: FamilyRecall, question: str) -> tuple[Run, list[str]]:
     """Ask the source alone, in the shared space; gives its run and that run's doc_ids."""
-    with home._engine.store.snapshot() as snapshot:
+    with store_of(home).snapshot() as snapshot:
         partitions = tuple(p.no for p in snapshot.every_partition() if p.space_id == HOME)
         context = QueryContext(
             request=RecallRequest(question, RecallContext()),

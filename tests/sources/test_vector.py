@@ -17,7 +17,6 @@ from family_recall import FamilyRecall, Memory
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError
 from family_recall.stores.file import connections
-from family_recall.stores.file.connection import load_vec0
 from family_recall.stores.store import Store
 from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.types import Scope
@@ -34,6 +33,7 @@ from tests.conftest import (
     open_home,
     recall,
     remember,
+    store_of,
     stories,
     written,
 )
@@ -121,14 +121,14 @@ def agrees(path: Path, encoder: Encoder, scope: Scope) -> None:
 
 
 def all_of(home: FamilyRecall, known_at_s: float | None = None) -> Scope:
-    """Give a scope of every partition."""
-    with home._engine.store.snapshot() as snapshot:
+    """Return a scope of every partition."""
+    with store_of(home).snapshot() as snapshot:
         partitions = tuple(each.no for each in snapshot.every_partition())
     return Scope(None, partitions, NOW.timestamp(), known_at_s)
 
 
 def tables(path: Path) -> dict[str, list[int]]:
-    """Give the memories in each table of vectors, by the name and view it is for."""
+    """Return the memories in each table of vectors, by the name and view it is for."""
     connection = apsw.Connection(str(path))
     held: dict[str, list[int]] = {}
     models: list[Any] = connection.execute("SELECT no, model_id, storage FROM embedding_model")  # type: ignore[assignment]  # rows, as they come
@@ -144,7 +144,7 @@ def tables(path: Path) -> dict[str, list[int]]:
 def of_before(path: Path, encoder: TinyEncoder) -> None:
     """Turn a file into one of before views: one vector of title, text and summary together."""
     connection = apsw.Connection(str(path))
-    load_vec0(connection)
+    connections._load_vec0(connection)
     with connection:
         for number, role in list(connection.execute("SELECT no, role FROM embedding_model")):
             if role in {"title", "summary"}:
@@ -160,11 +160,11 @@ def of_before(path: Path, encoder: TinyEncoder) -> None:
             vector = encoder.encode_question(f"{author}: {joined}" if author else joined).pooled
             row = np.rint(vector * (127.0 / np.abs(vector).max())).astype(np.int8).tobytes()
             shard: Any = connection.execute(
-                "SELECT shard FROM vectors_1 WHERE id = ?", (memory,)
+                "SELECT shelf FROM vectors_1 WHERE id = ?", (memory,)
             ).fetchone()
             connection.execute("DELETE FROM vectors_1 WHERE id = ?", (memory,))
             connection.execute(
-                "INSERT INTO vectors_1 VALUES(?, ?, vec_int8(?))",
+                "INSERT INTO vectors_1(id, shelf, vector) VALUES(?, ?, vec_int8(?))",
                 (memory, *shard, row),
             )
         connection.execute("DELETE FROM info WHERE key = 'views'")
@@ -191,7 +191,7 @@ def test_a_memory_counts_with_the_best_of_its_views(
 ) -> None:
     """Nearest and cosines agree with brute force over every view the scope sees, and no other.
 
-    Of current memories and replaced ones, whichever embedder made the vectors, and made anew.
+    Of current memories and replaced ones, whichever embedder made the vectors, before and after a rebuild.
     """
     with tempfile.TemporaryDirectory() as folder:
         path, wall = Path(folder) / "family.db", Wall()
@@ -259,7 +259,7 @@ def test_late_interaction_reads_every_view(path: Path) -> None:
         remember(home, "Down to the harbour", author="Mia", title="Otters", summary="By lantern")
         remember(home, "Nobody was in")
         scope = all_of(home)
-        with home._engine.store.snapshot() as snapshot:
+        with store_of(home).snapshot() as snapshot:
             ids = np.array(sorted(stored(path, scope)), np.int64)
             tokens = snapshot.token_vectors(TINY.model_id, ids, scope)
     expected = TINY.encode_question("Mia: Down to the harbour Otters By lantern").tokens
@@ -391,7 +391,7 @@ def test_a_file_of_before_views_is_opened_without_sqlite_vec(
         remember(home, "At noon", doc_id="boat", title="Otters")
     of_before(path, TINY)
     with monkeypatch.context() as patched:
-        patched.setattr(connections, "load_vec0", lambda _: False)
+        patched.setattr(connections, "_load_vec0", lambda _: False)
         with open_home(path) as home:
             assert recall(home, "Otters noonish", "mia").trace.runs["vector"] == ("boat",)
     with open_home(path) as home:
@@ -407,7 +407,7 @@ def test_without_sqlite_vec_views_answer_all_the_same(
         move_in(home)
         remember(home, "At noon", doc_id="boat", title="Otters", summary="By lantern")
     with monkeypatch.context() as patched:
-        patched.setattr(connections, "load_vec0", lambda _: False)
+        patched.setattr(connections, "_load_vec0", lambda _: False)
         with open_home(path) as home:
             assert recall(home, "otterish", "mia").trace.runs["vector"] == ("boat",)
             agrees(path, TINY, all_of(home))
@@ -444,7 +444,7 @@ def test_many_views_crowd_nothing_out(path: Path) -> None:
         )  # fmt: skip
         scope = all_of(home)
         expected = stored(path, scope)
-        with home._engine.store.snapshot() as snapshot:
+        with store_of(home).snapshot() as snapshot:
             for question in QUESTIONS:
                 asked = encoder.encode_question(question).pooled
                 hits = snapshot.nearest(asked, encoder.model_id, scope, 24)
@@ -457,7 +457,7 @@ def test_many_views_crowd_nothing_out(path: Path) -> None:
 def searched(
     home: FamilyRecall, monkeypatch: pytest.MonkeyPatch, person_id: str
 ) -> list[tuple[int, int]]:
-    """Ask, and give each block that was looked at: its model's number and its shard."""
+    """Ask a question; return each vector index that was read: its model's number and its shard."""
     seen: list[tuple[int, int]] = []
     get = VectorIndexes.get
 
@@ -472,7 +472,7 @@ def searched(
 
 
 def test_memories_without_views_cost_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a title or a summary in the file there is one table, and one block a shard."""
+    """Without a title or a summary in the file there is one table, and one vector index per shard."""
     with open_home(path) as home:
         move_in(home)
         home.remember_many(stories())
@@ -493,7 +493,7 @@ def test_a_memory_leaves_with_all_its_views(path: Path) -> None:
         remember(home, "At ten", doc_id="vet", title="Cobblers", summary="With cake")
         gone, stays = sorted(stored(path, all_of(home)))
         assert recall(home, "otterish", "mia").trace.runs["vector"] == ("boat", "vet")
-        with home._engine.store.writing() as writing:
+        with store_of(home).writing() as writing:
             writing.vectors.clear([gone])
         names = ("tiny/1", "tiny-static/1")
         views = [f"{name}{view}" for name in names for view in ("", "#title", "#summary")]

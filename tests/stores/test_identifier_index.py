@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall
 from family_recall.query.identifiers import find_identifiers
 from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS
-from family_recall.stores.text.identifiers import _phones, _values
+from family_recall.stores.text.identifiers import _phones, _stored
 from family_recall.types import Filters, Scope
-from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember
+from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember, store_of
 from tests.older import bring_back
 
 
@@ -26,7 +26,7 @@ def looked_up(
     known_at: dt.datetime | None = None, as_of: dt.datetime = NOW, filters: Filters | None = None,
 ) -> list[tuple[str, float]]:  # fmt: skip
     """Look up what a question quotes in some spaces; gives (doc_id, score), best first."""
-    with home._engine.store.snapshot() as snapshot:
+    with store_of(home).snapshot() as snapshot:
         partitions = tuple(p.no for p in snapshot.every_partition() if p.space_id in spaces)
         known_at_s = None if known_at is None else known_at.timestamp()
         scope = Scope(None, partitions, as_of.timestamp(), known_at_s, filters or Filters())
@@ -269,7 +269,7 @@ def test_numbers_match_when_one_ends_with_the_other(one: str, country: str, othe
     """Numbers meet when they are equal, or one of 8 digits or more ends the other, zeros aside."""
     for told, asked in itertools.permutations([one, country + one, other], 2):
         (number,) = find_identifiers("+91 98450 12346")
-        (stored,) = _values(dataclasses.replace(number, normalised=told))
+        (stored,) = _stored(dataclasses.replace(number, normalised=told))
         met = any(
             stored.startswith(sought.value) if sought.prefix else stored == sought.value
             for sought in _phones(asked)

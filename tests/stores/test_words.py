@@ -13,7 +13,18 @@ from family_recall.stores.file.row_ids import shard_of
 from family_recall.stores.records import WordStatistics
 from family_recall.stores.text import full_text
 from family_recall.types import Scope
-from tests.conftest import HOME, NOW, Wall, move_in, open_home, recall, remember, stories, written
+from tests.conftest import (
+    HOME,
+    NOW,
+    Wall,
+    move_in,
+    open_home,
+    recall,
+    remember,
+    store_of,
+    stories,
+    written,
+)
 
 
 def words_tables(path: Path) -> list[str]:
@@ -27,7 +38,7 @@ def words_tables(path: Path) -> list[str]:
 
 def statistics(home: FamilyRecall, *stems: str) -> WordStatistics:
     """Count stems over the whole file's current memories."""
-    with home._engine.store.snapshot() as snapshot:
+    with store_of(home).snapshot() as snapshot:
         partitions = tuple(partition.no for partition in snapshot.every_partition())
         return snapshot.word_statistics(stems, Scope(None, partitions, NOW.timestamp()))
 
@@ -149,7 +160,7 @@ def test_a_shelf_scores_as_if_it_were_asked_for_every_word(path: Path) -> None:
         for space_id, texts in told.items():
             for text in texts:
                 remember(home, text, space_id=space_id)
-        with home._engine.store.snapshot() as snapshot:
+        with store_of(home).snapshot() as snapshot:
             partitions = tuple(partition.no for partition in snapshot.every_partition())
             scope = Scope(None, partitions, NOW.timestamp())
             snapshot.word_statistics(["bicycl", "tent", "balloon", "blue", "zebra"], scope)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.time_expressions.holidays import holiday_at
-from family_recall.time_expressions.words import tokens_of
+from family_recall.time_expressions import holiday_at, tokens_of
 
 SHIPPED = Path(__file__).parents[2] / "family_recall" / "time_expressions" / "holidays.json"
 

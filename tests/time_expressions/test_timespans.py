@@ -206,7 +206,7 @@ def test_days_are_as_long_as_the_clocks_make_them() -> None:
 def test_the_last_hour_is_an_hour_long_when_the_clocks_go_back() -> None:
     """At the second 2:30 the last hour began at the first 2:30."""
     zone = ZoneInfo("Europe/Berlin")
-    now = dt.datetime(2025, 10, 26, 2, 30, tzinfo=zone, fold=1)
+    now = dt.datetime(2025, 10, 26, 1, 30, tzinfo=dt.UTC).astimezone(zone)
     span = find_timespan("What did I say in the last hour?", now=now)
 
     assert span is not None

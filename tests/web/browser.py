@@ -1,4 +1,4 @@
-"""One helper for these tests: a browser of our own that goes in by the door, and reads pages."""
+"""A browser for these tests: it opens the link, reads pages and sends forms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
-from family_recall import FamilyRecall, RecallContext
+from family_recall import FamilyRecall, Memory, RecallContext
 from family_recall.web import Reader, application
 from tests.conftest import NOW, PLENTY_MS
 from tests.page_checks import ReadPage
@@ -14,12 +14,13 @@ from tests.page_checks import ReadPage
 ORIGIN = "http://127.0.0.1:8787"
 TOKEN = "a-token-for-these-tests"  # noqa: S105 - of these tests alone
 LINKS = ("/", "#", "https://", "http://")
-"""How a link of these pages may begin: one out of them is a memory's own address."""
-READ = ("/", "/?q=spare+key", "/why?q=spare+key", "/look", "/people", "/memory?id=key")
+"""How a link of these pages may begin; a link to another site is a memory's own address."""
+READ = ("/", "/?q=spare+key", "/why?q=spare+key", "/browse", "/people", "/memory?id=key")
+MINE = "/memory?id=mine"
 
 
 class Read(ReadPage):
-    """Reads a page, and of each form what it would send."""
+    """A page with its elements, and the values that each form would send."""
 
     def __init__(self, html: str) -> None:
         """Read it to the end."""
@@ -28,7 +29,7 @@ class Read(ReadPage):
         super().__init__(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element, and of a form what it would send."""
+        """Record an element, and the values of a form."""
         super().handle_starttag(tag, attrs)
         sent = dict(attrs)
         if tag == "form":
@@ -46,14 +47,14 @@ class Read(ReadPage):
             self.forms[-1]["sent"][str(self.filling)] = sent.get("value") or ""
 
     def handle_data(self, data: str) -> None:
-        """Gather what is read; a field's first line break is none of its text."""
+        """Collect the text; the first line break of a textarea does not count."""
         super().handle_data(data)
         if self.open and self.open[-1] == "textarea":
             self.forms[-1]["sent"][str(self.filling)] += data.removeprefix("\n")
 
 
 def sanitised(kind: str, value: str) -> str:
-    """Give what a browser makes of a field's value before anybody touches it.
+    """Return what a browser makes of a field's value before anybody edits it.
 
     Source: html.spec.whatwg.org, "value sanitization algorithm".
     """
@@ -76,19 +77,19 @@ class Browser:
         self.client.get(f"/?token={TOKEN}")
 
     def read(self, link: str, status: int = 200) -> Read:
-        """Follow a link, and read what comes."""
+        """Follow a link and read the page."""
         answer = self.client.get(link)
         assert answer.status_code == status, answer.text
         return Read(answer.text)
 
     def form(self, link: str, action: str) -> dict[str, Any]:
-        """Give the form of a page that sends to an action: where to, and what as it stands."""
-        found = [form for form in self.read(link).forms if str(form["action"]).startswith(action)]
-        assert found, f"no form to {action} on {link}"
-        return found[0]
+        """Return the form of a page that sends to an action: its address, and its values."""
+        forms = [form for form in self.read(link).forms if str(form["action"]).startswith(action)]
+        assert forms, f"no form to {action} on {link}"
+        return forms[0]
 
     def send(self, form: dict[str, Any], status: int = 200, **filled: str) -> Read:
-        """Send a form as a browser does, filled in; gives the page that it leads to."""
+        """Fill in a form, send it as a browser does, and return the page that follows."""
         # A browser sends line breaks as two characters.
         sent = {
             name: value.replace("\n", "\r\n") for name, value in {**form["sent"], **filled}.items()
@@ -98,3 +99,17 @@ class Browser:
         assert answer.status_code == status, answer.text
         self.landed = str(answer.url).removeprefix(ORIGIN)
         return Read(answer.text)
+
+
+def stored(home: FamilyRecall, doc_id: str = "mine", person_id: str = "rajesh") -> Memory:
+    """Return a memory as it is stored."""
+    return home.memories.get(doc_id, RecallContext(person_id)).current.memory
+
+
+def see_that_it_is_well_formed(page: Read) -> None:
+    """Check that a page has one heading, unique ids, and names for its landmarks."""
+    assert len(page.all("h1")) == len(page.all("main")) == 1
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for attributes in page.all("nav") + page.all("section"):
+        assert {"aria-label", "aria-labelledby", "class"} & set(attributes), attributes

@@ -1,4 +1,4 @@
-"""The pages in a real browser without scripts: let in by the link, corrected, forgotten, undone.
+"""The pages in a real browser without scripts: opened by the link; corrected, forgotten, undone.
 
 Needs Chromium and, all but one of them, ``playwright`` to drive it; without, they are left out.
 """
@@ -102,7 +102,7 @@ def test_the_token_leaves_the_address(pages: Any, link: str) -> None:
     assert cookie["value"] not in link
 
 
-def test_a_memory_is_mended_without_a_script(pages: Any) -> None:
+def test_a_memory_is_edited_without_a_script(pages: Any) -> None:
     """Asked for, corrected, forgotten and brought back by links and buttons alone."""
     page, _ = pages
     base = re.match(r"http://[^/]+", page.url)[0]  # type: ignore[index]  # it is one
@@ -114,13 +114,13 @@ def test_a_memory_is_mended_without_a_script(pages: Any) -> None:
     page.goto(f"{base}/memory?id=locker")
     page.click("a:has-text('Correct')")
     page.fill("textarea[name=text]", "My locker is 812")
-    page.click("button:has-text('Keep this')")
+    page.click("button:has-text('Save')")
     assert "Corrected" in page.inner_text(".notice")
     assert page.inner_text("ins") == "812"
     page.click("a:has-text('Forget') >> nth=-1")
     page.click("button:has-text('Forget this')")
     assert "812" not in page.inner_text("main")
-    page.click("button:has-text('Bring it back')")
+    page.click("button:has-text('Restore it')")
     page.goto(f"{base}/memory?id=locker")
     assert "My locker is 812" in page.inner_text("main")
 
@@ -128,7 +128,7 @@ def test_a_memory_is_mended_without_a_script(pages: Any) -> None:
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize(
     "path",
-    ["/", "/?q=w", "/look", "/people", "/memory?id=evil", "/correct?id=evil", "/relate?id=evil",
+    ["/", "/?q=w", "/browse", "/people", "/memory?id=evil", "/correct?id=evil", "/relate?id=evil",
      "/forget?id=evil", "/forgotten", "/why?q=w"],
 )  # fmt: skip
 def test_nothing_runs_loads_or_runs_over_the_edge(pages: Any, path: str, width: int) -> None:

@@ -24,7 +24,7 @@ HOSTILE = (
     "\"><form action=http://evil.example><input name=a>' onfocus=alert(1) autofocus x='"
     "\x00\u202egnp.exe\u2066\u200f &amp; &lt; javascript:alert(1) "
 )
-ON = ("/", "/?q={q}", "/why?q={q}", "/look", "/look?about={q}", "/people", "/memory?id={id}",
+ON = ("/", "/?q={q}", "/why?q={q}", "/browse", "/browse?about={q}", "/people", "/memory?id={id}",
          "/correct?id={id}", "/relate?id={id}", "/forget?id={id}")  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def test_only_an_address_of_the_web_is_a_link(home: FamilyRecall, url: str, link
 
     page = Browser(home).read("/memory?id=it")
 
-    out = [a for a in page.all("a") if not str(a["href"]).startswith(("/memory", "/look", "/?"))]
+    out = [a for a in page.all("a") if not str(a["href"]).startswith(("/memory", "/browse", "/?"))]
     out = [a for a in out if str(a["href"]) not in {"#main", "/", "/people", "/forgotten"}]
     assert [a["href"] for a in out] == ([url] if linked else [])
     assert all("noreferrer" in str(a["rel"]) for a in out)
@@ -123,7 +123,7 @@ def test_any_text_leaves_a_page_as_it_is(blank: Path, text: str, data: st.DataOb
                 remember(home, said, doc_id="it", author="rajesh", title=heading, source=said)
                 browser = Browser(home)
                 found.append(
-                    [skeleton(browser.read(link)) for link in ("/look", "/memory?id=it",
+                    [skeleton(browser.read(link)) for link in ("/browse", "/memory?id=it",
                                                                "/correct?id=it", "/forget?id=it")]
                 )  # fmt: skip
 
@@ -151,7 +151,7 @@ def test_no_page_tells_what_somebody_may_not_see(blank: Path, world: World, pers
         with open_home(path, encoder=None, wall=wall) as home:
             furnish(home, wall, world)
             client = Browser(home, person).client
-            read = [client.get(link).text for link in ("/", "/look", "/people", "/forgotten")]
+            read = [client.get(link).text for link in ("/", "/browse", "/people", "/forgotten")]
             for item in items:
                 key = {"id": item.doc_id, "space": item.space_id}
                 read += [client.get(at, params=key).text

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.encoders.base import Encoding
-from family_recall.evaluation.invented import (
+from family_recall.evaluation.synthetic import (
     ASKER,
     FRIENDS,
     LARGE,

@@ -20,12 +20,12 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import click
 
 import family_recall
-from family_recall import config, errors
+from family_recall import FamilyRecall, config, errors, understand
 from family_recall.cli import main as command_line
 from family_recall.cli.settings import SETTINGS
 from family_recall.ranking.features import FEATURES
@@ -166,12 +166,22 @@ def commands() -> str:
 def python() -> str:
     """Print the signature and the docstring of everything that is public."""
     lines = [*_head("Python"), "```python", "from family_recall import FamilyRecall", "```", ""]
+    lines += [*_class(FamilyRecall), *_function(understand, "understand", 2)]
+    for name, part in parts().items():
+        lines += _class(part, f"home.{name}")
     first = ["FamilyRecall", "understand"]
-    names = [*first, *(name for name in family_recall.__all__ if name not in first)]
-    for name in names:
-        made = getattr(family_recall, name)
-        lines += _class(made) if inspect.isclass(made) else _function(made, name, 2)
+    for name in [name for name in family_recall.__all__ if name not in first]:
+        lines += _class(getattr(family_recall, name))
     return "\n".join(lines)
+
+
+def parts() -> dict[str, type]:
+    """Return the named parts of an open household, as its class declares them."""
+    return {
+        name: kind
+        for name, kind in get_type_hints(FamilyRecall).items()
+        if not name.startswith("_")
+    }
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -268,8 +278,10 @@ def _help(command: click.Command, name: str, level: int) -> Iterator[str]:
             yield from _help(command.commands[below], f"{name} {below}", min(level + 1, 3))
 
 
-def _class(made: type) -> Iterator[str]:
-    yield f"## {made.__name__}"
+def _class(made: type, called: str | None = None) -> Iterator[str]:
+    """Print a class and its public methods, under the name that a program calls it by."""
+    called = called or made.__name__
+    yield f"## {called}"
     yield ""
     yield from _described(made)
     if dataclasses.is_dataclass(made):
@@ -286,11 +298,11 @@ def _class(made: type) -> Iterator[str]:
         if name.startswith("_"):
             continue
         if isinstance(member, property):
-            yield f"### {made.__name__}.{name}"
+            yield f"### {called}.{name}"
             yield ""
             yield from _described(member.fget)
         elif inspect.isfunction(member) or isinstance(member, (classmethod, staticmethod)):
-            yield from _function(getattr(made, name), f"{made.__name__}.{name}", 3)
+            yield from _function(getattr(made, name), f"{called}.{name}", 3)
 
 
 def _fields(made: type) -> Iterator[str]:

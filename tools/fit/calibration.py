@@ -26,6 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from family_recall.evaluation.datasets import spread
+from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
 from tools.common import ROOT, parser_of
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -38,13 +40,6 @@ from family_recall.dataflow import Profile
 from family_recall.encoders import CrossEncoder, StaticEncoder
 from family_recall.errors import DatasetError
 from family_recall.evaluation import Dataset, load_dataset
-from family_recall.evaluation.experiment import (
-    EVALUATOR,
-    furnish,
-    in_context,
-    last_moments,
-    spread,
-)
 from family_recall.evaluation.measures import auroc, ece
 from family_recall.ranking.calibration import RERANKED, Platt, fit_platt
 from family_recall.ranking.features import FEATURES, base_relevance

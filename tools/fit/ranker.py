@@ -23,6 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
 from tools.common import ROOT, parser_of
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -33,14 +34,8 @@ import numpy.typing as npt
 from family_recall.api import FamilyRecall
 from family_recall.config import RecallConfig
 from family_recall.evaluation import Dataset
-from family_recall.evaluation.experiment import (
-    EVALUATOR,
-    furnish,
-    in_context,
-    last_moments,
-)
 from family_recall.evaluation.intervals import bootstrap_means
-from family_recall.evaluation.measures import ndcg_at
+from family_recall.evaluation.measures import measure_each
 from family_recall.ranking.profiles import profiles
 from family_recall.types import RecallContext
 from tools.fit.calibration import BUDGET_MS, add_sets, chosen_sets
@@ -163,14 +158,14 @@ def _slope(one: Judged, weights: Floats) -> Floats:
 
 def ndcg(judged: Sequence[Judged], weights: Floats) -> Floats:
     """Give nDCG@10 of each question (q,) under some weights."""
-    measured = []
+    rankings, golds = [], []
     for one in judged:
         order = np.argsort(-(one.features @ weights), kind="stable")
         ranked = [str(row) for row in order.tolist()]
         unseen = [f"unseen {n}" for n in range(one.n_gold - int(one.right.sum()))]
-        gold = [str(row) for row in np.flatnonzero(one.right).tolist()] + unseen
-        measured.append(ndcg_at(ranked, gold, k=10))
-    return np.array(measured)
+        rankings.append(ranked)
+        golds.append([str(row) for row in np.flatnonzero(one.right).tolist()] + unseen)
+    return measure_each(rankings, golds, ["ndcg@10"])[:, 0]
 
 
 def write(output: Path, fitted: Floats, names: Sequence[str], options: argparse.Namespace) -> None:

@@ -32,16 +32,10 @@ import numpy.typing as npt
 
 from family_recall.api import FamilyRecall
 from family_recall.evaluation import Dataset, load_dataset
-from family_recall.evaluation.datasets import Query
-from family_recall.evaluation.experiment import (
-    EVALUATOR,
-    furnish,
-    in_context,
-    last_moments,
-    spread,
-)
+from family_recall.evaluation.datasets import Query, spread
 from family_recall.evaluation.intervals import bootstrap_means
-from family_recall.evaluation.measures import ece, ndcg_at
+from family_recall.evaluation.measures import ece, measure_each
+from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
 from family_recall.types import Answer, RecallContext
 from tools.common import ROOT, parser_of
 from tools.fit.calibration import LICENCES, licence, refusal
@@ -133,8 +127,13 @@ def simulate(
     def measured(home: FamilyRecall) -> Measured:
         answers = [(ask(home, query)[0], query.gold) for query in unseen]
         firsts = [bool(a.results) and a.results[0].doc_id in gold for a, gold in answers]
+        ndcg = measure_each(
+            [[result.doc_id for result in a.results] for a, _ in answers],
+            [gold for _, gold in answers],
+            [f"ndcg@{SEEN}"],
+        )
         return Measured(
-            tuple(ndcg_at([r.doc_id for r in a.results], gold, SEEN) for a, gold in answers),
+            tuple(ndcg[:, 0].tolist()),
             ece([a.confidence for a, _ in answers], firsts),
             sum(a.confidence for a, _ in answers) / len(answers),
             sum(firsts) / len(answers),
@@ -187,8 +186,8 @@ def _line(now: Measured, before: Measured, seed: int) -> dict[str, object]:
         bootstrap_means(_table(rows), seed=seed)[0] for rows in ([[n] for n in now.ndcg], gained)
     )
     return {
-        "ndcg@10": mean.to_json(),
-        "gain": gain.to_json(),
+        "ndcg@10": dataclasses.asdict(mean),
+        "gain": dataclasses.asdict(gain),
         "ece": round(now.ece, 4),
         "first_right": round(now.right, 4),
         "mean_confidence": round(now.confidence, 4),

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from family_recall.api import FamilyRecall
 from family_recall.evaluation.datasets import load_dataset
-from family_recall.evaluation.experiment import EVALUATOR, furnish, in_context, last_moments
+from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
 from family_recall.types import RecallContext
 from tools.common import parser_of
 from tools.fit.calibration import LICENCES, refusal

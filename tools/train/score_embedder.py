@@ -23,7 +23,7 @@ import numpy as np
 
 from family_recall.evaluation.datasets import load_dataset
 from family_recall.evaluation.intervals import bootstrap_means
-from family_recall.evaluation.measures import mrr_at, ndcg_at, recall_at
+from family_recall.evaluation.measures import measure_each
 from tools.common import MODELS, parser_of
 from tools.train.base_weights import open_tokenizer
 from tools.train.export.onnx_sessions import encode, session
@@ -110,8 +110,10 @@ def score(
     for memory in dataset.memories:
         text = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
         spaces[memory.space].append((memory.id, memory.session, model.embed(text, "memory")))
-    rows: dict[str, list[list[float]]] = {way: [] for way in WAYS}
-    for query in [q for q in dataset.queries if q.gold][:limit]:
+    queries = [query for query in dataset.queries if query.gold][:limit]
+    golds = [query.gold for query in queries]
+    rankings: dict[str, list[list[str]]] = {way: [] for way in WAYS}
+    for query in queries:
         asked = model.embed(query.text, "question")
         seen = [
             (one, text)
@@ -123,10 +125,8 @@ def score(
         late = np.array([late_interaction(asked, text) for _, text in seen])
         for way, scores in zip(WAYS, (pooled, late), strict=True):
             ranking = [ids[i] for i in np.argsort(-scores, kind="stable")[:10]]
-            rows[way].append(
-                [measure(ranking, query.gold, 10) for measure in (ndcg_at, recall_at, mrr_at)]
-            )
-    return {way: np.array(values) for way, values in rows.items()}
+            rankings[way].append(ranking)
+    return {way: measure_each(rankings[way], golds, MEASURES) for way in WAYS}
 
 
 def late_interaction(asked: Embedded, stored: Embedded) -> float:

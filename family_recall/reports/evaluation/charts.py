@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from family_recall.evaluation import measures
 from family_recall.evaluation.ablation import Ablation
-from family_recall.evaluation.budgets import Within
+from family_recall.evaluation.budgets import BudgetResult
 from family_recall.evaluation.intervals import Interval, bootstrap_means
-from family_recall.evaluation.outcomes import DEEPEST_K, Outcome
+from family_recall.evaluation.outcomes import DEEPEST_K, Outcome, values
 from family_recall.reports.evaluation.drawing import colour, log_axis, plot, readable
 from family_recall.reports.markup import Markup
 
@@ -32,8 +31,7 @@ ROW = 24.0
 def recall_by_k(outcomes: Sequence[Outcome], seed: int) -> Markup:
     """Draw recall@k for k from 1 to 10, with its 95 % interval as a band."""
     depths = range(1, DEEPEST_K + 1)
-    table = [[measures.recall_at(o.ranking, o.gold, k) for k in depths] for o in outcomes]
-    found = bootstrap_means(np.array(table, np.float64), seed=seed)
+    found = bootstrap_means(values(outcomes, [f"recall@{k}" for k in depths]), seed=seed)
 
     def draw(axes: Axes) -> None:
         blue = colour("accent")
@@ -161,13 +159,13 @@ def answered_within(outcomes: Sequence[Outcome]) -> Markup:
     return plot("Questions answered within", ", ".join(tenths), draw)
 
 
-def budgets(rows: Sequence[Within]) -> list[Markup]:
+def budgets(rows: Sequence[BudgetResult]) -> list[Markup]:
     """Draw what a budget buys, and how much of it was used, both over a logarithm of it."""
     within = sorted(rows, key=lambda row: row.budget_ms)
     asked = [row.budget_ms for row in within]
 
     def quality(axes: Axes) -> None:
-        for measure, named in (("ndcg@10", "accent"), ("hit@10", "talk")):
+        for measure, named in (("ndcg@10", "accent"), ("hit@10", "session")):
             found = [_interval(row.measures, measure) for row in within]
             low, high = [one.low for one in found], [one.high for one in found]
             axes.plot(asked, [one.value for one in found], "o-", color=colour(named), markersize=5)
@@ -192,26 +190,26 @@ def budgets(rows: Sequence[Within]) -> list[Markup]:
     )
     used = "; ".join(f"{row.budget_ms:g} ms: p95 {row.used_ms['p95']:.1f}" for row in within)
     return [
-        plot("What a budget buys", bought, quality, key={"accent": "ndcg@10", "talk": "hit@10"}),
+        plot("What a budget buys", bought, quality, key={"accent": "ndcg@10", "session": "hit@10"}),
         plot("What was used of it", used, time, key={"accent": "p50", "bad": "p95"}),
     ]
 
 
 def ablation(found: Ablation, measure: str = "ndcg@10") -> Markup:
     """Draw what is lost without each part; left of the line the part is worth having."""
-    rows = sorted(found.rows, key=lambda row: row.comparison.overall.difference[measure].value)
-    changes = [row.comparison.overall.difference[measure] for row in rows]
+    rows = sorted(found.rows, key=lambda row: row.against_full.overall.difference[measure].value)
+    changes = [row.against_full.overall.difference[measure] for row in rows]
 
     def draw(axes: Axes) -> None:
         sure = [colour("soft" if one.low <= 0.0 <= one.high else "accent") for one in changes]
         axes.axvline(0.0, color=colour("ink"), linewidth=1)
         _dots(axes, list(range(len(rows))), changes, sure)
-        _names(axes, [readable(row.name) for row in rows])
+        _names(axes, [readable(row.without) for row in rows])
         axes.locator_params(axis="x", nbins=5)
         axes.set_xlabel("without it, less the whole")
 
     said = "; ".join(
-        f"without {row.name} {one.value:+.3f} ({one.low:+.3f} to {one.high:+.3f})"
+        f"without {row.without} {one.value:+.3f} ({one.low:+.3f} to {one.high:+.3f})"
         for row, one in zip(rows, changes, strict=True)
     )
     return plot(
@@ -219,7 +217,7 @@ def ablation(found: Ablation, measure: str = "ndcg@10") -> Markup:
         said,
         draw,
         height=62 + ROW * len(rows),
-        key={"accent": "more than chance", "soft": "cannot be told"},
+        key={"accent": "more than chance", "soft": "undecided"},
     )
 
 

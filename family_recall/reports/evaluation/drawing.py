@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COLOURS = (
     "ink", "soft", "line", "track", "paper", "accent", "good", "fair", "bad", "mark", "words",
-    "meaning", "reading", "talk", "links", "time", "ranks", "itself",
+    "meaning", "reading", "session", "links", "time", "ranks", "itself",
 )  # fmt: skip
 """Variables of the shared sheet; a number stands for each while matplotlib draws."""
 

@@ -89,7 +89,7 @@ def _quantiles(found: Timing) -> Markup:
     wall, cpu = found.total["ms"], found.total["cpu_ms"]
 
     def draw(axes: Axes) -> None:
-        for aside, times, named in ((-0.2, wall, "talk"), (0.2, cpu, "accent")):
+        for aside, times, named in ((-0.2, wall, "session"), (0.2, cpu, "accent")):
             rows = [at + aside for at in range(len(times))]
             axes.barh(rows, list(times.values()), height=0.36, color=colour(named))
             for at, ms in zip(rows, times.values(), strict=True):
@@ -107,7 +107,7 @@ def _quantiles(found: Timing) -> Markup:
         axes.grid(visible=False, axis="y")
 
     said = "; ".join(f"{end}: wall {wall[end]:.1f}, CPU {cpu[end]:.1f} ms" for end in wall)
-    key = {"talk": "wall", "accent": "CPU"}
+    key = {"session": "wall", "accent": "CPU"}
     if found.budget_ms <= 1.5 * max(*wall.values(), *cpu.values()):
         key["bad"] = "budget"
     return plot("How long recalls took", said, draw, height=190, key=key)
@@ -119,7 +119,7 @@ def _stages(found: Timing) -> Markup:
     def draw(axes: Axes) -> None:
         for at, took in enumerate(stages.values()):
             low, high = max(took["p50"], SHORTEST_MS), max(took["p95"], SHORTEST_MS)
-            axes.plot([low, high], [at, at], color=colour("talk"), linewidth=2)
+            axes.plot([low, high], [at, at], color=colour("session"), linewidth=2)
             axes.plot([low], [at], "o", color=colour("accent"), markersize=5)
         axes.set_yticks(range(len(stages)), [readable(name) for name in stages])
         axes.set_ylim(len(stages) - 0.5, -0.5)
@@ -143,7 +143,7 @@ def _stages(found: Timing) -> Markup:
                 said,
                 draw,
                 height=56 + _ROW * len(stages),
-                key={"accent": "p50", "talk": "up to p95"},
+                key={"accent": "p50", "session": "up to p95"},
             ),
             figures("Milliseconds where it ran", ("Stage", "n", "p50", "p95", "p99"), *rows),
         ),

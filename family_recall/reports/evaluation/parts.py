@@ -13,7 +13,7 @@ from family_recall.reports.markup import Markup, spoken, table, tag
 @functools.cache
 def style() -> str:
     """Give the rules of pages with plots, which follow the shared sheet."""
-    file = importlib.resources.files("family_recall.reports.evaluation") / "report.css"
+    file = importlib.resources.files("family_recall.reports") / "templates" / "plots.css"
     return file.read_text(encoding="utf-8") + RULES
 
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from family_recall.evaluation.comparison import COMPARED
 from family_recall.evaluation.intervals import Interval
-from family_recall.evaluation.measures import ndcg_at
-from family_recall.evaluation.outcomes import DEEPEST_K, MEASURES, Outcome
-from family_recall.evaluation.report import Report
+from family_recall.evaluation.outcomes import DEEPEST_K, MEASURES, Outcome, values
+from family_recall.evaluation.report import EvaluationReport
 from family_recall.reports.document import Section, document
 from family_recall.reports.evaluation import charts
 from family_recall.reports.evaluation.parts import (
@@ -29,7 +28,7 @@ N_WORST = 12
 
 
 def quality_page(
-    report: Report,
+    report: EvaluationReport,
     *,
     machine: Mapping[str, str],
     made_at: dt.datetime,
@@ -53,7 +52,7 @@ def quality_page(
 
 
 def _sections(
-    report: Report, machine: Mapping[str, str], texts: Mapping[str, str] | None
+    report: EvaluationReport, machine: Mapping[str, str], texts: Mapping[str, str] | None
 ) -> Iterator[Section]:
     yield "measures", "How good", _measures(report)
     yield "categories", "By category", _categories(report)
@@ -66,7 +65,7 @@ def _sections(
     yield "setup", "Machine and settings", _setup(report, machine)
 
 
-def _header(report: Report, made_at: dt.datetime) -> Markup:
+def _header(report: EvaluationReport, made_at: dt.datetime) -> Markup:
     asked = f"{report.n_queries:,} questions over {report.n_memories:,} memories"
     ndcg = report.overall.get("ndcg@10")
     good = [tag("strong", f"nDCG@10 {ndcg.value:.3f}")] if isinstance(ndcg, Interval) else []
@@ -79,7 +78,7 @@ def _header(report: Report, made_at: dt.datetime) -> Markup:
     )
 
 
-def _measures(report: Report) -> Markup:
+def _measures(report: EvaluationReport) -> Markup:
     judged = [outcome for outcome in report.outcomes if outcome.gold]
     if not judged:
         return tag("p", "No question has gold, so there is nothing to measure ranking by.")
@@ -104,20 +103,20 @@ def _measures(report: Report) -> Markup:
     )
 
 
-def _categories(report: Report) -> Markup:
+def _categories(report: EvaluationReport) -> Markup:
     if not report.by_category:
         return Markup("")
     return joined(
         plots(
             charts.by_segment("nDCG@10 by category", report.by_category, "ndcg@10", "accent"),
-            charts.by_segment("recall@10 by category", report.by_category, "recall@10", "talk"),
+            charts.by_segment("recall@10 by category", report.by_category, "recall@10", "session"),
         ),
         quiet("A dot is the mean, the line through it its 95 % interval."),
         folded("The figures", _measure_table("By category", report.by_category)),
     )
 
 
-def _confidence(report: Report) -> Markup:
+def _confidence(report: EvaluationReport) -> Markup:
     parts = [
         plots(charts.reliability(report.calibration), charts.confidences(report.outcomes)),
         quiet(
@@ -140,7 +139,7 @@ def _confidence(report: Report) -> Markup:
     return joined(*parts)
 
 
-def _time(report: Report) -> Markup:
+def _time(report: EvaluationReport) -> Markup:
     said = [
         tag(
             "p",
@@ -159,7 +158,7 @@ def _time(report: Report) -> Markup:
     )
 
 
-def _budgets(report: Report) -> Markup:
+def _budgets(report: EvaluationReport) -> Markup:
     judged = [row for row in report.budgets if row.measures["n"]]
     if not judged:
         return Markup("")
@@ -185,7 +184,7 @@ def _budgets(report: Report) -> Markup:
     )
 
 
-def _parts(report: Report) -> Markup:
+def _parts(report: EvaluationReport) -> Markup:
     parts: list[Markup] = []
     if report.ablation is not None and report.ablation.rows:
         parts += [
@@ -214,7 +213,7 @@ def _parts(report: Report) -> Markup:
     return joined(*parts)
 
 
-def _scores(report: Report) -> Markup:
+def _scores(report: EvaluationReport) -> Markup:
     segments = (
         folded(f"By {name}", _measure_table(f"By {name}", rows))
         for name, rows in report.segments.items()
@@ -243,13 +242,13 @@ def worst(outcomes: Sequence[Outcome]) -> list[Outcome]:
     def gone(outcome: Outcome) -> float:
         if not outcome.gold:
             return 0.0 if outcome.status == "ok" else 1.0
-        return ndcg_at(outcome.ranking, outcome.gold, DEEPEST_K)
+        return float(values([outcome], [f"ndcg@{DEEPEST_K}"])[0, 0])
 
     wrong = [outcome for outcome in outcomes if gone(outcome) < 1.0]
     return sorted(wrong, key=lambda one: (gone(one), -one.confidence, one.query_id))[:N_WORST]
 
 
-def _worst(report: Report, texts: Mapping[str, str] | None) -> Markup:
+def _worst(report: EvaluationReport, texts: Mapping[str, str] | None) -> Markup:
     found = worst(report.outcomes)
     if not found:
         return tag("p", "Nothing: every ranking is as good as it can be.")
@@ -285,7 +284,7 @@ def _found_at(outcome: Outcome) -> str:
     return ", ".join([*ranks, *([f"{missing} missed"] if missing else [])])
 
 
-def _setup(report: Report, machine: Mapping[str, str]) -> Markup:
+def _setup(report: EvaluationReport, machine: Mapping[str, str]) -> Markup:
     settings = {name.replace("_", " "): _plain(value) for name, value in report.config.items()}
     return pairs({**settings, **machine})
 

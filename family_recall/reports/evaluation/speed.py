@@ -28,8 +28,8 @@ from family_recall.reports.markup import Markup, folded, joined, tag
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ENDS = {"p50": "accent", "p95": "talk", "p99": "bad"}
-_STACKED = ("words", "meaning", "reading", "talk", "links", "time", "itself")
+_ENDS = {"p50": "accent", "p95": "session", "p99": "bad"}
+_STACKED = ("words", "meaning", "reading", "session", "links", "time", "itself")
 _SHORT = 0.05
 """Milliseconds: a stage that never takes as long is among the others."""
 
@@ -107,7 +107,7 @@ def _latency(sizes: Sequence[Figures]) -> Markup:
         for each in sizes
     ]
     head = ("Memories", *(f"{_SAID[what]}, {_UNIT[unit]}" for what, unit in _TOTALS))
-    both = {"accent": "CPU", "talk": "wall"}
+    both = {"accent": "CPU", "session": "wall"}
     return joined(
         counts(top),
         plots(
@@ -118,7 +118,7 @@ def _latency(sizes: Sequence[Figures]) -> Markup:
                 sizes,
                 {
                     "accent": value_at("recall", "total", "cpu_ms", "p50"),
-                    "talk": value_at("recall", "total", "ms", "p50"),
+                    "session": value_at("recall", "total", "ms", "p50"),
                 },
                 key=both,
             ),
@@ -196,7 +196,7 @@ def _stages(sizes: Sequence[Figures]) -> Markup:
 def _storing(sizes: Sequence[Figures], imports: Mapping[str, float]) -> Markup:
     told = {
         "accent": ("text_per_cpu_s", "texts per CPU second"),
-        "talk": ("text_per_s", "texts per second"),
+        "session": ("text_per_s", "texts per second"),
         "meaning": ("vectors_per_cpu_s", "vectors per CPU second"),
     }
     return joined(
@@ -213,9 +213,9 @@ def _storing(sizes: Sequence[Figures], imports: Mapping[str, float]) -> Markup:
                 sizes,
                 {
                     "accent": value_at("start", "open_ms"),
-                    "talk": value_at("start", "first_answer_ms"),
+                    "session": value_at("start", "first_answer_ms"),
                 },
-                key={"accent": "opens the file", "talk": "first answer"},
+                key={"accent": "opens the file", "session": "first answer"},
             ),
         ),
         quiet(

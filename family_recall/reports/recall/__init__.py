@@ -1,4 +1,4 @@
-"""Inspecting: an answer and its trace in, a page for people out. It searches for nothing."""
+"""One recall as a page for people, from the answer and its trace alone."""
 
 from __future__ import annotations
 

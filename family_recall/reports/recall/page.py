@@ -1,4 +1,4 @@
-"""Page: an answer in, one self-contained HTML page out. No script, nothing loaded, nothing sent."""
+"""The page of one recall, in a single HTML file without scripts."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ import re
 from collections.abc import Sequence
 
 from family_recall.pipeline.explain import Missed
-from family_recall.reports.document import document
-from family_recall.reports.markup import Markup, folded, joined, spoken, tag
 from family_recall.reports.recall import graph, ranks, results, stages
-from family_recall.reports.recall.near_misses import section as missed_section
 from family_recall.reports.recall.redaction import redacted
+from family_recall.reports.templating import render_report
 from family_recall.types import Answer
 
-_TURNING = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-STATUS = {
-    "ok": "found",
-    "weak": "perhaps",
-    "no_match": "nothing stored seems to answer",
-}
+_MISLEADING = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def page(
@@ -28,78 +21,60 @@ def page(
     budget_ms: float,
     missed: Sequence[Missed] = (),
     redact: bool = False,
-    above: Markup | None = None,
+    back: str = "",
 ) -> str:
-    """Write an answer as a page to be read in any browser, kept, and passed on.
+    """Return an answer as a page to read in any browser, to save and to pass on.
 
     Args:
-        answer: What was answered, with its trace.
+        answer: The answer, with its trace.
         budget_ms: The time it was allowed, above 0.
-        missed: What stood close and was not returned.
-        redact: Whether lengths stand for the question and for all that anybody wrote.
-        above: What stands over the heading, such as a way back.
+        missed: Memories that came close and were not returned.
+        redact: Whether lengths replace the question and everything that anybody wrote.
+        back: A link to go back to, if any.
 
     Returns:
-        HTML, in UTF-8 once written; its security policy allows its own style sheet and nothing
+        HTML, to be saved as UTF-8. Its security policy allows its own style sheet and nothing
         else. The same answer gives the same page.
     """
-    near = tuple(missed)
+    near_misses = tuple(missed)
     if redact:
-        answer, near = redacted(answer, near)
-    sections = [
-        ("results", "What came back", results.section(answer)),
-        ("stages", "Where the time went", stages.section(answer, budget_ms)),
-        ("ranks", "How the ranks moved", ranks.section(answer, near)),
-        ("graph", "What led to what", graph.section(answer)),
-        ("missed", "What did not come back", missed_section(answer, near)),
-        ("raw", "Raw", _raw(answer, near)),
-    ]
-    return document(
-        answer.query_text, _header(answer, budget_ms, redact=redact, above=above), sections
+        answer, near_misses = redacted(answer, near_misses)
+    documents: dict[str, object] = {
+        "The trace as JSON": answer.trace.to_json(),
+        "The whole answer as JSON": answer.to_json(),
+    }
+    if near_misses:
+        documents["The near misses as JSON"] = [m.explanation.to_json() for m in near_misses]
+    return render_report(
+        "recall.jinja",
+        answer=answer,
+        budget_ms=budget_ms,
+        near_misses=near_misses,
+        is_redacted=redact,
+        back=back,
+        cards=results.cards(answer),
+        meanings=stages.MEANINGS,
+        waterfall=stages.waterfall(answer, budget_ms),
+        bumps=ranks.bump_chart(answer, near_misses),
+        neighbourhood=graph.neighbourhood(answer.results),
+        steps=_steps(answer),
+        documents={title: _json_text(record) for title, record in documents.items()},
     )
 
 
-def _header(answer: Answer, budget_ms: float, *, redact: bool, above: Markup | None) -> Markup:
-    asked = f"{answer.now:%A %d %B %Y, %H:%M}"
-    then = [f", as of {answer.as_of:%d %B %Y, %H:%M}"] if answer.as_of != answer.now else []
-    facts = [
-        tag("p", spoken(key), ": ", spoken(value), class_="fact")
-        for key, value in answer.facts.items()
-    ]
-    return tag(
-        "header",
-        *([tag("p", above)] if above else []),
-        tag("p", "A recall, inspected", " · redacted" if redact else "", class_="kicker"),
-        tag("h1", answer.query_text or "(an empty question)", dir="auto"),
-        tag(
-            "p",
-            tag("strong", STATUS[answer.status], class_=f"status {answer.status}"),
-            tag("span", f"{answer.confidence:.0%} sure"),
-            tag("span", f"{answer.used_time_ms:,.1f} of {budget_ms:,.0f} ms"),
-            tag("span", answer.strategy.lower()),
-            tag("span", f"mode {answer.mode}, profile {answer.profile}"),
-            class_="summary",
-        ),
-        tag("p", f"Asked {asked}", *then, class_="quiet"),
-        *facts,
-    )
+def _steps(answer: Answer) -> list[tuple[str, str, str]]:
+    """Return how many memories there were at each step, as far as the trace counts them."""
+    counts = {**answer.trace.counts, "returned": len(answer.results)}
+    names = {
+        "visible": "may be seen",
+        "candidates": "were candidates",
+        "duplicates": "stand behind a near copy",
+        "returned": "came back",
+    }
+    return [(name, f"{counts[key]:,}", "") for key, name in names.items() if key in counts]
 
 
-def _raw(answer: Answer, near: tuple[Missed, ...]) -> Markup:
-    return joined(
-        _json("The trace as JSON", answer.trace.to_json()),
-        _json("The whole answer as JSON", answer.to_json()),
-        *(
-            [_json("What missed, as JSON", [one.explanation.to_json() for one in near])]
-            if near
-            else []
-        ),
-    )
-
-
-def _json(title: str, record: object) -> Markup:
-    written = json.dumps(record, ensure_ascii=False, indent=1, default=str)
-    # What cannot be shown is written the way JSON has for it, so the text reads back the same.
-    written = _TURNING.sub(lambda found: f"\\u{ord(found.group()):04x}", written)
-    box = tag("pre", tag("code", written), tabindex=0, role="region", aria_label=title)
-    return folded(title, box)
+def _json_text(record: object) -> str:
+    text = json.dumps(record, ensure_ascii=False, indent=1, default=str)
+    # As JSON escapes, so that the text reads back the same.
+    return _MISLEADING.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

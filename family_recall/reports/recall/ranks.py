@@ -1,4 +1,4 @@
-"""Ranks: an answer in, the place each memory took at every stage out, as a bump chart."""
+"""The rank of each memory at every stage, as a bump chart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.pipeline.explain import Missed
-from family_recall.reports.markup import Markup, folded, joined, table, tag
 from family_recall.types import Answer, Contribution
 
 SOURCES: Mapping[str, str] = {
@@ -16,170 +15,134 @@ SOURCES: Mapping[str, str] = {
     "identifier": "quoted",
     "timeline": "time",
 }
-"""The sources that a trace has runs of, and what their columns are called."""
+"""The sources whose runs a trace holds, and the names of their columns."""
 
-MOST_LINES = 12
-MOST_MISSED = 4
-_LEFT, _RIGHT, _TOP, _STEP = 26.0, 26.0, 34.0, 26.0
+MAX_LINES = 12
+MAX_NEAR_MISSES = 4
+_MARGIN_X, _TOP, _BOTTOM, _ROW = 26.0, 34.0, 22.0, 26.0
 _WIDTH = 340.0
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One memory's way through the stages; ``rank`` is None for one that was not returned."""
+    """One memory on its way through the stages; ``rank`` is None if it was not returned."""
 
     label: str
     rank: int | None
     contributions: tuple[Contribution, ...]
     doc_id: str
-    end: int
+    last_rank: int
 
-    def scored(self, *, reread: bool) -> float:
-        """Give its score, with or without what the cross-encoder added."""
-        parts = self.contributions
-        return sum(p.amount for p in parts if reread or p.feature != "cross_encoder")
+    def score(self, *, reranked: bool) -> float:
+        """Return its score, with or without the cross-encoder's contribution."""
+        return sum(
+            part.amount
+            for part in self.contributions
+            if reranked or part.feature != "cross_encoder"
+        )
+
+    @property
+    def colour(self) -> str:
+        """The class of its colour; grey for a memory that was not returned."""
+        return "c0" if self.rank is None else f"c{(self.rank - 1) % 6 + 1}"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One stage: the rank it gave each line, and the row it is drawn in, counted from 0."""
+    """One stage: the rank of each line there, and the row it is drawn in, counted from 0."""
 
     name: str
     ranks: tuple[int | None, ...]
     rows: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class BumpChart:
+    """Lines through columns, in units of an SVG picture."""
+
+    lines: tuple[Line, ...]
+    columns: tuple[Column, ...]
+    width: float = _WIDTH
+
+    @property
+    def height(self) -> float:
+        """Height of the picture."""
+        return _TOP + _ROW * (len(self.lines) - 1) + _BOTTOM
+
+    @property
+    def gap(self) -> float:
+        """Distance between two columns."""
+        return (_WIDTH - 2 * _MARGIN_X) / max(len(self.columns) - 1, 1)
+
+    def x(self, column: int) -> float:
+        """Return where a column stands."""
+        return _MARGIN_X + self.gap * column
+
+    def y(self, column: int, line: int) -> float:
+        """Return how far down a line is in a column."""
+        return _TOP + _ROW * self.columns[column].rows[line]
+
+    def curves(self, line: int) -> list[tuple[str, bool]]:
+        """Return the path from each column to the next, and whether a rank is missing there."""
+        curves, bend = [], self.gap / 2
+        for index, (column, following) in enumerate(
+            zip(self.columns, self.columns[1:], strict=False)
+        ):
+            x, y = self.x(index), self.y(index, line)
+            end_x, end_y = self.x(index + 1), self.y(index + 1, line)
+            path = (
+                f"M{x:.1f} {y:.1f}C{x + bend:.1f} {y:.1f} "
+                f"{end_x - bend:.1f} {end_y:.1f} {end_x:.1f} {end_y:.1f}"
+            )
+            curves.append((path, None in (column.ranks[line], following.ranks[line])))
+        return curves
+
+
+def bump_chart(answer: Answer, missed: Sequence[Missed]) -> BumpChart | None:
+    """Lay out the ranks at each stage; None where there are fewer than two memories to compare."""
+    lines = lines_of(answer, missed)
+    if len(lines) < 2:
+        return None
+    return BumpChart(tuple(lines), tuple(columns(answer, lines)))
+
+
 def columns(answer: Answer, lines: Sequence[Line]) -> list[Column]:
-    """Give the stages that had a say, in order; a memory a source did not find stands last."""
-    found = []
+    """Return the stages that ranked, in order; a memory that a source did not find comes last."""
+    stages = []
     for source, name in SOURCES.items():
         run = answer.trace.runs.get(source, ())
-        at = {doc_id: rank for rank, doc_id in enumerate(run, start=1)}
-        if at:
-            found.append(_column(name, [at.get(line.doc_id) for line in lines]))
-    found.append(_by_score("scored", lines, reread=False))
+        if run:
+            rank_of = {doc_id: rank for rank, doc_id in enumerate(run, start=1)}
+            stages.append(_column(name, [rank_of.get(line.doc_id) for line in lines]))
+    stages.append(_by_score("scored", lines, reranked=False))
     if any(p.feature == "cross_encoder" and p.amount for ln in lines for p in ln.contributions):
-        found.append(_by_score("reread", lines, reread=True))
-    found.append(_column("answer", [line.end for line in lines]))
-    return found
+        stages.append(_by_score("reread", lines, reranked=True))
+    stages.append(_column("answer", [line.last_rank for line in lines]))
+    return stages
 
 
 def lines_of(answer: Answer, missed: Sequence[Missed]) -> list[Line]:
-    """Give the results, and as many of those that missed as there is room for."""
-    given = [
+    """Return a line for each result, and for as many near misses as there is room for."""
+    returned = [
         Line(f"result {r.rank}", r.rank, r.contributions, r.doc_id, r.rank) for r in answer.results
     ]
-    near = [
-        Line(one.doc_id, None, one.explanation.contributions, one.doc_id, one.explanation.rank)
-        for one in missed
-        if one.explanation.verdict == "outranked"
+    outranked = [
+        Line(miss.doc_id, None, miss.explanation.contributions, miss.doc_id, miss.explanation.rank)
+        for miss in missed
+        if miss.explanation.verdict == "outranked"
     ]
-    return [*given, *near[:MOST_MISSED]][:MOST_LINES]
-
-
-def section(answer: Answer, missed: Sequence[Missed]) -> Markup:
-    """Draw who stood where at each stage, and tell the same as a table."""
-    lines = lines_of(answer, missed)
-    if len(lines) < 2:
-        return tag("p", "Fewer than two memories, and so no ranks to compare.", class_="quiet")
-    stages = columns(answer, lines)
-    note = (
-        "A number under a source is the rank it gave, a ring a memory that is not among its "
-        "first 20; the sources search side by side. Under “scored” and “reread” it is the place "
-        "among the memories drawn here. Grey lines were not returned."
-    )
-    if answer.strategy == "TIMELINE":
-        note += " This answer is told in the order in which things occurred."
-    return joined(
-        _chart(lines, stages),
-        tag("p", note, class_="quiet"),
-        folded(
-            "The same as a table",
-            table(
-                "Rank at each stage",
-                ("Memory", *(stage.name for stage in stages)),
-                *(_row(at, line, stages) for at, line in enumerate(lines)),
-                class_="ranks",
-            ),
-        ),
-    )
+    return [*returned, *outranked[:MAX_NEAR_MISSES]][:MAX_LINES]
 
 
 def _column(name: str, ranks: Sequence[int | None]) -> Column:
     order = sorted(range(len(ranks)), key=lambda at: (ranks[at] is None, ranks[at] or 0, at))
     rows = [0] * len(ranks)
-    for row, at in enumerate(order):
-        rows[at] = row
+    for row, line in enumerate(order):
+        rows[line] = row
     return Column(name, tuple(ranks), tuple(rows))
 
 
-def _by_score(name: str, lines: Sequence[Line], *, reread: bool) -> Column:
-    order = sorted(lines, key=lambda ln: (-round(ln.scored(reread=reread), 9), ln.doc_id))
-    place = {line.doc_id: rank for rank, line in enumerate(order, start=1)}
-    return _column(name, [place[line.doc_id] for line in lines])
-
-
-def _chart(lines: Sequence[Line], stages: Sequence[Column]) -> Markup:
-    gap = (_WIDTH - _LEFT - _RIGHT) / max(len(stages) - 1, 1)
-    height = _TOP + _STEP * (len(lines) - 1) + 22.0
-
-    def place(stage: int, line: int) -> tuple[float, float]:
-        return _LEFT + gap * stage, _TOP + _STEP * stages[stage].rows[line]
-
-    heads = [
-        tag("text", stage.name, x=_LEFT + gap * at, y=12, text_anchor="middle", class_="head")
-        for at, stage in enumerate(stages)
-    ]
-    drawn: list[Markup] = []
-    for at in reversed(range(len(lines))):  # the first result is drawn last, on top
-        colour = _colour(lines[at])
-        points = [place(stage, at) for stage in range(len(stages))]
-        curve = [
-            tag(
-                "path",
-                d=f"M{x:.1f} {y:.1f}C{x + gap / 2:.1f} {y:.1f} {u - gap / 2:.1f} {v:.1f} "
-                f"{u:.1f} {v:.1f}",
-                class_=f"way {colour}"
-                + (" lost" if None in (one.ranks[at], two.ranks[at]) else ""),
-            )
-            for (x, y), (u, v), one, two in zip(
-                points, points[1:], stages, stages[1:], strict=False
-            )
-        ]
-        dots = [
-            _dot(x, y, stage.ranks[at], colour)
-            for (x, y), stage in zip(points, stages, strict=True)
-        ]
-        drawn.append(tag("g", tag("title", _told(at, lines[at], stages)), *curve, *dots))
-    return tag(
-        "svg",
-        tag("title", f"Rank of {len(lines)} memories at {len(stages)} stages"),
-        *heads,
-        *drawn,
-        viewBox=f"0 0 {_WIDTH:.0f} {height:.0f}",
-        role="img",
-        class_="chart",
-    )
-
-
-def _dot(x: float, y: float, rank: int | None, colour: str) -> Markup:
-    if rank is None:
-        return tag("circle", cx=x, cy=y, r=4, class_=f"ring {colour}")
-    return joined(
-        tag("circle", cx=x, cy=y, r=9.5, class_=f"dot {colour}"),
-        tag("text", str(rank), x=x, y=y + 3.4, text_anchor="middle", class_="in"),
-    )
-
-
-def _colour(line: Line) -> str:
-    return "c0" if line.rank is None else f"c{(line.rank - 1) % 6 + 1}"
-
-
-def _told(at: int, line: Line, stages: Sequence[Column]) -> str:
-    ranks = ", ".join(f"{stage.name} {stage.ranks[at] or 'not found'}" for stage in stages)
-    return f"{line.label}: {ranks}"
-
-
-def _row(at: int, line: Line, stages: Sequence[Column]) -> Markup:
-    cells = [tag("td", str(stage.ranks[at] or "–"), class_="n") for stage in stages]
-    return tag("tr", tag("th", tag("bdi", line.label, dir="auto"), scope="row"), *cells)
+def _by_score(name: str, lines: Sequence[Line], *, reranked: bool) -> Column:
+    order = sorted(lines, key=lambda ln: (-round(ln.score(reranked=reranked), 9), ln.doc_id))
+    rank_of = {line.doc_id: rank for rank, line in enumerate(order, start=1)}
+    return _column(name, [rank_of[line.doc_id] for line in lines])

@@ -1,4 +1,4 @@
-"""Redaction: an answer in, the same without a word that anybody wrote; lengths stand for them."""
+"""A redacted answer: without a word that anybody wrote, lengths in their place."""
 
 from __future__ import annotations
 
@@ -8,41 +8,37 @@ import re
 from family_recall.pipeline.explain import Missed
 from family_recall.types import Answer, Rationale, Result, Trace
 
-_FROM_A_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
+_FROM_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
 
 
 def redacted(answer: Answer, missed: tuple[Missed, ...] = ()) -> tuple[Answer, tuple[Missed, ...]]:
     """Replace texts, names, ids and the question by their lengths; numbers and times stay.
 
-    One name has one number throughout, so that who is linked to what can still be seen. A reason
-    is cut where a path begins, for a path may name a person.
+    A name has the same number everywhere, so links between memories stay visible. A reason ends
+    where a file path begins, because a path may contain a person's name.
     """
-    hiding = _Hiding()
-    results = tuple(hiding.result(result) for result in answer.results)
-    trace = answer.trace
-    hidden = dataclasses.replace(
+    redact = _Redactor()
+    redacted_answer = dataclasses.replace(
         answer,
         query_text=_length(answer.query_text),
-        results=results,
+        results=tuple(map(redact.result, answer.results)),
         degraded=tuple(map(_without_path, answer.degraded)),
-        facts={hiding("key", key): _length(value) for key, value in answer.facts.items()},
+        facts={redact("key", key): _length(value) for key, value in answer.facts.items()},
         timeline=tuple(
-            dataclasses.replace(
-                period, doc_ids=tuple(hiding("memory", doc_id) for doc_id in period.doc_ids)
-            )
+            dataclasses.replace(period, doc_ids=redact.all("memory", period.doc_ids))
             for period in answer.timeline
         ),
         relations=tuple(
-            (hiding("name", subject), hiding("relation", relation), hiding("name", object_))
+            (redact("name", subject), redact("relation", relation), redact("name", object_))
             for subject, relation, object_ in answer.relations
         ),
-        trace=hiding.trace(trace),
+        trace=redact.trace(answer.trace),
     )
-    return hidden, tuple(hiding.missed(one) for one in missed)
+    return redacted_answer, tuple(map(redact.missed, missed))
 
 
-class _Hiding:
-    """Gives each name a number the first time it is met."""
+class _Redactor:
+    """Replaces each name by a number of its own and its length."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[str, int]] = {}
@@ -51,7 +47,10 @@ class _Hiding:
         numbers = self._numbers.setdefault(kind, {})
         return f"{kind} {numbers.setdefault(name, len(numbers) + 1)} {_length(name)}"
 
-    def perhaps(self, kind: str, name: str | None) -> str | None:
+    def all(self, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self(kind, name) for name in names)
+
+    def optional(self, kind: str, name: str | None) -> str | None:
         return None if name is None else self(kind, name)
 
     def result(self, result: Result) -> Result:
@@ -59,62 +58,58 @@ class _Hiding:
             result,
             doc_id=self("memory", result.doc_id),
             text=_length(result.text),
-            space_id=self.space(result.space_id),
-            author=self.perhaps("author", result.author),
-            title=self.perhaps("title", result.title),
-            session_id=self.perhaps("session", result.session_id),
-            url=self.perhaps("url", result.url),
-            section=self.perhaps("section", result.section),
-            fact_key=self.perhaps("key", result.fact_key),
+            space_id=self("space", result.space_id),
+            author=self.optional("author", result.author),
+            title=self.optional("title", result.title),
+            session_id=self.optional("session", result.session_id),
+            url=self.optional("url", result.url),
+            section=self.optional("section", result.section),
+            fact_key=self.optional("key", result.fact_key),
             fact_value=None if result.fact_value is None else _length(result.fact_value),
-            outdated_by=self.perhaps("memory", result.outdated_by),
-            copies=tuple(self("memory", copy) for copy in result.copies),
+            outdated_by=self.optional("memory", result.outdated_by),
+            copies=self.all("memory", result.copies),
             highlights=(),
             rationale=result.rationale and self.rationale(result.rationale),
         )
 
-    def space(self, space_id: str) -> str:
-        return self("space", space_id)
-
-    def rationale(self, told: Rationale) -> Rationale:
-        evidence = set(told.evidence)
-        nodes = [self("memory" if node in evidence else "name", node) for node in told.path[::2]]
-        kinds = [self("relation", kind) for kind in told.path[1::2]]
-        path = [part for pair in zip(nodes, [*kinds, ""], strict=True) for part in pair][:-1]
+    def rationale(self, rationale: Rationale) -> Rationale:
+        """Redact a path: nodes at even positions, kinds of edges at odd ones."""
+        path = [
+            self("relation", step)
+            if position % 2
+            else self("memory" if step in rationale.evidence else "name", step)
+            for position, step in enumerate(rationale.path)
+        ]
         return Rationale(
             path=tuple(path),
-            entities=tuple(self("name", name) for name in told.entities),
-            evidence=tuple(self("memory", doc_id) for doc_id in told.evidence),
+            entities=self.all("name", rationale.entities),
+            evidence=self.all("memory", rationale.evidence),
         )
 
     def trace(self, trace: Trace) -> Trace:
         return dataclasses.replace(
             trace,
             skips=tuple(
-                dataclasses.replace(skip, detail=_without_path(skip.detail)) for skip in trace.skips
+                dataclasses.replace(s, detail=_without_path(s.detail)) for s in trace.skips
             ),
-            runs={
-                name: tuple(self("memory", doc_id) for doc_id in ids)
-                for name, ids in trace.runs.items()
-            },
+            runs={source: self.all("memory", doc_ids) for source, doc_ids in trace.runs.items()},
             top3=tuple((self("memory", doc_id), reasons) for doc_id, reasons in trace.top3),
             embedder=trace.embedder and _without_path(trace.embedder),
         )
 
-    def missed(self, one: Missed) -> Missed:
-        told = one.explanation
-        hidden = dataclasses.replace(
-            told,
-            doc_id=self("memory", told.doc_id),
-            space_id=self.space(told.space_id),
-            last=told.last and self.result(told.last),
+    def missed(self, miss: Missed) -> Missed:
+        explanation = dataclasses.replace(
+            miss.explanation,
+            doc_id=self("memory", miss.explanation.doc_id),
+            space_id=self("space", miss.explanation.space_id),
+            last=miss.explanation.last and self.result(miss.explanation.last),
         )
-        return Missed(hidden, _length(one.text))
+        return Missed(explanation, _length(miss.text))
 
 
 def _length(text: str) -> str:
     return f"[{len(text):,} characters]" if len(text) != 1 else "[1 character]"
 
 
-def _without_path(why: str) -> str:
-    return _FROM_A_PATH.sub(lambda found: _length(found.group()), why)
+def _without_path(reason: str) -> str:
+    return _FROM_PATH.sub(lambda match: _length(match.group()), reason)

@@ -1,4 +1,4 @@
-"""The household's people, spaces and grants, and the partitions its memories lie in."""
+"""The people and spaces of a household, who may enter which, and what is hidden from whom."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Household:
             Hidden(space_id, role, tuple(json.loads(fields)))
             for space_id, role, fields in sql.rows(
                 self.connection,
-                "SELECT s.space_id, v.role, v.fields FROM redacted_view v JOIN space s ON s.no = v.space"
+                "SELECT s.space_id, v.role, v.fields FROM veil v JOIN space s ON s.no = v.space"
                 " ORDER BY v.no",
             )
         ]
@@ -164,7 +164,7 @@ class Household:
             "SELECT s.space_id, s.kind, e.role, e.expires_s, coalesce(v.no, 0)"
             f" FROM ({granted}SELECT s.no AS space, 'guest' AS role, NULL AS expires_s"
             f"  FROM space s WHERE {as_guest}) e JOIN space s ON s.no = e.space"
-            " LEFT JOIN redacted_view v ON v.space = e.space AND v.role = e.role ORDER BY s.space_id",
+            " LEFT JOIN veil v ON v.space = e.space AND v.role = e.role ORDER BY s.space_id",
             values,
         )
         return [Access(*row) for row in rows]
@@ -187,12 +187,21 @@ class Household:
             for *row, guardians in sql.rows(
                 self.connection,
                 "SELECT p.no, s.space_id, p.band, p.n_current, p.n_past, p.words_current,"
-                " p.words_past, p.n_bounded, p.rewrites, p.redacted_view,"
-                " CASE WHEN p.child THEN (SELECT json_group_array(o.person_id) FROM guardian g"
-                "  JOIN person o ON o.no = g.guardian WHERE g.child = p.child) END"
+                " p.words_past, p.n_bounded, p.rewrites, p.veil,"
+                " CASE WHEN p.ward THEN (SELECT json_group_array(o.person_id) FROM guardian g"
+                "  JOIN person o ON o.no = g.guardian WHERE g.child = p.ward) END"
                 " FROM partition p JOIN space s ON s.no = p.space ORDER BY p.no",
             )
         ]
+
+    def space_of(self, partition: int) -> str:
+        """Return the space of a partition."""
+        (space_id,) = sql.row(
+            self.connection,
+            "SELECT s.space_id FROM partition p JOIN space s ON s.no = p.space WHERE p.no = ?",
+            (partition,),
+        )
+        return str(space_id)
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
         """Return, for each category with a retention rule, the moment before which it is gone."""

@@ -1,9 +1,9 @@
-"""BytePrefilter: a few thousand runs of bytes to look for in; where millions of bytes may say one, out.
+"""A prefilter that finds a few thousand 8-byte runs in many megabytes.
 
-Every position of the bytes begins a run of 8, read as a little-endian number. Its product by an odd
-number is looked up by its first bits in a table that stays in the processor's cache; what passes is
-held against the marks themselves. Block by block, so that nothing leaves the cache in between:
-five to ten times as fast as over megabytes at once.
+Every position of the bytes begins a run of 8, read as a little-endian number. Its product by an
+odd number is looked up by its first bits in a table that stays in the processor's cache; what
+passes is compared with the marks themselves. It goes block by block, so that nothing leaves the
+cache in between: five to ten times as fast as over megabytes at once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BytePrefilter:
     _table_bits: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Lay the table out."""
+        """Fill the table."""
         wanted = int(np.ceil(np.log2(max(len(self.marks), 1)))) + _SPREAD
         bits = min(max(wanted, _TABLE_BITS[0]), _TABLE_BITS[1], self.bits)
         table = np.zeros(1 << bits, np.bool_)
@@ -47,11 +47,11 @@ class BytePrefilter:
         object.__setattr__(self, "_table_bits", bits)
 
     def passing(self, data: bytes) -> Words64:
-        """Give the runs in some bytes that have a mark, masked, ascending and each once.
+        """Return the runs in some bytes that have a mark, masked, ascending and each once.
 
         All that are looked for and stand there are among them, and hardly any others.
         """
-        found: list[Words64] = [np.zeros(0, np.uint64)]
+        passing: list[Words64] = [np.zeros(0, np.uint64)]
         size = (8, _BLOCK // 8)
         runs, products = np.empty(size, np.uint64), np.empty(size, np.uint64)
         passed = np.empty(size, np.bool_)
@@ -65,21 +65,21 @@ class BytePrefilter:
             np.multiply(runs, self.multiplier, out=products)
             np.right_shift(products, shift, out=products)
             np.take(self._table, products.view(np.int64), out=passed, mode="clip")
-            found.append(self._marked(runs[passed]))
-        found.append(self._marked(runs_of(data[whole:]) & self.mask))
-        return np.unique(np.concatenate(found))
+            passing.append(self._marked(runs[passed]))
+        passing.append(self._marked(runs_of(data[whole:]) & self.mask))
+        return np.unique(np.concatenate(passing))
 
     def _marked(self, runs: Words64) -> Words64:
         if not len(self.marks) or not len(runs):
             return runs[:0]
         own = marks_of(runs, self.multiplier, self.bits)
-        at = np.minimum(np.searchsorted(self.marks, own), len(self.marks) - 1)
-        marked: Words64 = runs[self.marks[at] == own]
+        nearest = np.minimum(np.searchsorted(self.marks, own), len(self.marks) - 1)
+        marked: Words64 = runs[self.marks[nearest] == own]
         return marked
 
 
 def marks_of(runs: Words64, multiplier: np.uint64, bits: int) -> Words64:
-    """Give the first bits of each run's product.
+    """Return the first bits of each run's product.
 
     Multiply-shift: they spread evenly (Dietzfelbinger et al., J. Algorithms 1997,
     doi:10.1006/jagm.1997.0873), and with all 64 of them no two runs have one mark.
@@ -90,7 +90,7 @@ def marks_of(runs: Words64, multiplier: np.uint64, bits: int) -> Words64:
 
 
 def runs_of(data: bytes) -> Words64:
-    """Give every run of 8 bytes, as little-endian numbers in the order they begin."""
+    """Return every run of 8 bytes, as little-endian numbers in the order they begin."""
     n = len(data) - RUN + 1
     if n <= 0:
         return np.zeros(0, np.uint64)

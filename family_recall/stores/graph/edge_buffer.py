@@ -1,4 +1,4 @@
-"""EdgeBuffer: who a memory names and what it stands next to, gathered and written together."""
+"""A buffer for the mentions and edges of new memories, which are faster to write together."""
 
 from __future__ import annotations
 
@@ -7,35 +7,36 @@ from collections.abc import Iterable
 import apsw
 
 from family_recall.stores.graph import edges
-from family_recall.stores.graph.entities import Mention, put_mentions
 from family_recall.stores.records import Place
 
 
 class EdgeBuffer:
-    """Mentions and edges of new memories, gathered inside one write transaction."""
+    """Mentions and edges gathered inside one write transaction; :meth:`flush` writes them."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = connection
+        self._connection = connection
         self._links: list[edges.Link] = []
-        self._mentions: list[Mention] = []
+        self._mentions: list[tuple[int, int, str]] = []
 
-    def put_neighbours(self, memory: int, place: Place, weight: float) -> None:
-        """Tie a memory to its neighbours and untie those from each other."""
+    def add_neighbours(self, memory: int, place: Place, weight: float) -> None:
+        """Link a memory to its neighbours in its session, in place of the link between those."""
         if place.previous is not None and place.following is not None:
-            self.write()
-            edges.remove_link(self.connection, place.previous, place.following, "next")
+            self.flush()
+            edges.remove_link(self._connection, place.previous, place.following, "next")
         neighbours = (place.previous, place.following)
-        self._links.extend((memory, n, weight, "next") for n in neighbours if n is not None)
+        self._links.extend((memory, node, weight, "next") for node in neighbours if node)
 
-    def link(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
-        """Tie a memory to (entity, role, weight) mentions; written with the others at the end."""
+    def add_mentions(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
+        """Link a memory to the entities it mentions: (entity, role, weight) of each."""
         for entity, role, weight in mentions:
             self._mentions.append((memory, entity, role))
             self._links.append((memory, entity, weight, role))
 
-    def write(self) -> None:
-        """Write the ties gathered so far, for who looks at them within this transaction too."""
-        edges.add(self.connection, self._links)
-        put_mentions(self.connection, self._mentions)
+    def flush(self) -> None:
+        """Write what was gathered so far; what is there already stays as it is."""
+        edges.add(self._connection, self._links)
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO mention(memory, entity, role) VALUES(?, ?, ?)", self._mentions
+        )
         self._links.clear()
         self._mentions.clear()

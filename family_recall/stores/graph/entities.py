@@ -1,31 +1,69 @@
-"""Names: the entities a partition knows, who mentions them, and how they relate."""
+"""Entities: what the memories of a partition mention, under which names.
+
+Names are stored twice: as they were first written, and normalised, as aliases.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import apsw
+import numpy as np
 
 from family_recall.stores.file import sql
-from family_recall.stores.file.row_ids import PARTITION_SHIFT
+from family_recall.stores.file.row_ids import PARTITION_SHIFT, partition_of
 from family_recall.stores.graph import edges
-from family_recall.types import Person, Relation
+from family_recall.types import Person
 
-Mention: TypeAlias = tuple[int, int, str]
-"""A memory, an entity it names, and in what role."""
+_ALIASES_READ = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """Entities, mentions and relations of one file, inside one transaction."""
+class Entities:
+    """The tables of entities, aliases and mentions, inside one transaction."""
 
     connection: apsw.Connection
 
-    def aliases(self, partition: int) -> dict[str, int]:
-        """Map the normalised names a partition knows to its entities."""
+    def find(
+        self, partitions: Sequence[int], aliases: Sequence[str]
+    ) -> list[tuple[str, int, str, str | None]]:
+        """Find entities by alias: (alias, entity id, name, person id) of each."""
+        return sql.rows(
+            self.connection,
+            "SELECT a.alias, e.id, e.name, p.person_id FROM json_each(?) n CROSS JOIN carray(?) s"
+            " CROSS JOIN alias a ON a.partition = s.value AND a.alias = n.value"
+            " JOIN entity e ON e.id = a.entity LEFT JOIN person p ON p.no = e.person"
+            " ORDER BY a.partition, n.id, e.id",
+            (json.dumps(list(aliases)), sql.id_array(np.array(partitions, np.int64))),
+        )
+
+    def aliases_like(self, partitions: Sequence[int], word: str, edits: int) -> list[str]:
+        """List one-word aliases that begin like a word and are nearly as long, in order.
+
+        Nothing if there are more than 2000 of them.
+        """
+        beginnings = dict.fromkeys((word[:1], word[1:2] + word[:1]))
+        rows = sql.rows(
+            self.connection,
+            "SELECT DISTINCT a.alias FROM json_each(?) b CROSS JOIN carray(?) s"
+            " CROSS JOIN alias a ON a.partition = s.value AND a.alias >= b.value"
+            " AND a.alias < b.value || char(1114111)"
+            " WHERE length(a.alias) BETWEEN ? AND ? AND instr(a.alias, ' ') = 0"
+            " ORDER BY a.alias LIMIT ?",
+            (
+                json.dumps(list(beginnings)),
+                sql.id_array(np.array(partitions, np.int64)),
+                len(word) - edits,
+                len(word) + edits,
+                _ALIASES_READ + 1,
+            ),
+        )
+        return [alias for (alias,) in rows] if len(rows) <= _ALIASES_READ else []
+
+    def by_alias(self, partition: int) -> dict[str, int]:
+        """Map each alias of a partition to its first entity."""
         return dict(
             sql.rows(
                 self.connection,
@@ -34,7 +72,33 @@ class Names:
             )
         )
 
-    def residents(self, space_id: str) -> list[tuple[int, Person]]:
+    def aliases_of(self, entity: int) -> frozenset[str]:
+        """Return the aliases of an entity."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT alias FROM alias WHERE partition = ? AND entity = ?",
+            (partition_of(entity), entity),
+        )
+        return frozenset(alias for (alias,) in rows)
+
+    def name_of(self, entity: int) -> tuple[str, int | None] | None:
+        """Return an entity's name, and the number of the person it stands for; None if gone."""
+        row = sql.row(self.connection, "SELECT name, person FROM entity WHERE id = ?", (entity,))
+        return None if row is None else (str(row[0]), row[1])
+
+    def sharing_aliases(self, entity: int) -> list[int]:
+        """List the entities connected to one by shared aliases, itself too."""
+        rows = sql.rows(
+            self.connection,
+            "WITH RECURSIVE sharing(entity) AS (VALUES(?1) UNION SELECT b.entity FROM sharing"
+            " JOIN alias a ON a.partition = ?2 AND a.entity = sharing.entity"
+            " JOIN alias b ON b.partition = ?2 AND b.alias = a.alias)"
+            " SELECT entity FROM sharing ORDER BY entity DESC",
+            (entity, partition_of(entity)),
+        )
+        return [entity for (entity,) in rows]
+
+    def people_of(self, space_id: str) -> list[tuple[int, Person]]:
         """List the people who may enter a space, with their numbers."""
         return [
             (no, Person(person_id, name, tuple(json.loads(aliases))))
@@ -47,10 +111,30 @@ class Names:
             )
         ]
 
-    def new_entity(
+    def author_names(self, entity: int) -> list[tuple[float, str]]:
+        """List the authors, as written, of memories by an entity, with the earliest moment."""
+        return sql.rows(
+            self.connection,
+            "SELECT min(m.recorded_s), m.author FROM mention n JOIN memory m ON m.id = n.memory"
+            " WHERE n.entity = ? AND n.role = 'author' GROUP BY m.author",
+            (entity,),
+        )
+
+    def is_referenced(self, entity: int) -> bool:
+        """Return whether any current memory or any relation refers to an entity."""
+        return bool(
+            sql.row(
+                self.connection,
+                "SELECT EXISTS (SELECT 1 FROM mention WHERE entity = ?1) OR EXISTS"
+                " (SELECT 1 FROM relation WHERE subject = ?1 OR object = ?1)",
+                (entity,),
+            )[0]
+        )
+
+    def create(
         self, partition: int, name: str, aliases: Iterable[str], person: int | None = None
     ) -> int:
-        """Make an entity of a partition with its normalised names."""
+        """Create an entity of a partition, and return its id."""
         (number,) = sql.row(
             self.connection,
             "UPDATE partition SET next_entity = next_entity + 1 WHERE no = ?"
@@ -67,87 +151,29 @@ class Names:
         )
         return entity
 
-    def link(self, memory: int, mentions: Iterable[tuple[int, str, float]]) -> None:
-        """Tie a memory to (entity, role, weight) mentions, as rows and as edges."""
-        found = list(mentions)
-        put_mentions(self.connection, [(memory, entity, role) for entity, role, _ in found])
-        edges.add(
-            self.connection, [(memory, entity, weight, role) for entity, role, weight in found]
-        )
-
-    def put_relation(
-        self,
-        subject: int,
-        relation: Relation,
-        object_: int,
-        moments: tuple[float | None, float | None, float],
-        evidence: Sequence[int],
-    ) -> None:
-        """Write a typed edge; ``moments`` are valid from, valid until and recorded."""
-        triple = (subject, relation.relation, object_)
-        self.connection.execute(
-            "DELETE FROM relation WHERE subject = ? AND relation = ? AND object = ?"
-            " AND valid_from_s IS ?",
-            (*triple, moments[0]),
-        )
-        self.connection.execute(
-            "INSERT INTO relation(subject, relation, object, confidence, valid_from_s,"
-            " valid_until_s, recorded_s, evidence, stated) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *triple, relation.confidence, *moments, json.dumps(list(evidence)),
-                json.dumps([relation.subject, relation.object]),
-            ),
-        )  # fmt: skip
-        self.relink(subject, object_)
-
-    def remove_relation(self, no: int, subject: int, object_: int) -> None:
-        """Take a relation away, with the edges that only it accounts for."""
-        self.connection.execute("DELETE FROM relation WHERE no = ?", (no,))
-        self.relink(subject, object_)
-
-    def relink(self, subject: int, object_: int) -> None:
-        """Write the edges of two entities' relations anew."""
-        for entity in {subject, object_}:
-            edges.remove_relations(self.connection, entity)
-        self._link_relations("subject IN (?1, ?2) OR object IN (?1, ?2)", (subject, object_))
-
-    def restore_relation_edges(self) -> None:
-        """Write the edges of every relation anew."""
-        self._link_relations("TRUE", ())
-
-    def _link_relations(self, condition: str, values: tuple[int, ...]) -> None:
-        """Write the edges of some relations, and of the evidence that still stands."""
-        relations = sql.rows(
+    def delete(self, entity: int) -> list[int]:
+        """Delete an entity with its edges; returns the memories that mentioned it."""
+        memories = sql.rows(
             self.connection,
-            "SELECT subject, relation, object, confidence, valid_from_s, valid_until_s, evidence"
-            f" FROM relation WHERE {condition} ORDER BY no",
-            values,
+            "SELECT DISTINCT memory FROM mention WHERE entity = ? ORDER BY memory",
+            (entity,),
         )
-        for subject, kind, object_, confidence, start, end, evidence in relations:
-            edges.add(
-                self.connection,
-                [(subject, object_, confidence, kind)],
-                valid_from_s=start,
-                valid_until_s=end,
-            )
-            current = sql.rows(
-                self.connection,
-                "SELECT id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
-                " AND superseded_s IS NULL",
-                (evidence,),
-            )
-            edges.add(
-                self.connection,
-                [
-                    (memory, node, confidence, "evidence")
-                    for (memory,) in current
-                    for node in (subject, object_)
-                ],
-            )
+        self.connection.execute(
+            "DELETE FROM alias WHERE partition = ? AND entity = ?", (partition_of(entity), entity)
+        )
+        for table, column in (("mention", "entity"), ("entity", "id")):
+            self.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (entity,))
+        edges.remove_node(self.connection, entity)
+        return [memory for (memory,) in memories]
 
-
-def put_mentions(connection: apsw.Connection, mentions: Iterable[Mention]) -> None:
-    """Write who is named where; doubles do nothing."""
-    connection.executemany(
-        "INSERT OR IGNORE INTO mention(memory, entity, role) VALUES(?, ?, ?)", mentions
-    )
+    def remove_mentions(self, memory: int, aliases: Collection[str]) -> None:
+        """Delete a memory's mentions of the entities with some aliases, and their edges."""
+        rows = sql.rows(
+            self.connection,
+            "DELETE FROM mention WHERE memory = ? AND role = 'mention' AND entity IN"
+            " (SELECT entity FROM alias WHERE partition = ? AND alias IN"
+            "  (SELECT value FROM json_each(?))) RETURNING entity",
+            (memory, partition_of(memory), json.dumps(sorted(aliases))),
+        )
+        for (entity,) in rows:
+            edges.remove_link(self.connection, memory, entity, "mention")

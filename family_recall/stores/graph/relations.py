@@ -1,230 +1,184 @@
-"""Relations: what was told that two named things are to each other, as far as a scope holds it.
+"""The relation table: typed, dated relations between two entities, and the edges made from them.
 
-One that rests on evidence stands as long as any of it is kept.
+A relation may rest on evidence: memories of its partition. ``given_names`` are the names it was
+recorded with, which may be shorter than those of its entities.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import apsw
-import numpy as np
 
-from family_recall.stores import scope_sql
 from family_recall.stores.file import sql
-from family_recall.stores.file.row_ids import PARTITION_SHIFT
-from family_recall.stores.records import Entity, StoredRelation, ToldRelation
-from family_recall.types import IdArray, Relation, Scope
+from family_recall.stores.graph import edges
+from family_recall.types import Relation
 
-_READ = 1024
+_INSERT = (
+    "INSERT INTO relation(subject, relation, object, confidence, valid_from_s, valid_until_s,"
+    " recorded_s, evidence, stated) VALUES(:subject, :relation, :object, :confidence,"
+    " :valid_from_s, :valid_until_s, :recorded_s, :evidence, :stated)"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A relation's row, by all that its two ends are called, and who said what it rests on.
-
-    ``stated`` are the names it was told with, ``names`` those its entities have, ``aliases`` the
-    normalised ones; ``authors`` of its evidence, None for one that nobody in particular said.
-    """
+class GivenNames:
+    """The two entities of a relation, and the names it was recorded with."""
 
     no: int
     recorded_s: float
     subject: int
     object: int
-    stated: tuple[str, str]
-    names: tuple[str, str]
-    aliases: tuple[frozenset[str], frozenset[str]]
-    authors: tuple[str | None, ...]
+    given_names: tuple[str, str]
 
 
-def statements(
-    connection: apsw.Connection,
-    relation: Relation,
-    valid_from_s: float | None,
-    scope: Scope,
-    veil: int = 0,
-) -> list[Statement]:
-    """Find the rows of one kind of relation in its space, whatever its two ends are called.
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """The relations of one file, inside one write transaction."""
 
-    ``valid_from_s`` in epoch seconds. Of the scope only what it keeps counts.
-    """  # fmt: skip
-    stands, kept = _stands(scope)
-    found = sql.rows(
-        connection,
-        "SELECT r.no, r.recorded_s, r.subject, r.object, coalesce(r.stated, json_array(a.name,"
-        f" b.name)), a.name, b.name, {_aliases_of('r.subject')}, {_aliases_of('r.object')},"
-        " (SELECT json_group_array(m.author) FROM json_each(r.evidence) e"
-        "  JOIN memory m ON m.id = e.value)"
-        f" {_PLACED} WHERE r.relation = ? AND r.valid_from_s IS ? AND s.space_id = ?"
-        f" AND p.band = ? AND w.person_id IS ? AND p.redacted_view = ? AND {stands} ORDER BY r.no",
-        (
-            relation.relation,
-            valid_from_s,
-            relation.space_id,
-            relation.band,
-            relation.guardians_of,
-            veil,
-            *kept,
-        ),
-    )
-    return [
-        Statement(
-            no=no,
-            recorded_s=recorded_s,
-            subject=subject,
-            object=object_,
-            stated=tuple(json.loads(stated)),
-            names=(first, second),
-            aliases=(frozenset(json.loads(firsts)), frozenset(json.loads(seconds))),
-            authors=tuple(json.loads(authors)),
+    connection: apsw.Connection
+
+    def put(
+        self,
+        subject: int,
+        relation: Relation,
+        object_: int,
+        moments: tuple[float | None, float | None, float],
+        evidence: Sequence[int],
+    ) -> None:
+        """Write a relation between two entities, in place of the same one.
+
+        ``moments`` are valid from, valid until and recorded, in epoch seconds.
+        """
+        valid_from_s, valid_until_s, recorded_s = moments
+        self.connection.execute(
+            "DELETE FROM relation WHERE subject = ? AND relation = ? AND object = ?"
+            " AND valid_from_s IS ?",
+            (subject, relation.relation, object_, valid_from_s),
         )
-        for (
-            no,
-            recorded_s,
-            subject,
-            object_,
-            stated,
-            first,
-            second,
-            firsts,
-            seconds,
-            authors,
-        ) in found
-    ]
+        self.connection.execute(
+            _INSERT,
+            {
+                "subject": subject, "relation": relation.relation, "object": object_,
+                "confidence": relation.confidence, "valid_from_s": valid_from_s,
+                "valid_until_s": valid_until_s, "recorded_s": recorded_s,
+                "evidence": json.dumps(list(evidence)),
+                "stated": json.dumps([relation.subject, relation.object]),
+            },
+        )  # fmt: skip
+        self.rebuild_edges(subject, object_)
 
+    def restore(self, row: Mapping[str, Any]) -> None:
+        """Write a deleted row again, with the part of its evidence that is still stored."""
+        evidence = sql.rows(
+            self.connection,
+            "SELECT id FROM memory WHERE id IN (SELECT value FROM json_each(?))",
+            (row["evidence"],),
+        )
+        self.connection.execute(
+            _INSERT, {**row, "evidence": json.dumps([memory for (memory,) in evidence])}
+        )
+        self.rebuild_edges(row["subject"], row["object"])
 
-def of_space(connection: apsw.Connection, space_id: str, zone: dt.tzinfo) -> list[ToldRelation]:
-    """List the relations of a space, as they were told, oldest first."""
-    found = sql.rows(
-        connection,
-        f"{_told_as('TRUE')} WHERE s.space_id = ? AND p.redacted_view = 0 ORDER BY r.no",
-        (space_id,),
-    )
-    return [_told(row, zone) for row in found]
+    def remove(self, no: int, subject: int, object_: int) -> None:
+        """Delete a relation, with the edges that no other relation accounts for."""
+        self.connection.execute("DELETE FROM relation WHERE no = ?", (no,))
+        self.rebuild_edges(subject, object_)
 
+    def remove_evidence(self, memories: Collection[int]) -> list[dict[str, Any]]:
+        """Remove memories from the evidence of relations; delete those left without any.
 
-def in_scope(
-    connection: apsw.Connection,
-    scope: Scope,
-    limit: int,
-    zone: dt.tzinfo,
-    about: Sequence[int] | None = None,
-) -> list[Relation]:
-    """List the relations of a scope that hold at its moment, as they were told, oldest first.
+        Returns:
+            The deleted rows, by column, with ``subject_name`` and ``object_name``.
+        """
+        deleted = []
+        for no, subject, object_, evidence in sql.rows(
+            self.connection,
+            "SELECT no, subject, object, evidence FROM relation r WHERE EXISTS"
+            " (SELECT 1 FROM json_each(r.evidence) e WHERE e.value IN"
+            "  (SELECT value FROM json_each(?)))",
+            (json.dumps(sorted(memories)),),
+        ):
+            left = [memory for memory in json.loads(evidence) if memory not in memories]
+            if left:
+                self.connection.execute(
+                    "UPDATE relation SET evidence = ? WHERE no = ?", (json.dumps(left), no)
+                )
+            else:
+                deleted.append(self._row(no))
+                self.connection.execute("DELETE FROM relation WHERE no = ?", (no,))
+            self.rebuild_edges(subject, object_)
+        return deleted
 
-    ``about`` keeps those that have one of these entities at either end.
-    """
-    kept, bound = scope_sql.retained(scope)
-    stands, again = _stands(scope)
-    found = sql.rows(
-        connection,
-        f"{_told_as(kept)} WHERE p.no IN (SELECT value FROM carray(?))"
-        " AND (r.valid_from_s IS NULL OR r.valid_from_s <= ?)"
-        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?)"
-        " AND r.recorded_s <= ? AND (? IS NULL OR r.subject IN (SELECT value FROM json_each(?))"
-        " OR r.object IN (SELECT value FROM json_each(?)))"
-        f" AND {stands} ORDER BY r.recorded_s, r.no LIMIT ?",
-        (
-            *bound,
-            sql.id_array(np.array(scope.partitions, np.int64)),
-            scope.as_of_s,
-            scope.as_of_s,
-            np.inf if scope.known_at_s is None else scope.known_at_s,
-            *[None if about is None else json.dumps(list(about))] * 3,
-            *again,
-            limit,
-        ),
-    )
-    return [_told(row, zone).relation for row in found]
+    def move(self, no: int, subject: int, object_: int) -> None:
+        """Change the two entities of a relation; the edges are the caller's."""
+        self.connection.execute(
+            "UPDATE relation SET subject = ?, object = ? WHERE no = ?", (subject, object_, no)
+        )
 
+    def given_names(self, entities: Collection[int]) -> list[GivenNames]:
+        """List the names that relations of some entities were recorded with."""
+        return [
+            GivenNames(no, recorded_s, subject, object_, tuple(json.loads(names)))
+            for no, recorded_s, subject, object_, names in sql.rows(
+                self.connection,
+                "SELECT r.no, r.recorded_s, r.subject, r.object,"
+                " coalesce(r.stated, json_array(a.name, b.name))"
+                " FROM relation r JOIN entity a ON a.id = r.subject"
+                " JOIN entity b ON b.id = r.object"
+                " WHERE r.subject IN (SELECT value FROM json_each(?1))"
+                " OR r.object IN (SELECT value FROM json_each(?1)) ORDER BY r.no",
+                (json.dumps(list(entities)),),
+            )
+        ]
 
-def among(connection: apsw.Connection, entities: IdArray, scope: Scope) -> list[StoredRelation]:
-    """Find the relations some entities are an end of, either end, that hold in a scope."""
-    stands, kept = _stands(scope)
-    found = sql.rows(
-        connection,
-        # A person has as many edges as memories, and few weights: from weight to weight the
-        # edges to other entities are reached without reading those to memories.
-        "WITH RECURSIVE level(src, weight) AS ("
-        "  SELECT n.value, (SELECT weight FROM edge WHERE src = n.value"
-        "   ORDER BY weight DESC LIMIT 1) FROM carray(?1) n"
-        "  UNION ALL SELECT l.src, (SELECT e.weight FROM edge e WHERE e.src = l.src"
-        "   AND e.weight < l.weight ORDER BY e.weight DESC LIMIT 1)"
-        "  FROM level l WHERE l.weight IS NOT NULL),"
-        " link(a, b, kind) AS ("
-        "  SELECT e.src, e.dst, e.kind FROM level l CROSS JOIN edge e"
-        "  ON e.src = l.src AND e.weight = l.weight AND e.dst < 0),"
-        " told(no) AS ("
-        "  SELECT r.no FROM link CROSS JOIN relation r"
-        "  ON r.subject = link.a AND r.relation = link.kind AND r.object = link.b"
-        "  UNION SELECT r.no FROM link CROSS JOIN relation r"
-        "  ON r.subject = link.b AND r.relation = link.kind AND r.object = link.a)"
-        " SELECT s.id, s.name, p.person_id, r.relation, o.id, o.name, q.person_id, r.confidence"
-        " FROM told JOIN relation r ON r.no = told.no"
-        " JOIN entity s ON s.id = r.subject LEFT JOIN person p ON p.no = s.person"
-        " JOIN entity o ON o.id = r.object LEFT JOIN person q ON q.no = o.person"
-        " WHERE (r.valid_from_s IS NULL OR r.valid_from_s <= ?2)"
-        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?2)"
-        f" AND (?3 IS NULL OR r.recorded_s <= ?3) AND {stands} ORDER BY r.no LIMIT {_READ}",
-        (sql.id_array(entities), scope.as_of_s, scope.known_at_s, *kept),
-    )
-    return [StoredRelation(Entity(*row[:3]), row[3], Entity(*row[4:7]), row[7]) for row in found]
+    def rebuild_edges(self, subject: int, object_: int) -> None:
+        """Write the edges of two entities' relations again."""
+        for entity in {subject, object_}:
+            edges.remove_relations(self.connection, entity)
+        self._add_edges("subject IN (?1, ?2) OR object IN (?1, ?2)", (subject, object_))
 
+    def add_all_edges(self) -> None:
+        """Write the edges of every relation."""
+        self._add_edges("TRUE", ())
 
-def _stands(scope: Scope) -> scope_sql.Condition:
-    """Turn what a scope keeps into a condition on ``relation r``: none of its evidence, or any."""
-    if not scope.expired:
-        return "TRUE", ()
-    kept, values = scope_sql.retained(scope)
-    return (
-        "(r.evidence = '[]' OR EXISTS (SELECT 1 FROM json_each(r.evidence) e"
-        f" JOIN memory m ON m.id = e.value AND {kept}))"
-    ), values
+    def _add_edges(self, condition: str, values: tuple[int, ...]) -> None:
+        """Write the edges of some relations, and those to their current evidence."""
+        for subject, kind, object_, confidence, start, end, evidence in sql.rows(
+            self.connection,
+            "SELECT subject, relation, object, confidence, valid_from_s, valid_until_s, evidence"
+            f" FROM relation WHERE {condition} ORDER BY no",
+            values,
+        ):
+            edges.add(
+                self.connection,
+                [(subject, object_, confidence, kind)],
+                valid_from_s=start,
+                valid_until_s=end,
+            )
+            current = sql.rows(
+                self.connection,
+                "SELECT id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
+                " AND superseded_s IS NULL",
+                (evidence,),
+            )
+            links = [
+                (memory, entity, confidence, "evidence")
+                for (memory,) in current
+                for entity in (subject, object_)
+            ]
+            edges.add(self.connection, links)
 
-
-def _told_as(kept: str) -> str:
-    """Select relations as they were told, with the evidence that meets a condition."""
-    return (
-        "SELECT a.name, r.relation, b.name, s.space_id, p.band, r.confidence, r.valid_from_s,"
-        " r.valid_until_s, (SELECT json_group_array(m.doc_id) FROM json_each(r.evidence) e"
-        f"  JOIN memory m ON m.id = e.value AND {kept}), w.person_id, r.recorded_s {_PLACED}"
-    )
-
-
-def _aliases_of(entity: str) -> str:
-    return (
-        "(SELECT json_group_array(n.alias) FROM alias n"
-        f" WHERE n.partition = p.no AND n.entity = {entity})"
-    )
-
-
-_PLACED = (
-    "FROM relation r JOIN entity a ON a.id = r.subject JOIN entity b ON b.id = r.object"
-    f" JOIN partition p ON p.no = -r.subject >> {PARTITION_SHIFT}"
-    " JOIN space s ON s.no = p.space LEFT JOIN person w ON w.no = p.child"
-)
-
-
-def _told(row: tuple[Any, ...], zone: dt.tzinfo) -> ToldRelation:
-    subject, kind, object_, space_id, band, confidence, start, end, evidence, ward, recorded_s = row
-    valid_from, valid_until = (
-        None if moment is None else dt.datetime.fromtimestamp(moment, zone)
-        for moment in (start, end)
-    )
-    relation = Relation(
-        subject=subject,
-        relation=kind,
-        object=object_,
-        space_id=space_id,
-        band=band,
-        confidence=confidence,
-        valid_from=valid_from,
-        valid_until=valid_until,
-        evidence=tuple(json.loads(evidence)),
-        guardians_of=ward,
-    )
-    return ToldRelation(relation, recorded_s)
+    def _row(self, no: int) -> dict[str, Any]:
+        names = sql.rows(self.connection, "SELECT name FROM pragma_table_info('relation')")
+        columns = [name for (name,) in names]
+        row = sql.row(
+            self.connection,
+            f"SELECT {', '.join('r.' + name for name in columns)}, a.name, b.name FROM relation r"
+            " JOIN entity a ON a.id = r.subject JOIN entity b ON b.id = r.object WHERE r.no = ?",
+            (no,),
+        )
+        return dict(zip((*columns, "subject_name", "object_name"), row, strict=True))

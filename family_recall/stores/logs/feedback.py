@@ -72,7 +72,7 @@ class FeedbackLog:
         """List who has judged anything or taught something, by id."""
         found = sql.rows(
             self.connection,
-            "SELECT person_id FROM person WHERE no IN (SELECT person FROM feedback)"
+            "SELECT person_id FROM person WHERE no IN (SELECT person FROM judgement)"
             " OR no IN (SELECT person FROM learned) ORDER BY person_id",
         )
         return [person_id for (person_id,) in found]
@@ -94,7 +94,7 @@ class FeedbackLog:
         """Keep a judgement, and let go of those that are too many; gives its number."""
         person = Household(self.connection).person_no(person_id)
         self.connection.execute(
-            "INSERT INTO feedback(person, memory, at_s, question, accepted, weight, kind,"
+            "INSERT INTO judgement(person, memory, at_s, question, accepted, weight, kind,"
             " features) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 person, judgement.memory, judgement.at_s, judgement.question, judgement.accepted,
@@ -103,14 +103,14 @@ class FeedbackLog:
         )  # fmt: skip
         no = int(self.connection.last_insert_rowid())
         self.connection.executemany(
-            "INSERT INTO shown(feedback, rank, memory, feature_values) VALUES(?, ?, ?, ?)",
+            "INSERT INTO shown(judgement, rank, memory, feature_values) VALUES(?, ?, ?, ?)",
             [
                 (no, one.rank, one.memory, np.asarray(one.values, "<f4").tobytes())
                 for one in judgement.shown
             ],
         )
         self._delete(
-            "SELECT no FROM feedback WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?",
+            "SELECT no FROM judgement WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?",
             (person, LOG_LENGTH),
         )
         return no
@@ -121,8 +121,8 @@ class FeedbackLog:
         shown: dict[int, list[Shown]] = {}
         for no, rank, memory, values in sql.rows(
             self.connection,
-            "SELECT s.feedback, s.rank, s.memory, s.feature_values FROM feedback j"
-            " CROSS JOIN shown s ON s.feedback = j.no WHERE j.person = ? ORDER BY j.no, s.rank",
+            "SELECT s.judgement, s.rank, s.memory, s.feature_values FROM judgement j"
+            " CROSS JOIN shown s ON s.judgement = j.no WHERE j.person = ? ORDER BY j.no, s.rank",
             (person,),
         ):
             if partition_of(memory) in partitions:
@@ -135,7 +135,7 @@ class FeedbackLog:
             for no, memory, at_s, question, accepted, weight, kind, features in sql.rows(
                 self.connection,
                 "SELECT no, memory, at_s, question, accepted, weight, kind, features"
-                " FROM feedback WHERE person = ? ORDER BY no",
+                " FROM judgement WHERE person = ? ORDER BY no",
                 (person,),
             )
             if partition_of(memory) in partitions
@@ -144,14 +144,14 @@ class FeedbackLog:
     def put_guard(self, judgement: int, guard: Mapping[str, object]) -> None:
         """Note what the guard said when a judgement was learned from."""
         self.connection.execute(
-            "UPDATE feedback SET guard = ? WHERE no = ?", (json.dumps(guard), judgement)
+            "UPDATE judgement SET guard = ? WHERE no = ?", (json.dumps(guard), judgement)
         )
 
     def last_guard(self, person_id: str) -> Mapping[str, object] | None:
         """Give what the guard said last; None where it was never asked."""
         row = sql.row(
             self.connection,
-            "SELECT guard FROM feedback WHERE person = ? AND guard IS NOT NULL"
+            "SELECT guard FROM judgement WHERE person = ? AND guard IS NOT NULL"
             " ORDER BY no DESC LIMIT 1",
             (Household(self.connection).person_no(person_id),),
         )
@@ -160,7 +160,9 @@ class FeedbackLog:
     def count(self, person_id: str) -> int:
         """Count a person's judgements."""
         person = Household(self.connection).person_no(person_id)
-        (n,) = sql.row(self.connection, "SELECT count(*) FROM feedback WHERE person = ?", (person,))
+        (n,) = sql.row(
+            self.connection, "SELECT count(*) FROM judgement WHERE person = ?", (person,)
+        )
         return int(n)
 
     def learned(self, person_id: str) -> Learned | None:
@@ -171,7 +173,7 @@ class FeedbackLog:
         """Keep a step, and let go of those that are too many to undo."""
         person = Household(self.connection).person_no(person_id)
         self.connection.execute(
-            "INSERT INTO learned(person, feedback, at_s, record) VALUES(?, ?, ?, ?)",
+            "INSERT INTO learned(person, judgement, at_s, record) VALUES(?, ?, ?, ?)",
             (person, judgement, at_s, json.dumps(asdict(learned))),
         )
         self.connection.execute(
@@ -184,9 +186,9 @@ class FeedbackLog:
         """Delete what one person's judgements taught; gives the number of the last judgement."""
         person = Household(self.connection).person_no(person_id)
         self.connection.execute("DELETE FROM learned WHERE person = ?", (person,))
-        self.connection.execute("UPDATE feedback SET guard = NULL WHERE person = ?", (person,))
+        self.connection.execute("UPDATE judgement SET guard = NULL WHERE person = ?", (person,))
         (last,) = sql.row(
-            self.connection, "SELECT max(no) FROM feedback WHERE person = ?", (person,)
+            self.connection, "SELECT max(no) FROM judgement WHERE person = ?", (person,)
         )
         return None if last is None else int(last)
 
@@ -199,19 +201,19 @@ class FeedbackLog:
         whose = None if person_id is None else Household(self.connection).person_no(person_id)
         found = sql.rows(
             self.connection,
-            "SELECT no FROM feedback WHERE person = coalesce(?1, person)"
-            " UNION SELECT feedback FROM learned WHERE person = coalesce(?1, person)"
+            "SELECT no FROM judgement WHERE person = coalesce(?1, person)"
+            " UNION SELECT judgement FROM learned WHERE person = coalesce(?1, person)"
             " ORDER BY 1 DESC LIMIT ?2",
             (whose, last),
         )
         if found:
             first = found[-1][0]
             self._delete(
-                "SELECT no FROM feedback WHERE no >= ? AND person = coalesce(?, person)",
+                "SELECT no FROM judgement WHERE no >= ? AND person = coalesce(?, person)",
                 (first, whose),
             )
             self.connection.execute(
-                "DELETE FROM learned WHERE feedback >= ? AND person = coalesce(?, person)",
+                "DELETE FROM learned WHERE judgement >= ? AND person = coalesce(?, person)",
                 (first, whose),
             )
         return len(found)
@@ -219,12 +221,12 @@ class FeedbackLog:
     def reset(self, person_id: str | None) -> None:
         """Delete every judgement and step, of one person or of everyone."""
         whose = None if person_id is None else Household(self.connection).person_no(person_id)
-        self._delete("SELECT no FROM feedback WHERE person = coalesce(?, person)", (whose,))
+        self._delete("SELECT no FROM judgement WHERE person = coalesce(?, person)", (whose,))
         self.connection.execute("DELETE FROM learned WHERE person = coalesce(?, person)", (whose,))
 
     def _delete(self, chosen: str, values: apsw.Bindings) -> None:
         numbers = json.dumps([no for (no,) in sql.rows(self.connection, chosen, values)])
-        for table, column in (("shown", "feedback"), ("feedback", "no")):
+        for table, column in (("shown", "judgement"), ("judgement", "no")):
             self.connection.execute(
                 f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
                 (numbers,),

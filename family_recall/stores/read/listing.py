@@ -13,8 +13,8 @@ from family_recall.stores import scope_sql
 from family_recall.stores.access.household import Household
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
-from family_recall.stores.graph import relations
-from family_recall.stores.graph.relations import Statement
+from family_recall.stores.graph import relation_queries
+from family_recall.stores.graph.relation_queries import RelationRow
 from family_recall.stores.records import StoredMemory, epoch_s
 from family_recall.stores.text import memories
 from family_recall.types import IdArray, Relation, Scope
@@ -115,16 +115,18 @@ class Listings:
         (found,) = memories.load(
             self._connection,
             "m.space = (SELECT no FROM space WHERE space_id = ?) AND m.doc_id = ?"
-            " AND m.redacted_view = 0 AND m.superseded_s IS NULL",
+            " AND m.veil = 0 AND m.superseded_s IS NULL",
             (space_id, doc_id),
             self._zone,
         )
         return found
 
-    def statements(self, relation: Relation, scope: Scope, veil: int = 0) -> list[Statement]:
-        """Find the rows of one kind of relation in its space, or in a role's view of it."""
+    def relations_of_kind(
+        self, relation: Relation, scope: Scope, view: int = 0
+    ) -> list[RelationRow]:
+        """List the relations of the same kind, place and start as another; or a view's."""
         valid_from_s = epoch_s(relation.valid_from, self._zone)
-        return relations.statements(self._connection, relation, valid_from_s, scope, veil)
+        return relation_queries.of_kind(self._connection, relation, valid_from_s, scope, view)
 
     def names_of(self, memory: int) -> list[tuple[int, str, str]]:
         """Give (entity, name, role) of whom and what a memory names, by name."""

@@ -1,8 +1,8 @@
-"""Counters: what a transaction adds to each partition's statistics, and the row ids it takes."""
+"""Changes to partitions' statistics and row ids, gathered inside one write transaction."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import apsw
 
@@ -23,38 +23,38 @@ class Change:
 
 
 class Counters:
-    """Changes to the counters of a file's partitions, gathered inside one write transaction."""
+    """Changes to the counters of a file's partitions; :meth:`flush` writes them."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = connection
+        self._connection = connection
         self._changes: dict[int, Change] = {}
         self._next_seq: dict[int, int] = {}
 
     def of(self, partition: int) -> Change:
-        """Give what is to be added to a partition's counters, to be changed in place."""
+        """Return the change to a partition's counters, to be changed in place."""
         return self._changes.setdefault(partition, Change())
 
     def allocate(self, partition: int) -> int:
-        """Take a partition's next row id."""
+        """Return a partition's next row id."""
         if partition not in self._next_seq:
             (self._next_seq[partition],) = sql.row(
-                self.connection, "SELECT next_seq FROM partition WHERE no = ?", (partition,)
+                self._connection, "SELECT next_seq FROM partition WHERE no = ?", (partition,)
             )
         seq = self._next_seq[partition]
         self._next_seq[partition] = seq + 1
         return partition << PARTITION_SHIFT | seq
 
-    def write(self) -> None:
-        """Add what was gathered to the file."""
-        for partition, change in self._changes.items():
-            self.connection.execute(
-                "UPDATE partition SET n_current = n_current + ?, n_past = n_past + ?,"
-                " words_current = words_current + ?, words_past = words_past + ?,"
-                " n_bounded = n_bounded + ?, rewrites = rewrites + ? WHERE no = ?",
-                (change.n_current, change.n_past, change.words_current, change.words_past,
-                 change.n_bounded, change.rewrites, partition),
-            )  # fmt: skip
-        for partition, seq in self._next_seq.items():
-            self.connection.execute(
-                "UPDATE partition SET next_seq = ? WHERE no = ?", (seq, partition)
-            )
+    def flush(self) -> None:
+        """Write the changes gathered so far."""
+        self._connection.executemany(
+            "UPDATE partition SET n_current = n_current + ?, n_past = n_past + ?,"
+            " words_current = words_current + ?, words_past = words_past + ?,"
+            " n_bounded = n_bounded + ?, rewrites = rewrites + ? WHERE no = ?",
+            [(*astuple(change), partition) for partition, change in self._changes.items()],
+        )
+        self._connection.executemany(
+            "UPDATE partition SET next_seq = ? WHERE no = ?",
+            [(seq, partition) for partition, seq in self._next_seq.items()],
+        )
+        self._changes.clear()
+        self._next_seq.clear()

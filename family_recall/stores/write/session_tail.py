@@ -1,4 +1,4 @@
-"""SessionTail: where in its session a memory stands, and what was said right before it."""
+"""The place of a memory in its session: between which of its current memories it stands."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from family_recall.stores.records import NewMemory, Place
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
-    """The last current turn of a talk: its moment, its row id, who spoke and what was said."""
+class _LastMemory:
+    """The last current memory of a session."""
 
     order_s: float
     id: int
@@ -22,29 +22,30 @@ class _Turn:
 
 
 class SessionTail:
-    """The sessions of one file, inside one write transaction that remembers their last turns."""
+    """The sessions of one file, inside one write transaction that remembers how each ends."""
 
     def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = connection
-        self._last: dict[tuple[int, str], _Turn] = {}
+        self._connection = connection
+        self._last: dict[tuple[int, str], _LastMemory] = {}
 
     def append(
-        self, partition: int, new: NewMemory, order_s: float, memory_id: int
+        self, partition: int, new: NewMemory, order_s: float, memory: int
     ) -> tuple[Place, tuple[str | None, str]]:
-        """Give a new memory its place, and the turn before it: who spoke, and what was said."""
-        session, memory = new.memory.session_id, new.memory
+        """Return a new memory's place, and author and text of the memory before it."""
+        session = new.memory.session_id
         last = self._last.get((partition, session)) if session is not None else None
         if last is not None and last.order_s <= order_s:
             place, before = Place(last.id, None), (last.author, last.text)
         else:
-            place = self.place(partition, new, order_s, memory_id)
-            before = self._said(place.previous)
+            place = self.place(partition, new, order_s, memory)
+            before = self._author_and_text(place.previous)
         if session is not None and place.following is None:
-            turn = _Turn(order_s, memory_id, memory.author, memory.text)
-            self._last[partition, session] = turn
+            self._last[partition, session] = _LastMemory(
+                order_s, memory, new.memory.author, new.memory.text
+            )
         return place, before
 
-    def place(self, partition: int, new: NewMemory, order_s: float, memory_id: int) -> Place:
+    def place(self, partition: int, new: NewMemory, order_s: float, memory: int) -> Place:
         """Find the current memories of its session between which a memory stands."""
         session = new.memory.session_id
         if session is None:
@@ -52,24 +53,24 @@ class SessionTail:
         sides = []
         for comparison, direction in (("<", "DESC"), (">", "ASC")):
             row = sql.row(
-                self.connection,
+                self._connection,
                 "SELECT id FROM memory WHERE space = (SELECT space FROM partition WHERE no = ?)"
                 f" AND session_id = ? AND (order_s, id) {comparison} (?, ?)"
                 " AND id BETWEEN ? AND ? AND superseded_s IS NULL"
                 f" ORDER BY order_s {direction}, id {direction} LIMIT 1",
-                (partition, session, order_s, memory_id, *id_range(partition)),
+                (partition, session, order_s, memory, *id_range(partition)),
             )
             sides.append(row[0] if row else None)
         return Place(*sides)
 
-    def forget_last(self) -> None:
-        """Know no talk's last turn any more: some memory is about to leave its talk."""
+    def clear(self) -> None:
+        """Drop what is remembered, because some memory is about to leave its session."""
         self._last.clear()
 
-    def _said(self, memory_id: int | None) -> tuple[str | None, str]:
-        if memory_id is None:
+    def _author_and_text(self, memory: int | None) -> tuple[str | None, str]:
+        if memory is None:
             return None, ""
         author, text = sql.row(
-            self.connection, "SELECT author, text FROM memory WHERE id = ?", (memory_id,)
+            self._connection, "SELECT author, text FROM memory WHERE id = ?", (memory,)
         )
         return author, str(text)

@@ -1,4 +1,4 @@
-"""Vector tables: vectors of stored memories in or away, and the partitions told of it."""
+"""The vectors of stored memories, and the partition counters that say when they changed."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ class VectorTables:
         *,
         role: tables.Role = "embedder",
     ) -> None:
-        """Write vectors, with those of their views, of memories that are still there.
+        """Write the vectors of memories that are still stored, with those of their views.
 
-        Where the file's vectors need an extension that is not here, they stay pending.
+        If the file's vectors need an extension that is not installed, they stay pending.
 
         Raises:
-            InvalidMemoryError: If one has another dimension, or is not finite; none is kept.
+            InvalidMemoryError: If one has another dimension, or is not finite; none is written.
         """
         model = tables.register(
             self.connection, model_id, dim, token_dim, vec0=self.vec0, role=role
         )
         if not tables.writable(model, vec0=self.vec0):
             return
-        found = dict(
+        is_past = dict(
             sql.rows(
                 self.connection,
                 "SELECT id, superseded_s IS NOT NULL FROM memory"
@@ -52,29 +52,29 @@ class VectorTables:
                 (json.dumps([row.memory for row in rows]),),
             )
         )
-        shelved = [
-            (shard_of(partition_of(row.memory), past=bool(found[row.memory])), row)
+        by_shard = [
+            (shard_of(partition_of(row.memory), past=bool(is_past[row.memory])), row)
             for row in rows
-            if row.memory in found
+            if row.memory in is_past
         ]
-        tables.add(self.connection, model, shelved)
+        tables.add(self.connection, model, by_shard)
 
     def clear(self, ids: Sequence[int]) -> None:
-        """Take away the vectors of some memories, those of their views among them."""
+        """Delete the vectors of some memories and of their views."""
         tables.remove(self.connection, ids, vec0=self.vec0)
         for partition in {partition_of(memory) for memory in ids}:
             self.counters.of(partition).rewrites += 1
 
     def clear_views(self) -> None:
         """Make the vectors of every memory that has a title or a summary pending."""
-        found = sql.rows(
+        rows = sql.rows(
             self.connection, "SELECT id FROM memory WHERE title IS NOT NULL OR summary IS NOT NULL"
         )
-        self.clear([memory for (memory,) in found])
+        self.clear([memory for (memory,) in rows])
 
     def drop_other_models(self, model_id: str) -> tuple[str, ...]:
-        """Take away the vectors of every transformer but one, and give their names."""
-        gone = tables.drop_others(self.connection, model_id, vec0=self.vec0)
-        if gone:
+        """Delete the vectors of every transformer but one; returns the ids of those models."""
+        dropped = tables.drop_others(self.connection, model_id, vec0=self.vec0)
+        if dropped:
             self.connection.execute("UPDATE partition SET rewrites = rewrites + 1")
-        return gone
+        return dropped

@@ -1,0 +1,155 @@
+"""What was erased: receipts, the trash from which it can be brought back, and retention rules."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from family_recall.stores.access.household import DAY_S
+from family_recall.stores.file import sql
+from family_recall.types.erasure import Receipt, RetentionRule
+
+_KEY = "forgetting_key"
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureLog:
+    """The tables of receipts, trash and retention rules, inside one transaction."""
+
+    connection: apsw.Connection
+
+    def key(self) -> bytes | None:
+        """Return the household's key for digests; None if nothing was ever erased."""
+        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (_KEY,))
+        return None if row is None else bytes.fromhex(row[0])
+
+    def make_key(self) -> bytes:
+        """Return the household's key for digests; make it if there is none."""
+        self.connection.execute(
+            "INSERT OR IGNORE INTO info(key, value) VALUES(?, ?)", (_KEY, secrets.token_hex(32))
+        )
+        key = self.key()
+        assert key is not None  # noqa: S101 - inserted one line above, in this transaction
+        return key
+
+    def put(self, receipt: Receipt, at_s: float) -> None:
+        """Store a receipt; its bytes are not cleaned from the file yet."""
+        self.connection.execute(
+            "INSERT INTO receipt(receipt_id, at_s, clean, record) VALUES(?, ?, 0, ?)",
+            (receipt.receipt_id, at_s, json.dumps(receipt.to_json())),
+        )
+
+    def remove(self, receipt_id: str) -> None:
+        """Delete a receipt, with its rows in the trash."""
+        for table in ("aside", "receipt"):
+            self.connection.execute(f"DELETE FROM {table} WHERE receipt_id = ?", (receipt_id,))
+
+    def receipts(self) -> list[Receipt]:
+        """List the receipts, the newest first."""
+        rows = sql.rows(
+            self.connection, "SELECT record FROM receipt ORDER BY at_s DESC, rowid DESC"
+        )
+        return [Receipt.from_json(json.loads(record)) for (record,) in rows]
+
+    def not_cleaned(self) -> list[Receipt]:
+        """List the receipts whose bytes are not cleaned from the file, except those in the trash."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT record FROM receipt WHERE NOT clean"
+            " AND receipt_id NOT IN (SELECT receipt_id FROM aside)",
+        )
+        return [Receipt.from_json(json.loads(record)) for (record,) in rows]
+
+    def set_cleaned(self, receipt_ids: Collection[str]) -> None:
+        """Record that no byte of what these receipts list is left in the file."""
+        self.connection.executemany(
+            "UPDATE receipt SET clean = 1 WHERE receipt_id = ?",
+            [(receipt_id,) for receipt_id in receipt_ids],
+        )
+
+    def move_to_trash(
+        self, receipt_id: str, until_s: float, rows: dict[str, list[dict[str, Any]]]
+    ) -> None:
+        """Store erased rows, by table, until a moment, under their receipt."""
+        encoded = {
+            table: [{key: _encoded(value) for key, value in row.items()} for row in of_table]
+            for table, of_table in rows.items()
+        }
+        self.connection.execute(
+            "INSERT INTO aside(receipt_id, until_s, record) VALUES(?, ?, ?)",
+            (receipt_id, until_s, json.dumps(encoded)),
+        )
+
+    def trash(self, receipt_id: str) -> tuple[float, dict[str, list[dict[str, Any]]]] | None:
+        """Return until when rows are in the trash, and those rows by table; None if there are none."""
+        row = sql.row(
+            self.connection, "SELECT until_s, record FROM aside WHERE receipt_id = ?", (receipt_id,)
+        )
+        if row is None:
+            return None
+        return float(row[0]), {
+            table: [{key: _decoded(value) for key, value in row.items()} for row in of_table]
+            for table, of_table in json.loads(row[1]).items()
+        }
+
+    def has_expired_trash(self, now_s: float) -> bool:
+        """Return whether anything in the trash can no longer be brought back."""
+        row = sql.row(self.connection, "SELECT 1 FROM aside WHERE until_s <= ? LIMIT 1", (now_s,))
+        return row is not None
+
+    def empty_expired_trash(self, now_s: float) -> None:
+        """Delete what can no longer be brought back."""
+        self.connection.execute("DELETE FROM aside WHERE until_s <= ?", (now_s,))
+
+    def rules(self) -> list[RetentionRule]:
+        """List for how long categories are retained, by category."""
+        rows = sql.rows(
+            self.connection, "SELECT category, keep_days FROM retention ORDER BY category"
+        )
+        return [RetentionRule(*row) for row in rows]
+
+    def set_rule(self, category: str, keep_days: float | None) -> None:
+        """Set for how long a category is retained; None retains it forever.
+
+        Raises:
+            InvalidRequestError: If there is no such category, or that is no number of days.
+        """
+        if keep_days is not None:
+            RetentionRule(category, keep_days)
+        self.connection.execute("DELETE FROM retention WHERE category = ?", (category,))
+        if keep_days is not None:
+            self.connection.execute(
+                "INSERT INTO retention(category, keep_days) VALUES(?, ?)", (category, keep_days)
+            )
+
+    def next_due_s(self, now_s: float) -> float:
+        """Return the moment before which no retention rule and no trash is due.
+
+        Memories recorded from now on are retained for the shortest rule at least. Infinite
+        without rules and trash; with rules, every row is read.
+        """
+        due = [until_s for (until_s,) in sql.rows(self.connection, "SELECT until_s FROM aside")]
+        for rule in self.rules():
+            (oldest_s,) = sql.row(
+                self.connection,
+                "SELECT min(max(recorded_s, coalesce(occurred_s, recorded_s))) FROM memory"
+                " WHERE category = ?",
+                (rule.category,),
+            )
+            oldest_s = now_s if oldest_s is None else min(oldest_s, now_s)
+            due.append(oldest_s + rule.keep_days * DAY_S)
+        return min(due, default=math.inf)
+
+
+def _encoded(value: object) -> object:
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def _decoded(value: object) -> object:
+    return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value

@@ -1,0 +1,147 @@
+"""Queries for the versions of memories that a choice of what to forget means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import apsw
+
+from family_recall.stores import scope_sql
+from family_recall.stores.file import sql
+from family_recall.stores.file.row_ids import PARTITION_SHIFT, id_range
+from family_recall.stores.scope_sql import Condition
+
+_IN_PARTITIONS = f"id >> {PARTITION_SHIFT} IN (SELECT value FROM json_each(?))"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a memory, or of a redacted view of it (``view`` above 0)."""
+
+    id: int
+    space_id: str
+    doc_id: str
+    author: str | None
+    text: str
+    occurred_at: str | None
+    recorded_s: float
+    past: bool
+    view: int
+
+    @property
+    def memory(self) -> tuple[str, str]:
+        """The space and doc_id of the memory it is a version of."""
+        return self.space_id, self.doc_id
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """Conditions that all hold of a version; None means any. Moments are epoch seconds.
+
+    ``memories`` are (space_id, doc_id), the space None for any; ``authors`` are as written;
+    intervals are half-open.
+    """
+
+    memories: Collection[tuple[str | None, str]] | None = None
+    authors: Collection[str] | None = None
+    ids: Collection[int] | None = None
+    space_id: str | None = None
+    session_id: str | None = None
+    occurred_s: tuple[float | None, float | None] = (None, None)
+    recorded_s: tuple[float | None, float | None] = (None, None)
+    category: str | None = None
+    older_than_s: float | None = None
+
+    def condition(self) -> Condition:
+        """Return the criteria as a condition on ``memory m`` joined with its ``space s``."""
+        memories = None if self.memories is None else json.dumps([*map(list, self.memories)])
+        conditions: list[tuple[str, object]] = [
+            (
+                "EXISTS (SELECT 1 FROM json_each(?) d WHERE m.doc_id = d.value ->> 1"
+                " AND s.space_id = coalesce(d.value ->> 0, s.space_id))",
+                memories,
+            ),
+            ("m.author IN (SELECT value FROM json_each(?))", _json(self.authors)),
+            ("m.id IN (SELECT value FROM json_each(?))", _json(self.ids)),
+            ("s.space_id = ?", self.space_id),
+            ("m.session_id = ?", self.session_id),
+            ("m.occurred_s >= ?", self.occurred_s[0]),
+            ("m.occurred_s < ?", self.occurred_s[1]),
+            ("m.recorded_s >= ?", self.recorded_s[0]),
+            ("m.recorded_s < ?", self.recorded_s[1]),
+            ("m.category = ?", self.category),
+            (
+                "max(m.recorded_s, coalesce(m.occurred_s, m.recorded_s)) < ?",
+                self.older_than_s,
+            ),
+        ]
+        return scope_sql.every(*((sql, (value,)) for sql, value in conditions if value is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The versions of memories in one file, inside one transaction."""
+
+    connection: apsw.Connection
+
+    def find(self, partitions: Collection[int] | None, criteria: Criteria) -> list[Version]:
+        """List the versions that meet the criteria, by id; None means every partition."""
+        condition = criteria.condition()
+        if partitions is not None:
+            condition = scope_sql.every((f"m.{_IN_PARTITIONS}", (_json(partitions),)), condition)
+        return self._load(condition)
+
+    def superseded(self, partition: int) -> list[Version]:
+        """List the superseded versions of a partition, by id."""
+        in_partition = ("m.id BETWEEN ? AND ? AND m.superseded_s IS NOT NULL", id_range(partition))
+        return self._load(in_partition)
+
+    def authors(self, partitions: Collection[int]) -> list[str]:
+        """List the authors in some partitions, as written."""
+        rows = sql.rows(
+            self.connection,
+            f"SELECT DISTINCT author FROM memory WHERE {_IN_PARTITIONS} AND author IS NOT NULL",
+            (_json(partitions),),
+        )
+        return [author for (author,) in rows]
+
+    def mentioning(self, partitions: Collection[int], person_id: str) -> list[int]:
+        """List the current memories of some partitions that mention a person."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT DISTINCT n.memory AS id FROM person p JOIN entity e ON e.person = p.no"
+            " JOIN mention n ON n.entity = e.id AND n.role = 'mention'"
+            f" WHERE p.person_id = ? AND n.memory >> {PARTITION_SHIFT} IN"
+            " (SELECT value FROM json_each(?))",
+            (person_id, _json(partitions)),
+        )
+        return [memory for (memory,) in rows]
+
+    def n_having_as_context(self, ids: Sequence[int]) -> int:
+        """Count the other memories that have one of these as their context."""
+        (n,) = sql.row(
+            self.connection,
+            "SELECT count(*) FROM memory WHERE context_id IN (SELECT value FROM json_each(?1))"
+            " AND id NOT IN (SELECT value FROM json_each(?1))",
+            (json.dumps(list(ids)),),
+        )
+        return int(n)
+
+    def _load(self, condition: Condition) -> list[Version]:
+        where, values = condition
+        return [
+            Version(no, space_id, doc_id, author, text, at, recorded_s, bool(past), view)
+            for no, space_id, doc_id, author, text, at, recorded_s, past, view in sql.rows(
+                self.connection,
+                "SELECT m.id, s.space_id, m.doc_id, m.author, m.text, m.occurred_at, m.recorded_s,"
+                " m.superseded_s IS NOT NULL, m.veil FROM memory m JOIN space s ON s.no = m.space"
+                f" WHERE {where} ORDER BY m.id",
+                values,
+            )
+        ]
+
+
+def _json(values: Collection[object] | None) -> str | None:
+    return None if values is None else json.dumps(sorted(values))

@@ -1,0 +1,139 @@
+"""The words of memories inside one write transaction: FTS5 tables, stem counts, partition counters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from family_recall.stores.file import sql
+from family_recall.stores.file.row_ids import partition_of, shard_of, words_table
+from family_recall.stores.records import stem_number
+from family_recall.stores.text import full_text
+from family_recall.stores.write.counters import Counters
+
+_BATCH = 500  # memories
+
+
+class WordIndex:
+    """Adds and removes the words of memories; those of new memories are gathered until read."""
+
+    def __init__(self, connection: apsw.Connection, counters: Counters) -> None:
+        self._connection = connection
+        self._counters = counters
+        self._counter: full_text.WordCounter | None = None
+        self._gathered: dict[int, list[full_text.Words]] = {}
+
+    def prepare(
+        self, memory: int, body: str, header: str, context: tuple[str | None, str]
+    ) -> full_text.Words:
+        """Split and count the words of a memory; ``context`` is the turn before, author and text."""
+        if self._counter is None:
+            self._counter = full_text.WordCounter(self._connection)
+        return self._counter.prepare(memory, body, header, context)
+
+    def gather(self, words: full_text.Words, *, past: bool) -> None:
+        """Add a memory's words, with the others that are gathered at the next :meth:`flush`."""
+        partition = partition_of(words.id)
+        self._gathered.setdefault(shard_of(partition, past=past), []).append(words)
+        self._count(partition, [words], +1, past=past)
+
+    def add(self, ids: Sequence[int]) -> None:
+        """Add the words of stored memories, and store their counts in the rows."""
+        self.flush()
+        for (partition, past), rows in self._stored(ids).items():
+            full_text.add(self._connection, shard_of(partition, past=past), rows)
+            self._count(partition, rows, +1, past=past)
+            self._counters.of(partition).rewrites += 1
+            self.store_counts(rows)
+
+    def remove(self, ids: Sequence[int]) -> None:
+        """Remove the words of stored memories from index and counts."""
+        self.flush()
+        for start in range(0, len(ids), _BATCH):
+            for (partition, past), rows in self._stored(ids[start : start + _BATCH]).items():
+                full_text.remove(self._connection, shard_of(partition, past=past), rows)
+                self._count(partition, rows, -1, past=past)
+                self._counters.of(partition).rewrites += 1
+
+    def store_counts(self, rows: Iterable[full_text.Words]) -> None:
+        """Write the word counts of memories into their rows."""
+        self._connection.executemany(
+            "UPDATE memory SET words = ?, n_words = ? WHERE id = ?",
+            [(row.entries, row.n_words, row.id) for row in rows],
+        )
+
+    def stored(self, memory: int) -> full_text.Words:
+        """Split and count the words of a stored memory."""
+        ((words,),) = self._stored([memory]).values()
+        return words
+
+    def with_phrase(self, partition: int, phrase: str) -> list[tuple[int, str]]:
+        """List the current memories of a partition whose body has a phrase: (id, text)."""
+        self.flush()
+        table = words_table(shard_of(partition, past=False))
+        quoted = phrase.replace('"', '""')
+        return sql.rows(
+            self._connection,
+            f"SELECT m.id, m.text FROM {table} CROSS JOIN memory m ON m.id = {table}.rowid"
+            f" WHERE {table} MATCH ?",
+            (f'body : "{quoted}"',),
+        )
+
+    def stems_of(self, ids: Sequence[int]) -> set[str]:
+        """Return the stems of the memories' own words."""
+        rows = sql.rows(
+            self._connection,
+            "SELECT body, header FROM words_content WHERE id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
+        return {
+            stem
+            for texts in rows
+            for text in texts
+            for _, stem in full_text.split(self._connection, text)
+        }
+
+    def unused(self, stems: Iterable[str]) -> set[str]:
+        """Return those of some stems that no memory of the file has any more."""
+        self.flush()
+        # Shard by shard: the table is ordered by shard first, and there are few.
+        query = (
+            "SELECT EXISTS (SELECT 1 FROM partition p JOIN word_count w"
+            " ON w.shelf IN (2 * p.no, 2 * p.no + 1) AND w.stem = ?)"
+        )
+        return {
+            stem for stem in stems if not sql.row(self._connection, query, (stem_number(stem),))[0]
+        }
+
+    def flush(self) -> None:
+        """Write the words gathered so far."""
+        for shard, rows in self._gathered.items():
+            full_text.add(self._connection, shard, rows)
+        self._gathered.clear()
+
+    def _stored(self, ids: Sequence[int]) -> dict[tuple[int, bool], list[full_text.Words]]:
+        """Split and count the words of stored memories, by partition and whether superseded."""
+        by_shard: dict[tuple[int, bool], list[full_text.Words]] = {}
+        for memory, past, body, header, author, before in sql.rows(
+            self._connection,
+            "SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, c.author, c.text"
+            " FROM memory m JOIN words_content w ON w.id = m.id"
+            " LEFT JOIN memory c ON c.id = m.context_id"
+            " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
+            (json.dumps(list(ids)),),
+        ):
+            words = self.prepare(memory, body, header, (author, before or ""))
+            by_shard.setdefault((partition_of(memory), bool(past)), []).append(words)
+        return by_shard
+
+    def _count(
+        self, partition: int, rows: Sequence[full_text.Words], sign: int, *, past: bool
+    ) -> None:
+        n_words = sign * sum(row.n_words for row in rows)
+        change = self._counters.of(partition)
+        if past:
+            change.words_past += n_words
+        else:
+            change.words_current += n_words

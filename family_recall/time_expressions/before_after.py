@@ -1,0 +1,190 @@
+"""Times beside others: *the week before Easter*, *the year before last*, *the night of 5 May*."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from . import intervals as iv
+from . import repeats
+from .dates import year_at
+from .holidays import FIRST_WORDS
+from .intervals import DAY, MICROSECOND, Interval
+from .occurrences import choose
+from .phrases import Phrase, Sentence, no_time, unclear
+from .readers import (
+    anchor_phrase_at,
+    event_day_at,
+    first_of,
+    is_somebody,
+    main_day_at,
+    phrase_at,
+    register,
+)
+from .recurring import named_repeat
+from .repeats import Repeat, daily, weekly, yearly
+from .words import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS, is_ordinal
+
+_UNREAD = frozenset("last next other second few couple same following previous".split())
+_SIDES = frozenset(("before", "after"))
+
+
+def _unit_beside(s: Sentence, i: int) -> Phrase | None:
+    """Read *the day before yesterday*, *the week before last*, *the night of 5 May*."""
+    if s.word(i - 1) == "the" and s.word(i) in UNITS:
+        unit = _unit_of_year_or_anchor(s, i)
+        if unit:
+            return unit
+    if s.word(i + 1) in _SIDES and not is_somebody(s, i):
+        return _before_or_after(s, i)
+    return first_of(_RULES, s, i)
+
+
+def _unit_of_year_or_anchor(s: Sentence, i: int) -> Phrase | None:
+    """Read *the year 2023* and *the month we moved*."""
+    year = year_at(s, i + 1) if s.word(i) == "year" else None
+    if year:
+        return Phrase(i, year[1], "year", iv.years(year[0]))
+    return None if s.word(i + 1) in _SIDES else _unit_of_anchor(s, i, i + 1)
+
+
+def _unit_of_anchor(s: Sentence, i: int, j: int) -> Phrase | None:
+    anchor = anchor_phrase_at(s, j, reach=1) if s.anchors else None
+    if anchor is None or anchor.fixed is None:
+        return None
+    return anchor._replace(first=i, fixed=iv.unit(anchor.fixed.start, s.word(i), 0))
+
+
+def _before_or_after(s: Sentence, i: int) -> Phrase | None:
+    """Read *the day before yesterday*, *the Sunday after Easter*, *the year before last*."""
+    word, side = s.word(i), s.word(i + 1)
+    if s.word(i + 2) == ("last" if side == "before" else "next") and phrase_at(s, i + 2) is None:
+        return _before_last(s, i) if side == "before" else _after_next(s, i)
+    if s.word(i + 2) == word:
+        return no_time(i, i + 3)  # "night after night"
+    anchor = event_day_at(s, i + 2) or main_day_at(s, i + 2)
+    if anchor is None or anchor.fixed is None:
+        definite = s.word(i - 1) == "the" and s.word(i - 2) != "in"
+        return unclear(i, i + 2) if definite or word in UNITS or word == "weekend" else None
+    if word in SEASONS and _is_in_season(s, word, anchor.fixed):
+        return unclear(i, anchor.last)  # a summer's day: this summer or the one beside it
+    if is_ordinal(s.word(i - 1)) or s.word(i - 1) in _UNREAD:
+        return unclear(i, anchor.last)
+    start, end = anchor.fixed
+    if start != iv.midnight(start) and word == "day":
+        shift = -DAY if side == "before" else DAY
+        fixed = Interval(start + shift, end + shift)
+        return Phrase(i, anchor.last, "part", fixed, None, anchor.certainty)
+    beside = place_beside(s, word, side, start, end)
+    return Phrase(i, anchor.last, "day", beside, None, anchor.certainty) if beside else None
+
+
+def _eve_of(s: Sentence, i: int) -> Phrase:
+    day = main_day_at(s, i + 2)
+    if day is None or day.fixed is None:
+        return unclear(i, i + 2)
+    eve = Interval(day.fixed.start - DAY, day.fixed.start)
+    return Phrase(i, day.last, "day", eve, None, min(0.9, day.certainty))
+
+
+def _week_commencing(s: Sentence, i: int) -> Phrase | None:
+    """Read *the week commencing 5 May*."""
+    day = main_day_at(s, i + 2)
+    if day is None or day.fixed is None or day.fixed.end - day.fixed.start != DAY:
+        return None
+    week = Interval(day.fixed.start, day.fixed.start + 7 * DAY)
+    return Phrase(i, day.last, "week", week, None, day.certainty)
+
+
+def _part_of(s: Sentence, i: int) -> Phrase | None:
+    """Read *the night of 5 May* and *the week of Christmas*."""
+    word, anchor = s.word(i), main_day_at(s, i + 2)
+    if anchor and s.word(i - 1) in {"a", "one"}:
+        return unclear(i, anchor.last)  # "within a week of Christmas"
+    if not (anchor and anchor.fixed) or anchor.fixed.end - anchor.fixed.start > 4 * DAY:
+        return None
+    start = anchor.fixed.start
+    fixed = iv.part_of_day(start, PARTS[word]) if word in PARTS else iv.unit(start, word, 0)
+    return Phrase(i, anchor.last, "day", fixed, None, anchor.certainty)
+
+
+def _part_alone(s: Sentence, i: int) -> Phrase:
+    return Phrase(i, i + 1, "daily", repeat=daily(PARTS[s.word(i)]), bare=True)
+
+
+def _weekend_alone(_s: Sentence, i: int) -> Phrase:
+    return Phrase(i, i + 1, "weekend", repeat=weekly(5, 2), bare=True)
+
+
+_RULES = (
+    (("eve", "of"), _eve_of),
+    (({"month", "year"}, "of"), lambda s, i: _unit_of_anchor(s, i, i + 2)),
+    (("week", {"commencing", "beginning", "starting"}), _week_commencing),
+    (({*PARTS, "week", "weekend"}, "of"), _part_of),
+    ((PARTS,), _part_alone),
+    (("weekend",), _weekend_alone),
+)
+
+
+def place_beside(
+    s: Sentence, word: str, side: str, start: dt.datetime, end: dt.datetime
+) -> Interval | None:
+    """Return the day, week, Sunday or summer next to an interval, on one side of it."""
+    before = side == "before"
+    if word in PARTS:
+        return iv.part_of_day(start - DAY if before else end, PARTS[word])
+    if word in UNITS or word == "fortnight":
+        n = 2 if word == "fortnight" else 1
+        return iv.adjacent(Interval(start, end), UNITS.get(word, "week"), -n if before else n)
+    repeat, _ = _repeat_of(s, word)
+    if repeat is None:
+        return None
+    if before:
+        return repeats.latest_over(repeat, iv.midnight(start))
+    return repeats.first_after(repeat, end - (DAY if word == "weekend" else MICROSECOND))
+
+
+def _repeat_of(s: Sentence, word: str) -> tuple[Repeat | None, str]:
+    """Return what a word repeats as, names of months included, and its grain."""
+    if word in MONTHS:
+        return yearly(lambda year: [iv.month(year, MONTHS[word])]), "month"
+    return named_repeat(s, word)
+
+
+def _is_in_season(s: Sentence, word: str, interval: Interval) -> bool:
+    repeat, _ = named_repeat(s, word)
+    season = repeats.latest_begun(repeat, interval.start) if repeat else None
+    return season is not None and season.end > interval.start
+
+
+def _before_last(s: Sentence, i: int) -> Phrase | None:
+    """Read *the year before last* and *the Friday before last*."""
+    repeat, grain = _repeat_of(s, s.word(i))
+    if repeat is None:
+        return _second_unit(s, i, -2)
+    fixed = repeats.latest_over(repeat, s.now, 2)
+    return Phrase(i, i + 3, grain, fixed, certainty=0.9)
+
+
+def _after_next(s: Sentence, i: int) -> Phrase | None:
+    """Read *the week after next* and *the Friday after next*."""
+    repeat, grain = _repeat_of(s, s.word(i))
+    if repeat is None:
+        return _second_unit(s, i, 2)
+    if grain not in {"weekday", "weekend"}:
+        return unclear(i, i + 3)
+    following = choose(s, Phrase(i, i + 3, grain, repeat=repeat), "next")
+    if following.fixed is None:
+        return None
+    start, end = following.fixed
+    return following._replace(fixed=Interval(start + 7 * DAY, end + 7 * DAY))
+
+
+def _second_unit(s: Sentence, i: int, shift: int) -> Phrase | None:
+    word = s.word(i)
+    if word in PARTS:
+        return Phrase(i, i + 3, "part", iv.part_of_day(s.now + shift * DAY, PARTS[word]))
+    return Phrase(i, i + 3, word, iv.unit(s.now, word, shift)) if word in UNITS else None
+
+
+register(_unit_beside, "day", "eve", "week", "fortnight", "weekend", "month", "quarter", "year")
+register(_unit_beside, *PARTS, *SEASONS, *WEEKDAYS, *FIRST_WORDS, *MONTHS)

@@ -1,0 +1,176 @@
+"""Readers: the longest time expression that begins at a token, with the frame beside it.
+
+Each reader registers the words its phrases begin with: ``dates``, ``recurring``, ``relative``,
+``counted``, ``before_after`` and ``parts_of_periods``.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Container, Sequence
+from typing import TypeAlias
+
+from . import repeats
+from .anchors import anchor_at
+from .intervals import DAY, Interval
+from .occurrences import choose, main_day_of, within
+from .phrases import Phrase, Sentence, unclear
+from .words import FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS
+
+Reader: TypeAlias = Callable[[Sentence, int], Phrase | None]
+Rule: TypeAlias = tuple[tuple[str | Container[str], ...], Reader]
+"""Words as for :meth:`Sentence.reads`, and the reader of phrases that begin with them."""
+
+_MAX_DEPTH = 4
+_TO_WHOM = frozenset(
+    "to with than did does is was will has had can could should would tell told ask asked give "
+    "gave call called visit visited see saw meet met invite invited help helped".split()
+)
+_READERS: dict[str, tuple[Reader, ...]] = {}
+_NUMBER_READERS: list[Reader] = []
+
+
+def register(reader: Reader, *words: str) -> None:
+    """Have phrases that begin with one of these words read by a reader as well."""
+    for word in words:
+        _READERS[word] = (*_READERS.get(word, ()), reader)
+
+
+def register_numbers(*readers: Reader) -> None:
+    """Have phrases that begin with digits read by these readers as well."""
+    _NUMBER_READERS.extend(readers)
+
+
+def starters() -> frozenset[str]:
+    """Return every word that a phrase can begin with."""
+    return frozenset(_READERS)
+
+
+def _readers(word: str) -> Sequence[Reader]:
+    if word in _READERS:
+        return _READERS[word]
+    return _NUMBER_READERS if word[:1].isdigit() or word[:1] in {"'", "’"} else ()
+
+
+def first_of(rules: Sequence[Rule], s: Sentence, i: int) -> Phrase | None:
+    """Read a phrase by the first rule whose words are at a token, even if it finds nothing."""
+    for pattern, read in rules:
+        if s.reads(i, *pattern):
+            return read(s, i)
+    return None
+
+
+def phrase_at(s: Sentence, i: int, *, anchored: bool = False) -> Phrase | None:
+    """Find the longest time expression that begins at a token.
+
+    Args:
+        s: The question.
+        i: The token.
+        anchored: Whether the household's anchors count here: only after *since*, *on*, *when*.
+    """
+    if s.depth >= _MAX_DEPTH:
+        return None
+    s.depth += 1
+    try:
+        word = s.word(i)
+        if word == "the":
+            if s.word(i + 1) == "the":
+                return None
+            inner = phrase_at(s, i + 1, anchored=anchored)
+            return inner._replace(first=i, article=True) if inner else None
+        longest: Phrase | None = None
+        for read in _readers(word):
+            phrase = read(s, i)
+            if phrase and (longest is None or phrase.last > longest.last):
+                longest = phrase
+        if longest is None and anchored and s.anchors:
+            longest = anchor_phrase_at(s, i)
+        return longest
+    finally:
+        s.depth -= 1
+
+
+def argument_at(s: Sentence, i: int, *, anchored: bool = True) -> Phrase | None:
+    """Find a phrase together with the frame beside it: *March last year*, *last week on Monday*."""
+    phrase = phrase_at(s, i, anchored=anchored)
+    if phrase is None or (phrase.bare and is_somebody(s, phrase.first)):
+        return phrase
+    j = phrase.last + (s.word(phrase.last) == ",")
+    j += s.word(j) in {"of", "in", "on", "at", "during"}
+    other = phrase_at(s, j)
+    if other is None or (phrase.article and phrase.grain == "holiday" and phrase.bare):
+        return phrase
+    if other.grain == "daily" and other.repeat and phrase.repeat and not phrase.fixed:
+        return _part_of_days(phrase, other.repeat, other.last)
+    return _framed(phrase, other)
+
+
+def _part_of_days(phrase: Phrase, daily: repeats.Repeat, last: int) -> Phrase:
+    """Read *Monday in the morning* as the mornings of Mondays."""
+    if phrase.repeat is None or phrase.grain not in {"day", "weekday", "nth"}:
+        return phrase
+    repeat = repeats.mapped(phrase.repeat, lambda day: daily(day.start, day.start + DAY)[0])
+    return phrase._replace(last=last, repeat=repeat)
+
+
+def _framed(phrase: Phrase, other: Phrase) -> Phrase:
+    """Fix what repeats by the time beside it, if there is one of it in that time."""
+    for inner, frame in ((phrase, other), (other, phrase)):
+        if not inner.repeat or inner.fixed or not frame.fixed or frame.grain == "time":
+            continue
+        only = within(inner, frame.fixed)
+        if only:
+            certainty = min(inner.certainty, frame.certainty)
+            return inner._replace(
+                first=phrase.first, last=other.last, fixed=only, bare=False, certainty=certainty
+            )
+        if inner is phrase and phrase.grain == "holiday" and frame.grain == "year":
+            return unclear(phrase.first, other.last)  # there were two of it, or none
+    return phrase
+
+
+def is_somebody(s: Sentence, i: int) -> bool:
+    """Whether *May* is a person in *to May last year*."""
+    token, before = s.at(i), s.word(i - 2)
+    if token.word not in GIVEN_NAMES or not token.capitalised or before in MONTHS or before == "up":
+        return False
+    return s.word(i - 1) in _TO_WHOM and not before[:1].isdigit()
+
+
+def main_day_at(s: Sentence, i: int) -> Phrase | None:
+    """Find a phrase with its frame, fixed; a period such as Christmas by its main day."""
+    phrase = argument_at(s, i)
+    return main_day_of(s, phrase) if phrase else None
+
+
+def event_day_at(s: Sentence, i: int) -> Phrase | None:
+    """Read *the rehearsal last Friday*: some event by the one day named behind it."""
+    if not (s.word(i) in OWNERS | {"the", "a", "an"} or s.at(i).possessive):
+        return None
+    for j in range(i + 1, i + 6):
+        day = phrase_at(s, j)
+        if day:
+            day = choose(s, day) if day.grain == "weekday" else day
+            if day.grain not in {"day", "weekday"} or day.fixed is None:
+                return None
+            single = day.fixed.end - day.fixed.start == DAY and not day.article
+            return day._replace(certainty=min(day.certainty, 0.7)) if single and j > i + 1 else None
+        if not s.word(j).isalpha() or (s.word(j) in FOLLOWERS and s.word(j) != "on"):
+            return None
+    return None
+
+
+def anchor_phrase_at(s: Sentence, i: int, reach: int = 3) -> Phrase | None:
+    """Read an anchor whose first content word is at most ``reach`` tokens away."""
+    match = anchor_at(s.tokens, i, s.anchors, reach=reach)
+    if match is None:
+        return None
+    known = match.occurrences
+
+    def repeat(low: dt.datetime, high: dt.datetime) -> list[Interval]:
+        return [interval for interval in known if low <= interval.start < high]
+
+    fixed = known[0] if len(known) == 1 else None
+    phrase = Phrase(i, match.last, "anchor", fixed, repeat, match.certainty)
+    asks_for_last = any(t.word == "last" for t in s.tokens[i : match.last])
+    return choose(s, phrase, "last") if asks_for_last else phrase

@@ -1,0 +1,172 @@
+"""Names that come round again: weekdays, seasons, holidays."""
+
+from __future__ import annotations
+
+from . import intervals as iv
+from . import repeats
+from .dates import year_at
+from .holidays import FIRST_WORDS, PERIODS, holiday_at
+from .intervals import DAY, Interval
+from .phrases import Phrase, Sentence, no_time, unclear
+from .readers import first_of, phrase_at, register
+from .repeats import Repeat, weekly, yearly
+from .tokens import NO_TOKEN
+from .words import CHOICES, COMPOUNDS, MONTHS, PARTS, SEASONS, WEEKDAYS, day_of
+
+_ABBREVIATIONS = frozenset("mon tue tues wed thu thur thurs fri sat sun".split())
+
+
+def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
+    """Read *Friday*, *Friday night*, *Friday last*, *Friday week*, *Sunday, 7 June*."""
+    if s.word(i) not in WEEKDAYS or (s.word(i) in _ABBREVIATIONS and not _is_abbreviation(s, i)):
+        return None
+    dated = _dated_weekday(s, i)
+    return dated or first_of(_WEEKDAY_RULES, s, i)
+
+
+def _is_abbreviation(s: Sentence, i: int) -> bool:
+    """Whether *sat* or *sun* is a day here: *on Sat*."""
+    if s.word(i) in {"sat", "sun", "wed"} and not s.at(i).raw[:1].isupper():
+        return False
+    return s.word(i - 1) in {"on", "last", "this", "next", "since", "until", "by"}
+
+
+def _plain_weekday(s: Sentence, i: int) -> Phrase:
+    return Phrase(i, i + 1, "weekday", repeat=weekly(WEEKDAYS[s.word(i)]), bare=True)
+
+
+def _last_weekday(s: Sentence, i: int) -> Phrase:
+    """Read *Friday last* and *Friday just gone*."""
+    if s.word(i + 1) == "last" and not s.ends_at(i + 2):
+        return _plain_weekday(s, i)
+    day = repeats.latest_over(weekly(WEEKDAYS[s.word(i)]), s.now)
+    return Phrase(i, i + (2 if s.word(i + 1) == "last" else 3), "weekday", day)
+
+
+def _week_after_weekday(s: Sentence, i: int) -> Phrase:
+    """Read *Friday week* and *Friday fortnight*: one or two weeks after the coming one."""
+    if not s.ends_at(i + 2):
+        return _plain_weekday(s, i)
+    if s.word(i - 1) in CHOICES:
+        return unclear(i, i + 2)
+    coming = repeats.first_after(weekly(WEEKDAYS[s.word(i)]), s.now)
+    later = (7 if s.word(i + 1) == "week" else 14) * DAY
+    fixed = Interval(coming.start + later, coming.end + later) if coming else None
+    return Phrase(i, i + 2, "weekday", fixed, None, 0.7)
+
+
+def _part_of_weekday(s: Sentence, i: int) -> Phrase | None:
+    if s.word(i + 2) in {"lights", "live", "fever"}:
+        return None
+    hours = PARTS[s.word(i + 1)]
+    days = weekly(WEEKDAYS[s.word(i)])
+    repeat = repeats.mapped(days, lambda day: iv.part_of_day(day.start, hours))
+    return Phrase(i, i + 2, "weekday", repeat=repeat, bare=True)
+
+
+def _dated_weekday(s: Sentence, i: int) -> Phrase | None:
+    """Read *Sunday, 7 June* and *Sunday the 7th*; a date on another weekday is unclear."""
+    j = i + 1 + (s.word(i + 1) == ",")
+    j += s.word(j) == "the"
+    if not (s.word(j) in MONTHS or day_of(s.word(j))):
+        return None
+    date, weekday = phrase_at(s, j), WEEKDAYS[s.word(i)]
+    if date is None:
+        return None
+    if date.grain == "day" and date.fixed:
+        agrees = date.fixed.start.weekday() == weekday
+        return date._replace(first=i) if agrees else unclear(i, date.last)
+    nth = date.grain == "nth" and s.word(j - 1) == "the"
+    if not date.repeat or not (nth or date.grain == "day"):
+        return None
+    repeat = repeats.mapped(
+        date.repeat, lambda day: day if day.start.weekday() == weekday else None
+    )
+    return date._replace(first=i, repeat=repeat, article=nth or date.article)
+
+
+_ANY_WEEKDAY = WEEKDAYS.keys()
+_WEEKDAY_RULES = (
+    ((_ANY_WEEKDAY, "last"), _last_weekday),
+    ((_ANY_WEEKDAY, "just", "gone"), _last_weekday),
+    ((_ANY_WEEKDAY, {"week", "fortnight"}), _week_after_weekday),
+    ((_ANY_WEEKDAY, PARTS), _part_of_weekday),
+    ((), _plain_weekday),
+)
+
+
+def season_phrase(s: Sentence, i: int) -> Phrase | None:
+    """Read *summer*, *summer 2023*, *the winter of 2022/23*; a winter counts by its December."""
+    word = s.word(i)
+    if word not in SEASONS:
+        return None
+    if s.word(i + 1) in COMPOUNDS:
+        return no_time(i, i + 2)
+    spans_years = SEASONS[word] == (1 if s.south else 3)
+    j = i + 1 + (s.word(i + 1) in {"of", "in"})
+    pair = s.word(j)
+    if spans_years and len(pair) in {7, 9} and pair[4:5] == "/" and pair[:4].isdigit():
+        fixed = iv.season(int(pair[:4]), SEASONS[word], south=s.south)
+        return Phrase(i, j + 1, "season", fixed)
+    year = year_at(s, i + 1)
+    if year:
+        fixed = iv.season(year[0], SEASONS[word], south=s.south)
+        return Phrase(i, year[1], "season", fixed, None, 0.7 if spans_years else 0.95)
+    return Phrase(i, i + 1, "season", repeat=_season_repeat(s, word), bare=True)
+
+
+def _season_repeat(s: Sentence, name: str) -> Repeat:
+    number, south = SEASONS[name], s.south
+    return yearly(lambda year: [iv.season(year, number, south=south)])
+
+
+def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
+    """Read *Christmas*, *Christmas Eve 2022*, *Christmas morning*, *Thanksgiving weekend*."""
+    match = holiday_at(s.tokens, i, s.country) if s.word(i) in FIRST_WORDS else None
+    if match is None:
+        return None
+    (period, main_day, certainty), j, name = match
+    if s.word(j) in COMPOUNDS:
+        return no_time(i, j + 1)
+    hours = PARTS.get(s.word(j))
+    if hours:
+        repeat = repeats.mapped(yearly(main_day), lambda day: iv.part_of_day(day.start, hours))
+        return Phrase(i, j + 1, "holiday", repeat=repeat, certainty=certainty)
+    if s.word(j) == "weekend":
+        repeat = repeats.mapped(yearly(main_day), _weekend_around)
+        return Phrase(i, j + 1, "holiday", repeat=repeat, certainty=certainty)
+    year = year_at(s, j)
+    if year is None:
+        main = yearly(main_day) if " ".join(name) in PERIODS else None
+        return Phrase(i, j, "holiday", None, yearly(period), certainty, bare=True, main_day=main)
+    intervals, days = period(year[0]), main_day(year[0])
+    if len(intervals) != 1:
+        return no_time(i, year[1])
+    return Phrase(
+        i, year[1], "holiday", intervals[0], None, certainty, main_day=lambda _low, _high: days
+    )
+
+
+def _weekend_around(day: Interval) -> Interval:
+    """Join a holiday from Thursday to Tuesday with the weekend beside it."""
+    weekday = day.start.weekday()
+    to_saturday = 5 - weekday if weekday > 1 else -2 - weekday
+    saturday = day.start + to_saturday * DAY
+    return Interval(min(saturday, day.start), max(saturday + 2 * DAY, day.start + DAY))
+
+
+def named_repeat(s: Sentence, name: str) -> tuple[Repeat | None, str]:
+    """Return what a word such as *Friday*, *March* or *Easter* repeats as, and its grain."""
+    if name == "weekend":
+        return weekly(5, 2), "weekend"
+    if name in WEEKDAYS:
+        return weekly(WEEKDAYS[name]), "weekday"
+    if name in SEASONS:
+        return _season_repeat(s, name), "season"
+    match = holiday_at([NO_TOKEN._replace(word=name)], 0, s.country)
+    return (yearly(match[0].period), "holiday") if match else (None, "")
+
+
+register(season_phrase, *SEASONS)
+register(holiday_phrase, *FIRST_WORDS)
+register(weekday_phrase, *WEEKDAYS)

@@ -1,0 +1,103 @@
+"""Tokens: a question cut into words, numbers and signs, with misspelt time words corrected."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .words import COUNTS, DASHES, ORDINALS, TENS
+
+MAX_SCANNED_CHARS = 4000
+_OFTEN_MISSPELT = (
+    "yesterday tomorrow tonight weekend january february september october november december "
+    "tuesday wednesday thursday saturday christmas thanksgiving halloween afternoon"
+).split()
+_MISSPELLINGS = {
+    "tommorow": "tomorrow", "tmrw": "tomorrow", "tonite": "tonight",
+    "lst": "last", "nxt": "next", "nite": "night", "wk": "week", "wks": "weeks", "mth": "month",
+    "mths": "months", "yr": "year", "yrs": "years", "hr": "hour", "hrs": "hours", "mins": "minutes",
+    "wendsday": "wednesday", "wensday": "wednesday", "wendesday": "wednesday",
+}  # fmt: skip
+_SHORTENED = {
+    word[:at] + word[at + 1 :]: word for word in _OFTEN_MISSPELT for at in range(len(word))
+}
+_TOKEN = re.compile(
+    r"[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])"
+    r"|[0-9]{1,2}([-/.])[0-9]{1,2}\2[0-9]{4}(?![0-9])"
+    r"|[0-9]+(?:[:/.,][0-9]+)+"
+    r"|['’]?[0-9]+(?:st|nd|rd|th|s)?(?![^\W_])"
+    r"|[0-9]+"
+    r"|[^\W\d_]+(?:['’](?:s|t|ll|re|ve|d|m)(?![^\W_]))?"
+    r"|\S",
+    re.IGNORECASE,
+)
+
+
+class Token(NamedTuple):
+    """One word, number or sign, as written and in lower case without a closing 's."""
+
+    word: str
+    raw: str
+    start: int
+    end: int
+    possessive: bool
+
+    @property
+    def capitalised(self) -> bool:
+        """Whether it begins with a capital letter and is not all capitals."""
+        return self.raw[:1].isupper() and not self.raw.isupper()
+
+
+NO_TOKEN = Token("", "", 0, 0, possessive=False)
+
+
+def tokens_of(question: str) -> list[Token]:
+    """Cut the first few thousand characters of a question into tokens."""
+    tokens = []
+    for match in _TOKEN.finditer(question[:MAX_SCANNED_CHARS]):
+        raw = match.group()
+        word = raw.lower().replace("’", "'")
+        possessive = word.endswith("'s")
+        if possessive:
+            word = word[:-2]
+        word = _corrected(word) if len(word) > 4 else _MISSPELLINGS.get(word, word)
+        tokens.append(Token(word, raw, match.start(), match.end(), possessive))
+    if not any(token.word in TENS for token in tokens):
+        return tokens
+    return _with_whole_numbers(tokens)
+
+
+def _corrected(word: str) -> str:
+    """Correct a long time word in which one letter is wrong, missing, doubled or swapped."""
+    if word in _MISSPELLINGS:
+        return _MISSPELLINGS[word]
+    plural = word.endswith("s") and not word.endswith("mas")
+    if not 6 <= len(word) <= 13 or plural or word in _OFTEN_MISSPELT:
+        return word
+    if word in _SHORTENED:
+        return _SHORTENED[word]
+    for at in range(len(word)):
+        shorter = word[:at] + word[at + 1 :]
+        if shorter in _SHORTENED or shorter in _OFTEN_MISSPELT:
+            return _SHORTENED.get(shorter, shorter)
+    return word
+
+
+def _with_whole_numbers(tokens: list[Token]) -> list[Token]:
+    """Join *twenty-five* to ``25`` and *twenty-fifth* to ``25th``."""
+    joined: list[Token] = []
+    i = 0
+    while i < len(tokens):
+        token = tokens[i]
+        j = i + 1 + (i + 2 < len(tokens) and tokens[i + 1].word in DASHES)
+        tens, last = TENS.get(token.word), tokens[j] if j < len(tokens) else NO_TOKEN
+        ones = COUNTS.get(last.word, 0)
+        nth = 0 if last.word == "second" and j == i + 1 else ORDINALS.get(last.word, 0)
+        if tens and (0 < ones < 10 or 0 < nth < 10):
+            word = f"{tens + (ones or nth)}{'th' if nth else ''}"
+            joined.append(Token(word, word, token.start, last.end, last.possessive))
+            i = j + 1
+        else:
+            joined.append(token)
+            i += 1
+    return joined

@@ -1,0 +1,55 @@
+"""The forms that add and remove a relation between two named things, with a memory as evidence."""
+
+from __future__ import annotations
+
+from starlette.datastructures import QueryParams
+
+from family_recall.types import Relation
+from family_recall.web.memory import find, find_editable, memory_link, relation_params
+from family_recall.web.pages import Page, Reader, param
+
+
+def page(reader: Reader, params: QueryParams) -> Page:
+    """Show the form that relates two named things."""
+    detail = find_editable(reader, params)
+    memory = detail.current.memory
+    view = {
+        "spaces": reader.spaces(),
+        "memory": memory,
+        "names": [name for name, _ in detail.entities],
+        "action": memory_link(memory, "/relate"),
+    }
+    return Page("relate.jinja", view)
+
+
+def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
+    """Store a relation that is seen by the people who see its memory."""
+    memory = find(reader, params).current.memory
+    reader.home.relations.add(
+        Relation(
+            subject=param(form, "subject"),
+            relation=param(form, "relation"),
+            object=param(form, "object"),
+            space_id=memory.space_id,
+            band=memory.band,
+            evidence=(str(memory.doc_id),),
+            guardians_of=memory.guardians_of,
+        ),
+        person_id=reader.person_id,
+    )
+    return memory_link(memory, done="related")
+
+
+def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
+    """Remove a relation that is shown with a memory."""
+    detail = find(reader, params)
+    wanted = {
+        name: params[name]
+        for name in ("subject", "relation", "object", "since")
+        if params.get(name)
+    }
+    matches = [relation for relation in detail.relations if relation_params(relation) == wanted]
+    removed = [
+        reader.home.relations.remove(relation, person_id=reader.person_id) for relation in matches
+    ]
+    return memory_link(detail.current.memory, done="unrelated" if any(removed) else "unchanged")

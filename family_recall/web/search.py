@@ -1,0 +1,86 @@
+"""The search page: a question, its results, and feedback on them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Mapping
+
+from starlette.datastructures import QueryParams
+
+from family_recall.errors import InvalidRequestError
+from family_recall.reports.recall import page as recall_page
+from family_recall.reports.recall import results
+from family_recall.types import KINDS, AccessibleSpace, RecallContext
+from family_recall.web import filters
+from family_recall.web.pages import Page, Reader, link, param
+
+MAX_QUESTION_CHARS = 2000
+N_RESULTS, N_MORE_RESULTS = 8, 30
+N_NEWEST = 6
+
+
+def page(reader: Reader, params: QueryParams) -> Page:
+    """Answer the question of a link; without one, show the newest memories."""
+    spaces, question = reader.spaces(), param(params, "q")
+    view = {
+        "question": question,
+        "max_question_chars": MAX_QUESTION_CHARS,
+        "filters": filters.values(params),
+        "more": param(params, "more"),
+        "kinds": KINDS,
+        "spaces": spaces,
+        "done": param(params, "done"),
+    }
+    if not question:
+        newest = reader.home.memories.page(reader.ctx, limit=N_NEWEST)
+        return Page("start.jinja", {**view, "newest": newest})
+    answer = reader.home.recall(question, _context(reader, params, spaces))
+    has_more = len(answer.results) == N_RESULTS and not param(params, "more")
+    cards = results.cards(answer)
+    return Page("search.jinja", {**view, "answer": answer, "cards": cards, "has_more": has_more})
+
+
+def why(reader: Reader, params: QueryParams) -> str:
+    """Answer the question of a link, and return the page that shows how."""
+    ctx = _context(reader, params, reader.spaces())
+    inspected = reader.home.inspect(param(params, "q"), ctx)
+    return recall_page(
+        inspected.answer,
+        budget_ms=ctx.time_budget_ms,
+        missed=inspected.missed,
+        back=_results_link(params),
+    )
+
+
+def feedback(reader: Reader, params: QueryParams, form: QueryParams) -> str:
+    """Record whether a result was what the question wanted; return the link to the results."""
+    ctx = _context(reader, params, reader.spaces())
+    accepted = param(form, "accepted") == "yes"
+    reader.home.feedback(param(params, "q"), params.get("id", ""), accepted, ctx=ctx)
+    return _results_link(params, done="accepted" if accepted else "rejected")
+
+
+def _context(
+    reader: Reader, params: QueryParams, spaces: Mapping[str, AccessibleSpace]
+) -> RecallContext:
+    question = param(params, "q")
+    if len(question) > MAX_QUESTION_CHARS:
+        raise InvalidRequestError(
+            f"a question has at most {MAX_QUESTION_CHARS:,} characters, got {len(question):,}"
+        )
+    ctx = filters.narrowed(reader, params, spaces)
+    first, last = filters.days(params)
+    after, before = (
+        None if day is None else dt.datetime.combine(day, dt.time())
+        for day in (first, last and last + dt.timedelta(days=1))
+    )
+    return dataclasses.replace(
+        ctx,
+        top_k=N_MORE_RESULTS if param(params, "more") else N_RESULTS,
+        filters=dataclasses.replace(ctx.filters, after=after, before=before),
+    )
+
+
+def _results_link(params: QueryParams, **more: str) -> str:
+    return link("/", q=param(params, "q"), **filters.values(params, "more"), **more)
