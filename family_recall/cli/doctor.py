@@ -1,4 +1,4 @@
-"""The doctor: a household's file and this installation in, what is wrong and what mends it out."""
+"""Examine this installation, its models and a household's file, and repair the file."""
 
 from __future__ import annotations
 
@@ -23,53 +23,50 @@ from family_recall.stores.file.integrity import versions
 from family_recall.stores.health.checks import CHECKSUMS
 from family_recall.types import Memory, RecallContext, Space
 
-Progress = Callable[[str], None]
-"""Called with what is looked at next."""
-
-_TOLD, _ASKED = "The spare key is under the blue pot", "Where is the spare key?"
+_STORED, _QUESTION = "The spare key is under the blue pot", "Where is the spare key?"
 _SPACE = "shared:doctor"
 _PLENTY_MS = 60_000.0
 
-_REBUILD = "family-recall doctor --db {path} --repair makes it anew from the texts"
+_REBUILD = "family-recall doctor --db {path} --repair rebuilds it from the texts"
 _REWRITE = (
     "family-recall doctor --db {path} --repair rewrites the file from its texts; "
     "or family-recall restore BACKUP --db {path}"
 )
-_TAKE_OUT = (
+_LEAVE_OUT = (
     "family-recall doctor --db {path} --repair leaves them out, and keeps this file; "
-    "tell them again, or family-recall restore BACKUP --db {path}"
+    "store them again, or family-recall restore BACKUP --db {path}"
 )
 _MODELS = "family-recall models verify; then fetch or import the model again, or reinstall"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing looked at: what was found, whether it is well, and what mends it where not."""
+    """One thing that was checked: whether it is sound, what was found, and how to fix it."""
 
     name: str
     ok: bool
     found: str
-    mend: str | None = None
+    fix: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    """All that was looked at, and what was mended before."""
+class DoctorReport:
+    """Everything that was checked, and what was repaired before."""
 
     checks: tuple[Check, ...]
     repaired: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether all is well."""
-        return all(one.ok for one in self.checks)
+        """Whether everything is sound."""
+        return all(check.ok for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field."""
+        """Return every field."""
         return {
             "ok": self.ok,
             "repaired": list(self.repaired),
-            "checks": [asdict(one) for one in self.checks],
+            "checks": [asdict(check) for check in self.checks],
         }
 
 
@@ -79,55 +76,54 @@ def examine(
     key: Secret | None = None,
     models: Path | None = None,
     repair: bool = False,
-    progress: Progress | None = None,
-) -> Report:
-    """Look at the installation, its models and, where one is given, a household's file.
+    announce: Callable[[str], None] = lambda _: None,
+) -> DoctorReport:
+    """Examine the installation, its models and, where one is given, a household's file.
 
-    A household is made in a temporary folder, told something and asked for it; the file itself is
-    read from end to end, and changed only by ``repair``. What is made from texts is then made
-    anew; a file with damaged pages is rewritten from the texts in it, and kept beside the new one.
+    A household is created in a temporary folder, and something is stored and recalled. The file is
+    read from end to end, and changed only by ``repair``: what derives from texts is rebuilt; a
+    file with damaged pages is rewritten from the texts in it, and kept beside the new one.
 
     Args:
         path: The household's file.
         key: What it is encrypted with.
         models: Folder of models; the shipped ones, when left out.
-        repair: Whether to mend what can be mended.
-        progress: Called with what is looked at next.
+        repair: Whether to repair what can be repaired.
+        announce: Called with what is checked next.
     """
-    tell = progress or (lambda _: None)
-    tell("versions")
+    announce("versions")
     checks = [
-        Check(name, found is not None, found or "not installed", None if found else mend)
-        for name, found, mend in _versions()
+        Check(name, version is not None, version or "not installed", None if version else fix)
+        for name, version, fix in _versions()
     ]
-    tell("models")
+    announce("models")
     checks += _models(models)
-    tell("a round trip")
+    announce("a round trip")
     checks.append(_round_trip(key, models))
     repaired: tuple[str, ...] = ()
     if path is not None:
-        tell("the file")
-        found = list(_file(path, key, models))
-        if repair and not all(one.ok for one in found):
-            tell("mending")
+        announce("the file")
+        file_checks = list(_file(path, key, models))
+        if repair and not all(check.ok for check in file_checks):
+            announce("repairing")
             repaired = tuple(_repair(path, key, models))
-            found = list(_file(path, key, models))
-        checks += found
-    return Report(tuple(checks), repaired)
+            file_checks = list(_file(path, key, models))
+        checks += file_checks
+    return DoctorReport(tuple(checks), repaired)
 
 
 def _versions() -> Iterator[tuple[str, str | None, str]]:
     yield "family_recall", __version__, ""
     yield "python", platform.python_version(), ""
-    for name, found in versions().items():
-        optional = "vectors lie in a plain table" if name == "sqlite-vec" else None
-        yield name, found or optional, "pip install --force-reinstall family-recall"
+    for name, version in versions().items():
+        optional = "vectors are in a plain table" if name == "sqlite-vec" else None
+        yield name, version or optional, "pip install --force-reinstall family-recall"
     for name in ("numpy", "tokenizers"):
         yield name, _version(name), f"pip install --force-reinstall {name}"
-    runtimes = [one for one in ("onnxruntime", "onnxruntime-gpu") if _version(one)]
-    # Both own one module: two of them are a broken one.
-    found = f"{runtimes[0]} {_version(runtimes[0])}" if len(runtimes) == 1 else None
-    yield "onnxruntime", found, f"pip uninstall {' '.join(runtimes)}; pip install family-recall"
+    runtimes = [name for name in ("onnxruntime", "onnxruntime-gpu") if _version(name)]
+    # Both own one module: together they break it.
+    runtime = f"{runtimes[0]} {_version(runtimes[0])}" if len(runtimes) == 1 else None
+    yield "onnxruntime", runtime, f"pip uninstall {' '.join(runtimes)}; pip install family-recall"
     try:
         providers: str | None = ", ".join(available_providers())
     except ModelError:
@@ -146,15 +142,16 @@ def _models(folder: Path | None) -> Iterator[Check]:
     try:
         entries = read_manifest(folder).entries
     except ModelError as error:
-        yield Check("models", ok=False, found=str(error), mend=_MODELS)
+        yield Check("models", ok=False, found=str(error), fix=_MODELS)
         return
     for entry in entries:
-        problems = [f"{one.what}: {one.problem}" for one in check(entry) if one.problem]
+        problems = [f"{part.what}: {part.problem}" for part in check(entry) if part.problem]
         yield Check(
             f"model {entry.name}",
             ok=not problems,
-            found="; ".join(problems) or f"{len(entry.files)} files as promised, and it runs",
-            mend=_MODELS if problems else None,
+            found="; ".join(problems)
+            or f"{len(entry.files)} files as in the manifest, and it runs",
+            fix=_MODELS if problems else None,
         )
 
 
@@ -165,19 +162,19 @@ def _round_trip(key: Secret | None, models: Path | None) -> Check:
             FamilyRecall.open(Path(folder) / "doctor.db", key=key, models=models) as home,
         ):
             home.spaces.add(Space(_SPACE, "shared"))
-            home.remember(Memory(_TOLD, _SPACE))
+            home.remember(Memory(_STORED, _SPACE))
             home.remember(Memory("Grandma lands on Friday at six", _SPACE))
-            answer = home.recall(_ASKED, RecallContext(time_budget_ms=_PLENTY_MS))
+            answer = home.recall(_QUESTION, RecallContext(time_budget_ms=_PLENTY_MS))
     except FamilyRecallError as error:
-        return Check("round trip", ok=False, found=str(error), mend="see the checks above")
-    found = bool(answer.results) and answer.results[0].text == _TOLD
+        return Check("round trip", ok=False, found=str(error), fix="see the checks above")
+    is_first = bool(answer.results) and answer.results[0].text == _STORED
     left_out = f"; left out: {'; '.join(answer.degraded)}" if answer.degraded else ""
-    said = "remembered and recalled" if found else "what was remembered did not come first"
+    result = "stored and recalled" if is_first else "what was stored is not the first result"
     return Check(
         "round trip",
-        ok=found,
-        found=said + left_out,
-        mend=None if found else "see the checks above",
+        ok=is_first,
+        found=result + left_out,
+        fix=None if is_first else "see the checks above",
     )
 
 
@@ -185,43 +182,42 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
     try:
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
             findings = home.maintenance.check()
-            well = all(one.derived or one.problem is None for one in findings)
-            stats, pending = (
-                (home.maintenance.stats(), home.maintenance.pending()) if well else ({}, {})
-            )
+            readable = all(finding.derived or finding.problem is None for finding in findings)
+            stats = home.maintenance.stats() if readable else {}
+            pending = home.maintenance.pending() if readable else {}
     except WrongKeyError as error:
-        yield Check("file", ok=False, found=str(error), mend="give its key with --key-file")
+        yield Check("file", ok=False, found=str(error), fix="give its key with --key-file")
         return
     except FamilyRecallError as error:
-        yield Check("file", ok=False, found=str(error), mend=_REWRITE.format(path=path))
+        yield Check("file", ok=False, found=str(error), fix=_REWRITE.format(path=path))
         return
     if stats:
-        told = f"{stats['memories']:,} memories, {stats['bytes']:,} bytes"
-        yield Check("file", ok=True, found=told)
+        size = f"{stats['memories']:,} memories, {stats['bytes']:,} bytes"
+        yield Check("file", ok=True, found=size)
     for finding in findings:
-        mend = _REBUILD if finding.derived else _TAKE_OUT if finding.what == CHECKSUMS else _REWRITE
+        fix = _REBUILD if finding.derived else _LEAVE_OUT if finding.what == CHECKSUMS else _REWRITE
         yield Check(
             finding.what,
             ok=finding.problem is None,
             found=finding.problem or "as it should be",
-            mend=None if finding.problem is None else mend.format(path=path),
+            fix=None if finding.problem is None else fix.format(path=path),
         )
     waiting = ", ".join(f"{n:,} of {name}" for name, n in pending.items() if n)
     yield Check("pending vectors", ok=True, found=waiting or "none")
 
 
 def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str]:
-    """Mend what can be mended, least first; yields what was done."""
+    """Repair what can be repaired, the smallest repair first; yield what was done."""
     with (
         contextlib.suppress(FamilyRecallError),
         FamilyRecall.open(path, create=False, key=key, models=models) as home,
     ):
-        wrong = [one for one in home.maintenance.check() if one.problem]
-        if wrong and all(one.derived for one in wrong):
-            home.maintenance.rebuild()
-            yield "made words, counts, names, edges and vectors anew from the texts"
+        faults = [finding for finding in home.maintenance.check() if finding.problem]
+        if not faults:
             return
-        if not wrong:
+        if all(finding.derived for finding in faults):
+            home.maintenance.rebuild()
+            yield "rebuilt words, counts, entities, edges and vectors from the texts"
             return
     try:
         kept, left_out = _rewrite(path, key, models)
@@ -230,21 +226,23 @@ def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str
         return
     yield f"rewrote the file from its texts; the damaged one is {kept}"
     if left_out:
-        yield f"left out what is damaged, and lies in {kept} alone: {', '.join(left_out)}"
+        yield f"left out what is damaged, and is only in {kept}: {', '.join(left_out)}"
 
 
 def _rewrite(
     path: Path, key: Secret | None, models: Path | None
 ) -> tuple[Path | None, tuple[str, ...]]:
-    """Make a new file of everything that is sound in a damaged one, and put it in its place.
+    """Write a new file of everything that is sound in a damaged one, and put it in its place.
 
-    Gives where the damaged file is kept, and the memories that are in it alone.
+    Returns where the damaged file is kept, and the memories that are only in that.
     """
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        told, made = Path(folder) / "told.jsonl", Path(folder) / "made.db"
+        exported, rewritten = Path(folder) / "exported.jsonl", Path(folder) / "rewritten.db"
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
-            made_of = home.maintenance.export_to(told, judgements=True, log=True, skip_damaged=True)
-        with FamilyRecall.open(made, key=key, models=models) as home:
-            home.maintenance.import_from(told)
+            archive = home.maintenance.export_to(
+                exported, judgements=True, log=True, skip_damaged=True
+            )
+        with FamilyRecall.open(rewritten, key=key, models=models) as home:
+            home.maintenance.import_from(exported)
             home.maintenance.rebuild()
-        return copies.restore(path, made, key_of(key)).kept, made_of.left_out
+        return copies.restore(path, rewritten, key_of(key)).kept, archive.left_out

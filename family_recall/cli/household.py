@@ -1,14 +1,13 @@
-"""A household's people and spaces in, as the whole or as a person may know them; lines out."""
+"""List a household's people and spaces, all of them or those that one person may know."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from family_recall.cli.base import one_line, print_json
+from family_recall.cli.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Household:
-    """Who lives here, where things belong, who may enter, and what roles do not see."""
+    """People, spaces, who may enter them, and what roles do not see."""
 
     people: list[fr.Person]
     spaces: list[fr.Space]
@@ -28,101 +27,104 @@ class Household:
 
     @classmethod
     def seen_by(cls, home: fr.FamilyRecall, person_id: str | None = None) -> Household:
-        """Give what a person may know of it: of the spaces they may enter; all of it for None.
+        """Return what a person may know: that of the spaces they may enter; everything for None.
 
         Raises:
             UnknownPersonError: If there is no such person.
         """
         people, spaces = home.people.all(person_id), home.spaces.all(person_id)
-        who = {person.person_id for person in people}
-        where = {space.space_id for space in spaces}
+        person_ids = {person.person_id for person in people}
+        space_ids = {space.space_id for space in spaces}
         return cls(
             people,
             spaces,
-            [grant for grant in home.spaces.grants() if grant.space_id in where],
+            [grant for grant in home.spaces.grants() if grant.space_id in space_ids],
             {
-                child: known
-                for child, known in home.people.guardians().items()
-                if person_id is None or (child in who and person_id in (child, *known))
+                child: guardians
+                for child, guardians in home.people.guardians().items()
+                if person_id is None or (child in person_ids and person_id in (child, *guardians))
             },
-            [hidden for hidden in home.spaces.hidden() if hidden.space_id in where],
+            [hidden for hidden in home.spaces.hidden() if hidden.space_id in space_ids],
         )
 
-    def people_told(self) -> list[dict[str, Any]]:
-        """Give the people for a program."""
-        return [
+    def people_output(self) -> Output:
+        """Return the people with their spaces and guardians."""
+        record = [
             {
-                "person_id": one.person_id,
-                "name": one.name,
-                "aliases": list(one.aliases),
-                "spaces": {g.space_id: g.role for g in self.grants if g.person_id == one.person_id},
-                "guardians": list(self.guardians.get(one.person_id, ())),
+                "person_id": person.person_id,
+                "name": person.name,
+                "aliases": list(person.aliases),
+                "spaces": {grant.space_id: grant.role for grant in self._granted_to(person)},
+                "guardians": list(self.guardians.get(person.person_id, ())),
             }
-            for one in self.people
+            for person in self.people
         ]
+        return Output({"people": record}, self._people_lines())
 
-    def spaces_told(self) -> list[dict[str, Any]]:
-        """Give the spaces for a program."""
-        return [
+    def spaces_output(self) -> Output:
+        """Return the spaces with their grants and hidden fields."""
+        record = [
             {
-                "space_id": one.space_id,
-                "kind": one.kind,
-                "name": one.name,
-                "everybody": one.kind == "household",
-                "grants": [_granted(g) for g in self.grants if g.space_id == one.space_id],
+                "space_id": space.space_id,
+                "kind": space.kind,
+                "name": space.name,
+                "everybody": space.kind == "household",
+                "grants": [
+                    {
+                        "person_id": grant.person_id,
+                        "role": grant.role,
+                        "expires_at": grant.expires_at.isoformat() if grant.expires_at else None,
+                    }
+                    for grant in self._grants_of(space)
+                ],
                 "hidden": {
-                    h.role: list(h.fields) for h in self.hidden if h.space_id == one.space_id
+                    hidden.role: list(hidden.fields)
+                    for hidden in self.hidden
+                    if hidden.space_id == space.space_id
                 },
             }
-            for one in self.spaces
+            for space in self.spaces
         ]
+        return Output({"spaces": record}, self._space_lines())
 
-    def people_lines(self) -> Iterator[str]:
-        """Tell of the people, one a line, and of guardians."""
-        for one in self.people:
-            also = f", also {', '.join(one.aliases)}" if one.aliases else ""
-            ways = [
-                f"{g.space_id} ({g.role}{_until(g)})"
-                for g in self.grants
-                if g.person_id == one.person_id
-            ]
-            yield f"{one.person_id}: {one.name}{also}; in {', '.join(ways) or 'no space of these'}"
-        for child, known in self.guardians.items():
-            yield f"guardians of {child}: {', '.join(known)}"
+    def _granted_to(self, person: fr.Person) -> list[fr.Grant]:
+        return [grant for grant in self.grants if grant.person_id == person.person_id]
 
-    def spaces_lines(self) -> Iterator[str]:
-        """Tell of the spaces, one a line, and of what roles do not see."""
-        for one in self.spaces:
-            seen_by = [
-                f"{g.person_id} ({g.role}{_until(g)})"
-                for g in self.grants
-                if g.space_id == one.space_id
-            ] + ["everybody here"] * (one.kind == "household")
-            name = f" {one.name}" if one.name else ""
+    def _grants_of(self, space: fr.Space) -> list[fr.Grant]:
+        return [grant for grant in self.grants if grant.space_id == space.space_id]
+
+    def _people_lines(self) -> Iterator[str]:
+        for person in self.people:
+            also = f", also {', '.join(person.aliases)}" if person.aliases else ""
+            spaces = [f"{grant.space_id} ({_role(grant)})" for grant in self._granted_to(person)]
+            yield f"{person.person_id}: {person.name}{also}; in {', '.join(spaces) or 'no space'}"
+        for child, guardians in self.guardians.items():
+            yield f"guardians of {child}: {', '.join(guardians)}"
+
+    def _space_lines(self) -> Iterator[str]:
+        for space in self.spaces:
+            seen_by = [f"{grant.person_id} ({_role(grant)})" for grant in self._grants_of(space)]
+            seen_by += ["everybody here"] * (space.kind == "household")
+            name = f" {space.name}" if space.name else ""
             yield (
-                f"{one.kind} space {one.space_id}{name}: "
+                f"{space.kind} space {space.space_id}{name}: "
                 f"seen by {', '.join(seen_by) or 'nobody yet'}"
             )
-        for kept in self.hidden:
-            yield f"in {kept.space_id} a role {kept.role} does not see: {', '.join(kept.fields)}"
+        for hidden in self.hidden:
+            fields = ", ".join(hidden.fields)
+            yield f"in {hidden.space_id} the role {hidden.role} does not see: {fields}"
 
 
-def show(home: fr.FamilyRecall, db: Path, *, as_json: bool) -> None:
-    """Print who lives here and who sees what; every command that changes it ends with it."""
-    whole = Household.seen_by(home)
-    if as_json:
-        print_json({
-            "path": str(db), "people": whole.people_told(), "spaces": whole.spaces_told(),
-        })  # fmt: skip
-        return
-    for line in (*whole.people_lines(), *whole.spaces_lines()):
-        click.echo(one_line(line))
+def household_output(home: fr.FamilyRecall) -> Output:
+    """Return who lives here and who sees what; every command that changes that prints it."""
+    household = Household.seen_by(home)
+    people, spaces = household.people_output(), household.spaces_output()
+    path = click.get_current_context().params["db"]
+    return Output(
+        {"path": str(path), **people.record, **spaces.record}, [*people.lines, *spaces.lines]
+    )
 
 
-def _granted(grant: fr.Grant) -> dict[str, Any]:
-    expires = grant.expires_at.isoformat() if grant.expires_at else None
-    return {"person_id": grant.person_id, "role": grant.role, "expires_at": expires}
-
-
-def _until(grant: fr.Grant) -> str:
-    return f" until {grant.expires_at:%Y-%m-%d}" if grant.expires_at else ""
+def _role(grant: fr.Grant) -> str:
+    until = f" until {grant.expires_at:%Y-%m-%d}" if grant.expires_at else ""
+    return f"{grant.role}{until}"

@@ -1,31 +1,45 @@
-"""Progress: steps done in; a bar on a terminal, and a line where somebody stops it, out."""
+"""Progress bars on a terminal, and what is said when somebody stops a long command."""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
-from family_recall.cli.base import Interrupted, console
+import click
+
+from family_recall.cli.output import console, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from rich.progress import ProgressColumn, Task
     from rich.text import Text
 
+    from family_recall.types.progress import ProgressCallback, StepCallback
+
+
+class Interrupted(click.ClickException):
+    """The user pressed Ctrl-C; the message says what is done and how to go on. Exit code 130."""
+
+    exit_code = 130
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message on one line of stderr."""
+        click.echo(f"Interrupted: {one_line(self.message)}", file=file, err=file is None)
+
 
 @contextlib.contextmanager
-def telling_where(told: Callable[[], str]) -> Iterator[None]:
-    """Turn a Ctrl-C within into a line that says what is done and where to go on."""
+def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
+    """Turn a Ctrl-C inside the block into one line that says what is done and how to go on."""
     try:
         yield
     except KeyboardInterrupt:
-        raise Interrupted(told()) from None
+        raise Interrupted(message()) from None
 
 
 @contextlib.contextmanager
-def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Give ``show(step, done, total)``: a bar with rate and time left, on stderr.
+def step_bars() -> Iterator[StepCallback]:
+    """Yield a callback that draws a bar for each step, with rate and time left, on stderr.
 
     Nothing is written unless stderr is a terminal.
     """
@@ -36,41 +50,45 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
-    with _bar(progress.MofNCompleteColumn(), Rate()) as show:
+    with _bars(progress.MofNCompleteColumn(), Rate()) as show:
         yield show
 
 
-def steps(show: Callable[[str, int, int], None], name: str) -> Callable[[int, int], None]:
-    """Give ``progress(done, total)`` that shows one step."""
-    return lambda done, total: show(name, done, total)
+@contextlib.contextmanager
+def bar(step: str) -> Iterator[ProgressCallback]:
+    """Yield a callback that draws the bar of one step; see :func:`step_bars`."""
+    with step_bars() as show:
+        yield lambda done, total: show(step, done, total)
 
 
 @contextlib.contextmanager
-def byte_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """Give ``show(file, done, total)``: a bar with bytes, rate and time left, on stderr."""
+def byte_bars() -> Iterator[StepCallback]:
+    """Yield a callback that draws a bar for each file, with bytes, rate and time left."""
     from rich import progress  # noqa: PLC0415 -- see console
 
-    with _bar(progress.DownloadColumn(), progress.TransferSpeedColumn()) as show:
+    with _bars(progress.DownloadColumn(), progress.TransferSpeedColumn()) as show:
         yield show
 
 
 @contextlib.contextmanager
-def _bar(*columns: ProgressColumn) -> Iterator[Callable[[str, int, int], None]]:
+def _bars(*columns: ProgressColumn) -> Iterator[StepCallback]:
     from rich import progress  # noqa: PLC0415 -- see console
 
     out = console(stderr=True)
-    shown: Sequence[ProgressColumn] = (
+    shown: list[ProgressColumn] = [
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
         *columns,
         progress.TimeRemainingColumn(),
-    )
-    with progress.Progress(*shown, console=out, transient=True, disable=not out.is_terminal) as bar:
+    ]
+    with progress.Progress(
+        *shown, console=out, transient=True, disable=not out.is_terminal
+    ) as bars:
         tasks: dict[str, progress.TaskID] = {}
 
         def show(step: str, done: int, total: int) -> None:
             if step not in tasks:
-                tasks[step] = bar.add_task(step, total=total)
-            bar.update(tasks[step], completed=done, total=total)
+                tasks[step] = bars.add_task(step, total=total)
+            bars.update(tasks[step], completed=done, total=total)
 
         yield show

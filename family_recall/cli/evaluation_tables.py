@@ -1,16 +1,15 @@
-"""Scores: a report or a comparison in, tables on a console out."""
+"""Print evaluations, comparisons and timings as tables on a console."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from family_recall.cli.base import one_line
+from family_recall.cli.output import one_line, print_line, table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rich.console import Console
-    from rich.table import Table
 
     from family_recall.evaluation import (
         Ablation,
@@ -21,7 +20,9 @@ if TYPE_CHECKING:
         Faithfulness,
         Interval,
     )
+    from family_recall.evaluation.timing import Timing
 
+_ENDS = ("value", "low", "high")
 _BAR = 30
 """Columns of a reliability diagram's bar, from 0 to 1."""
 
@@ -29,15 +30,14 @@ _BAR = 30
 def print_report(out: Console, report: EvaluationReport) -> None:
     """Print a report: measures, what parts are worth, calibration, budgets, latency."""
     names = [name for name in report.overall if name != "n"]
-    shown = table("category", "n", *names)
+    rows = table("category", "n", *names)
     for category, row in report.by_category.items():
-        shown.add_row(one_line(category), str(row["n"]), *_cells(row, names, "value"))
+        rows.add_row(one_line(category), str(row["n"]), *_cells(row, names, "value"))
     overall = report.overall
-    shown.add_row("overall", str(overall["n"]), *_cells(overall, names, "value"), style="bold")
-    shown.add_row("  95 % from", "", *_cells(overall, names, "low"), style="dim")
-    shown.add_row("  95 % to", "", *_cells(overall, names, "high"), style="dim")
-    out.print(shown)
-    rows = report.ablation.rows if report.ablation is not None else ()
+    rows.add_row("overall", str(overall["n"]), *_cells(overall, names, "value"), style="bold")
+    rows.add_row("  95 % from", "", *_cells(overall, names, "low"), style="dim")
+    rows.add_row("  95 % to", "", *_cells(overall, names, "high"), style="dim")
+    out.print(rows)
     if report.ablation is not None:
         _print_ablation(out, report.ablation)
     if report.baseline is not None:
@@ -46,20 +46,20 @@ def print_report(out: Console, report: EvaluationReport) -> None:
     if report.abstention is not None:
         _print_abstention(out, "abstention", report.abstention)
     if report.without_gold is not None and report.without_gold["n"]:
-        found = report.without_gold
-        out.print(
-            f"gold removed: {found['n']:,} questions asked a second time, less sure in "
-            f"{found['lower']:.0%}"
-        )
-        _print_abstention(out, "told apart", found)
+        _print_without_gold(out, report.without_gold)
     if report.faithfulness is not None:
         _print_faithfulness(out, report.faithfulness)
     if report.budgets:
         _print_budgets(out, report.budgets)
+    _print_latency(out, report)
+
+
+def _print_latency(out: Console, report: Report) -> None:
     times = ", ".join(f"{name} {ms:.1f} ms" for name, ms in report.latency_ms.items())
     out.print(f"latency: {times}")
     out.print(f"{report.n_queries:,} questions, {report.n_memories:,} memories")
-    hurried = max([report.n_hurried, *(row.n_hurried for row in rows)])
+    ablated = report.ablation.rows if report.ablation is not None else ()
+    hurried = max([report.n_hurried, *(row.n_hurried for row in ablated)])
     if hurried:
         out.print(
             f"up to {hurried:,} answers of a run left a stage out for lack of time: "
@@ -69,26 +69,25 @@ def print_report(out: Console, report: EvaluationReport) -> None:
 
 def _print_budgets(out: Console, budgets: Sequence[BudgetResult]) -> None:
     """Print what each budget buys: how good, how many pairs were read, how long it took."""
-    names = ("ndcg@10", "hit@10")
-    ends = ("used p50", "p95", "over p95", "p99")
-    shown = table("budget, ms", names[0], "95 %", names[1], "pairs", *ends, "left out")
+    ndcg, hit = "ndcg@10", "hit@10"
+    rows = table(
+        *("budget, ms", ndcg, "95 %", hit, "pairs"),
+        *("used p50", "p95", "over p95", "p99", "left out"),
+    )
     for row in budgets:
-        judged = bool(row.measures["n"])
-        ndcg, low, high = (
-            _cells(row.measures, names[:1], end)[0] if judged else ""
-            for end in ("value", "low", "high")
-        )
-        shown.add_row(
+        scores = ["", "", ""]
+        if row.measures["n"]:
+            value, low, high = (_cells(row.measures, [ndcg], end)[0] for end in _ENDS)
+            scores = [value, f"[{low}, {high}]", *_cells(row.measures, [hit], "value")]
+        rows.add_row(
             f"{row.budget_ms:g}",
-            ndcg,
-            f"[{low}, {high}]" if judged else "",
-            _cells(row.measures, names[1:], "value")[0] if judged else "",
+            *scores,
             f"{row.n_pairs:.1f}",
             *(f"{row.used_ms[name]:.1f}" for name in ("p50", "p95")),
             *(f"{row.overshoot_ms[name]:.1f}" for name in ("p95", "p99")),
             str(row.n_hurried),
         )
-    out.print(shown)
+    out.print(rows)
 
 
 def _print_ablation(out: Console, ablation: Ablation) -> None:
@@ -96,18 +95,16 @@ def _print_ablation(out: Console, ablation: Ablation) -> None:
     if not ablation.rows:
         return
     names = list(ablation.rows[0].against_full.overall.difference)
-    shown = table("without", *(cell for name in names for cell in (name, "less full, 95 %")))
-    full = ablation.full
-    means = _cells(full, names, "value")
-    shown.add_row("nothing", *(cell for mean in means for cell in (mean, "")), style="bold")
+    rows = table("without", *(cell for name in names for cell in (name, "less full, 95 %")))
+    means = _cells(ablation.full, names, "value")
+    rows.add_row("nothing", *(cell for mean in means for cell in (mean, "")), style="bold")
     for row in ablation.rows:
         difference = row.against_full.overall.difference
         cells = zip(_cells(row.measures, names, "value"), names, strict=True)
-        shown.add_row(
-            row.without,
-            *(cell for mean, name in cells for cell in (mean, _change(difference[name]))),
+        rows.add_row(
+            row.without, *(cell for mean, name in cells for cell in (mean, _change(difference[name])))
         )
-    out.print(shown)
+    out.print(rows)
     if len(ablation.rows) == 1:
         (row,) = ablation.rows
         out.print(f"without {row.without}, second, and with it, first:")
@@ -122,12 +119,12 @@ def _print_baseline(out: Console, baseline: BaselineComparison) -> None:
     out.print(f"ndcg@10 of {baseline.name} {'is 0' if gain is None else f'and {gain:+.0%}'}")
 
 
-def print_comparison(out: Console, compared: Comparison) -> None:
+def print_comparison(out: Console, comparison: Comparison) -> None:
     """Print two runs beside each other, by category."""
-    names = list(compared.overall.difference)
-    shown = table("category", "n", names[0], "", *(f"{name}, 95 %" for name in names))
-    for name, row in (*compared.by_category.items(), ("overall", compared.overall)):
-        shown.add_row(
+    names = list(comparison.overall.difference)
+    rows = table("category", "n", names[0], "", *(f"{name}, 95 %" for name in names))
+    for name, row in (*comparison.by_category.items(), ("overall", comparison.overall)):
+        rows.add_row(
             one_line(name),
             str(row.n),
             f"{row.first[names[0]]:.3f}",
@@ -135,59 +132,84 @@ def print_comparison(out: Console, compared: Comparison) -> None:
             *(_change(row.difference[measure]) for measure in names),
             style="bold" if name == "overall" else "",
         )
-    out.print(shown)
-    asked = compared.overall.n
-    out.print(f"{compared.n_changed:,} of {asked:,} rankings differ")
+    out.print(rows)
+    out.print(f"{comparison.n_changed:,} of {comparison.overall.n:,} rankings differ")
 
 
 def _print_calibration(out: Console, calibration: Mapping[str, Any]) -> None:
     """Print a reliability diagram: # up to the share right, | where confidence promised."""
-    shown = table("confidence", "n", "promised", "right", "")
+    rows = table("confidence", "n", "promised", "right", "")
     for row in calibration["bins"]:
         if row["n"]:
-            shown.add_row(
+            rows.add_row(
                 f"{row['low']:.1f} to {row['high']:.1f}",
                 str(row["n"]),
                 f"{row['confidence']:.3f}",
                 f"{row['right']:.3f}",
                 _bar(row["right"], row["confidence"]),
             )
-    shown.columns[-1].justify = "left"
-    out.print(shown)
+    rows.columns[-1].justify = "left"
+    out.print(rows)
     out.print(f"first result right: ECE {calibration['ece']:.3f}")
 
 
-def _print_abstention(out: Console, title: str, found: Mapping[str, Any]) -> None:
-    auroc = "none" if found["auroc"] is None else f"{found['auroc']:.3f}"
-    out.print(f"{title}: AUROC {auroc}, ECE {found['ece']:.3f}")
-    for group, counts in found["status"].items():
-        said = ", ".join(f"{n} {status}" for status, n in counts.items())
-        out.print(f"  {group}: {said}")
+def _print_abstention(out: Console, title: str, abstention: Mapping[str, Any]) -> None:
+    auroc = "none" if abstention["auroc"] is None else f"{abstention['auroc']:.3f}"
+    out.print(f"{title}: AUROC {auroc}, ECE {abstention['ece']:.3f}")
+    for group, counts in abstention["status"].items():
+        statuses = ", ".join(f"{n} {status}" for status, n in counts.items())
+        out.print(f"  {group}: {statuses}")
+
+
+def _print_without_gold(out: Console, abstention: Mapping[str, Any]) -> None:
+    out.print(
+        f"gold removed: {abstention['n']:,} questions asked a second time, less sure in "
+        f"{abstention['lower']:.0%}"
+    )
+    _print_abstention(out, "recognised", abstention)
 
 
 def _print_faithfulness(out: Console, faithfulness: Faithfulness) -> None:
-    found = faithfulness.to_json()
-    if not found["n"]:
+    record = faithfulness.to_json()
+    if not record["n"]:
         out.print("rationales: none names other memories")
         return
     for title, name in (("without its evidence", "evidence"), ("without others", "control")):
-        row = found[name]
+        row = record[name]
         out.print(
-            f"rationales {title}: rank fell in {row['rank_fell']['value']:.0%} of {found['n']}, "
+            f"rationales {title}: rank fell in {row['rank_fell']['value']:.0%} of {record['n']}, "
             f"by {row['ranks']['value']:+.2f} ranks and {row['score']['value']:+.3f} of score"
         )
     out.print(f"  the evidence is worth {_change(faithfulness.mean_ranks())} ranks more")
 
 
-def table(first: str, *names: str) -> Table:
-    """Give an empty table: one column of words, and some of numbers."""
-    from rich.table import Table  # noqa: PLC0415 -- help needs no tables
+def print_timing(out: Console, name: str, timing: Timing) -> None:
+    """Print how long recalls and their stages took."""
+    n = f"{timing.questions:,}"
+    print_line(
+        out,
+        f"{name}: {timing.memories:,} memories, {timing.visible:,} of them visible, "
+        f"{n} questions of {timing.budget_ms:g} ms",
+    )
+    rows = table("milliseconds", "n", "p50", "p95", "p99")
+    rows.add_row("recall", n, *_quantiles(timing.total["ms"]), style="bold")
+    rows.add_row("processor", n, *_quantiles(timing.total["cpu_ms"]))
+    rows.add_row("past the budget", n, *_quantiles(timing.over_ms))
+    for stage, times in timing.stages.items():
+        rows.add_row(f"  {stage}", f"{times['n']:,.0f}", *_quantiles(times), style="dim")
+    out.print(rows)
+    for stage, skipped in timing.left_out.items():
+        print_line(out, f"left out {skipped['n']:,}: {stage}, {skipped['why']}")
+    out.print(
+        f"opened in {timing.open_ms:.1f} ms, first answer {timing.first_ms:.1f} ms, "
+        f"models ready {timing.warm_ms:,.0f} ms later"
+    )
+    machine = ", ".join(f"{part} {what}" for part, what in timing.machine.items())
+    print_line(out, f"on {machine}")
 
-    shown = Table(box=None, header_style="bold", pad_edge=False)
-    shown.add_column(first, no_wrap=True)
-    for name in names:
-        shown.add_column(name, justify="right", no_wrap=True)
-    return shown
+
+def _quantiles(times: Mapping[str, float]) -> list[str]:
+    return [f"{times[name]:.2f}" for name in ("p50", "p95", "p99")]
 
 
 def _cells(row: Mapping[str, Any], names: Sequence[str], end: str) -> list[str]:

@@ -1,0 +1,167 @@
+"""Decorators that make commands: ``--db`` opened, ``--json`` printed, errors on one line."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import family_recall as fr
+from family_recall.cli.options import json_option
+from family_recall.cli.output import Output, one_line, plain
+from family_recall.cli.progress import Interrupted
+from family_recall.cli.settings import SETTINGS, in_effect, required_db_option
+from family_recall.errors import FamilyRecallError, NotAStoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Documented(click.Command):
+    """A command whose help ends in the lines to copy under ``Examples:`` of its docstring."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        text, _, examples = inspect.cleandoc(kwargs["help"]).partition("\nExamples:\n")
+        super().__init__(*args, **{**kwargs, "help": text.strip()})
+        self.examples = tuple(line.strip() for line in examples.splitlines())
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on a line of its own, however long."""
+        del ctx
+        formatter.write("\nexamples:\n")
+        formatter.write("".join(f"  {line}\n" for line in self.examples))
+
+
+class DocumentedGroup(Documented, click.Group):
+    """A group that lists its commands in the order in which a household needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which they were added."""
+        del ctx
+        return list(self.commands)
+
+
+class CommandOrQuestion(DocumentedGroup):
+    """A group that recalls a first argument that reads as a question, and prints errors briefly.
+
+    Anything with a space or a final ``?``, or after ``--``, is treated as a question. Any other
+    word that is no command is a misspelt command, and nothing is recalled.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a bug keeps its traceback, an expected error is one line on stderr."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (FamilyRecallError, OSError) as error:
+            raise click.ClickException(one_line(str(error))) from error
+        except KeyboardInterrupt:
+            raise Interrupted("stopped; what was acknowledged before is stored") from None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Pass what comes after ``--`` to ``recall``, the first of it as the question."""
+        _, rest, _ = self.make_parser(ctx).parse_args(list(args))
+        at = len(args) - len(rest)
+        if rest and args[:at][-1:] == ["--"]:
+            args = [*args[: at - 1], "recall", *rest[1:], "--", rest[0]]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, or ``recall`` for a question."""
+        word = args[0]
+        if word not in self.commands and not ctx.resilient_parsing and not word.startswith("-"):
+            if not is_question(word):
+                raise click.UsageError(self._unknown(word), ctx)
+            args = ["recall", *args]
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, word: str) -> str:
+        similar = difflib.get_close_matches(word.lower(), self.commands, n=3)
+        hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
+        return (
+            f"there is no command {word!r}.{hint} To ask it as a question: "
+            f"family-recall -- {plain(shlex.quote(word))}"
+        )
+
+
+def is_question(word: str) -> bool:
+    """Return whether a first argument that is no command can only be a question."""
+    return len(word.split()) > 1 or word.rstrip().endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
+
+
+def command(
+    name: str | None = None, *, group: click.Group | None = None, prints_json: bool = True
+) -> Callable[[Callable[..., Output | None]], click.Command]:
+    """Make a command of a function; what it returns is printed as ``--json`` says.
+
+    Args:
+        name: What to call it; the function's name, when left out.
+        group: The group it belongs to; added by hand, when left out.
+        prints_json: Whether it has ``--json``.
+    """
+
+    def decorate(function: Callable[..., Output | None]) -> click.Command:
+        @functools.wraps(function)
+        def run(*, as_json: bool = False, **given: Any) -> None:
+            output = function(**given)
+            if output is not None:
+                output.print(as_json=as_json)
+                if output.failed:
+                    click.get_current_context().exit(1)
+
+        if prints_json:
+            json_option(run)
+            options: list[click.Parameter] = run.__dict__["__click_params__"]
+            options.insert(0, options.pop())  # help lists it last
+        made = click.command(name, cls=Documented)(run)
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return decorate
+
+
+def household_command(
+    name: str | None = None, *, group: click.Group | None = None
+) -> Callable[[Callable[..., Output | None]], click.Command]:
+    """Make a command of a function whose first argument is the household, opened from ``--db``."""
+
+    def decorate(function: Callable[..., Output | None]) -> click.Command:
+        @functools.wraps(function)
+        def with_household(*, db: Path, **given: Any) -> Output | None:
+            with open_household(db) as home:
+                return function(home, **given)
+
+        return command(name, group=group)(required_db_option(with_household))
+
+    return decorate
+
+
+def open_household(db: Path) -> fr.FamilyRecall:
+    """Open a household that exists; only ``init`` and ``import`` make one."""
+    if not db.exists():
+        raise NotAStoreError(f"{db}: no such file; make one with: family-recall init --db {db}")
+    return fr.FamilyRecall.open(db, create=False, key=key())
+
+
+def key() -> str | bytes | None:
+    """Return the key in the file that is in effect; None where there is none."""
+    file = in_effect(click.get_current_context(), SETTINGS["key_file"]).value
+    return key_in(None if file is None else Path(file))
+
+
+def key_in(file: Path | None) -> str | bytes | None:
+    """Return the key in a file; None for no file."""
+    if file is None:
+        return None
+    from family_recall.stores.file.encryption import read_key_file  # noqa: PLC0415 -- brings SQLite
+
+    return read_key_file(file)

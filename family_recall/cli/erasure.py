@@ -1,0 +1,232 @@
+"""Forget memories: ``forget``, ``undo``, ``forgotten`` and ``retention``."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import family_recall as fr
+from family_recall.cli.command import DocumentedGroup, household_command
+from family_recall.cli.options import field_option, option
+from family_recall.cli.output import Output, counted
+from family_recall.cli.settings import person_option
+from family_recall.types.field_specs import FILTER_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_EXAMPLE_CHARS = 70
+
+
+@household_command()
+@click.argument("ids", nargs=-1, metavar="[MEMORY_ID]...")
+@person_option(
+    "who forgets: what they said, what is in their private space or in one they own", needed=True
+)
+@option("--query", metavar="TEXT", absent="anything", help="what surely answers this question")
+@option("--about", metavar="ID", absent="anything", help="what mentions this person")
+@option("--by", metavar="ID", absent="anything", help="what this person said or wrote")
+@option("--space", "space_id", metavar="ID", absent="any", help="what is in this space")
+@option("--session", "session_id", metavar="ID", absent="any", help="what belongs to this session")
+@field_option(FILTER_FIELDS["after"])
+@field_option(FILTER_FIELDS["before"])
+@option("--recorded-after", metavar="WHEN", absent="any", help="what was recorded since")
+@option("--recorded-before", metavar="WHEN", absent="any", help="what was recorded before")
+@click.option("--dry-run", is_flag=True, help="show what would go, with the token to confirm it")
+@option(
+    "--token", metavar="TOKEN", absent="none", help="a dry run's: forget exactly what it showed"
+)
+@click.option("--yes", is_flag=True, help="forget everything selected, without a token")
+@option(
+    "--undo-for",
+    metavar="DAYS",
+    type=click.FloatRange(min=0, min_open=True),
+    absent="gone at once",
+    help="keep it so long in the trash of the file, for undo",
+)
+def forget(
+    home: fr.FamilyRecall,
+    ids: tuple[str, ...],
+    person_id: str,
+    dry_run: bool,
+    token: str | None,
+    yes: bool,
+    undo_for: float | None,
+    **criteria: Any,
+) -> Output:
+    """Forget memories, so that no byte of them is left in the file.
+
+    Several criteria select what meets all of them. More than one memory, selected by anything but
+    ids, needs the token of a dry run, or --yes. Backups and exports are not touched.
+
+    Examples:
+      family-recall forget MEMORY_ID --person alice --db family.db
+      family-recall forget --query "the surprise party" --person alice --dry-run
+    """
+    selection = fr.Selection(doc_ids=ids, **criteria)
+    if selection.query is not None:
+        home.warmup()
+    by_id_alone = selection.criteria == ("doc_ids",)
+    if dry_run or (token is None and not by_id_alone):
+        plan = home.forget(selection, person_id=person_id, dry_run=True)
+        if dry_run:
+            return plan_output(plan)
+        if len(plan.doc_ids) > 1 and not yes:
+            as_json = click.get_current_context().params["as_json"]
+            plan_output(plan).print(as_json=as_json)
+            raise click.ClickException(
+                f"nothing was forgotten; to forget these, add --token {plan.token}"
+            )
+        token = plan.token
+    keep = None if undo_for is None else dt.timedelta(days=undo_for)
+    receipt = home.forget(selection, person_id=person_id, token=token, undo_for=keep)
+    verification = home.erasure.verify(receipt)
+    lines = list(receipt_lines(receipt))
+    if receipt.undo_until is None:
+        left = "no byte is left" if verification.forgotten else "bytes are left: try again"
+        lines.append(f"{left} ({verification.bytes_read:,} bytes read)")
+    return Output({"receipt": receipt.to_json(), "verification": verification.to_json()}, lines)
+
+
+@household_command()
+@click.argument("receipt_id")
+@person_option("who forgot it", needed=True)
+def undo(home: fr.FamilyRecall, receipt_id: str, person_id: str) -> Output:
+    """Restore what was forgotten with --undo-for, while it is in the trash.
+
+    Vectors are made again; feedback on it stays deleted.
+
+    Examples:
+      family-recall undo RECEIPT_ID --person alice --db family.db
+      family-recall forgotten
+    """
+    n = home.erasure.undo(receipt_id, person_id=person_id)
+    return Output({"undone": receipt_id, "memories": n}, [f"restored: {_memories(n)}"])
+
+
+@household_command()
+@click.option("--verify", is_flag=True, help="search the rows and bytes of the file for each")
+def forgotten(home: fr.FamilyRecall, verify: bool) -> Output:
+    """List what was forgotten, in numbers and without a word of it.
+
+    Examples:
+      family-recall forgotten --db family.db
+      family-recall forgotten --verify --json
+    """
+    records: list[dict[str, Any]] = []
+    lines: list[str] = []
+    for receipt in home.erasure.receipts():
+        record = receipt.to_json()
+        lines += receipt_lines(receipt)
+        if verify:
+            verification = home.erasure.verify(receipt)
+            record["verification"] = verification.to_json()
+            result = "nothing left" if verification.forgotten else f"left: {verification.to_json()}"
+            lines.append(f"  {result}, {verification.bytes_read:,} bytes read")
+        records.append(record)
+    return Output(records, lines)
+
+
+@click.group(cls=DocumentedGroup)
+def retention() -> None:
+    """Set and apply how long memories of a category are kept.
+
+    Rules are applied by ``apply`` and whenever the household is opened.
+
+    Examples:
+      family-recall retention set casual 90 --db family.db
+      family-recall retention apply --dry-run
+    """
+
+
+@household_command("set", group=retention)
+@click.argument("category")
+@click.argument("days", metavar="DAYS|forever")
+def retention_set(home: fr.FamilyRecall, category: str, days: str) -> Output:
+    """Keep a category for some days after it happened and was recorded, or forever.
+
+    Examples:
+      family-recall retention set casual 90 --db family.db
+      family-recall retention set casual forever
+    """
+    try:
+        keep_days = None if days == "forever" else float(days)
+    except ValueError:
+        raise click.BadParameter(f"{days!r} is neither a number of days nor forever") from None
+    home.erasure.set_rule(category, keep_days)
+    return _rules_output(home)
+
+
+@household_command("list", group=retention)
+def retention_list(home: fr.FamilyRecall) -> Output:
+    """List the categories that are not kept forever.
+
+    Examples:
+      family-recall retention list --db family.db
+      family-recall retention list --json
+    """
+    return _rules_output(home)
+
+
+@household_command("apply", group=retention)
+@option("--now", metavar="WHEN", absent="now", help="the end of the period")
+@click.option("--dry-run", is_flag=True, help="only show what would be forgotten")
+def retention_apply(home: fr.FamilyRecall, now: dt.datetime | None, dry_run: bool) -> Output:
+    """Forget what the rules no longer keep.
+
+    Examples:
+      family-recall retention apply --db family.db
+      family-recall retention apply --dry-run
+    """
+    if dry_run:
+        return plan_output(home.erasure.apply_rules(now, dry_run=True))
+    receipt = home.erasure.apply_rules(now)
+    if receipt is None:
+        return Output({"receipt": None}, ["nothing was due"])
+    return Output({"receipt": receipt.to_json()}, receipt_lines(receipt))
+
+
+def _rules_output(home: fr.FamilyRecall) -> Output:
+    rules = home.erasure.rules()
+    lines = [f"{rule.category}: {rule.keep_days:g} days" for rule in rules]
+    return Output(
+        {rule.category: rule.keep_days for rule in rules}, lines or ["everything is kept forever"]
+    )
+
+
+def plan_output(plan: fr.ForgetPlan) -> Output:
+    """Return what would be forgotten, with the token that confirms it."""
+    return Output(plan.to_json(), _plan_lines(plan))
+
+
+def _plan_lines(plan: fr.ForgetPlan) -> Iterator[str]:
+    yield f"would forget {_memories(len(plan.doc_ids))} ({plan.n_versions} versions)"
+    for space_id, n in plan.by_space.items():
+        yield f"  {space_id}: {n}"
+    for example in plan.examples:
+        author = f"{example.author}: " if example.author else ""
+        text = f"{author}{example.text}"
+        short = text if len(text) <= _EXAMPLE_CHARS else f"{text[: _EXAMPLE_CHARS - 1]}…"
+        yield f"  {example.doc_id}  {short}"
+    if plan.neighbours:
+        yield f"{_memories(plan.neighbours)} would lose it from the session context"
+    if plan.held_back:
+        yield f"{_memories(plan.held_back)} more may be forgotten only by others"
+    yield f"token: {plan.token}"
+
+
+def receipt_lines(receipt: fr.Receipt) -> Iterator[str]:
+    """Yield what was forgotten, in numbers."""
+    person = receipt.person_id or "the household"
+    n = _memories(receipt.counts["memories"])
+    yield f"{receipt.receipt_id}: {n} forgotten by {person}, {receipt.at}"
+    counts = ", ".join(f"{table} {n}" for table, n in receipt.counts.items() if table != "memories")
+    yield f"  chosen by {', '.join(receipt.chosen_by)}; rows: {counts}"
+    if receipt.undo_until is not None:
+        yield f"  in the trash until {receipt.undo_until}: family-recall undo {receipt.receipt_id}"
+
+
+def _memories(n: int) -> str:
+    return counted(n, "memory", "memories")

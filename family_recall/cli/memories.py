@@ -1,0 +1,97 @@
+"""Store one memory, and correct one: ``add`` and ``correct``."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from typing import Any
+
+import click
+
+import family_recall as fr
+from family_recall.cli.command import household_command
+from family_recall.cli.options import field_options, option
+from family_recall.cli.output import Output
+from family_recall.cli.settings import person_option, setting_option, storage_space_option
+from family_recall.types import FIXED
+from family_recall.types.field_specs import MEMORY_FIELDS
+
+ADDED = [spec for name, spec in MEMORY_FIELDS.items() if name not in {"text", "space_id", "author"}]
+CORRECTED = [spec for name, spec in MEMORY_FIELDS.items() if name not in {"text", *FIXED}]
+
+
+@household_command()
+@click.argument("text")
+@storage_space_option
+@setting_option(
+    "person",
+    *("--author", "author"),
+    help=f"{MEMORY_FIELDS['author'].help} (default: the person configured, or nobody)",
+)
+@field_options(ADDED)
+def add(home: fr.FamilyRecall, text: str, **fields: Any) -> Output:
+    """Store one memory; the text "-" is read from standard input.
+
+    Examples:
+      family-recall add "Grandma lands on Sunday at 6:40" --author alice --db family.db
+      family-recall add "Alarm code 4711" --space private:alice --kind fact
+    """
+    fields["occurred_at"] = fields["occurred_at"] or dt.datetime.now(dt.UTC)
+    stored = home.remember(fr.Memory(text=_text(text), **fields))
+    return Output(
+        {"doc_id": stored.doc_id, "outcome": stored.outcome}, [f"{stored.outcome} {stored.doc_id}"]
+    )
+
+
+@household_command()
+@click.argument("doc_id", metavar="MEMORY_ID")
+@click.argument("text", required=False)
+@person_option(
+    "who corrects: what they said, what is in their private space or in one they own", needed=True
+)
+@option(
+    "--space",
+    "space_id",
+    metavar="ID",
+    absent="the only one that has",
+    help="its space, if several have a memory of that id",
+)
+@field_options(CORRECTED, absent="unchanged")
+def correct(
+    home: fr.FamilyRecall, doc_id: str, person_id: str, space_id: str | None, **given: Any
+) -> Output:
+    """Correct a memory's text or other fields; the text "-" is read from standard input.
+
+    The earlier version is kept. An empty text, such as --title "", removes an optional field. Only
+    an owner of the space may change the author.
+
+    Examples:
+      family-recall correct MEMORY_ID "Grandma lands at 7:40" --person alice --db family.db
+      family-recall correct MEMORY_ID --kind fact --importance 0.9 --person alice
+    """
+    changes = {name: value for name, value in given.items() if value not in {None, ()}}
+    if not changes:
+        raise click.UsageError("expected a new TEXT or an option that says what changes, got none")
+    for name, value in changes.items():
+        if name == "text":
+            changes[name] = _text(value)
+        elif value == "" and MEMORY_FIELDS[name].default is None:
+            changes[name] = None
+    done = home.correct(doc_id, person_id=person_id, space_id=space_id, **changes)
+    if not done.changed:
+        return Output(done.to_json(), [f"unchanged {done.doc_id}: it already reads so"])
+    lines = [f"corrected {done.doc_id} in {done.space_id}"]
+    lines += [f"  {name}: {_cell(was)} → {_cell(now)}" for name, (was, now) in done.changed.items()]
+    return Output(done.to_json(), lines)
+
+
+def _text(given: str) -> str:
+    return sys.stdin.read().strip() if given == "-" else given
+
+
+def _cell(value: object) -> str:
+    if value is None or value == ():
+        return "(none)"
+    if isinstance(value, dt.datetime):
+        return value.isoformat()
+    return ", ".join(value) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,140 @@
+"""Options that several commands share, and those that derive from the descriptions of fields."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from click.shell_completion import CompletionItem
+
+    from family_recall.types.field_specs import FieldSpec
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+FLAGS = {
+    "doc_id": "--id",
+    "occurred_at": "--at",
+    "session_id": "--session",
+    "focus_event_id": "--focus",
+    "kinds": "--kind",
+    "authors": "--author",
+    "labels": "--label",
+    "sources": "--source",
+    "allow_cross_encoder": "--rerank/--no-rerank",
+    "allow_shared": "--shared/--no-shared",
+}
+"""Flags that are not simply the name of their field."""
+
+
+def moment(value: str) -> dt.datetime:
+    """Read an ISO 8601 day or moment; without an offset it is in the household's time zone."""
+    try:
+        return dt.datetime.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is not an ISO day or moment such as 2026-03-01T18:30"
+        ) from None
+
+
+_TYPES: Mapping[str, Any] = {
+    **dict.fromkeys(("FILE", "FILE.json", "FILE.html"), FILE),
+    "DIR": FOLDER,
+    "WHEN": moment,
+    "N": int,
+    **dict.fromkeys(("MS", "NUMBER"), float),
+}
+"""Types of options by their metavar; any other is a text."""
+
+
+def option(
+    *flags: str,
+    metavar: str,
+    help: str,  # noqa: A002 -- as click calls it
+    absent: str | None = None,
+    **about: Any,
+) -> Callable[[_F], _F]:
+    """Return an option with a value; its help ends in what happens without it.
+
+    Args:
+        flags: As click takes them.
+        metavar: What stands for the value; sets the type, unless that is given.
+        help: What the option does, without its default.
+        absent: What happens without the option, in words; the default, when left out.
+        about: What else click takes.
+    """
+    default = about.get("default")
+    if absent is None and default is not None:
+        absent = f"{default:g}" if isinstance(default, float) else str(default)
+    again = "; repeat" if about.get("multiple") else ""
+    without = f" (default: {absent})" if absent else ""
+    about = {"type": _TYPES.get(metavar, str), "metavar": metavar, **about}
+    return click.option(*flags, help=f"{help}{again}{without}", **about)
+
+
+def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _F]:
+    """Return the option that sets a field.
+
+    Args:
+        spec: The field.
+        absent: What happens without the option, in words. Where it is given, the option has no
+            default: the command then knows that it was left out.
+    """
+    flag = FLAGS.get(spec.name, f"--{spec.name.replace('_', '-')}")
+    if spec.type == "flag":
+        default = "yes" if spec.default else "no"
+        help_text = f"{spec.help} (default: {default})"
+        return click.option(flag, spec.name, default=spec.default, help=help_text)
+    about: dict[str, Any] = {"shell_complete": _completer(spec.choices)}
+    if spec.type == "texts":
+        about["multiple"] = True
+    elif absent is None and spec.default is not None:
+        about["default"] = spec.default
+    else:
+        absent = absent or spec.absent
+    return option(
+        flag, spec.name, metavar=_metavar(spec), help=spec.sentence(), absent=absent, **about
+    )
+
+
+def field_options(specs: Iterable[FieldSpec], absent: str | None = None) -> Callable[[_F], _F]:
+    """Return the options of several fields, listed in that order."""
+
+    def add(function: _F) -> _F:
+        for spec in reversed(list(specs)):
+            function = field_option(spec, absent)(function)
+        return function
+
+    return add
+
+
+def _metavar(spec: FieldSpec) -> str:
+    if spec.choices:
+        return spec.name.removesuffix("s").replace("service_class", "class").upper()
+    if spec.unit:
+        return spec.unit.upper()
+    if spec.name.endswith(("_id", "author", "authors", "_of", "session")):
+        return "ID"
+    return {"moment": "WHEN", "integer": "N", "number": "NUMBER"}.get(spec.type, "TEXT")
+
+
+def _completer(choices: tuple[str, ...]) -> Callable[..., list[CompletionItem | str]]:
+    return lambda *given: [choice for choice in choices if choice.startswith(given[-1])]
+
+
+models_option = option(
+    "--models",
+    "folder",
+    metavar="DIR",
+    absent="FAMILY_RECALL_MODELS, or your own models and the shipped",
+    help="the models folder",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="print JSON with stable keys")

@@ -1,0 +1,301 @@
+"""Ask a household: ``recall``, ``timeline``, ``explain``, ``inspect`` and ``understand``."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+import family_recall as fr
+from family_recall.cli.command import command, household_command, open_household
+from family_recall.cli.options import field_option, field_options, option
+from family_recall.cli.output import Output, counted, print_line
+from family_recall.cli.settings import (
+    budget_option,
+    person_option,
+    profile_option,
+    setting_option,
+    space_option,
+)
+from family_recall.types.field_specs import CONTEXT_FIELDS, FILTER_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import Console
+
+    from family_recall.types import Answer, Result, Understanding
+
+TIMELINE_RESULTS = 50
+BY_SETTING = {"person_id", "space_id", "time_budget_ms", "profile"}
+"""Fields of a context whose options are settings, too."""
+
+
+def context_options(top_k: int | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the options of a context and its filters; ``top_k`` replaces the usual default."""
+    specs = dict(CONTEXT_FIELDS)
+    if top_k is not None:
+        specs["top_k"] = dataclasses.replace(specs["top_k"], default=top_k)
+    others = [spec for name, spec in specs.items() if name not in BY_SETTING]
+    filters = list(FILTER_FIELDS.values())
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        for options in (
+            field_options([*others, *filters]),
+            *(profile_option, budget_option(), space_option(), person_option()),
+        ):
+            function = options(function)
+        return function
+
+    return add
+
+
+def context_of(given: dict[str, Any]) -> fr.RecallContext:
+    """Return the context that the options of :func:`context_options` describe."""
+    filters = {name: given.pop(name) for name in FILTER_FIELDS}
+    return fr.RecallContext(**given, filters=fr.Filters(**filters))
+
+
+@household_command()
+@click.argument("question")
+@click.option("--explain", "with_terms", is_flag=True, help="show each result term by term")
+@context_options()
+def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **given: Any) -> Output:
+    """Find the memories that answer a question.
+
+    Shows how likely it is that they do, and "no_match" when nothing stored seems to answer.
+
+    Examples:
+      family-recall recall "when does grandma land?" --person alice --db family.db
+      family-recall recall "what did we plan for March?" --person alice --explain
+    """
+    home.warmup()
+    answer = home.recall(question, context_of(given))
+    return Output(
+        answer.to_json(), draw=lambda out: _print_answer(out, answer, with_terms=with_terms)
+    )
+
+
+@household_command()
+@click.argument("period")
+@context_options(TIMELINE_RESULTS)
+def timeline(home: fr.FamilyRecall, period: str, **given: Any) -> Output:
+    """Show what is remembered of a time, in order, and which of its days hold nothing.
+
+    PERIOD is a time in words, as in a question: "last week", "in March 2025", "since Christmas",
+    "from 2025-06-01 to 2025-06-10". Days, weeks or months have a heading each, by how long it is.
+    Where more is stored than --top-k, the most important of it is shown.
+
+    Examples:
+      family-recall timeline "last week" --person alice --db family.db
+      family-recall timeline "from 2026-03-01 to 2026-03-10" --author bob --json
+    """
+    from family_recall.llm_tools import what_happened  # noqa: PLC0415 -- schemas, and help needs none
+
+    ctx = context_of(given)
+    home.warmup()
+    answer = what_happened(home, ctx, period)
+    return Output(answer.to_json(), draw=lambda out: _print_timeline(out, answer))
+
+
+@household_command()
+@click.argument("question")
+@click.argument("doc_id", metavar="MEMORY_ID")
+@context_options()
+def explain(home: fr.FamilyRecall, question: str, doc_id: str, **given: Any) -> Output:
+    """Explain why a memory is, or is not, among the results of a question.
+
+    Examples:
+      family-recall explain "when does grandma land?" MEMORY_ID --person alice --db family.db
+      family-recall explain "plans for March?" MEMORY_ID --person alice --json
+    """
+    ctx = context_of(given)
+    home.warmup()
+    explanation = home.explain(question, doc_id, ctx)
+    return Output(explanation.to_json(), explanation.lines())
+
+
+@household_command()
+@click.argument("question")
+@option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    required=True,
+    absent="none, it is needed",
+    help="the page to write; replaced if it exists",
+)
+@click.option("--redact", is_flag=True, help="show lengths instead of texts, names and ids")
+@context_options()
+def inspect(
+    home: fr.FamilyRecall, question: str, output: Path, redact: bool, **given: Any
+) -> Output:
+    """Draw a recall as a page for a browser: stages, scores, ranks, links, near misses.
+
+    The page holds no script and loads nothing.
+
+    Examples:
+      family-recall inspect "does grandma land?" -o page.html --person alice --db family.db
+      family-recall inspect "plans for March?" -o page.html --redact
+    """
+    from family_recall.reports.recall import page  # noqa: PLC0415 -- help needs no pages
+
+    ctx = context_of(given)
+    home.warmup()
+    inspection = home.inspect(question, ctx)
+    html = page(
+        inspection.answer, budget_ms=ctx.time_budget_ms, missed=inspection.missed, redact=redact
+    )
+    output.write_text(html, encoding="utf-8", newline="\n")
+    size, n = len(html.encode()), len(inspection.answer.results)
+    return Output(
+        {"file": str(output), "bytes": size, "results": n},
+        [f"{output}: {size / 1000:,.0f} kB, {counted(n, 'result')}"],
+    )
+
+
+@command()
+@click.argument("question")
+@field_option(CONTEXT_FIELDS["now"])
+@setting_option(
+    "db",
+    help="for its people, its events and its time zone (default: FAMILY_RECALL_DB, as configured, "
+    "or none)",
+)
+@person_option()
+@option("--country", metavar="CC", absent="the household's, or US", help="for holidays")
+@click.option(
+    "--hemisphere",
+    type=click.Choice(["north", "south"]),
+    help="for seasons (default: the household's, or north)",
+)
+def understand(
+    question: str, db: Path | None, person_id: str | None, now: dt.datetime | None, **given: Any
+) -> Output:
+    """Show how a question is understood, before anything is searched.
+
+    Examples:
+      family-recall understand "what did we do last Christmas?"
+      family-recall understand "who is my wife?" --db family.db --person alice --json
+    """
+    where = {name: value for name, value in given.items() if value is not None}
+    if db is None:
+        source = click.get_current_context().get_parameter_source("person_id")
+        if source is ParameterSource.COMMANDLINE:
+            raise click.UsageError("--person needs the household they belong to: add --db FILE")
+        understanding = fr.understand(question, now=now, region=fr.Region(**where))
+    else:
+        with open_household(db) as home:
+            home.warmup()
+            region = dataclasses.replace(home.region, **where)
+            ctx = fr.RecallContext(person_id=person_id, now=now)
+            understanding = home.understand(question, ctx, region=region)
+    lines = (f"{name:<12}{value}" for name, value in _understanding_rows(understanding))
+    return Output(understanding.to_json(), lines)
+
+
+def _print_answer(out: Console, answer: Answer, *, with_terms: bool) -> None:
+    out.print(
+        f"{answer.status}, confidence {answer.confidence:.2f}, {answer.used_time_ms:.1f} ms",
+        style={"ok": "bold green", "weak": "bold yellow"}.get(answer.status, "bold red"),
+    )
+    for key, value in answer.facts.items():
+        print_line(out, f"{key}: {value}", "bold")
+    for result in answer.results:
+        _print_result(out, result, with_terms=with_terms)
+    for period in answer.timeline:
+        if not period.n_stored:
+            out.print(period.heading, style="yellow")
+    if with_terms:
+        _print_trace(out, answer)
+    for name in answer.degraded:
+        print_line(out, f"without {name}", "yellow")
+
+
+def _print_result(out: Console, result: Result, *, with_terms: bool) -> None:
+    origin = ", ".join(part for part in (result.author, (result.occurred_at or "")[:10]) if part)
+    notes = " (superseded)" if result.superseded else ""
+    if result.outdated_by:
+        notes += f" (outdated by {result.outdated_by})"
+    if result.copies:
+        notes += f" (and {len(result.copies)} similar)"
+    print_line(out, f"{result.rank}. {result.text}", "bold")
+    print_line(
+        out,
+        f"   {origin or 'unknown author'}{notes}, in {result.space_id}, "
+        f"confidence {result.confidence:.2f}, id {result.doc_id}",
+    )
+    print_line(out, f"   {'; '.join(result.reasons)}", "dim")
+    if with_terms:
+        for term in sorted(result.contributions, key=lambda term: -abs(term.amount)):
+            out.print(
+                f"   {term.amount:+8.4f}  {term.feature:<20} {term.value:.4f} × {term.weight:.4f}"
+            )
+        out.print(f"   {result.score:+8.4f}  score", style="bold")
+
+
+def _print_trace(out: Console, answer: Answer) -> None:
+    out.print(f"strategy {answer.strategy}, mode {answer.mode}, profile {answer.profile}")
+    for span in answer.trace.spans:
+        out.print(f"ran      {span.stage:<18} {span.ms:8.2f} ms   {span.n_in} in, {span.n_out} out")
+    for skip in answer.trace.skips:
+        print_line(out, f"skipped  {skip.stage:<18} {skip.detail}")
+
+
+def _print_timeline(out: Console, answer: Answer) -> None:
+    results = {result.doc_id: result for result in answer.results}
+    for period in answer.timeline:
+        out.print(period.heading, style="bold" if period.n_stored else "yellow")
+        for doc_id in period.doc_ids:
+            print_line(out, _dated(results.pop(doc_id), with_day=period.first != period.last))
+    for result in results.values():
+        print_line(out, _dated(result))
+    print_line(out, _timeline_summary(answer))
+
+
+def _dated(result: Result, *, with_day: bool = True) -> str:
+    """Return a memory with its time and, unless its heading is that day, its day."""
+    at = dt.datetime.fromisoformat(result.occurred_at) if result.occurred_at else None
+    when = ""
+    if at is not None:
+        when += f"{at:%Y-%m-%d} " if with_day else ""
+        when += f"{at:%H:%M} " if at.time() != dt.time() else ""
+    author = f"{result.author}: " if result.author else ""
+    return f"  {when}{author}{result.text} ({result.doc_id})"
+
+
+def _timeline_summary(answer: Answer) -> str:
+    n_stored = sum(period.n_stored for period in answer.timeline)
+    n_shown = len(answer.results)
+    if not n_shown:
+        return "nothing is remembered of that time"
+    n_copies = sum(len(result.copies) for result in answer.results)
+    of_all = f" of {n_stored:,}" if n_stored > n_shown else ""
+    copies = f", and {n_copies:,} similar to one of them" if n_copies else ""
+    return f"{n_shown:,}{of_all} shown{copies}"
+
+
+def _understanding_rows(understanding: Understanding) -> Iterator[tuple[str, str]]:
+    confidence = f"{understanding.strategy_confidence:.2f}"
+    yield "strategy", f"{understanding.strategy}, {confidence} sure; mode {understanding.mode}"
+    yield "tiers", ", ".join(f"{name} {w:.2f}" for name, w in understanding.tier_weights.items())
+    if (span := understanding.timespan) is not None:
+        start, end = (
+            f"{edge:%Y-%m-%d %H:%M}" if edge else "open" for edge in (span.start, span.end)
+        )
+        words = ", ".join(span.matched)
+        yield "time", f"{start} to {end} (end excluded), {span.certainty:.2f} sure, from: {words}"
+    if understanding.past_reference:
+        yield "past", "the question is about the past: old memories are not ranked lower"
+    if understanding.identifiers:
+        yield (
+            "identifiers",
+            ", ".join(f"{kind} {value}" for kind, value in understanding.identifiers),
+        )
+    if understanding.entities:
+        yield "entities", ", ".join(understanding.entities)
+    yield "words", ", ".join(understanding.terms) or "none"

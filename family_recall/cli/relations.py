@@ -1,0 +1,148 @@
+"""Relate two named things and list relations: ``relate`` and ``unrelate``."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import family_recall as fr
+from family_recall.cli.command import household_command
+from family_recall.cli.options import field_option, option
+from family_recall.cli.output import Output
+from family_recall.cli.settings import (
+    DEFAULT_SPACE,
+    person_option,
+    setting_option,
+    storage_space_option,
+)
+from family_recall.types.field_specs import MEMORY_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@household_command()
+@click.argument("triple", nargs=-1, metavar="[SUBJECT RELATION OBJECT]")
+@person_option("whose view is listed")
+@setting_option(
+    "space",
+    *("--space", "space_id"),
+    help="where it belongs (default: as configured, or shared:household), or what is listed "
+    "(default: as configured, or every space the person sees)",
+)
+@option("--confidence", metavar="NUMBER", default=1.0, help="0 to 1")
+@option("--evidence", metavar="MEMORY_ID", multiple=True, help="a memory there that says so")
+@option("--since", metavar="WHEN", absent="always", help="when it began to hold")
+@option("--until", metavar="WHEN", absent="still holds", help="when it ceased to hold")
+@field_option(MEMORY_FIELDS["band"])
+@field_option(MEMORY_FIELDS["guardians_of"])
+@option("--as-of", metavar="WHEN", absent="now", help="list what was true then")
+def relate(
+    home: fr.FamilyRecall,
+    triple: tuple[str, ...],
+    person_id: str | None,
+    space_id: str | None,
+    since: dt.datetime | None,
+    until: dt.datetime | None,
+    as_of: dt.datetime | None,
+    **fields: Any,
+) -> Output:
+    """Relate two named things; without them, list the relations.
+
+    "Rajesh" "married to" "Priya" lets "his wife" mean Priya, and lets the graph lead from one to
+    the other. Band, evidence and the like belong to a new relation.
+
+    Examples:
+      family-recall relate Rajesh "married to" Priya --evidence MEMORY_ID --db family.db
+      family-recall relate --person rajesh --json
+    """
+    if len(triple) not in {0, 3}:
+        raise click.UsageError(
+            f"expected SUBJECT RELATION OBJECT, or none of them to list, got {len(triple)} words: "
+            "put quotes around anything with a space"
+        )
+    if triple:
+        subject, relation, object_ = triple
+        new = fr.Relation(
+            subject, relation, object_, space_id or DEFAULT_SPACE,
+            valid_from=since, valid_until=until, **fields,
+        )  # fmt: skip
+        home.relations.add(new)
+        relations = [new]
+    else:
+        ctx = fr.RecallContext(person_id=person_id, space_id=space_id, as_of=as_of)
+        relations = home.relations.all(ctx)
+    lines = ["".join(_parts(relation)) for relation in relations]
+    return Output([_record(relation) for relation in relations], lines or ["no relations"])
+
+
+@household_command()
+@click.argument("subject")
+@click.argument("relation")
+@click.argument("object_", metavar="OBJECT")
+@person_option(
+    "who removes it: an owner of the space, or the author of all its evidence", needed=True
+)
+@storage_space_option
+@option(
+    "--since",
+    "valid_from",
+    metavar="WHEN",
+    absent="always",
+    help="the beginning it was stored with",
+)
+@field_option(MEMORY_FIELDS["band"])
+@field_option(MEMORY_FIELDS["guardians_of"])
+def unrelate(
+    home: fr.FamilyRecall, subject: str, relation: str, object_: str, person_id: str, **fields: Any
+) -> Output:
+    """Remove a relation between two named things, as relate lists it.
+
+    The memories that are its evidence stay.
+
+    Examples:
+      family-recall unrelate Rajesh "married to" Priya --person alice --db family.db
+      family-recall relate --person alice
+    """
+    stored = fr.Relation(subject, relation, object_, **fields)
+    if not home.relations.remove(stored, person_id=person_id):
+        raise click.ClickException(
+            f"there is no relation {subject} {relation} {object_} in {stored.space_id} with these "
+            "options; to list what there is: family-recall relate"
+        )
+    return Output(
+        {"unrelated": [subject, relation, object_], "space_id": stored.space_id},
+        [f"removed: {subject} {relation} {object_}, in {stored.space_id}"],
+    )
+
+
+def _parts(relation: fr.Relation) -> Iterator[str]:
+    yield f"{relation.subject} {relation.relation} {relation.object}, in {relation.space_id}"
+    if relation.confidence < 1.0:
+        yield f", {relation.confidence:.2f} sure"
+    for word, when in (("since", relation.valid_from), ("until", relation.valid_until)):
+        if when is not None:
+            yield f", {word} {when:%Y-%m-%d}"
+    if relation.band != "green":
+        yield f", band {relation.band}"
+    if relation.guardians_of:
+        yield f", for the guardians of {relation.guardians_of}"
+    if relation.evidence:
+        yield f", evidence {', '.join(relation.evidence)}"
+
+
+def _record(relation: fr.Relation) -> dict[str, Any]:
+    return {
+        "subject": relation.subject,
+        "relation": relation.relation,
+        "object": relation.object,
+        "space_id": relation.space_id,
+        "band": relation.band,
+        "confidence": relation.confidence,
+        "valid_from": relation.valid_from.isoformat() if relation.valid_from else None,
+        "valid_until": relation.valid_until.isoformat() if relation.valid_until else None,
+        "evidence": list(relation.evidence),
+        "guardians_of": relation.guardians_of,
+    }
