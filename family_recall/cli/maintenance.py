@@ -124,7 +124,7 @@ def restore(db: Path, backup_file: Path) -> Output:
 @household_command()
 @click.argument("file", type=FILE, metavar="FILE")
 @click.option("--feedback", is_flag=True, help="with feedback on results (default: without)")
-@click.option("--judgements", "feedback", is_flag=True, hidden=True)
+@click.option("--judgements", "feedback", is_flag=True, hidden=True, help="the earlier name")
 @click.option(
     "--log",
     is_flag=True,

@@ -94,7 +94,7 @@ def verify(folder: Path | None) -> Output:
     ]
     lines = [
         f"{part['name']}: {part['what']}: "
-        + ("ok" if part["problem"] is None else f"WRONG  {part['problem']}")
+        + ("ok" if part["problem"] is None else f"WRONG {part['problem']}")
         for part in checks
     ]
     return Output({"checks": checks}, lines, failed=any(part["problem"] for part in checks))

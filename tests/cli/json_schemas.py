@@ -180,7 +180,7 @@ SCHEMAS: dict[str, Schema] = {
     "reembed": opened(model_id=TEXT, made=WHOLE, pending=WHOLE, dropped=listed(TEXT)),
     "doctor": opened(
         ok=YES_NO, repaired=listed(TEXT),
-        checks=listed(opened(name=TEXT, ok=YES_NO, found=TEXT, mend=TEXT_OR_NULL)),
+        checks=listed(opened(name=TEXT, ok=YES_NO, found=TEXT, fix=TEXT_OR_NULL)),
     ),
     "rekey": closed(path=TEXT, encrypted=YES_NO),
     "bench": opened(

@@ -6,16 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from family_recall.cli import main
-from family_recall.cli.configuring import COMPLETE_VARIABLE
-
-COMMAND = Path(sysconfig.get_path("scripts")) / "family-recall"
+from family_recall.cli.configuration import COMPLETE_VARIABLE
+from tests.cli.runner import FAMILY_RECALL
 
 
 def script(shell: str) -> str:
@@ -33,8 +31,10 @@ def completed(*words: str) -> list[str]:
         "COMP_WORDS": " ".join(("family-recall", *words)),
         "COMP_CWORD": str(len(words)),
     }
-    done = subprocess.run([COMMAND], env=environment, capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    done = subprocess.run(
+        FAMILY_RECALL, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stderr == "", done.stderr
     return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
@@ -57,8 +57,9 @@ def test_commands_and_options_are_completed(tmp_path: Path) -> None:
     """Of the group, of a command, and of a command's command; a bad config file is no hindrance."""
     assert completed("for") == ["forget", "forgotten"]
     assert completed("people", "") == ["add"]
-    assert set(completed("recall", "--b")) == {"--budget-ms", "--before"}
+    assert set(completed("recall", "--b")) == {"--budget-ms", "--before", "--before-session"}
     assert completed("retention", "a") == ["apply"]
+    assert completed("add", "x", "--kind", "m") == ["milestone"]
     assert "adult" in completed("grant", "alice", "shared:garden", "--role", "a")
     (tmp_path / "bad.toml").write_text("x =")
     with pytest.MonkeyPatch.context() as patched:
@@ -70,8 +71,11 @@ def test_commands_and_options_are_completed(tmp_path: Path) -> None:
 def test_bash_itself_completes(tmp_path: Path) -> None:
     """The script, read by bash, gives the shell what there is to choose from."""
     (tmp_path / "complete.sh").write_text(script("bash"))
+    program = tmp_path / "family-recall"
+    program.write_text(f'#!/bin/sh\nexec {" ".join(FAMILY_RECALL)} "$@"\n')
+    program.chmod(0o755)
     lines = (
-        f"PATH={COMMAND.parent}:$PATH; source {tmp_path}/complete.sh; "
+        f"PATH={tmp_path}:$PATH; source {tmp_path}/complete.sh; "
         "COMP_WORDS=(family-recall unl); COMP_CWORD=1; "
         '_family_recall_completion family-recall; printf "%s\\n" "${COMPREPLY[@]}"'
     )

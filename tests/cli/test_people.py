@@ -6,25 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from family_recall import FamilyRecall
-from family_recall.cli import main
+from tests.cli.runner import call, done
 from tests.conftest import NO_MODELS
 
 HOME = "shared:household"
-
-
-def call(*args: str | Path) -> Result:
-    """Call the command line in this process."""
-    return CliRunner().invoke(main, [str(arg) for arg in args], prog_name="family-recall")
-
-
-def done(*args: str | Path) -> str:
-    """Call the command line, expect success, and give what it printed."""
-    result = call(*args)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 def texts(db: Path, question: str, *who: str) -> list[str]:
@@ -83,7 +70,7 @@ def test_a_guardian_sees_what_is_for_guardians(db: Path) -> None:
 def test_a_role_can_be_kept_from_fields(db: Path) -> None:
     """A guest finds the key, not who told of it; the list says what guests do not see."""
     shown = done("hide", "--db", db, HOME, "guest", "author", "url")
-    assert f"in {HOME} a role guest does not see: author, url" in shown
+    assert f"in {HOME} the role guest does not see: author, url" in shown
     found = json.loads(
         done("recall", "--db", db, "key", "--person", "sitter", "--budget-ms", "60000", "--json")
     )
@@ -118,7 +105,7 @@ def test_an_owner_reads_the_log(db: Path) -> None:
     assert (entry["person_id"], entry["asked_in"], entry["call"]) == ("sitter", HOME, "recall")
     assert [space for space, _ in entry["memories"]] == [HOME]
     line = done("audit", "--db", db, "--person", "alice", "--of", "sitter")
-    assert f"sitter in {HOME}: recall gave {entry['memories'][0][1]}" in line
+    assert f"sitter in {HOME}: recall returned {entry['memories'][0][1]}" in line
     assert done("audit", "--db", db, "--person", "alice", "--of", "bob") == "nothing was recalled\n"
     assert (
         done("audit", "--db", db, "--person", "alice", "--keep-days", "0")

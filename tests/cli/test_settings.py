@@ -9,20 +9,13 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from family_recall.cli import main
 from family_recall.cli.settings import SETTINGS
+from tests.cli.runner import call
 
 WAYS = ("option", "environment", "file")
 VALUES = {"number": ("10.0", "20.0", "30.0"), "text": ("a", "b", "c"), "file": ("a", "b", "c")}
-
-
-def call(*args: str | Path, env: dict[str, str] | None = None) -> Result:
-    """Call the command line in this process."""
-    return CliRunner().invoke(
-        main, [str(arg) for arg in args], prog_name="family-recall", env=env or {}
-    )
 
 
 def config(path: Path, text: str) -> Path:
@@ -154,8 +147,8 @@ def test_the_users_own_file_is_read_where_it_lies(
         ("person = ", "expected TOML such as person = "),
         ("persn = 'alice'", "unknown key 'persn'; expected one of db, key_file, person"),
         ("[recall]\ndb = 'x'", "unknown key 'recall'"),
-        ("person = 7", "expected person to be a text that says something, such as person = "),
-        ("person = ''", "expected person to be a text that says something"),
+        ("person = 7", "expected person to be a text that is not empty, such as person = "),
+        ("person = ''", "expected person to be a text that is not empty"),
         ("db = ['x']", "expected db to be a text"),
         ("budget_ms = 'fast'", "expected budget_ms to be a number, such as budget_ms = 60, got"),
         ("budget_ms = true", "expected budget_ms to be a number"),

@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from family_recall import FamilyRecall, evaluation
+from family_recall.api.maintenance import Maintenance
 from family_recall.cli import main
 from family_recall.evaluation import timing
 from tests.conftest import NO_MODELS
@@ -80,7 +81,7 @@ def test_a_bar_tells_rate_and_time_left(db: Path, tmp_path: Path) -> None:
     shown = at_a_terminal("import", "--db", db, notes, "--batch", "20")
 
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
-    assert re.search(r"remembering .* \d+/300 +[\d,]+/s +\d:\d\d:\d\d", plain), plain
+    assert re.search(r"storing .* \d+/300 +[\d,]+/s +\d:\d\d:\d\d", plain), plain
     assert plain.rstrip().endswith("300 created")
     piped = subprocess.run(
         [*FAMILY_RECALL, "import", "--db", str(db), str(notes)],
@@ -135,7 +136,7 @@ def test_an_interrupted_import_is_whole_and_goes_on(db: Path, tmp_path: Path) ->
     assert ended.returncode == 130, ended
     assert ended.stdout == ""
     (said,) = ended.stderr.splitlines()
-    kept = re.fullmatch(r"Interrupted: ([\d,]+) of 1,500 lines or more are kept; .*", said)
+    kept = re.fullmatch(r"Interrupted: ([\d,]+) of 1,500 lines or more are stored; .*", said)
     assert kept is not None, said
     with FamilyRecall.open(db, create=False, models=NO_MODELS) as home:
         n = home.maintenance.stats()["memories"]
@@ -160,19 +161,23 @@ def press(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize(
     ("line", "where", "said"),
     [
-        (["stats"], (FamilyRecall, "stats"), "stopped; what was acknowledged before is kept"),
-        (["rebuild"], (FamilyRecall, "rebuild"), "nothing is changed; run the same command again"),
-        (["reembed"], (FamilyRecall, "reembed"), "0 of 0 vectors are made and kept; the same"),
-        (["import", "{notes}"], (FamilyRecall, "remember_many"), "0 of 3 lines or more are kept"),
-        (["import", "{export}"], (FamilyRecall, "import_from"), "nothing of it is kept; run the"),
-        (["import", "{export}"], (FamilyRecall, "flush"), "all of it is kept; family-recall reem"),
-        (["eval", "{folder}"], (evaluation, "evaluate"), "start: 0 of 0; nothing of it is kept"),
+        (["stats"], (Maintenance, "stats"), "stopped; what was acknowledged before is stored"),
+        (["rebuild"], (Maintenance, "rebuild"), "nothing is changed; run the same command again"),
+        (["reembed"], (Maintenance, "reembed"), "0 of 0 vectors are stored; the same"),
+        (["import", "{notes}"], (FamilyRecall, "remember_many"), "0 of 3 lines or more are stored"),
+        (["import", "{export}"], (Maintenance, "import_from"), "nothing of it is stored; run the"),
+        (
+            ["import", "{export}"],
+            (FamilyRecall, "flush"),
+            "all of it is stored; family-recall reem",
+        ),
+        (["eval", "{folder}"], (evaluation, "evaluate"), "start: 0 of 0; nothing of it is saved"),
         (
             ["eval", "{folder}", "--checkpoint", "done"],
             (evaluation, "evaluate"),
-            "start: 0 of 0; kept in done; the same command goes on from there",
+            "start: 0 of 0; saved in done; the same command continues from there",
         ),
-        (["bench"], (timing, "time_household"), "nothing is kept; run it again, or with fewer"),
+        (["bench"], (timing, "time_household"), "nothing is saved; run it again, or with fewer"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

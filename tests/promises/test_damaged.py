@@ -354,7 +354,7 @@ def test_the_doctor_takes_out_what_is_damaged(path: Path) -> None:
     with_changed(path, [(content.index(b"blue pot"), 0xFF), (content.index(b"Goa trip"), 1)])
     told_first = {one.name: one for one in examine(path, models=NO_MODELS).checks}["memories"]
     assert told_first.found == f"2 not as told: {HOME}/goa, {HOME}/key"
-    assert "--repair" in (told_first.mend or "")
+    assert "--repair" in (told_first.fix or "")
     with open_home(path, create=False) as home, pytest.raises(StoreError, match="doctor"):
         home.maintenance.export_to(path.with_name("export.jsonl"))
 

@@ -84,7 +84,7 @@ def configuration() -> str:
             f"`{one.flag}`",
             f"`{one.variable}`",
             f"`{one.name} = {one.example}`",
-            one.asks,
+            one.question,
             "" if one.default is None else f"`{one.default}`",
         )
         for one in SETTINGS.values()

@@ -9,36 +9,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 
-from family_recall.cli import asking, main, settings
+from family_recall.cli import main
 from family_recall.evaluation import evaluate
 from family_recall.types import RecallContext
-from tests.cli.every import commands
+from tests.cli.every_command import commands
+from tests.cli.runner import call, done
 
-if TYPE_CHECKING:
-    from click.testing import Result
-
-SNAPSHOT = Path(__file__).parent / "snapshots" / "cli_help.txt"
+SNAPSHOT = Path(__file__).parents[1] / "snapshots" / "cli_help.txt"
 UPDATE = "FAMILY_RECALL_UPDATE_SNAPSHOTS"
-
-
-def call(*args: str | Path, stdin: str | None = None) -> Result:
-    """Call the command line in this process."""
-    return CliRunner().invoke(
-        main, [str(arg) for arg in args], input=stdin, prog_name="family-recall"
-    )
-
-
-def done(*args: str | Path, stdin: str | None = None) -> str:
-    """Call the command line, expect success, and give what it printed."""
-    result = call(*args, stdin=stdin)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +181,7 @@ def test_import_reads_both_schemas_and_tables(db: Path, tmp_path: Path) -> None:
         (256, {"text": "x", "importance": 7}, ":3: importance must be in [0, 1]"),
         (256, {"text": "x", "labels": 7}, ":3: "),
         (256, {"text": "x", "space": "shared:moon"}, ":3: expected a space of this household"),
-        (256, {"text": "x", "id": "a", "doc_id": "b"}, ":3: 'doc_id' says 'doc_id' twice"),
+        (256, {"text": "x", "id": "a", "doc_id": "b"}, ":3: 'doc_id' gives 'doc_id' twice"),
     ],
 )
 def test_a_bad_line_ends_the_import_and_loses_nothing_before_it(
@@ -211,7 +194,7 @@ def test_a_bad_line_ends_the_import_and_loses_nothing_before_it(
 
     assert result.exit_code == 1
     assert message in result.stderr
-    assert "2 memories before it kept" in result.stderr
+    assert "2 memories before it stored" in result.stderr
     assert result.stderr.count("\n") == 1
     assert json.loads(done("stats", "--db", db, "--json"))["memories"] == 3
 
@@ -269,7 +252,7 @@ def test_a_table_that_cannot_be_read_is_named(
         ),
         (("recall", "--db", "{db}", "x", "--person", "zoe"), 1, "zoe"),
         (("add", "--db", "{db}", "x", "--kind", "rumour"), 1, "kind must be one of fact, episode"),
-        (("add", "--db", "{db}", "x", "--at", "soon"), 2, "'soon' is no ISO day or moment"),
+        (("add", "--db", "{db}", "x", "--at", "soon"), 2, "'soon' is not an ISO day or moment"),
         (("recall", "--db", "{db}"), 2, "Missing argument 'QUESTION'"),
         (("eval", "nowhere"), 1, "cannot be read"),
         (
@@ -369,8 +352,9 @@ def test_every_default_is_in_the_help(words: str) -> None:
 
 def test_defaults_are_those_of_the_python_twin() -> None:
     """Both recall and eval start from what the library itself starts from."""
-    assert RecallContext().top_k == asking.TOP_K
-    assert RecallContext().time_budget_ms == settings.BUDGET_MS
+    recall = {option.name: option.default for option in main.commands["recall"].params}
+    assert RecallContext().top_k == recall["top_k"]
+    assert RecallContext().time_budget_ms == recall["time_budget_ms"]
     budget = next(p for p in main.commands["eval"].params if p.name == "budget_ms")
     assert inspect.signature(evaluate).parameters["budget_ms"].default == budget.default
 

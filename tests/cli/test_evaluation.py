@@ -8,24 +8,11 @@ from typing import Any
 
 import ir_measures
 import pytest
-from click.testing import CliRunner, Result
 
-from family_recall.cli import main
 from family_recall.config import STAGES
 from family_recall.evaluation.checkpoint import Checkpoint
+from tests.cli.runner import call, done
 from tests.evaluation.small import QUERIES, memories
-
-
-def call(*args: str | Path) -> Result:
-    """Call the command line in this process."""
-    return CliRunner().invoke(main, [str(arg) for arg in args], prog_name="family-recall")
-
-
-def done(*args: str | Path) -> str:
-    """Call the command line, expect success, and give what it printed."""
-    result = call(*args)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +70,7 @@ def test_the_report_says_what_each_part_is_worth(saved: Path) -> None:
     assert "confidence" in rows
     assert "first result right: ECE 0." in printed
     assert "gold removed: 3 questions asked a second time, less sure in" in printed
-    assert "told apart: AUROC " in printed
+    assert "recognised: AUROC " in printed
     assert "rationales" in printed
 
 
@@ -198,8 +185,8 @@ def test_an_evaluation_that_was_stopped_goes_on(
 
     assert stopped.exit_code == 130
     assert stopped.stderr == (
-        f"Interrupted: ask: 1 of 4; kept in {tmp_path / 'kept'}; the same command goes on from "
-        "there\n"
+        f"Interrupted: ask: 1 of 4; saved in {tmp_path / 'kept'}; the same command continues "
+        "from there\n"
     )
     assert timeless(again) == timeless(done(*line))
     refused = call(*going_on, "--no-rerank")

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from family_recall.cli.doctor import Report, examine
+from family_recall.cli.doctor import DoctorReport, examine
 from tests.conftest import NO_MODELS, found, move_in, open_home, recall, stories
 
 
@@ -20,7 +20,7 @@ def closed(path: Path) -> Path:
     return path
 
 
-def wrong(report: Report) -> dict[str, str]:
+def wrong(report: DoctorReport) -> dict[str, str]:
     """Give what is wrong, but for the models, of which these tests have none."""
     return {
         one.name: one.found
@@ -29,19 +29,19 @@ def wrong(report: Report) -> dict[str, str]:
     }
 
 
-def looked_at(path: Path | None, *, repair: bool = False) -> Report:
+def looked_at(path: Path | None, *, repair: bool = False) -> DoctorReport:
     """Examine without models."""
     return examine(path, models=NO_MODELS, repair=repair)
 
 
 def test_a_sound_household_is_well(closed: Path) -> None:
-    """Versions are told, something was remembered and recalled, and the file passes."""
+    """Versions are told, something was stored and recalled, and the file passes."""
     report = looked_at(closed)
     told = {one.name: one.found for one in report.checks}
 
     assert wrong(report) == {}
     assert told["sqlite"] == apsw.sqlite_lib_version()
-    assert told["round trip"].startswith("remembered and recalled")
+    assert told["round trip"].startswith("stored and recalled")
     assert told["file"].startswith("7 memories")
     assert report.repaired == ()
 
@@ -53,7 +53,7 @@ def test_missing_models_are_said_with_a_way_out() -> None:
 
     assert not report.ok
     assert not models.ok
-    assert "family-recall models" in (models.mend or "")
+    assert "family-recall models" in (models.fix or "")
 
 
 def test_what_is_made_from_texts_is_made_anew(closed: Path) -> None:
@@ -64,7 +64,7 @@ def test_what_is_made_from_texts_is_made_anew(closed: Path) -> None:
 
     report = looked_at(closed)
     assert set(wrong(report)) >= {"word counts", "partition counts"}
-    assert all("--repair" in (one.mend or "") for one in report.checks if one.name in wrong(report))
+    assert all("--repair" in (one.fix or "") for one in report.checks if one.name in wrong(report))
     mended = looked_at(closed, repair=True)
     assert wrong(mended) == {}
     assert mended.repaired

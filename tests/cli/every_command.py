@@ -37,7 +37,7 @@ def with_json() -> list[str]:
 
 
 def call(*args: str | Path, environment: dict[str, str] | None = None) -> str:
-    """Call the command line in this process, expect success, and give what it printed."""
+    """Call the command line in this process, expect success, and return what it printed."""
     result = CliRunner().invoke(
         main, [str(arg) for arg in args], prog_name="family-recall", env=environment
     )

@@ -108,7 +108,7 @@ def test_what_is_related_is_kept_and_listed(db: Path) -> None:
     )
 
     assert told == (
-        "Alice married to Bob, in shared:household, 0.90 sure, since 2020-05-01, says cake\n"
+        "Alice married to Bob, in shared:household, 0.90 sure, since 2020-05-01, evidence cake\n"
     )
     assert done(db, "relate", "--person", "bob") == told
     assert "Alice" in done(db, "understand", "who is Bob's wife?", "--person", "bob")
@@ -148,7 +148,7 @@ def test_what_cannot_be_related_is_refused(
     result = call(db, "relate", *args)
 
     assert (result.exit_code, message in result.stderr) == (code, True), result.stderr
-    assert done(db, "relate") == "nothing is related\n"
+    assert done(db, "relate") == "no relations\n"
 
 
 def test_a_relation_is_taken_back_as_it_was_told(db: Path) -> None:
@@ -160,14 +160,14 @@ def test_a_relation_is_taken_back_as_it_was_told(db: Path) -> None:
 
     for who, extra, message in (
         ("bob", since, "only an owner of 'shared:household'"),
-        ("alice", (), "as said here; what was told, and since when, lists: family-recall relate"),
+        ("alice", (), "with these options; to list what there is: family-recall relate"),
     ):
         refused = call(db, *line, *extra, "--person", who)
         assert (refused.exit_code, message in refused.stderr) == (1, True), refused.stderr
     assert done(db, *line, *since, "--person", "alice") == (
-        "taken back: Alice married to Bob, in shared:household\n"
+        "removed: Alice married to Bob, in shared:household\n"
     )
-    assert done(db, "relate", "--person", "bob") == "nothing is related\n"
+    assert done(db, "relate", "--person", "bob") == "no relations\n"
 
 
 def test_a_correction_says_what_changed(db: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_correction_says_what_changed(db: Path) -> None:
     ]
     again = ("correct", "gate", "--person", "bob", "--title", "")
     assert "  title: Fence → (none)" in done(db, *again)
-    assert done(db, *again) == "unchanged gate: it reads so already\n"
+    assert done(db, *again) == "unchanged gate: it already reads so\n"
     for args, code, message in (
         (("cake", "Bob baked it", "--person", "bob"), 1, "only by whoever said it"),
         (("gate", "--person", "bob"), 2, "expected a new TEXT or an option"),

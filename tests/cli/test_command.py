@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from family_recall.cli import main
-from family_recall.cli.base import is_question
+from family_recall.cli.command import is_question
 
 
 @pytest.fixture(scope="module")

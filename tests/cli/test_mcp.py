@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import signal
 import subprocess
 import sys
-import sysconfig
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,8 @@ from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from family_recall.cli import main, serving
+from family_recall.cli import main, serve
+from tests.cli.runner import FAMILY_RECALL
 
 TOKEN = "a-token-for-these-tests"  # noqa: S105 - of these tests alone
 START_S = 120.0
@@ -103,11 +104,11 @@ def test_a_token_is_taken_from_the_file_or_else_the_environment(
     file = tmp_path / "token"
     file.write_text(f" {TOKEN}\n")
 
-    monkeypatch.delenv(serving.TOKEN_VARIABLE, raising=False)
-    assert serving.known_token(None) is None
-    monkeypatch.setenv(serving.TOKEN_VARIABLE, "from the environment ")
-    assert serving.known_token(None) == "from the environment"
-    assert serving.known_token(file) == TOKEN
+    monkeypatch.delenv(serve.TOKEN_VARIABLE, raising=False)
+    assert serve.read_token(None) is None
+    monkeypatch.setenv(serve.TOKEN_VARIABLE, "from the environment ")
+    assert serve.read_token(None) == "from the environment"
+    assert serve.read_token(file) == TOKEN
 
 
 def test_the_sdks_client_speaks_to_a_process_of_its_own(db: Path) -> None:
@@ -133,8 +134,8 @@ def test_the_sdks_client_speaks_to_a_process_of_its_own(db: Path) -> None:
 @contextlib.contextmanager
 def served(db: Path, *more: str, token: str | None = None) -> Iterator[tuple[Any, str, str]]:
     """Run the command over HTTP; gives the process, its URL and its token."""
-    command = [Path(sysconfig.get_path("scripts")) / "family-recall", "mcp", "--db", db, "--http"]
-    environment = {serving.TOKEN_VARIABLE: token or "", "PATH": "/usr/bin:/bin"}
+    command = [*FAMILY_RECALL, "mcp", "--db", db, "--http"]
+    environment = {**os.environ, serve.TOKEN_VARIABLE: token or ""}
     process = subprocess.Popen(
         [*map(str, command), "--person", "alice", "--port", "0", *more],
         env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -198,16 +199,7 @@ def test_a_token_of_ones_own_is_not_said(db: Path) -> None:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
         answered = httpx2.post(url, json=body, headers=headers, timeout=START_S)
         port = url.rsplit(":", 1)[1].split("/")[0]
-        command = [
-            sys.executable,
-            "-m",
-            "family_recall",
-            "mcp",
-            "--db",
-            str(db),
-            "--person",
-            "alice",
-        ]
+        command = [*FAMILY_RECALL, "mcp", "--db", str(db), "--person", "alice"]
         second = subprocess.run(
             [*command, "--http", "--port", port],
             capture_output=True, text=True, check=False, timeout=START_S,

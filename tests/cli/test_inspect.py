@@ -7,23 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from family_recall.cli import main
+from tests.cli.runner import call, done
 
 WHO = ("--person", "alice", "--budget-ms", "60000", "--no-rerank", "--now", "2026-01-10T18:00")
-
-
-def call(*args: str | Path) -> Result:
-    """Call the command line in this process."""
-    return CliRunner().invoke(main, [str(arg) for arg in args], prog_name="family-recall")
-
-
-def done(*args: str | Path) -> str:
-    """Call the command line, expect success, and give what it printed."""
-    result = call(*args)
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")

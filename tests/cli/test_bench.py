@@ -7,14 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from family_recall.cli import main
-
-
-def call(*args: str | Path) -> Result:
-    """Call the command line in this process."""
-    return CliRunner().invoke(main, [str(arg) for arg in args], prog_name="family-recall")
+from tests.cli.runner import call
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +28,7 @@ def test_it_times_a_copy_and_writes_nothing(db: Path) -> None:
     said = call("bench", "--db", db, "--person", "alice", "--questions", "4", "--no-rerank")
 
     assert said.exit_code == 0, said.output
-    assert said.stdout.startswith("family.db: 2 memories, 2 of them in sight, 4 questions of 60 ms")
+    assert said.stdout.startswith("family.db: 2 memories, 2 of them visible, 4 questions of 60 ms")
     rows = {line.split()[0]: line.split() for line in said.stdout.splitlines() if line.strip()}
     for row in ("recall", "processor", "lexical", "rank", "answer"):
         assert all(float(cell) >= 0.0 for cell in rows[row][2:]), rows[row]

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.cli.every import every_output, with_json
+from tests.cli.every_command import every_output, with_json
 from tests.cli.json_schemas import SCHEMAS
 
 

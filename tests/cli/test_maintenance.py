@@ -80,11 +80,11 @@ def test_migrating_keeps_a_copy_where_wanted(tmp_path: Path) -> None:
 
 
 def test_the_doctor_says_what_is_wrong_and_the_exit_code_too(db: Path) -> None:
-    """Without models something is wrong: a line each, what mends it below, and exit code 1."""
+    """Without models something is wrong: a line each, how to fix it below, and exit code 1."""
     code, said = call("doctor", "--db", db)
     assert code == 1
     assert "WRONG models:" in said
-    assert "mend: family-recall models verify" in said
+    assert "fix: family-recall models verify" in said
     assert "ok pages:" in said
     report = json.loads(call("doctor", "--db", db, "--json")[1])
     assert {one["name"] for one in report["checks"] if not one["ok"]} == {"models"}
