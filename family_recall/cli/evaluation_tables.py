@@ -54,7 +54,7 @@ def print_report(out: Console, report: EvaluationReport) -> None:
     _print_latency(out, report)
 
 
-def _print_latency(out: Console, report: Report) -> None:
+def _print_latency(out: Console, report: EvaluationReport) -> None:
     times = ", ".join(f"{name} {ms:.1f} ms" for name, ms in report.latency_ms.items())
     out.print(f"latency: {times}")
     out.print(f"{report.n_queries:,} questions, {report.n_memories:,} memories")
