@@ -230,7 +230,9 @@ def compare(first: Path, second: Path, qrels: Path | None, seed: int) -> Output:
 
     comparison = evaluation.compare(*evaluation.load_pair(first, second, qrels), seed=seed)
     verdict = evaluation.sentence(comparison.overall, one_line(first.name), one_line(second.name))
-    return Output(evaluation.plain(comparison), draw=lambda out: _print_pair(out, comparison, verdict))
+    return Output(
+        evaluation.plain(comparison), draw=lambda out: _print_pair(out, comparison, verdict)
+    )
 
 
 @command()

@@ -102,7 +102,8 @@ def _print_ablation(out: Console, ablation: Ablation) -> None:
         difference = row.against_full.overall.difference
         cells = zip(_cells(row.measures, names, "value"), names, strict=True)
         rows.add_row(
-            row.without, *(cell for mean, name in cells for cell in (mean, _change(difference[name])))
+            row.without,
+            *(cell for mean, name in cells for cell in (mean, _change(difference[name]))),
         )
     out.print(rows)
     if len(ablation.rows) == 1:
