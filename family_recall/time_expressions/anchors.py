@@ -45,23 +45,17 @@ class Anchor:
         return Interval(start, max(midnight(self.end), start + DAY))
 
 
-@dataclass(frozen=True, slots=True)
-class AnchorMatch:
-    """The anchors whose words begin at a token, and the token after the last of them."""
-
-    occurrences: tuple[Interval, ...]
-    last: int
-    certainty: float
-
-
 def anchor_at(
     tokens: Sequence[Token], first: int, anchors: Sequence[Anchor], *, reach: int
-) -> AnchorMatch | None:
+) -> tuple[tuple[Interval, ...], int, float] | None:
     """Find the anchor with the most content words in the clause that begins at a token.
 
     All of an anchor's content words must be there, inflected or not and in any order; the first
     at most ``reach`` tokens away. Two anchors that fit equally well with different words match
     nothing, and so does a number among the words: the fifth birthday is not just any birthday.
+
+    Returns:
+        Its occurrences, the token after its words, and the certainty.
     """
     clause = _content_of_clause(tokens[first : first + _MAX_CLAUSE_TOKENS])
     best = _best_anchors(anchors, clause)
@@ -78,7 +72,7 @@ def anchor_at(
     ):
         return None
     occurrences = tuple(sorted({anchor.interval for anchor in best}))
-    return AnchorMatch(occurrences, first + end, certainty=0.6 if others else 0.9)
+    return occurrences, first + end, 0.6 if others else 0.9
 
 
 def _content_of_clause(tokens: Sequence[Token]) -> dict[str, int]:

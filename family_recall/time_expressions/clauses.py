@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from . import repeats
-from .ambiguity import (
-    depends_on_event,
-    is_compared,
-    is_doing,
-    is_held,
-    is_joined,
-    is_led,
-    is_picked,
-    is_some_time,
-)
+from collections.abc import Callable
+
+from . import ambiguity, repeats
+from . import intervals as iv
 from .intervals import DAY, Interval, OpenInterval
-from .intervals import unit as unit_of
 from .occurrences import choose
 from .phrases import Phrase, Sentence
 from .prepositions import Clause, around, closed, opened, simple
@@ -60,7 +52,7 @@ def clauses_of(s: Sentence) -> list[Clause]:
         if _is_unclear(s, clause, read_to):
             return []
         if not clause.is_time:
-            held = held or is_held(s, clause.phrase.first, clause.last)
+            held = held or ambiguity.is_held(s, clause.phrase.first, clause.last)
         elif not (s.word(clause.first - 1) in _QUOTES and s.word(clause.last) in _QUOTES):
             clauses.append(clause)
         i = max(clause.last, i + 1)
@@ -79,11 +71,11 @@ def _is_unclear(s: Sentence, clause: Clause, read_to: int) -> bool:
     """Whether words beside a clause make of it a time that only the speaker knows."""
     return (
         clause.phrase.grain == "unclear"
-        or is_compared(s, clause.first, clause.last)
-        or is_picked(s, clause.first)
-        or (clause.interval is None and clause.is_time and is_some_time(s, clause.first))
-        or depends_on_event(s, read_to, clause.first)
-        or (is_joined(s, clause.last) and _continued(s, clause.last, clause) is None)
+        or ambiguity.is_compared(s, clause.first, clause.last)
+        or ambiguity.is_picked(s, clause.first)
+        or (not clause.interval and clause.is_time and ambiguity.is_some_time(s, clause.first))
+        or ambiguity.depends_on_event(s, read_to, clause.first)
+        or (ambiguity.is_joined(s, clause.last) and _continued(s, clause.last, clause) is None)
     )
 
 
@@ -112,31 +104,15 @@ def _just_before(clause: Clause, other: Clause) -> Clause | None:
 
 def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
     word = s.word(i)
-    if word == "between":
-        return _between(s, i)
-    if word in {"when", "while"}:
-        return _when(s, i)
-    if s.reads(i, "prior", "to"):
-        return opened(s, i, i + 2, "before")
-    if s.reads(i, "up", "to"):
-        return _up_to(s, i)
     if word in OPENING:
         return _opening(s, i, read_to)
-    if word in AROUND:
-        return around(s, i)
-    preposition = word if word in SIMPLE and not s.reads(i - 1, "up", "to") else ""
-    in_future = _in_future(s, i) if preposition == "in" else None
-    if in_future:
-        return in_future
+    read = _CLAUSES.get(word)
+    clause = read(s, i) if read else None
+    if clause or word in _CLAUSES.keys() - {"in"}:
+        return clause
+    preposition = word if word in SIMPLE and not (word == "to" and s.word(i - 1) == "up") else ""
     phrase = argument_at(s, i + bool(preposition), anchored=bool(preposition))
     return (_from_to(s, i, phrase) or simple(s, i, phrase, preposition)) if phrase else None
-
-
-def _up_to(s: Sentence, i: int) -> Clause | None:
-    """Read *up to 2020* and *up to and including 2020*."""
-    if s.reads(i + 2, "and", "including"):
-        return opened(s, i, i + 4, "until")
-    return None if is_doing(s, i) else opened(s, i, i + 2, "until")
 
 
 def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
@@ -145,18 +121,28 @@ def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
     if side == "by" and s.word(i - 1) in _VISITING:
         return None
     clause = opened(s, i, i + 1, side)
-    if clause and side in {"before", "after"} and is_led(s, i, read_to, clause.phrase.grain):
-        return clause._replace(phrase=clause.phrase._replace(grain="unclear"))
+    if clause and side in {"before", "after"}:
+        led = ambiguity.is_led(s, i, read_to, clause.phrase.grain)
+        return clause._replace(phrase=clause.phrase._replace(grain="unclear")) if led else clause
     return clause
+
+
+def _up_to(s: Sentence, i: int) -> Clause | None:
+    """Read *up to 2020*, *up to and including 2020* and *prior to 2020*."""
+    if s.word(i + 1) != "to":
+        return None
+    if s.word(i) == "prior":
+        return opened(s, i, i + 2, "before")
+    if s.reads(i + 2, "and", "including"):
+        return opened(s, i, i + 4, "until")
+    return None if ambiguity.is_doing(s, i) else opened(s, i, i + 2, "until")
 
 
 def _between(s: Sentence, i: int) -> Clause | None:
     first = argument_at(s, i + 1)
-    if first is None:
-        return None
-    if s.word(first.last) != "and":
+    if first is None or s.word(first.last) != "and":
         # "between 3 and 5 May" is one phrase already.
-        return simple(s, i, first, "between")
+        return simple(s, i, first, "between") if first else None
     second = argument_at(s, first.last + 1)
     return _range(s, i, first, second) if second else None
 
@@ -166,9 +152,8 @@ def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
     word, before = s.word(first.last), s.word(i)
     is_from = before == "from"
     if is_from and word in {"on", "onwards", "onward", "forward"}:
-        if word == "on" and not s.ends_at(first.last + 1):
-            return None
-        clause = opened(s, i, i + 1, "since")
+        ends = word != "on" or s.ends_at(first.last + 1)
+        clause = opened(s, i, i + 1, "since") if ends else None
         return clause._replace(last=first.last + 1) if clause else None
     if word not in RANGES or first.grain not in _RANGE_GRAINS:
         return None
@@ -177,9 +162,8 @@ def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
         return None
     dated = first.grain == "month" and second.fixed is not None
     days = (first.grain in {"weekday", "day"} or dated) and before not in SIMPLE
-    if not (is_from or days or word in DASHES or before in {"in", "on"}):
-        return None
-    return _range(s, i, first, second)
+    joins = is_from or days or word in DASHES or before in {"in", "on"}
+    return _range(s, i, first, second) if joins else None
 
 
 def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Clause | None:
@@ -226,7 +210,7 @@ def _in_future(s: Sentence, i: int) -> Clause | None:
         return None
     if not s.ends_at(last):
         return None
-    return closed(i, "in", Phrase(i, last, name, unit_of(s.now, name, count), certainty=0.8))
+    return closed(i, "in", Phrase(i, last, name, iv.unit(s.now, name, count), certainty=0.8))
 
 
 def _when(s: Sentence, i: int) -> Clause | None:
@@ -242,3 +226,14 @@ def _when(s: Sentence, i: int) -> Clause | None:
     if phrase is None or phrase.grain != "anchor":
         return None
     return closed(i, s.word(i), choose(s, phrase))
+
+
+_CLAUSES: dict[str, Callable[[Sentence, int], Clause | None]] = {
+    "between": _between,
+    "when": _when,
+    "while": _when,
+    "prior": _up_to,
+    "up": _up_to,
+    "in": _in_future,
+    **dict.fromkeys(AROUND, around),
+}

@@ -33,10 +33,15 @@ class Phrase(NamedTuple):
     main_day: Repeat | None = None
 
 
+class _Words(dict[int, str]):
+    def __missing__(self, _i: int) -> str:
+        return ""
+
+
 class Sentence:
     """A question's tokens and everything they are read against."""
 
-    __slots__ = ("anchors", "country", "depth", "moment", "now", "south", "tokens")
+    __slots__ = ("anchors", "country", "depth", "moment", "now", "south", "tokens", "word")
 
     def __init__(
         self,
@@ -47,22 +52,16 @@ class Sentence:
         *,
         south: bool,
     ) -> None:
-        self.tokens = tokens
-        self.moment = moment
+        self.tokens, self.moment, self.country = tokens, moment, country
+        self.anchors, self.south, self.depth = anchors, south, 0
         # The sum no longer says which of two equal times of the wall clock is meant.
         self.now = moment.replace(tzinfo=None) + dt.timedelta()
-        self.country = country
-        self.anchors = anchors
-        self.south = south
-        self.depth = 0
+        self.word = _Words(enumerate(token.word for token in tokens)).__getitem__
+        """Returns a word; an empty one outside the question."""
 
     def at(self, i: int) -> Token:
         """Return a token; an empty one outside the question."""
         return self.tokens[i] if 0 <= i < len(self.tokens) else NO_TOKEN
-
-    def word(self, i: int) -> str:
-        """Return a word; an empty one outside the question."""
-        return self.tokens[i].word if 0 <= i < len(self.tokens) else ""
 
     def reads(self, i: int, *pattern: str | Container[str]) -> bool:
         """Whether the words from a token on are these, each a word or one of several."""

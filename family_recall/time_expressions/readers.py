@@ -165,12 +165,12 @@ def anchor_phrase_at(s: Sentence, i: int, reach: int = 3) -> Phrase | None:
     match = anchor_at(s.tokens, i, s.anchors, reach=reach)
     if match is None:
         return None
-    known = match.occurrences
+    known, last, certainty = match
 
     def repeat(low: dt.datetime, high: dt.datetime) -> list[Interval]:
         return [interval for interval in known if low <= interval.start < high]
 
     fixed = known[0] if len(known) == 1 else None
-    phrase = Phrase(i, match.last, "anchor", fixed, repeat, match.certainty)
-    asks_for_last = any(t.word == "last" for t in s.tokens[i : match.last])
+    phrase = Phrase(i, last, "anchor", fixed, repeat, certainty)
+    asks_for_last = any(t.word == "last" for t in s.tokens[i:last])
     return choose(s, phrase, "last") if asks_for_last else phrase

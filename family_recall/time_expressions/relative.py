@@ -64,7 +64,7 @@ def _chosen_by(s: Sentence, i: int, j: int) -> Phrase | None:
     """Read what the word at token ``j`` chooses, as a phrase from token ``i`` on."""
     choice, word = CHOICES[s.word(j)], s.word(j + 1)
     if choice == "this" and word in {"time", "day"}:
-        return _this_time(s, i) if word == "time" else _this_day(s, i)
+        return _this_time(s, i)
     if choice != "this" and word == "fortnight":
         fixed = iv.rolling(s.now, "week", 2 if choice == "last" else -2)
         return Phrase(i, j + 2, "days", fixed)
@@ -154,24 +154,17 @@ def _now(s: Sentence, i: int) -> Phrase | None:
 
 
 def _this_time(s: Sentence, i: int) -> Phrase | None:
-    """Read *this time last year* and *this time two years ago*: the week before and after."""
+    """Read *this day last year* as that day, *this time last year* as the week before and after."""
     day, last = _years_back(s, i + 2)
-    if day is None:
-        return _unclear_from(s, i)
-    return Phrase(i, last, "days", Interval(day - 7 * DAY, day + 8 * DAY), certainty=0.7)
-
-
-def _this_day(s: Sentence, i: int) -> Phrase | None:
-    """Read *this day last year*, *this day three years ago* and *this day next week*."""
-    day, last = _years_back(s, i + 2)
-    if s.reads(i + 2, {"last", "next"}, "week"):
+    this_day = s.word(i + 1) == "day"
+    if this_day and s.reads(i + 2, {"last", "next"}, "week"):
         day, last = iv.midnight(s.now) + _SHIFTS[s.word(i + 2)] * 7 * DAY, i + 4
-    return Phrase(i, last, "day", iv.day(day)) if day else _unclear_from(s, i)
-
-
-def _unclear_from(s: Sentence, i: int) -> Phrase | None:
-    other = phrase_at(s, i + 2)
-    return unclear(i, other.last) if other else None
+    if day is None:
+        other = phrase_at(s, i + 2)
+        return unclear(i, other.last) if other else None
+    if this_day:
+        return Phrase(i, last, "day", iv.day(day))
+    return Phrase(i, last, "days", Interval(day - 7 * DAY, day + 8 * DAY), certainty=0.7)
 
 
 def _years_back(s: Sentence, i: int) -> tuple[dt.datetime | None, int]:

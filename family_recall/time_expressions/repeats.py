@@ -6,9 +6,8 @@ earliest first.
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from . import intervals as iv
@@ -34,14 +33,11 @@ def weekly(weekday: int, n_days: int = 1) -> Repeat:
 
     def occurrences(low: dt.datetime, high: dt.datetime) -> list[Interval]:
         start = midnight(low)
-        start += ((weekday - start.weekday()) % 7) * DAY
+        start += (weekday - start.weekday()) % 7 * DAY
         if start < low:
             start += 7 * DAY
-        intervals = []
-        while start < high:
-            intervals.append(Interval(start, start + n_days * DAY))
-            start += 7 * DAY
-        return intervals
+        starts = _every(7 * DAY, start, high)
+        return [Interval(start, start + n_days * DAY) for start in starts]
 
     return occurrences
 
@@ -49,34 +45,28 @@ def weekly(weekday: int, n_days: int = 1) -> Repeat:
 def monthly(number: int) -> Repeat:
     """Repeat a day of the month in the months that have it."""
 
-    def occurrences(low: dt.datetime, high: dt.datetime) -> list[Interval]:
-        intervals = []
-        first = midnight(low).replace(day=1)
-        while first < high:
-            if number <= calendar.monthrange(first.year, first.month)[1]:
-                start = first.replace(day=number)
-                if low <= start < high:
-                    intervals.append(Interval(start, start + DAY))
-            first = iv.add_months(first, 1)
-        return intervals
+    def in_year(year: int) -> list[Interval]:
+        months = [iv.month(year, month) for month in range(1, 13)]
+        days = [iv.day(start + (number - 1) * DAY) for start, _ in months]
+        return [day for day, month in zip(days, months, strict=True) if day.start < month.end]
 
-    return occurrences
+    return yearly(in_year)
 
 
 def daily(hours: tuple[int, int]) -> Repeat:
     """Repeat a part of the day."""
 
     def occurrences(low: dt.datetime, high: dt.datetime) -> list[Interval]:
-        intervals = []
-        start = midnight(low)
-        while start < high:
-            part = iv.part_of_day(start, hours)
-            if low <= part.start < high:
-                intervals.append(part)
-            start += DAY
-        return intervals
+        parts = [iv.part_of_day(start, hours) for start in _every(DAY, midnight(low), high)]
+        return [part for part in parts if low <= part.start < high]
 
     return occurrences
+
+
+def _every(step: dt.timedelta, start: dt.datetime, high: dt.datetime) -> Iterator[dt.datetime]:
+    while start < high:
+        yield start
+        start += step
 
 
 def mapped(repeat: Repeat, change: Callable[[Interval], Interval | None]) -> Repeat:

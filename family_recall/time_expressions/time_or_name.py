@@ -82,15 +82,6 @@ def _is_surname(s: Sentence, i: int) -> bool:
     return s.at(i).capitalised and s.word(i) not in FOLLOWERS
 
 
-def _year(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
-    plain = not phrase.article and not s.at(phrase.first).possessive
-    return plain and preposition in _YEAR_MARKERS and s.ends_at(phrase.last)
-
-
-def _decade(_s: Sentence, _i: int, _phrase: Phrase, preposition: str) -> bool:
-    return preposition in _DECADE_MARKERS
-
-
 def _season(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     first, ends = s.at(phrase.first + phrase.article), s.ends_at(phrase.last)
     if preposition not in _MARKERS or s.word(phrase.last) in COMPOUNDS:
@@ -150,10 +141,6 @@ def _holiday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     return s.ends_at(phrase.last) or preposition not in {"in", "from"}
 
 
-def _quarter(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
-    return preposition in _MARKERS - {"to", "at", "about"} and s.ends_at(phrase.last)
-
-
 def _nth(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
     if preposition == "for" and s.tense(phrase.first, phrase.last) in {"past", "none"}:
         return False
@@ -162,12 +149,19 @@ def _nth(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
 
 _DECISIONS: dict[str, Callable[[Sentence, int, Phrase, str], bool]] = {
     "month": _month,
-    "year": _year,
-    "decade": _decade,
+    "year": lambda s, _i, phrase, preposition: (
+        not phrase.article
+        and not s.at(phrase.first).possessive
+        and preposition in _YEAR_MARKERS
+        and s.ends_at(phrase.last)
+    ),
+    "decade": lambda _s, _i, _phrase, preposition: preposition in _DECADE_MARKERS,
     "season": _season,
     "weekday": _weekday,
     "weekend": _weekend,
     "holiday": _holiday,
     "nth": _nth,
-    "quarter": _quarter,
+    "quarter": lambda s, _i, phrase, preposition: (
+        preposition in _MARKERS - {"to", "at", "about"} and s.ends_at(phrase.last)
+    ),
 }
