@@ -9,17 +9,8 @@ from __future__ import annotations
 from .holidays import FIRST_WORDS
 from .phrases import Sentence
 from .readers import phrase_at
-from .words import (
-    COUNTS,
-    GATHERINGS,
-    ORDINALS,
-    OWNERS,
-    PARTS,
-    SEASONS,
-    UNITS,
-    WEEKDAYS,
-    singular_of,
-)
+from .words import COUNTS, GATHERINGS, ORDINALS, OWNERS, PARTS, SEASONS, UNITS, WEEKDAYS
+from .words import singular_of as singular
 
 _CONTRASTS = frozenset("than not unlike except excluding besides versus vs".split())
 _VAGUE_ENDINGS = frozenset("so thereabouts earlier later before after".split())
@@ -31,6 +22,7 @@ _PICKING = frozenset(("last", "next", "final", "penultimate", *ORDINALS))
 _BREAKS = frozenset("holiday holidays break vacation half term".split())
 _SCHOOL_BREAKS = SEASONS.keys() | set("half - school easter christmas autumn".split())
 _SUBJECTS = frozenset("i we you he she they".split())
+_LEADING_TIMES = UNITS.keys() | PARTS.keys() | WEEKDAYS.keys()
 _REPEATED = WEEKDAYS.keys() | PARTS.keys() | SEASONS.keys() | {"weekday", "weekend"}
 
 
@@ -49,17 +41,17 @@ def is_compared(s: Sentence, first: int, last: int) -> bool:
     return (
         s.word(first - 1) in _CONTRASTS
         or "compared" in {s.word(first - 1), s.word(first - 2)}
-        or s.reads(last, "or", _VAGUE_ENDINGS)
+        or (s.word(last) == "or" and s.word(last + 1) in _VAGUE_ENDINGS)
         or s.word(last) in {"week", "weekend", "fortnight"}
+        or (s.word(first) == "of" and s.word(first - 1) in _SHARES)
         or _specifies_weekend(s, first)
-        or s.reads(first - 1, _SHARES, "of")
     )
 
 
 def _specifies_weekend(s: Sentence, i: int) -> bool:
     """Whether *in May* says which *long weekend* is meant."""
     plain = s.word(i - 2) in {"the", "a", "one", "some", "which", "what", "that", "any"}
-    return s.reads(i - 1, {"week", "weekend"}, {"in", "of"}) and not plain
+    return s.word(i) in {"in", "of"} and s.word(i - 1) in {"week", "weekend"} and not plain
 
 
 def is_picked(s: Sentence, first: int) -> bool:
@@ -74,8 +66,7 @@ def is_picked(s: Sentence, first: int) -> bool:
         return False
     if s.word(first) == "of" and lead in UNITS and "within" in {before, earlier}:
         return True
-    singular = singular_of(lead)
-    if lead != singular and singular in _REPEATED:
+    if lead != singular(lead) and singular(lead) in _REPEATED:
         return True
     return lead in _BREAKS and (
         before in _SCHOOL_BREAKS or not _PICKING.isdisjoint({before, earlier})
@@ -118,10 +109,7 @@ def is_led(s: Sentence, i: int, read_to: int, grain: str) -> bool:
     lead = s.word(i - 1)
     if i <= read_to:
         return False
-    singular = singular_of(lead)
-    if lead in _LEADING or lead in UNITS or lead in COUNTS:
-        return True
-    if singular in PARTS or singular in WEEKDAYS:
+    if lead in _LEADING or lead in COUNTS or singular(lead) in _LEADING_TIMES:
         return True
     return (
         lead.isalpha()

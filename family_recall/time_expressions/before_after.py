@@ -11,43 +11,43 @@ from .holidays import FIRST_WORDS
 from .intervals import DAY, MICROSECOND, Interval
 from .occurrences import choose
 from .phrases import Phrase, Sentence, no_time, unclear
-from .readers import (
-    anchor_phrase_at,
-    event_day_at,
-    first_of,
-    is_somebody,
-    main_day_at,
-    phrase_at,
-    register,
-)
+from .readers import anchor_phrase_at, event_day_at, is_somebody, main_day_at, phrase_at, register
 from .recurring import named_repeat
 from .repeats import Repeat, daily, weekly, yearly
 from .words import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS, is_ordinal
 
 _UNREAD = frozenset("last next other second few couple same following previous".split())
 _SIDES = frozenset(("before", "after"))
+_OF = dict.fromkeys((*PARTS, "weekend", "eve"), ("of",)) | {
+    "week": ("of", "commencing", "beginning", "starting")
+}
+"""Words that belong to a day named behind them, and what joins them to it."""
 
 
 def _unit_beside(s: Sentence, i: int) -> Phrase | None:
     """Read *the day before yesterday*, *the week before last*, *the night of 5 May*."""
-    if s.word(i - 1) == "the" and s.word(i) in UNITS:
-        unit = _unit_of_year_or_anchor(s, i)
-        if unit:
-            return unit
-    if s.word(i + 1) in _SIDES and not is_somebody(s, i):
+    word, following = s.word(i), s.word(i + 1)
+    if s.word(i - 1) == "the" and word in UNITS:
+        year = year_at(s, i + 1) if word == "year" else None
+        if year:
+            return Phrase(i, year[1], "year", iv.years(year[0]))
+        anchored = None if following in _SIDES else _unit_of_anchor(s, i, i + 1)
+        if anchored:
+            return anchored
+    if following in _SIDES and not is_somebody(s, i):
         return _before_or_after(s, i)
-    return first_of(_RULES, s, i)
-
-
-def _unit_of_year_or_anchor(s: Sentence, i: int) -> Phrase | None:
-    """Read *the year 2023* and *the month we moved*."""
-    year = year_at(s, i + 1) if s.word(i) == "year" else None
-    if year:
-        return Phrase(i, year[1], "year", iv.years(year[0]))
-    return None if s.word(i + 1) in _SIDES else _unit_of_anchor(s, i, i + 1)
+    if following == "of" and word in {"month", "year"}:
+        return _unit_of_anchor(s, i, i + 2)
+    if following in _OF.get(word, ()):
+        return _of(s, i)
+    if word in PARTS:
+        return Phrase(i, i + 1, "daily", repeat=daily(PARTS[word]), bare=True)
+    weekend = word == "weekend"
+    return Phrase(i, i + 1, word, repeat=weekly(5, 2), bare=True) if weekend else None
 
 
 def _unit_of_anchor(s: Sentence, i: int, j: int) -> Phrase | None:
+    """Read *the month we moved* and *the year of the wedding*."""
     anchor = anchor_phrase_at(s, j, reach=1) if s.anchors else None
     if anchor is None or anchor.fixed is None:
         return None
@@ -65,64 +65,38 @@ def _before_or_after(s: Sentence, i: int) -> Phrase | None:
     if anchor is None or anchor.fixed is None:
         definite = s.word(i - 1) == "the" and s.word(i - 2) != "in"
         return unclear(i, i + 2) if definite or word in UNITS or word == "weekend" else None
-    if word in SEASONS and _is_in_season(s, word, anchor.fixed):
-        return unclear(i, anchor.last)  # a summer's day: this summer or the one beside it
-    if is_ordinal(s.word(i - 1)) or s.word(i - 1) in _UNREAD:
+    # A summer's day: this summer or the one beside it.
+    in_season = word in SEASONS and _is_in_season(s, word, anchor.fixed)
+    if in_season or is_ordinal(s.word(i - 1)) or s.word(i - 1) in _UNREAD:
         return unclear(i, anchor.last)
     start, end = anchor.fixed
     if start != iv.midnight(start) and word == "day":
         shift = -DAY if side == "before" else DAY
-        fixed = Interval(start + shift, end + shift)
-        return Phrase(i, anchor.last, "part", fixed, None, anchor.certainty)
+        part = Interval(start + shift, end + shift)
+        return Phrase(i, anchor.last, "part", part, None, anchor.certainty)
     beside = place_beside(s, word, side, start, end)
     return Phrase(i, anchor.last, "day", beside, None, anchor.certainty) if beside else None
 
 
-def _eve_of(s: Sentence, i: int) -> Phrase:
-    day = main_day_at(s, i + 2)
-    if day is None or day.fixed is None:
+def _of(s: Sentence, i: int) -> Phrase | None:
+    """Read *the eve of 5 May*, *the week commencing 5 May*, *the night of 5 May*."""
+    word, day = s.word(i), main_day_at(s, i + 2)
+    if word == "eve" and (day is None or day.fixed is None):
         return unclear(i, i + 2)
-    eve = Interval(day.fixed.start - DAY, day.fixed.start)
-    return Phrase(i, day.last, "day", eve, None, min(0.9, day.certainty))
-
-
-def _week_commencing(s: Sentence, i: int) -> Phrase | None:
-    """Read *the week commencing 5 May*."""
-    day = main_day_at(s, i + 2)
-    if day is None or day.fixed is None or day.fixed.end - day.fixed.start != DAY:
+    if day and s.word(i - 1) in {"a", "one"} and word != "eve" and s.word(i + 1) == "of":
+        return unclear(i, day.last)  # "within a week of Christmas"
+    if day is None or day.fixed is None:
         return None
-    week = Interval(day.fixed.start, day.fixed.start + 7 * DAY)
-    return Phrase(i, day.last, "week", week, None, day.certainty)
-
-
-def _part_of(s: Sentence, i: int) -> Phrase | None:
-    """Read *the night of 5 May* and *the week of Christmas*."""
-    word, anchor = s.word(i), main_day_at(s, i + 2)
-    if anchor and s.word(i - 1) in {"a", "one"}:
-        return unclear(i, anchor.last)  # "within a week of Christmas"
-    if not (anchor and anchor.fixed) or anchor.fixed.end - anchor.fixed.start > 4 * DAY:
+    (start, end), certainty = day.fixed, day.certainty
+    if word == "eve":
+        eve = Interval(start - DAY, start)
+        return Phrase(i, day.last, "day", eve, None, min(0.9, certainty))
+    if end - start > (4 if s.word(i + 1) == "of" else 1) * DAY:
         return None
-    start = anchor.fixed.start
+    if s.word(i + 1) != "of":
+        return Phrase(i, day.last, "week", Interval(start, start + 7 * DAY), None, certainty)
     fixed = iv.part_of_day(start, PARTS[word]) if word in PARTS else iv.unit(start, word, 0)
-    return Phrase(i, anchor.last, "day", fixed, None, anchor.certainty)
-
-
-def _part_alone(s: Sentence, i: int) -> Phrase:
-    return Phrase(i, i + 1, "daily", repeat=daily(PARTS[s.word(i)]), bare=True)
-
-
-def _weekend_alone(_s: Sentence, i: int) -> Phrase:
-    return Phrase(i, i + 1, "weekend", repeat=weekly(5, 2), bare=True)
-
-
-_RULES = (
-    (("eve", "of"), _eve_of),
-    (({"month", "year"}, "of"), lambda s, i: _unit_of_anchor(s, i, i + 2)),
-    (("week", {"commencing", "beginning", "starting"}), _week_commencing),
-    (({*PARTS, "week", "weekend"}, "of"), _part_of),
-    ((PARTS,), _part_alone),
-    (("weekend",), _weekend_alone),
-)
+    return Phrase(i, day.last, "day", fixed, None, certainty)
 
 
 def place_beside(
@@ -161,8 +135,7 @@ def _before_last(s: Sentence, i: int) -> Phrase | None:
     repeat, grain = _repeat_of(s, s.word(i))
     if repeat is None:
         return _second_unit(s, i, -2)
-    fixed = repeats.latest_over(repeat, s.now, 2)
-    return Phrase(i, i + 3, grain, fixed, certainty=0.9)
+    return Phrase(i, i + 3, grain, repeats.latest_over(repeat, s.now, 2), certainty=0.9)
 
 
 def _after_next(s: Sentence, i: int) -> Phrase | None:
@@ -175,8 +148,7 @@ def _after_next(s: Sentence, i: int) -> Phrase | None:
     following = choose(s, Phrase(i, i + 3, grain, repeat=repeat), "next")
     if following.fixed is None:
         return None
-    start, end = following.fixed
-    return following._replace(fixed=Interval(start + 7 * DAY, end + 7 * DAY))
+    return following._replace(fixed=Interval(*(edge + 7 * DAY for edge in following.fixed)))
 
 
 def _second_unit(s: Sentence, i: int, shift: int) -> Phrase | None:

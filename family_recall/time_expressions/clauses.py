@@ -107,12 +107,16 @@ def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
     if word in OPENING:
         return _opening(s, i, read_to)
     read = _CLAUSES.get(word)
-    clause = read(s, i) if read else None
-    if clause or word in _CLAUSES.keys() - {"in"}:
-        return clause
-    preposition = word if word in SIMPLE and not (word == "to" and s.word(i - 1) == "up") else ""
-    phrase = argument_at(s, i + bool(preposition), anchored=bool(preposition))
-    return (_from_to(s, i, phrase) or simple(s, i, phrase, preposition)) if phrase else None
+    if read:
+        return read(s, i)
+    if word not in SIMPLE or (word == "to" and s.word(i - 1) == "up"):
+        phrase = argument_at(s, i, anchored=False)
+        return (_from_to(s, i, phrase) or simple(s, i, phrase, "")) if phrase else None
+    in_future = _in_future(s, i) if word == "in" else None
+    if in_future:
+        return in_future
+    phrase = argument_at(s, i + 1)
+    return (_from_to(s, i, phrase) or simple(s, i, phrase, word)) if phrase else None
 
 
 def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
@@ -234,6 +238,5 @@ _CLAUSES: dict[str, Callable[[Sentence, int], Clause | None]] = {
     "while": _when,
     "prior": _up_to,
     "up": _up_to,
-    "in": _in_future,
     **dict.fromkeys(AROUND, around),
 }

@@ -7,7 +7,7 @@ Each reader registers the words its phrases begin with: ``dates``, ``recurring``
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from . import repeats
@@ -18,9 +18,6 @@ from .phrases import Phrase, Sentence, unclear
 from .words import FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS
 
 Reader: TypeAlias = Callable[[Sentence, int], Phrase | None]
-Rule: TypeAlias = tuple[tuple[str | Container[str], ...], Reader]
-"""Words as for :meth:`Sentence.reads`, and the reader of phrases that begin with them."""
-
 _MAX_DEPTH = 4
 _TO_WHOM = frozenset(
     "to with than did does is was will has had can could should would tell told ask asked give "
@@ -50,14 +47,6 @@ def _readers(word: str) -> Sequence[Reader]:
     if word in _READERS:
         return _READERS[word]
     return _NUMBER_READERS if word[:1].isdigit() or word[:1] in {"'", "’"} else ()
-
-
-def first_of(rules: Sequence[Rule], s: Sentence, i: int) -> Phrase | None:
-    """Read a phrase by the first rule whose words are at a token, even if it finds nothing."""
-    for pattern, read in rules:
-        if s.reads(i, *pattern):
-            return read(s, i)
-    return None
 
 
 def phrase_at(s: Sentence, i: int, *, anchored: bool = False) -> Phrase | None:

@@ -8,20 +8,38 @@ from .dates import year_at
 from .holidays import FIRST_WORDS, PERIODS, holiday_at
 from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, no_time, unclear
-from .readers import first_of, phrase_at, register
+from .readers import phrase_at, register
 from .repeats import Repeat, weekly, yearly
 from .tokens import NO_TOKEN
 from .words import CHOICES, COMPOUNDS, MONTHS, PARTS, SEASONS, WEEKDAYS, day_of
 
+_WEEKS_LATER = {"week": 1, "fortnight": 2}
 _ABBREVIATIONS = frozenset("mon tue tues wed thu thur thurs fri sat sun".split())
 
 
 def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
     """Read *Friday*, *Friday night*, *Friday last*, *Friday week*, *Sunday, 7 June*."""
-    if s.word(i) not in WEEKDAYS or (s.word(i) in _ABBREVIATIONS and not _is_abbreviation(s, i)):
+    word, following = s.word(i), s.word(i + 1)
+    if word not in WEEKDAYS or (word in _ABBREVIATIONS and not _is_abbreviation(s, i)):
         return None
-    dated = _dated_weekday(s, i)
-    return dated or first_of(_WEEKDAY_RULES, s, i)
+    days = weekly(WEEKDAYS[word])
+    ends = s.ends_at(i + 2)
+    if (following == "last" and ends) or s.reads(i + 1, "just", "gone"):
+        last = i + (2 if following == "last" else 3)
+        return Phrase(i, last, "weekday", repeats.latest_over(days, s.now))
+    if following in _WEEKS_LATER and ends:
+        # One or two weeks after the coming one.
+        coming = repeats.first_after(days, s.now)
+        later = _WEEKS_LATER[following] * 7 * DAY
+        fixed = Interval(*(edge + later for edge in coming)) if coming else None
+        chosen = s.word(i - 1) in CHOICES
+        return unclear(i, i + 2) if chosen else Phrase(i, i + 2, "weekday", fixed, None, 0.7)
+    if following in PARTS:
+        hours = PARTS[following]
+        repeat = repeats.mapped(days, lambda day: iv.part_of_day(day.start, hours))
+        title = s.word(i + 2) in {"lights", "live", "fever"}
+        return None if title else Phrase(i, i + 2, "weekday", repeat=repeat, bare=True)
+    return _dated_weekday(s, i) or Phrase(i, i + 1, "weekday", repeat=days, bare=True)
 
 
 def _is_abbreviation(s: Sentence, i: int) -> bool:
@@ -31,48 +49,14 @@ def _is_abbreviation(s: Sentence, i: int) -> bool:
     return s.word(i - 1) in {"on", "last", "this", "next", "since", "until", "by"}
 
 
-def _plain_weekday(s: Sentence, i: int) -> Phrase:
-    return Phrase(i, i + 1, "weekday", repeat=weekly(WEEKDAYS[s.word(i)]), bare=True)
-
-
-def _last_weekday(s: Sentence, i: int) -> Phrase:
-    """Read *Friday last* and *Friday just gone*."""
-    if s.word(i + 1) == "last" and not s.ends_at(i + 2):
-        return _plain_weekday(s, i)
-    day = repeats.latest_over(weekly(WEEKDAYS[s.word(i)]), s.now)
-    return Phrase(i, i + (2 if s.word(i + 1) == "last" else 3), "weekday", day)
-
-
-def _week_after_weekday(s: Sentence, i: int) -> Phrase:
-    """Read *Friday week* and *Friday fortnight*: one or two weeks after the coming one."""
-    if not s.ends_at(i + 2):
-        return _plain_weekday(s, i)
-    if s.word(i - 1) in CHOICES:
-        return unclear(i, i + 2)
-    coming = repeats.first_after(weekly(WEEKDAYS[s.word(i)]), s.now)
-    later = (7 if s.word(i + 1) == "week" else 14) * DAY
-    fixed = Interval(coming.start + later, coming.end + later) if coming else None
-    return Phrase(i, i + 2, "weekday", fixed, None, 0.7)
-
-
-def _part_of_weekday(s: Sentence, i: int) -> Phrase | None:
-    if s.word(i + 2) in {"lights", "live", "fever"}:
-        return None
-    hours = PARTS[s.word(i + 1)]
-    days = weekly(WEEKDAYS[s.word(i)])
-    repeat = repeats.mapped(days, lambda day: iv.part_of_day(day.start, hours))
-    return Phrase(i, i + 2, "weekday", repeat=repeat, bare=True)
-
-
 def _dated_weekday(s: Sentence, i: int) -> Phrase | None:
     """Read *Sunday, 7 June* and *Sunday the 7th*; a date on another weekday is unclear."""
     j = i + 1 + (s.word(i + 1) == ",")
     j += s.word(j) == "the"
-    if not (s.word(j) in MONTHS or day_of(s.word(j))):
-        return None
-    date, weekday = phrase_at(s, j), WEEKDAYS[s.word(i)]
+    date = phrase_at(s, j) if s.word(j) in MONTHS or day_of(s.word(j)) else None
     if date is None:
         return None
+    weekday = WEEKDAYS[s.word(i)]
     if date.grain == "day" and date.fixed:
         agrees = date.fixed.start.weekday() == weekday
         return date._replace(first=i) if agrees else unclear(i, date.last)
@@ -83,16 +67,6 @@ def _dated_weekday(s: Sentence, i: int) -> Phrase | None:
         date.repeat, lambda day: day if day.start.weekday() == weekday else None
     )
     return date._replace(first=i, repeat=repeat, article=nth or date.article)
-
-
-_ANY_WEEKDAY = WEEKDAYS.keys()
-_WEEKDAY_RULES = (
-    ((_ANY_WEEKDAY, "last"), _last_weekday),
-    ((_ANY_WEEKDAY, "just", "gone"), _last_weekday),
-    ((_ANY_WEEKDAY, {"week", "fortnight"}), _week_after_weekday),
-    ((_ANY_WEEKDAY, PARTS), _part_of_weekday),
-    ((), _plain_weekday),
-)
 
 
 def season_phrase(s: Sentence, i: int) -> Phrase | None:
@@ -128,12 +102,12 @@ def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
     (period, main_day, certainty), j, name = match
     if s.word(j) in COMPOUNDS:
         return no_time(i, j + 1)
-    hours = PARTS.get(s.word(j))
-    if hours:
-        repeat = repeats.mapped(yearly(main_day), lambda day: iv.part_of_day(day.start, hours))
-        return Phrase(i, j + 1, "holiday", repeat=repeat, certainty=certainty)
-    if s.word(j) == "weekend":
-        repeat = repeats.mapped(yearly(main_day), _weekend_around)
+    if s.word(j) in PARTS or s.word(j) == "weekend":
+        hours = PARTS.get(s.word(j))
+        repeat = repeats.mapped(
+            yearly(main_day),
+            lambda day: iv.part_of_day(day.start, hours) if hours else _weekend_around(day),
+        )
         return Phrase(i, j + 1, "holiday", repeat=repeat, certainty=certainty)
     year = year_at(s, j)
     if year is None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from .tokens import Token
 
 Tense: TypeAlias = Literal["past", "future", "present", "none"]
-_Context: TypeAlias = Callable[[Sequence[Token], int], bool]
 
 _PAST = frozenset(
     "did didn't was wasn't were weren't had hadn't went said told gave ate got bought made saw met "
@@ -18,20 +17,24 @@ _PAST = frozenset(
     "won sang slept spent read swam brought taught".split()
 )
 _PARTICIPLES = frozenset("done given eaten written taken known seen due".split())
-_HAVING = frozenset("have has i've we've you've they've".split())
+_HAVING = frozenset("have has i've we've you've they've 's".split())
 _FUTURE = frozenset("will won't shall i'll we'll you'll they'll he'll she'll it'll gonna".split())
 _PRESENT = frozenset(
     "is isn't are aren't am do don't does doesn't has hasn't have haven't can could should must "
     "may might would i'm we're they're you're he's she's".split()
 )
 _BEING = frozenset("is are am i'm we're they're you're isn't aren't".split())
+_BEING_CONTRACTED = _BEING | {"'s"}
 _ARRANGED = frozenset("planned scheduled booked arranged lined".split())
 _LISTS = frozenset("calendar agenda schedule plan plans".split())
 _HELPERS = _FUTURE | {"did", "didn't", "to"}
 _CONTRACTED_IS = frozenset("what who where when how there it he she that".split())
-_ED = re.compile(r"[a-z]{3,}ed")
-_NOT_ED = frozenset("need feed speed seed indeed hundred shed breed weed naked wicked".split())
-_NOT_ING = frozenset("morning evening during thing spring king ring wedding something".split())
+_ED = re.compile(
+    r"(?!(?:need|feed|speed|seed|indeed|hundred|shed|breed|weed|naked|wicked)$)[a-z]{3,}ed"
+)
+_ING = re.compile(
+    r"(?!(?:morning|evening|during|thing|spring|king|ring|wedding|something)$).{2,}ing"
+)
 _REACH = 12
 _PAST_REFERENCE = re.compile(
     r"\b(?:"
@@ -102,81 +105,48 @@ def _tense_of_present(tokens: Sequence[Token], at: int, first: int) -> Tense:
     return "present"
 
 
-@lru_cache(maxsize=4096)
-def _rules_for(word: str) -> tuple[tuple[_Context, Tense | None], ...]:
-    return tuple((context, tense) for pattern, context, tense in _RULES if pattern(word))
-
-
 def _tense_of(tokens: Sequence[Token], at: int) -> Tense | None:
     """Return the tense of the verb at a token; None if it is none, or another verb decides."""
-    for context, tense in _rules_for(tokens[at].word):
-        if context(tokens, at):
+    for reach, required, tense in _rules_for(_verb_at(tokens, at)):
+        if not reach or any(_verb_at(tokens, i) in required for i in range(max(0, at - reach), at)):
             return tense
     return None
 
 
-def _is_ed_form(word: str) -> bool:
-    return _ED.fullmatch(word) is not None and word not in _NOT_ED
+def _verb_at(tokens: Sequence[Token], at: int) -> str:
+    """Return a word as the rules know it: ``'s`` is *what's* and *she's*, ``May`` is no verb."""
+    token = tokens[at]
+    word = token.word
+    if token.possessive and word in _CONTRACTED_IS:
+        return "'s"
+    if word == "may" and at and token.capitalised:
+        return "May"
+    going_to = word == "going" and at + 1 < len(tokens) and tokens[at + 1].word == "to"
+    return "going to" if going_to else word
 
 
-def _is_ing_form(word: str) -> bool:
-    return word.endswith("ing") and len(word) > 4 and word not in _NOT_ING
+@lru_cache(maxsize=4096)
+def _rules_for(verb: str) -> tuple[tuple[int, Container[str], Tense | None], ...]:
+    return tuple(rule[1:] for rule in _RULES if rule[0](verb))
 
 
-def _always(_tokens: Sequence[Token], _at: int) -> bool:
-    return True
-
-
-def _is_contracted(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the token is *what's* or *she's*."""
-    return tokens[at].possessive and tokens[at].word in _CONTRACTED_IS
-
-
-def _after(reach: int, words: Collection[str], *, contracted: bool = False) -> _Context:
-    """Require one of some words, or *what's*, among the tokens before."""
-
-    def context(tokens: Sequence[Token], at: int) -> bool:
-        before = range(max(0, at - reach), at)
-        return any(
-            tokens[i].word in words or (contracted and _is_contracted(tokens, i)) for i in before
-        )
-
-    return context
-
-
-def _is_going_to(tokens: Sequence[Token], at: int) -> bool:
-    return at + 1 < len(tokens) and tokens[at + 1].word == "to"
-
-
-def _was_going_to(tokens: Sequence[Token], at: int) -> bool:
-    return _is_going_to(tokens, at) and _after(4, ("was", "were"))(tokens, at)
-
-
-_RULES: tuple[tuple[Callable[[str], bool], _Context, Tense | None], ...] = (
+_RULES: tuple[tuple[Callable[[str], object], int, Container[str], Tense | None], ...] = (
     # "what is planned", "what's on the calendar"
-    (
-        (_ARRANGED | _LISTS).__contains__,
-        _after(5, _BEING | {"have", "has"}, contracted=True),
-        "future",
-    ),
-    (_LISTS.__contains__, _always, None),
-    # "what have we got"
-    ("got".__eq__, _after(4, _HAVING, contracted=True), None),
-    ("due".__eq__, _after(3, _BEING, contracted=True), "future"),
-    ("due".__eq__, _always, None),
+    ((_ARRANGED | _LISTS).__contains__, 5, _BEING_CONTRACTED | {"have", "has"}, "future"),
+    (_LISTS.__contains__, 0, (), None),
+    ("got".__eq__, 4, _HAVING, None),  # "what have we got"
+    ("due".__eq__, 3, _BEING_CONTRACTED, "future"),
+    ("due".__eq__, 0, (), None),
     # "it is written": the tense is that of *is*
-    ((_PAST | _PARTICIPLES).__contains__, _after(1, _BEING | {"be"}), None),
-    (lambda word: _is_ed_form(word) and word not in _PAST, _after(3, _BEING), "present"),
-    (_is_ed_form, _always, "past"),
-    (_PAST.__contains__, _always, "past"),
-    # somebody, or the month
-    ("may".__eq__, lambda tokens, at: at > 0 and tokens[at].capitalised, None),
-    ((_FUTURE | {"upcoming"}).__contains__, _always, "future"),
-    ("going".__eq__, _was_going_to, "past"),
-    ("going".__eq__, _is_going_to, "future"),
-    (_is_ing_form, _after(4, _BEING, contracted=True), "future"),
-    (frozenset(("do", "have", "be")).__contains__, _after(4, _HELPERS), None),
-    (_PRESENT.__contains__, _always, "present"),
-    (_CONTRACTED_IS.__contains__, _is_contracted, "present"),
+    ((_PAST | _PARTICIPLES).__contains__, 1, _BEING | {"be"}, None),
+    (_ED.fullmatch, 3, _BEING, "present"),
+    (_ED.fullmatch, 0, (), "past"),
+    (_PAST.__contains__, 0, (), "past"),
+    ((_FUTURE | {"upcoming"}).__contains__, 0, (), "future"),
+    ("going to".__eq__, 4, ("was", "were"), "past"),
+    ("going to".__eq__, 0, (), "future"),
+    (_ING.fullmatch, 4, _BEING_CONTRACTED, "future"),
+    (frozenset(("do", "have", "be")).__contains__, 4, _HELPERS, None),
+    ((_PRESENT | {"'s"}).__contains__, 0, (), "present"),
 )
-"""What a verb is like, what stands before it, and its tense; the first that fits decides."""
+"""Verbs, which words must be how near before them, and their tense; the first rule decides."""
