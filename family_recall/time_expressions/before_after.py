@@ -9,8 +9,7 @@ from . import repeats
 from .dates import year_at
 from .holidays import FIRST_WORDS
 from .intervals import DAY, MICROSECOND, Interval
-from .occurrences import choose
-from .phrases import Phrase, Sentence, no_time, unclear
+from .phrases import Phrase, Sentence, choose, no_time, unclear
 from .readers import anchor_phrase_at, event_day_at, is_somebody, main_day_at, phrase_at, register
 from .recurring import named_repeat
 from .repeats import Repeat, daily, weekly, yearly

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from . import ambiguity, repeats
 from . import intervals as iv
 from .intervals import DAY, Interval, OpenInterval
-from .occurrences import choose
-from .phrases import Phrase, Sentence
+from .phrases import Phrase, Sentence, choose
 from .prepositions import Clause, around, closed, opened, simple
 from .readers import argument_at, phrase_at
 from .time_or_name import AROUND, OPENING, SIMPLE

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from . import intervals as iv
 from . import repeats
 from .intervals import DAY, Interval
-from .occurrences import choose
-from .phrases import Phrase, Sentence, unclear
+from .phrases import Phrase, Sentence, choose, unclear
 from .readers import event_day_at, main_day_at, phrase_at, register, register_numbers
 from .recurring import named_repeat
 from .time_or_name import is_plain

@@ -1,4 +1,4 @@
-"""Phrases: a time expression that was read, and the sentence it was read in."""
+"""Phrases: a time expression that was read, and which Friday, March or Christmas it means."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import datetime as dt
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
+from . import intervals as iv
+from . import repeats
 from .anchors import Anchor
-from .intervals import Interval
+from .intervals import DAY, MICROSECOND, Interval
 from .repeats import Repeat
 from .tense import Tense, tense_at
 from .tokens import NO_TOKEN, Token
 from .words import FOLLOWERS
+
+_SOON = frozenset(("weekday", "weekend", "nth"))
+_RECENT_DAYS = {"weekday": 2, "month": 170, "season": 60}
 
 
 class Phrase(NamedTuple):
@@ -98,3 +103,79 @@ def no_time(first: int, last: int) -> Phrase:
 def unclear(first: int, last: int) -> Phrase:
     """Step over a time that only the speaker knows: the whole question then means none."""
     return Phrase(first, last, "unclear")
+
+
+def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = None) -> Phrase:
+    """Fix a phrase that repeats; it stays as it is if there is no such occurrence.
+
+    Args:
+        s: The question.
+        phrase: What was read.
+        choice: ``last``, ``this``, ``next``, or nothing: then the tense decides.
+        tense: That of the sentence, when left out.
+    """
+    if phrase.fixed is not None or phrase.repeat is None:
+        return phrase
+    tense = tense or s.tense(phrase.first, phrase.last)
+    if choice == "this" and phrase.grain in _SOON and s.word(phrase.first - 1) == "for":
+        tense = "future"
+    if choice == "last":
+        occurrence, certainty = _last(phrase.repeat, phrase.grain, s.now)
+    elif choice == "next":
+        occurrence, certainty = _next(phrase.repeat, phrase.grain, s.now)
+    elif choice == "this" and phrase.grain == "month":
+        this_year = phrase.repeat(*iv.years(s.now.year))
+        occurrence, certainty = (this_year[0] if this_year else None), 1.0
+    elif choice == "this" and phrase.grain not in {"weekday", "weekend"}:
+        nearest = repeats.first_not_over if tense == "future" else repeats.nearest
+        occurrence, certainty = nearest(phrase.repeat, s.now), 0.9
+    else:
+        begun = tense == "past" or (tense == "none" and choice != "this")
+        occurrence, certainty = _by_tense(phrase.repeat, phrase.grain, s.now, tense, begun=begun)
+    return phrase._replace(fixed=occurrence, certainty=min(phrase.certainty, certainty))
+
+
+def _last(repeat: Repeat, grain: str, now: dt.datetime) -> tuple[Interval | None, float]:
+    if grain == "weekday":
+        # On a Wednesday night "last Wednesday afternoon" is a week old.
+        occurrence = repeats.latest_begun(repeat, iv.midnight(now) - MICROSECOND)
+    else:
+        occurrence = repeats.latest_over(repeat, now)
+    # Asked on a Saturday, "last Friday" may be yesterday or not; so "last May" in June.
+    recent = occurrence and now - occurrence.end < _RECENT_DAYS.get(grain, 0) * DAY
+    return occurrence, 0.8 if recent else 1.0
+
+
+def _next(repeat: Repeat, grain: str, now: dt.datetime) -> tuple[Interval | None, float]:
+    occurrence = repeats.first_after(repeat, now)
+    next_monday = iv.unit(now, "week", 1).start
+    if grain in {"weekday", "weekend"} and occurrence and occurrence.start < next_monday:
+        return repeats.first_after(repeat, next_monday - DAY / 2), 0.6
+    return occurrence, 1.0
+
+
+def _by_tense(
+    repeat: Repeat, grain: str, now: dt.datetime, tense: Tense, *, begun: bool
+) -> tuple[Interval | None, float]:
+    """Return the coming or the most recent occurrence; a Friday without a tense may be either."""
+    soon = grain in _SOON
+    if tense == "future" or (soon and not begun):
+        return repeats.first_not_over(repeat, now), 0.9 if tense == "future" else 0.7
+    certainty = {"past": 0.95, "none": 0.8 if soon else 0.9}.get(tense, 0.8)
+    return repeats.latest_begun(repeat, now), certainty
+
+
+def within(phrase: Phrase, frame: Interval) -> Interval | None:
+    """Return the only occurrence that starts inside a frame; None if there are none or several."""
+    if phrase.repeat is None or frame.end - frame.start > 4000 * DAY:
+        return None
+    inside = phrase.repeat(frame.start, frame.end)
+    return inside[0] if len(inside) == 1 else None
+
+
+def main_day_of(s: Sentence, phrase: Phrase) -> Phrase:
+    """Fix a phrase, a period such as Christmas by its main day."""
+    if phrase.main_day is not None and phrase.fixed is not None:
+        days = phrase.main_day(phrase.fixed.start - 9 * DAY, phrase.fixed.end)
+        return phrase._replace(fixed=days[0]) if days else phrase
+    return choose(s, phrase._replace(repeat=phrase.main_day or phrase.repeat))

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from . import intervals as iv
 from .intervals import DAY, OpenInterval
-from .occurrences import choose, main_day_of
-from .phrases import Phrase, Sentence
+from .phrases import Phrase, Sentence, choose, main_day_of
 from .readers import argument_at
 from .tense import Tense
 from .time_or_name import OPENING, is_plain, is_time, is_whole_question

@@ -13,8 +13,7 @@ from typing import TypeAlias
 from . import repeats
 from .anchors import anchor_at
 from .intervals import DAY, Interval
-from .occurrences import choose, main_day_of, within
-from .phrases import Phrase, Sentence, unclear
+from .phrases import Phrase, Sentence, choose, main_day_of, unclear, within
 from .words import FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS
 
 Reader: TypeAlias = Callable[[Sentence, int], Phrase | None]

@@ -9,8 +9,7 @@ from . import repeats
 from .counted import Count, count_at, moments_ago
 from .dates import month_alone
 from .intervals import DAY, Interval
-from .occurrences import choose
-from .phrases import Phrase, Sentence, unclear
+from .phrases import Phrase, Sentence, choose, unclear
 from .readers import phrase_at, register
 from .recurring import holiday_phrase, season_phrase, weekday_phrase
 from .words import CHOICES, ORDINALS, OWNERS, PARTS, UNITS
