@@ -127,7 +127,7 @@ class AuditLog:
         self.flush()
         with self._writing, self._store.writing() as writing:
             tables = writing.audit
-            tables.keep(days)
+            tables.set_days(days)
             tables.purge(self._oldest_s(days))
             if not days:
                 tables.sign_out(self._token)
@@ -235,7 +235,7 @@ def _is_running(pid: int) -> bool:
 def _entry(row: AuditRow, owned: Mapping[int, str], zone: dt.tzinfo) -> AuditEntry | None:
     """Tell an entry as far as it is about what the reader owns; None where it is not."""
     given = tuple(
-        (space_id, doc_id) for partition, space_id, doc_id in row.given if partition in owned
+        (space_id, doc_id) for partition, space_id, doc_id in row.returned if partition in owned
     )
     asked_in = row.space_id if row.space_id in owned.values() else None
     if not given and asked_in is None and row.call != "gap":

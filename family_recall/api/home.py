@@ -384,7 +384,7 @@ class FamilyRecall:
             again = dataclasses.replace(ctx, profile="default", now=asked.now)
             found = self.explain(asked.query_text, doc_id, again)
             outranked = (found.rank, found.contributions)
-        return self._engine.learner.judge(
+        return self._engine.learner.record(
             asked,
             doc_id,
             outranked,

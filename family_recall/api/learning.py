@@ -29,7 +29,7 @@ class Learned:
             InvalidRequestError: If ``last`` is below 1.
             UnknownPersonError: If there is no such person.
         """
-        return self._engine.learner.unlearn(last, person_id)
+        return self._engine.learner.undo(last, person_id)
 
     def reset(self, person_id: str | None = None) -> None:
         """Delete every judgement and all that came of them, one person's or everyone's.

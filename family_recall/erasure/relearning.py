@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from family_recall.access import policy
-from family_recall.learning.learner import step
-from family_recall.ranking.learned_weights import TAUGHT
+from family_recall.learning.learner import fit_step
+from family_recall.ranking.learned_weights import LEARNING_PROFILE
 from family_recall.ranking.profiles import find_profile
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import RecallContext
@@ -17,7 +17,7 @@ def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -
 
     None is made where that is too little, and the shipped weights rank again.
     """
-    shipped = find_profile(TAUGHT)
+    shipped = find_profile(LEARNING_PROFILE)
     feedback = writing.feedback
     for person_id in sorted(people):
         last = feedback.drop_steps(person_id)
@@ -25,8 +25,9 @@ def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -
             continue
         everywhere = RecallContext(person_id=person_id)
         scope = policy.scope_in(writing.household, everywhere, wall_s=wall_s, zone=writing.zone)
-        guard, learned = step(feedback.judgements(person_id, scope.partitions), shipped, None)
+        entries = feedback.entries(person_id, scope.partitions)
+        guard, step = fit_step(entries, shipped, None)
         if guard is not None:
             feedback.put_guard(last, guard.to_json())
-        if learned is not None:
-            feedback.learn(person_id, last, wall_s, learned)
+        if step is not None:
+            feedback.put_step(person_id, last, wall_s, step)

@@ -1,6 +1,6 @@
-"""Learning: what a person accepts and rejects in, weights of their own out; reversible."""
+"""Learning from feedback: ranking weights of one's own, bounded and reversible."""
 
 from family_recall.learning.learner import Feedback, Learner, Learning
-from family_recall.learning.samples import unteachable
+from family_recall.learning.samples import why_not_learnable
 
-__all__ = ["Feedback", "Learner", "Learning", "unteachable"]
+__all__ = ["Feedback", "Learner", "Learning", "why_not_learnable"]

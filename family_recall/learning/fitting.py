@@ -1,6 +1,11 @@
-"""Fitting: preferences in, bounded ratios of the shipped weights out. No clock, no randomness."""
+"""Fits bounded ratios of the shipped weights, and of the calibration, to feedback.
+
+There is no clock and no randomness in it.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -19,10 +24,10 @@ SHARPNESS = 10.0
 """A lead of a tenth of a score is odds of e to one that the leader is preferred."""
 
 PULL = 8.0
-"""The shipped weights' say, in judgements: doubling one weight costs half as many."""
+"""How much the shipped weights count, in feedback: doubling one weight costs half as many."""
 
 CALIBRATION_PULL = 100.0
-"""The shipped calibration's say, in first results."""
+"""How much the shipped calibration counts, in first results."""
 
 _STEPS = 30
 _KEEP_SCALE = 1e4
@@ -34,29 +39,28 @@ def fit_ratios(pairs: Pairs) -> Doubles:
     Minimises ``Σ ω·log(1 + e^(−10·d·r)) + PULL/2·Σ(r − 1)²`` over the ratios r by Newton's method,
     d being a pair's difference in weighted features, so that ``d·r`` is its difference in score.
     The first results' mean score is held where it was, since confidence is read off it. Then each
-    ratio is brought into its box, and all of them into the distance allowed.
+    ratio is brought into its bounds, and all of them into the distance allowed.
 
     Source: Burges et al., *Learning to rank using gradient descent* (RankNet), ICML 2005,
     doi:10.1145/1102351.1102363.
     """
     n = len(pairs.means)
-    apart = pairs.differences * SHARPNESS
+    differences = pairs.differences * SHARPNESS
     held = pairs.means / max(float(np.linalg.norm(pairs.means)), 1e-12)
-    moved = np.zeros(n)
     base = PULL * np.eye(n) + _KEEP_SCALE * np.outer(held, held)
-    for _ in range(_STEPS):
-        wrong = 1.0 / (1.0 + np.exp(np.clip(apart @ (1.0 + moved), -40.0, 40.0)))
-        gradient = base @ moved - apart.T @ (pairs.weights * wrong)
+
+    def step(moved: Doubles) -> Doubles:
+        wrong = 1.0 / (1.0 + np.exp(np.clip(differences @ (1.0 + moved), -40.0, 40.0)))
+        gradient = base @ moved - differences.T @ (pairs.weights * wrong)
         curve = pairs.weights * wrong * (1.0 - wrong)
-        step = np.linalg.solve(base + apart.T @ (apart * curve[:, None]), gradient)
-        moved = moved - step / max(1.0, float(np.linalg.norm(step)))
-        if float(np.abs(step).max(initial=0.0)) < 1e-10:
-            break
-    return bounded(moved)
+        hessian = base + differences.T @ (differences * curve[:, None])
+        return np.asarray(np.linalg.solve(hessian, gradient), np.float64)
+
+    return bounded(_newton(step, np.zeros(n), _STEPS))
 
 
 def bounded(moved: Doubles) -> Doubles:
-    """Bring what ratios moved from 1 into the box and the distance allowed; gives the ratios."""
+    """Return ratios within bounds and distance, from how far each moved from 1."""
     inside = np.clip(np.nan_to_num(moved), SMALLEST_RATIO - 1.0, LARGEST_RATIO - 1.0)
     distance = float(np.linalg.norm(inside))
     ratios: Doubles = 1.0 + inside * min(1.0, LARGEST_DISTANCE / max(distance, 1e-12))
@@ -64,7 +68,7 @@ def bounded(moved: Doubles) -> Doubles:
 
 
 def pairwise_loss(pairs: Pairs, ratios: Doubles) -> float:
-    """Mean logistic loss of the pairs; 0.0 for none."""
+    """Return the mean logistic loss of the pairs; 0.0 for none."""
     if not len(pairs):
         return 0.0
     losses = np.logaddexp(0.0, -SHARPNESS * (pairs.differences @ ratios))
@@ -72,37 +76,47 @@ def pairwise_loss(pairs: Pairs, ratios: Doubles) -> float:
 
 
 def pairwise_accuracy(pairs: Pairs, ratios: Doubles) -> float:
-    """Weighted share of pairs in the preferred order, ties counting half; 1.0 for none."""
+    """Return the weighted share of pairs in the preferred order, ties counting half; 1.0 for none."""
     if not len(pairs):
         return 1.0
     right = (np.sign(pairs.differences @ ratios) + 1.0) / 2.0
     return float(pairs.weights @ right / pairs.weights.sum())
 
 
-def fit_bend(
+def fit_calibration(
     logits: Doubles, right: Doubles, weights: Doubles, *, steps: int = _STEPS
 ) -> tuple[float, float]:
-    """Fit how shipped logits are bent: ``ratio · logit + shift``, inside their bounds.
+    """Fit how shipped logits are adjusted: ``ratio · logit + shift``, within their bounds.
 
     Maximum likelihood with the shipped calibration as prior, which weighs as much as
-    ``CALIBRATION_PULL`` first results of a logit near 1: judged results are no fair sample.
+    ``CALIBRATION_PULL`` first results of a logit near 1: results with feedback are no fair sample.
     """
     pull = CALIBRATION_PULL * np.array([1.0, 0.25])
-    at = np.zeros(2)
     columns = np.stack([logits, np.ones_like(logits)], axis=1)
-    for _ in range(steps):
-        p = 1.0 / (1.0 + np.exp(-np.clip(logits + columns @ at, -40.0, 40.0)))
-        gradient = columns.T @ (weights * (p - right)) + pull * at
+
+    def step(moved: Doubles) -> Doubles:
+        p = 1.0 / (1.0 + np.exp(-np.clip(logits + columns @ moved, -40.0, 40.0)))
+        gradient = columns.T @ (weights * (p - right)) + pull * moved
         hessian = columns.T @ (columns * (weights * p * (1.0 - p))[:, None]) + np.diag(pull)
-        step = np.linalg.solve(hessian, gradient)
-        at = at - step / max(1.0, float(np.linalg.norm(step)))
-        if float(np.abs(step).max()) < 1e-10:
-            break
-    ratio = float(np.clip(1.0 + at[0], SMALLEST_SLOPE, LARGEST_SLOPE))
-    return ratio, float(np.clip(at[1], -LARGEST_FALL, LARGEST_RISE))
+        return np.asarray(np.linalg.solve(hessian, gradient), np.float64)
+
+    slope, offset = _newton(step, np.zeros(2), steps)
+    ratio = float(np.clip(1.0 + slope, SMALLEST_SLOPE, LARGEST_SLOPE))
+    return ratio, float(np.clip(offset, -LARGEST_FALL, LARGEST_RISE))
 
 
 def surprise(logits: Doubles, right: Doubles) -> Doubles:
-    """Give the surprise at each first result (n,) being right or not, in nats."""
+    """Return the surprise at each first result (n,) being right or not, in nats."""
     losses: Doubles = np.logaddexp(0.0, logits) - right * logits
     return losses
+
+
+def _newton(step: Callable[[Doubles], Doubles], start: Doubles, steps: int) -> Doubles:
+    """Iterate Newton steps of length 1 at most, until they are below 1e-10."""
+    point = start
+    for _ in range(steps):
+        change = step(point)
+        point = point - change / max(1.0, float(np.linalg.norm(change)))
+        if float(np.abs(change).max(initial=0.0)) < 1e-10:
+            break
+    return point

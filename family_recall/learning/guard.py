@@ -1,4 +1,4 @@
-"""Guard: a step and the log it came from in; whether the log is ranked no worse with it, out."""
+"""Guards a learning step: it is kept only if the person's own feedback is ranked no worse by it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from family_recall.learning.fitting import (
-    fit_bend,
+    fit_calibration,
     fit_ratios,
     pairwise_accuracy,
     pairwise_loss,
@@ -18,19 +18,19 @@ from family_recall.learning.fitting import (
 )
 from family_recall.learning.samples import Doubles, Ints, Pairs
 
-FOLDS = 5
-"""Every fifth question is held out of a fit and judged by it, in turn."""
+SPLITS = 5
+"""Cross-validation: every fifth question is held out of a fit, in turn."""
 
 MIN_QUESTIONS = 10
-"""Questions judged before a first step: two a fold."""
+"""Questions with feedback before a first step: two a split."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What replaying the log said of a step.
+    """How a step ranks the feedback it was fitted to.
 
     ``held_out_*`` are over questions that the fit had not seen, by the shipped weights and by
-    those fitted without them; ``replay_*`` over the whole log, by the weights so far and by those
+    those fitted without them; ``replay_*`` over all feedback, by the weights so far and by those
     of the step. Accuracy is the share of preferences in the right order, loss the mean logistic
     one.
     """
@@ -58,27 +58,30 @@ class Guard:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give the verdict and every figure."""
+        """Return every figure, and whether the step is kept."""
         return {"kept": self.kept, **asdict(self)}
 
 
-def weigh_step(pairs: Pairs, before: Doubles, step: Doubles) -> Guard:
-    """Replay the log: a step is kept only if nothing measured gets worse.
+def replay(pairs: Pairs, before: Doubles, step: Doubles) -> Guard:
+    """Measure a step on all feedback, and its fit on held-out questions.
 
-    Held out, the fit must beat the shipped weights in loss and at least equal their accuracy; on
-    the whole log the step must do so against the weights before it.
+    Args:
+        pairs: The feedback.
+        before: Ratios (f,) of the weights so far.
+        step: Ratios (f,) of the step.
     """
     shipped = np.ones_like(before)
-    folds = pairs.questions % FOLDS
-    parts = [
-        (pairs.of(folds == fold), fit_ratios(pairs.of(folds != fold))) for fold in range(FOLDS)
+    splits = pairs.questions % SPLITS
+    fits = [
+        (pairs.of(splits == split), fit_ratios(pairs.of(splits != split)))
+        for split in range(SPLITS)
     ]
     total = float(pairs.weights.sum())
 
     def held_out(measure: Callable[[Pairs, Doubles], float], *, fitted: bool) -> float:
         return sum(
             float(part.weights.sum()) / total * measure(part, ratios if fitted else shipped)
-            for part, ratios in parts
+            for part, ratios in fits
             if len(part)
         )
 
@@ -96,17 +99,19 @@ def weigh_step(pairs: Pairs, before: Doubles, step: Doubles) -> Guard:
     )
 
 
-def bend_holds(logits: Doubles, right: Doubles, weights: Doubles, questions: Ints) -> bool:
-    """Whether bending the calibration predicts first results it has not seen surely better.
+def calibration_generalises(
+    logits: Doubles, right: Doubles, weights: Doubles, questions: Ints
+) -> bool:
+    """Return whether adjusting the calibration predicts unseen first results better.
 
     By more than one standard error of the mean difference in surprise.
     """
     gains = np.zeros_like(logits)
-    for fold in range(FOLDS):
-        out = questions % FOLDS == fold
+    for split in range(SPLITS):
+        out = questions % SPLITS == split
         if not out.any() or out.all():
             continue
-        ratio, shift = fit_bend(logits[~out], right[~out], weights[~out])
+        ratio, shift = fit_calibration(logits[~out], right[~out], weights[~out])
         shipped = surprise(logits[out], right[out])
         gains[out] = weights[out] * (shipped - surprise(ratio * logits[out] + shift, right[out]))
     return float(gains.mean()) > float(gains.std()) / math.sqrt(len(gains))

@@ -1,4 +1,4 @@
-"""Samples: a judged answer in, numbers for the log out; the log in, arrays to learn from out."""
+"""Samples to learn from: an answer with feedback as numbers to store, and stored ones as arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from family_recall.stores.logs.feedback import FeedbackEntry
 from family_recall.types import Answer, Contribution, FloatArray
 
 SHOWN = 10
-"""Results of an answer that count as seen; the judged one counts wherever it stood."""
+"""Results of an answer that count as seen; the one with feedback counts at any rank."""
 
 REJECTED_SHARE = 0.25
 """Of an acceptance: one wrong result says little of the others, each of which may be wrong too."""
@@ -29,8 +29,8 @@ class Pairs:
     """Pairs of results of which the first was preferred.
 
     ``differences`` (p, f) are its features less the other's, times the shipped weights;
-    ``weights`` (p,) add up to each question's say; ``questions`` (p,) number the questions in the
-    order they were first judged; ``means`` (f,) are the first results' mean features, weighted
+    ``weights`` (p,) add up to each question's; ``questions`` (p,) number the questions in the
+    order of their first feedback; ``means`` (f,) are the first results' mean features, weighted
     alike.
     """
 
@@ -44,17 +44,18 @@ class Pairs:
         return len(self.weights)
 
     def of(self, chosen: npt.NDArray[np.bool_]) -> Pairs:
-        """Give some of the pairs."""
+        """Return some of the pairs."""
         return Pairs(
             self.differences[chosen], self.weights[chosen], self.questions[chosen], self.means
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Firsts:
+class FirstResults:
     """First results (n): their features times the shipped weights, and whether they were right.
 
-    ``kinds`` and ``reranked`` say which calibration reads them.
+    ``kinds`` and ``reranked`` say which calibration applies to them; ``rejected`` which were called
+    wrong outright.
     """
 
     features: Doubles
@@ -66,16 +67,16 @@ class Firsts:
     rejected: npt.NDArray[np.bool_]
 
 
-def unteachable(answer: Answer, weights: Mapping[str, float]) -> str | None:
-    """Say why nothing can be learned from an answer; None where something can.
+def why_not_learnable(answer: Answer, weights: Mapping[str, float]) -> str | None:
+    """Return why nothing can be learned from an answer; None if something can.
 
     The fast path for identifiers, the opening of a conversation and other profiles rank by
-    features or weights that are not learned; a time line is not ordered by score.
+    features or weights that are not learned; a timeline is not ordered by score.
     """
     if answer.profile != "default":
         return f"the answer was ranked by the profile {answer.profile}, and only default learns"
-    ranked_by = {part.feature for result in answer.results for part in result.contributions}
-    if not ranked_by <= {*weights, "pending", "static"}:
+    features = {part.feature for result in answer.results for part in result.contributions}
+    if not features <= {*weights, "pending", "static"}:
         return "the answer was not ranked by the default profile's features"
     if answer.strategy == "TIMELINE" or any(
         span.stage == "timeline" for span in answer.trace.spans
@@ -84,8 +85,8 @@ def unteachable(answer: Answer, weights: Mapping[str, float]) -> str | None:
     return None
 
 
-def hashed(person_id: str, question: str) -> bytes:
-    """Hash a question, so that judgements of the same one are known without its words."""
+def question_hash(person_id: str, question: str) -> bytes:
+    """Hash a question, so that feedback on the same one is recognised without its words."""
     return hashlib.blake2b(
         normalise(question).encode("utf-8", "surrogatepass"),
         digest_size=8,
@@ -93,8 +94,10 @@ def hashed(person_id: str, question: str) -> bytes:
     ).digest()
 
 
-def effective(contributions: Sequence[Contribution], weights: Mapping[str, float]) -> FloatArray:
-    """Give the values (f,) whose product with the weights is the score.
+def feature_values(
+    contributions: Sequence[Contribution], weights: Mapping[str, float]
+) -> FloatArray:
+    """Return the values (f,) whose product with the weights is the score.
 
     What stands in for the transformer's vectors weighs as much as they together, and so counts
     for both (see ``features.weight_of``).
@@ -110,8 +113,8 @@ def effective(contributions: Sequence[Contribution], weights: Mapping[str, float
     )  # fmt: skip
 
 
-def kind_of(answer: Answer) -> Kind:
-    """Whose vectors an answer rests on."""
+def vectors_of(answer: Answer) -> Kind:
+    """Return which vectors an answer's ranking rests on."""
     if answer.trace.embedder is None:
         return "words"
     by_static = any(span.stage == "embed_static" for span in answer.trace.spans)
@@ -119,106 +122,86 @@ def kind_of(answer: Answer) -> Kind:
 
 
 def pairs_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Pairs:
-    """Turn a log into preferences; of two verdicts on one result of one question the last counts.
+    """Turn feedback into preferences; the last entry on one result of one question counts.
 
     An accepted result is preferred to every one shown beside it that was not accepted. What was
     shown beside a rejected one is preferred to it, and counts a quarter unless it was accepted.
-    Results below the accepted one count like those above: with those above alone, wrong
-    judgements would always teach that the order is wrong.
+    Results below the accepted one count like those above: with those above alone, wrong feedback
+    would always teach that the order is wrong.
     """
-    verdicts = _verdicts(log)
-    numbers = _numbers(log)
+    accepted = {(entry.question, entry.memory): entry.accepted for entry in log}
+    numbers = _question_numbers(log)
     scale = np.array(list(shipped.values()))
-    rows: list[Doubles] = [np.zeros((0, len(shipped)))]
+    differences: list[Doubles] = [np.zeros((0, len(shipped)))]
     weights: list[Doubles] = [np.zeros(0)]
     questions: list[int] = []
-    for judgement in _latest(log):
-        said = [verdicts.get((judgement.question, one.memory)) for one in judgement.shown]
-        judged = [one.memory for one in judgement.shown].index(judgement.memory)
-        others = [at for at, verdict in enumerate(said) if verdict is not judgement.accepted]
+    for entry in {(entry.question, entry.memory): entry for entry in log}.values():
+        verdicts = [accepted.get((entry.question, result.memory)) for result in entry.shown]
+        own = [result.memory for result in entry.shown].index(entry.memory)
+        others = [at for at, verdict in enumerate(verdicts) if verdict is not entry.accepted]
         if not others:
             continue
-        values = _values(judgement, shipped) * scale
-        difference = values[judged] - values[others]
+        values = _values(entry, shipped) * scale
+        difference = values[own] - values[others]
         share = np.ones(len(others))
-        if not judgement.accepted:
+        if not entry.accepted:
             difference = -difference
-            share = np.array([1.0 if said[at] else REJECTED_SHARE for at in others])
-        rows.append(difference)
-        weights.append(judgement.weight * share / len(others))
-        questions += [numbers[judgement.question]] * len(others)
-    firsts = [_values(one, shipped)[0] * scale for one in log if _has_first(one)]
+            share = np.array([1.0 if verdicts[at] else REJECTED_SHARE for at in others])
+        differences.append(difference)
+        weights.append(entry.weight * share / len(others))
+        questions += [numbers[entry.question]] * len(others)
+    firsts = [_values(entry, shipped)[0] * scale for entry in log if _has_first(entry)]
     return Pairs(
-        np.concatenate(rows),
+        np.concatenate(differences),
         np.concatenate(weights),
         np.array(questions, np.int64),
         np.mean(firsts, axis=0) if firsts else np.zeros(len(shipped)),
     )
 
 
-def firsts_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Firsts:
-    """Turn a log into first results that were right or not.
+def first_results_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> FirstResults:
+    """Turn feedback into first results that were right or not, one a question.
 
-    A first result that was passed over for another was wrong; ``rejected`` says which were
-    called so outright.
+    A first result that was passed over for another was wrong.
     """
-    verdicts = _verdicts(log)
-    numbers = _numbers(log)
-    scale = np.array(list(shipped.values()))
-    reads = list(shipped).index("cross_encoder") if "cross_encoder" in shipped else None
-    found: dict[bytes, tuple[Doubles, bool, float, Kind, bool, bool]] = {}
-    for judgement in log:
-        if not _has_first(judgement):
-            continue
-        said = verdicts.get((judgement.question, judgement.shown[0].memory))
-        if said is None and not judgement.accepted:
-            continue
-        values = _values(judgement, shipped)
-        read = reads is not None and bool(values[0, reads] > 0.0)
-        kind: Kind = judgement.kind  # type: ignore[assignment]  # one of its three literals
-        outright = said is False
-        found[judgement.question] = (
-            values[0] * scale,
-            bool(said),
-            judgement.weight,
-            kind,
-            read,
-            outright,
-        )
-    kept = list(found.values())
-    return Firsts(
-        np.array([one[0] for one in kept]).reshape(-1, len(shipped)),
-        np.array([one[1] for one in kept], np.bool_),
-        np.array([one[2] for one in kept], np.float64),
-        np.array([numbers[question] for question in found], np.int64),
-        tuple(one[3] for one in kept),
-        np.array([one[4] for one in kept], np.bool_),
-        np.array([one[5] for one in kept], np.bool_),
+    accepted = {(entry.question, entry.memory): entry.accepted for entry in log}
+    numbers = _question_numbers(log)
+    last: dict[bytes, tuple[FeedbackEntry, bool | None]] = {}
+    for entry in filter(_has_first, log):
+        verdict = accepted.get((entry.question, entry.shown[0].memory))
+        if verdict is not None or entry.accepted:
+            last[entry.question] = entry, verdict
+    features = np.array([_values(entry, shipped)[0] for entry, _ in last.values()])
+    features = features.reshape(-1, len(shipped))
+    reranked = np.zeros(len(last), np.bool_)
+    if "cross_encoder" in shipped:
+        reranked = features[:, list(shipped).index("cross_encoder")] > 0.0
+    return FirstResults(
+        features=features * np.array(list(shipped.values())),
+        right=np.array([bool(verdict) for _, verdict in last.values()], np.bool_),
+        weights=np.array([entry.weight for entry, _ in last.values()], np.float64),
+        questions=np.array([numbers[question] for question in last], np.int64),
+        kinds=tuple(entry.kind for entry, _ in last.values()),
+        reranked=reranked,
+        rejected=np.array([verdict is False for _, verdict in last.values()], np.bool_),
     )
 
 
-def _verdicts(log: Sequence[FeedbackEntry]) -> dict[tuple[bytes, int], bool]:
-    return {(one.question, one.memory): one.accepted for one in log}
+def _question_numbers(log: Sequence[FeedbackEntry]) -> dict[bytes, int]:
+    questions = dict.fromkeys(entry.question for entry in log)
+    return {question: number for number, question in enumerate(questions)}
 
 
-def _latest(log: Sequence[FeedbackEntry]) -> list[FeedbackEntry]:
-    return list({(one.question, one.memory): one for one in log}.values())
+def _has_first(entry: FeedbackEntry) -> bool:
+    return bool(entry.shown) and entry.shown[0].rank == 1
 
 
-def _numbers(log: Sequence[FeedbackEntry]) -> dict[bytes, int]:
-    return {question: at for at, question in enumerate(dict.fromkeys(one.question for one in log))}
-
-
-def _has_first(judgement: FeedbackEntry) -> bool:
-    return bool(judgement.shown) and judgement.shown[0].rank == 1
-
-
-def _values(judgement: FeedbackEntry, shipped: Mapping[str, float]) -> Doubles:
-    """Give the shown results' features (n, f) in the order of the shipped weights."""
-    table = np.zeros((len(judgement.shown), len(shipped)))
-    at = {name: column for column, name in enumerate(judgement.features)}
-    for row, one in enumerate(judgement.shown):
+def _values(entry: FeedbackEntry, shipped: Mapping[str, float]) -> Doubles:
+    """Return the shown results' features (n, f) in the order of the shipped weights."""
+    table = np.zeros((len(entry.shown), len(shipped)))
+    columns = {name: column for column, name in enumerate(entry.features)}
+    for row, result in enumerate(entry.shown):
         for column, name in enumerate(shipped):
-            if name in at:
-                table[row, column] = one.values[at[name]]
+            if name in columns:
+                table[row, column] = result.values[columns[name]]
     return table

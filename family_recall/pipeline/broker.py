@@ -26,7 +26,7 @@ from family_recall.query import planner
 from family_recall.ranking import calibration
 from family_recall.ranking.deduplication import without
 from family_recall.ranking.fusion import reciprocal_rank_fusion
-from family_recall.ranking.learned_weights import bent, taught
+from family_recall.ranking.learned_weights import personal_calibration, personal_profile
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
 from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.opening import opening_runs
@@ -178,7 +178,7 @@ class Broker:
                 context.kind,
                 reranked=first_was_read(ranking),
             )
-            fitted = bent(fitted, context.profile)
+            fitted = personal_calibration(fitted, context.profile)
         return Ranked(context, found.pool, found.graph, ranking, fitted)
 
     def _found(self, context: QueryContext, lexical: Run, quoted: Run, steps: Steps) -> Found:
@@ -227,7 +227,7 @@ class Broker:
         profile = find_profile(request.ctx.profile, request.ctx.mode)
         if self.config.weights:
             profile = reweighed(profile, self.config.weights)
-        profile = taught(profile, snapshot.learned(request.ctx.person_id))
+        profile = personal_profile(profile, snapshot.learned(request.ctx.person_id))
         scope = policy.scope_in(
             snapshot, request.ctx, wall_s=wall_s, zone=self.store.zone, now_s=now.timestamp()
         )

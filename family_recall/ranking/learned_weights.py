@@ -1,4 +1,4 @@
-"""What a person taught, put to use: a profile and a learned step in, their profile out."""
+"""A person's own ranking profile: the shipped one with what was learned from their feedback."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from family_recall.dataflow import Profile
 from family_recall.ranking.calibration import Calibration, Platt
-from family_recall.stores.logs.feedback import Learned
+from family_recall.stores.logs.feedback import LearningStep
 
-TAUGHT = "default"
+LEARNING_PROFILE = "default"
 """The one profile that learns; those of the designs stay as their documents have them."""
 
 SMALLEST_RATIO, LARGEST_RATIO = 1 / 3, 3.0
@@ -32,58 +32,59 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class TaughtProfile(Profile):
-    """The shipped profile with one person's weights; the last two bend its calibration."""
+class PersonalProfile(Profile):
+    """The shipped profile with one person's weights, and how its calibration is adjusted."""
 
     slope_ratio: float = 1.0
     offset_shift: float = 0.0
 
 
-def taught(shipped: Profile, learned: Learned | None) -> Profile:
-    """Give the profile that a person's questions are ranked by.
+def personal_profile(shipped: Profile, step: LearningStep | None) -> Profile:
+    """Return the profile that a person's questions are ranked by.
 
-    The shipped one where nothing was learned, where it was learned against other weights than
-    are shipped now, or where what the file says lies outside the bounds.
+    The shipped one if nothing was learned, if it was learned against other weights than are
+    shipped now, or if what the file says is out of bounds.
     """
-    if learned is None or shipped.name != TAUGHT or learned.shipped != dict(shipped.weights):
-        return shipped
-    if not is_bounded(learned):
+    if (
+        step is None
+        or shipped.name != LEARNING_PROFILE
+        or step.shipped != dict(shipped.weights)
+        or not is_bounded(step)
+    ):
         return shipped
     values = {field.name: getattr(shipped, field.name) for field in dataclasses.fields(Profile)}
-    values["weights"] = learned.weights
-    return TaughtProfile(
-        **values, slope_ratio=learned.slope_ratio, offset_shift=learned.offset_shift
-    )
+    values["weights"] = step.weights
+    return PersonalProfile(**values, slope_ratio=step.slope_ratio, offset_shift=step.offset_shift)
 
 
-def bent(fitted: Calibration, profile: Profile) -> Calibration:
-    """Give a calibration as the person's judgements of first results bend it."""
-    if not isinstance(profile, TaughtProfile):
-        return fitted
+def personal_calibration(shipped: Calibration, profile: Profile) -> Calibration:
+    """Return a calibration as a person's feedback on first results adjusts it."""
+    if not isinstance(profile, PersonalProfile):
+        return shipped
     platt = Platt(
-        profile.slope_ratio * fitted.platt.slope,
-        profile.slope_ratio * fitted.platt.offset + profile.offset_shift,
+        profile.slope_ratio * shipped.platt.slope,
+        profile.slope_ratio * shipped.platt.offset + profile.offset_shift,
     )
-    return dataclasses.replace(fitted, platt=platt)
+    return dataclasses.replace(shipped, platt=platt)
 
 
-def is_bounded(learned: Learned) -> bool:
-    """Whether a step keeps every promise: the box, the distance, the signs, the slope."""
-    if learned.weights.keys() != learned.shipped.keys():
+def is_bounded(step: LearningStep) -> bool:
+    """Return whether a step keeps every promise: ratios, distance, signs and calibration."""
+    if step.weights.keys() != step.shipped.keys():
         return False
     squares = 0.0
-    for name, shipped in learned.shipped.items():
-        now = learned.weights[name]
+    for name, shipped in step.shipped.items():
+        weight = step.weights[name]
         if shipped == 0.0:
-            if now != 0.0:
+            if weight != 0.0:
                 return False
             continue
-        ratio = now / shipped
+        ratio = weight / shipped
         if not SMALLEST_RATIO - _ROUNDING <= ratio <= LARGEST_RATIO + _ROUNDING:
             return False
         squares += (ratio - 1.0) ** 2
     return (
         math.sqrt(squares) <= LARGEST_DISTANCE + _ROUNDING
-        and SMALLEST_SLOPE <= learned.slope_ratio <= LARGEST_SLOPE
-        and -LARGEST_FALL <= learned.offset_shift <= LARGEST_RISE
+        and SMALLEST_SLOPE <= step.slope_ratio <= LARGEST_SLOPE
+        and -LARGEST_FALL <= step.offset_shift <= LARGEST_RISE
     )

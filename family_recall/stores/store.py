@@ -21,7 +21,7 @@ from family_recall.stores.file.integrity import Finding
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
-from family_recall.stores.logs.feedback import Learned
+from family_recall.stores.logs.feedback import LearningStep
 from family_recall.stores.logs.stage_costs import StageCost
 from family_recall.stores.read.snapshot import SqliteSnapshot
 from family_recall.stores.read.transaction import ReadTransaction
@@ -60,7 +60,7 @@ class Store:
         _settled(given)
         self._connections = Connections(path, create=create, key=key)
         self._blocks = index.VectorIndexes()
-        self._learned: dict[int, Learned] = {}
+        self._learned: dict[int, LearningStep] = {}
         self.path = path
         with self._connections.reading() as connection:
             kept = dict(sql.rows(connection, "SELECT key, value FROM info"))
@@ -188,7 +188,7 @@ class Store:
     def keep_stage_costs(self, found: Mapping[str, StageCost]) -> bool:
         """Keep what stages cost here, unless somebody else is writing; says whether."""
         with self._connections.reading() as connection:
-            return stage_costs.keep(connection, stage_costs.device(), found)
+            return stage_costs.store(connection, stage_costs.device(), found)
 
     def to_embed(self, model_id: str, *, after: int, limit: int) -> list[ToEmbed]:
         """List memories past an id that have no vector of a model yet, in the order of ids."""

@@ -1,4 +1,4 @@
-"""One helper per boundary: judgements made by hand, and a household that teaches."""
+"""One helper per boundary: feedback made by hand, and a household that teaches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from family_recall import Answer, FamilyRecall, RecallContext
 from family_recall.learning import Feedback
 from family_recall.ranking.profiles import find_profile
-from family_recall.stores.logs.feedback import FeedbackEntry, Shown
+from family_recall.stores.logs.feedback import FeedbackEntry, ShownResult
 from tests.conftest import NOW, PLENTY_MS, recall, remember
 
 SHIPPED = find_profile("default")
@@ -17,31 +17,31 @@ NAMES = tuple(SHIPPED.weights)
 PARTITION = 1 << 40
 
 
-def judgement(
+def entry(
     question: int,
     rows: Sequence[Sequence[float]],
     *,
-    judged: int = 0,
+    on: int = 0,
     accepted: bool = True,
     weight: float = 1.0,
 ) -> FeedbackEntry:
-    """Judge one of some results, given by their features in the order of the default profile's."""
+    """Make feedback on one of some results, from their features in the default profile's order."""
     shown = tuple(
-        Shown(PARTITION + 100 * question + at, at + 1, np.array(row, np.float32))
+        ShownResult(PARTITION + 100 * question + at, at + 1, np.array(row, np.float32))
         for at, row in enumerate(rows)
     )
     return FeedbackEntry(
-        shown[judged].memory, 0.0, b"%d" % question, accepted, weight, "full", NAMES, shown
+        shown[on].memory, 0.0, b"%d" % question, accepted, weight, "full", NAMES, shown
     )  # fmt: skip
 
 
 def features(**values: float) -> list[float]:
-    """Give features in order, 0.3 where nothing is said."""
+    """Return features in order, 0.3 for those not named."""
     return [values.get(name, 0.3) for name in NAMES]
 
 
 def furnish_copies(home: FamilyRecall, n: int = 14) -> None:
-    """Store talks in which the words of a question stand in the wrong memory, and the right one.
+    """Store sessions in which the words of a question stand in the wrong memory, and the right one.
 
     Each question's words are all in a long wrong memory, and half of them in a short right one.
     """
@@ -57,7 +57,7 @@ def question(at: int) -> str:
     return f"zebra{at} violin{at} lantern{at}"
 
 
-def judge(
+def give_feedback(
     home: FamilyRecall,
     answer: Answer | str,
     doc_id: str,
@@ -65,14 +65,16 @@ def judge(
     person_id: str | None = "rajesh",
     weight: float = 1.0,
 ) -> Feedback:
-    """Judge, with time enough and at the tests' own moment."""
+    """Give feedback, with time enough and at the tests' own moment."""
     ctx = RecallContext(person_id=person_id, time_budget_ms=PLENTY_MS, now=NOW)
     return home.feedback(answer, doc_id, accepted, ctx=ctx, weight=weight)
 
 
 def teach(home: FamilyRecall, person_id: str = "rajesh", n: int = 14) -> list[Feedback]:
-    """Let a person accept the short memory of each pair."""
+    """Accept the short memory of each pair, as one person."""
     return [
-        judge(home, recall(home, question(at), person_id), f"right-{at}", person_id=person_id)
+        give_feedback(
+            home, recall(home, question(at), person_id), f"right-{at}", person_id=person_id
+        )
         for at in range(n)
     ]

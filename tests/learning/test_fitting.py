@@ -1,4 +1,4 @@
-"""Fitting and guard: whatever is judged, weights stay in bounds and no step ranks the log worse."""
+"""Fitting and guard: weights stay in bounds, and no step ranks the feedback worse."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from family_recall.dataflow import Profile
 from family_recall.learning.fitting import (
     bounded,
-    fit_bend,
+    fit_calibration,
     fit_ratios,
     pairwise_accuracy,
     pairwise_loss,
 )
-from family_recall.learning.guard import MIN_QUESTIONS, weigh_step
-from family_recall.learning.learner import MIN_FIRSTS, step
-from family_recall.learning.samples import firsts_of, pairs_of
+from family_recall.learning.guard import MIN_QUESTIONS, replay
+from family_recall.learning.learner import MIN_FIRSTS, fit_step
+from family_recall.learning.samples import first_results_of, pairs_of
 from family_recall.ranking.learned_weights import (
     LARGEST_DISTANCE,
     LARGEST_FALL,
@@ -29,10 +29,10 @@ from family_recall.ranking.learned_weights import (
     SMALLEST_RATIO,
     SMALLEST_SLOPE,
     is_bounded,
-    taught,
+    personal_profile,
 )
-from family_recall.stores.logs.feedback import FeedbackEntry, Learned
-from tests.learning.conftest import NAMES, SHIPPED, features, judgement
+from family_recall.stores.logs.feedback import FeedbackEntry, LearningStep
+from tests.learning.conftest import NAMES, SHIPPED, entry, features
 
 values = st.floats(0, 1, width=32)
 row = st.lists(values, min_size=len(NAMES), max_size=len(NAMES))
@@ -40,15 +40,15 @@ row = st.lists(values, min_size=len(NAMES), max_size=len(NAMES))
 
 @st.composite
 def logs(draw: st.DrawFn) -> list[FeedbackEntry]:
-    """Draw judgements of questions that may repeat, about results of any features."""
+    """Draw feedback on questions that may repeat, about results of any features."""
     log = []
     for _ in range(draw(st.integers(0, 30))):
         rows = draw(st.lists(row, min_size=1, max_size=4))
         log.append(
-            judgement(
+            entry(
                 draw(st.integers(0, 20)),
                 rows,
-                judged=draw(st.integers(0, len(rows) - 1)),
+                on=draw(st.integers(0, len(rows) - 1)),
                 accepted=draw(st.booleans()),
                 weight=draw(st.floats(0.01, 1.0)),
             )
@@ -59,20 +59,20 @@ def logs(draw: st.DrawFn) -> list[FeedbackEntry]:
 def preferring(name: str, n: int = 20) -> list[FeedbackEntry]:
     """Accept, n times, the second result: high in one feature where the first is high in all."""
     return [
-        judgement(q, [features(**{name: 0.1}), features(**{name: 0.9 - q / 100})], judged=1)
+        entry(q, [features(**{name: 0.1}), features(**{name: 0.9 - q / 100})], on=1)
         for q in range(n)
     ]
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(logs(), logs())
-def test_no_judgement_leads_out_of_bounds(
+def test_no_feedback_leads_out_of_bounds(
     first: list[FeedbackEntry], second: list[FeedbackEntry]
 ) -> None:
-    """Whatever is judged, and after any step: box, distance, signs, slope and shift hold."""
-    learned: Learned | None = None
+    """After any feedback and any step: bounds, distance, signs, slope and shift hold."""
+    learned: LearningStep | None = None
     for log in (first, first + second):
-        _, new = step(log, SHIPPED, learned)
+        _, new = fit_step(log, SHIPPED, learned)
         learned = new or learned
         if new is None:
             continue
@@ -90,7 +90,7 @@ def test_no_judgement_leads_out_of_bounds(
 def test_no_kept_step_ranks_the_log_worse(log: list[FeedbackEntry]) -> None:
     """Over the log, and over what the fit had not seen, a kept step loses no accuracy."""
     pairs = pairs_of(log, SHIPPED.weights)
-    guard, new = step(log, SHIPPED, None)
+    guard, new = fit_step(log, SHIPPED, None)
     if guard is None or new is None or not guard.kept:
         assert new is None or new.weights == SHIPPED.weights
         return
@@ -105,13 +105,13 @@ def test_no_kept_step_ranks_the_log_worse(log: list[FeedbackEntry]) -> None:
 @given(logs())
 def test_the_same_log_gives_the_same_step(log: list[FeedbackEntry]) -> None:
     """To the bit."""
-    assert step(log, SHIPPED, None) == step(log, SHIPPED, None)
+    assert fit_step(log, SHIPPED, None) == fit_step(log, SHIPPED, None)
 
 
 @pytest.mark.parametrize("name", ["bm25", "cosine", "maxsim"])
 def test_what_is_preferred_weighs_more(name: str) -> None:
     """Twenty choices that one feature alone explains raise its weight, and the log agrees."""
-    guard, learned = step(preferring(name), SHIPPED, None)
+    guard, learned = fit_step(preferring(name), SHIPPED, None)
 
     assert guard is not None
     assert guard.kept
@@ -120,14 +120,14 @@ def test_what_is_preferred_weighs_more(name: str) -> None:
     assert learned.samples == 20
 
 
-def test_opposite_judgements_teach_nothing() -> None:
+def test_opposite_feedback_teaches_nothing() -> None:
     """Each question's two results accepted in turn: the pull to the shipped weights is all."""
     log = []
     for q in range(20):
         rows = [features(bm25=0.9), features(cosine=0.9)]
-        log.append(judgement(q, rows, judged=q % 2))
+        log.append(entry(q, rows, on=q % 2))
     pairs = pairs_of(log, SHIPPED.weights)
-    guard, learned = step(log, SHIPPED, None)
+    guard, learned = fit_step(log, SHIPPED, None)
 
     assert pairwise_loss(pairs, fit_ratios(pairs)) <= pairwise_loss(pairs, np.ones(len(NAMES)))
     assert guard is not None
@@ -135,10 +135,10 @@ def test_opposite_judgements_teach_nothing() -> None:
 
 
 def test_there_is_no_step_before_enough_questions() -> None:
-    """One question judged again and again is one question, and its last verdict counts."""
+    """Repeated feedback on one question is one question, and its last verdict counts."""
     few = preferring("bm25", MIN_QUESTIONS - 1)
 
-    assert step(few * 10, SHIPPED, None) == (None, None)
+    assert fit_step(few * 10, SHIPPED, None) == (None, None)
     assert len(pairs_of(few * 10, SHIPPED.weights)) == len(few)
     changed = [*few, dataclasses.replace(few[0], accepted=False)]
     assert pairs_of(changed, SHIPPED.weights).weights.tolist() == [0.25] + [1.0] * 8
@@ -153,11 +153,11 @@ def test_a_guard_refuses_what_does_not_hold_on_unseen_questions() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
         log = [
-            judgement(q, rng.random((6, len(NAMES))).tolist(), judged=int(rng.integers(6)))
+            entry(q, rng.random((6, len(NAMES))).tolist(), on=int(rng.integers(6)))
             for q in range(40)
         ]
         pairs = pairs_of(log, SHIPPED.weights)
-        guard = weigh_step(pairs, np.ones(len(NAMES)), fit_ratios(pairs))
+        guard = replay(pairs, np.ones(len(NAMES)), fit_ratios(pairs))
         kept += guard.kept
         assert not guard.kept or guard.held_out_accuracy >= guard.held_out_accuracy_shipped
 
@@ -166,7 +166,7 @@ def test_a_guard_refuses_what_does_not_hold_on_unseen_questions() -> None:
     assert kept < 20
 
 
-def test_implicit_judgements_weigh_less() -> None:
+def test_implicit_feedback_weighs_less() -> None:
     """A weight of 0.3 moves the weights, and less than a weight of 1 does."""
     explicit = fit_ratios(pairs_of(preferring("bm25"), SHIPPED.weights))
     implicit = fit_ratios(
@@ -189,12 +189,10 @@ def test_a_feature_without_weight_keeps_none() -> None:
     shipped = Profile("default", {"bm25": 0.5, "recency": 0.0, "length": -0.1}, 1.0)
     names = tuple(shipped.weights)
     log = [
-        dataclasses.replace(
-            judgement(q, [[0.1] * 3, [0.9, 0.9, 0.1 + q / 40]], judged=1), features=names
-        )
+        dataclasses.replace(entry(q, [[0.1] * 3, [0.9, 0.9, 0.1 + q / 40]], on=1), features=names)
         for q in range(20)
     ]
-    _, learned = step(log, shipped, None)
+    _, learned = fit_step(log, shipped, None)
     ratios = bounded(np.array([9.0, 9.0, -9.0]))
 
     assert learned is None or learned.weights["recency"] == 0.0
@@ -202,31 +200,31 @@ def test_a_feature_without_weight_keeps_none() -> None:
     assert float(np.linalg.norm(ratios - 1.0)) <= LARGEST_DISTANCE + 1e-12
 
 
-def test_confidence_follows_what_is_said_of_first_results() -> None:
+def test_confidence_follows_feedback_on_first_results() -> None:
     """First results called wrong four times out of five are believed less, within bounds.
 
-    A hundred of them say enough. Without rejections nothing is bent: who only accepts says
-    nothing of what was not found.
+    A hundred of them are enough. Without rejections nothing is adjusted: a person who only accepts
+    leaves out what was not found.
     """
     log = [
-        judgement(q, [[0.8 + q / 500] * len(NAMES), features()], accepted=q % 5 == 0)
+        entry(q, [[0.8 + q / 500] * len(NAMES), features()], accepted=q % 5 == 0)
         for q in range(MIN_FIRSTS)
     ]
-    _, few = step(log[:-1], SHIPPED, None)
-    _, learned = step(log, SHIPPED, None)
-    _, accepting = step([dataclasses.replace(j, accepted=True) for j in log], SHIPPED, None)
+    _, few = fit_step(log[:-1], SHIPPED, None)
+    _, learned = fit_step(log, SHIPPED, None)
+    _, accepting = fit_step([dataclasses.replace(j, accepted=True) for j in log], SHIPPED, None)
 
     assert few is None or (few.slope_ratio, few.offset_shift) == (1.0, 0.0)
     assert learned is not None
     assert -LARGEST_FALL <= learned.offset_shift < 0.0
     assert accepting is None or (accepting.slope_ratio, accepting.offset_shift) == (1.0, 0.0)
-    assert firsts_of(log, SHIPPED.weights).right.sum() == 20
+    assert first_results_of(log, SHIPPED.weights).right.sum() == 20
 
 
-def test_a_bend_without_surprise_is_none() -> None:
+def test_a_calibration_without_surprise_is_not_adjusted() -> None:
     """First results that are right as often as promised leave the calibration as it is."""
     logits = np.zeros(40)
-    ratio, shift = fit_bend(logits, np.array([0.0, 1.0] * 20), np.ones(40))
+    ratio, shift = fit_calibration(logits, np.array([0.0, 1.0] * 20), np.ones(40))
 
     assert ratio == pytest.approx(1.0)
     assert shift == pytest.approx(0.0, abs=1e-9)
@@ -247,7 +245,7 @@ def test_a_bend_without_surprise_is_none() -> None:
 )
 def test_what_lies_outside_the_bounds_is_not_used(spoilt: dict[str, object]) -> None:
     """A step that was altered, or learned against other shipped weights, changes nothing."""
-    sound = Learned(dict(SHIPPED.weights), dict(SHIPPED.weights), 1.0, 0.1, 20)
+    sound = LearningStep(dict(SHIPPED.weights), dict(SHIPPED.weights), 1.0, 0.1, 20)
 
-    assert taught(SHIPPED, sound) is not SHIPPED
-    assert taught(SHIPPED, dataclasses.replace(sound, **spoilt)) is SHIPPED  # type: ignore[arg-type]  # on purpose
+    assert personal_profile(SHIPPED, sound) is not SHIPPED
+    assert personal_profile(SHIPPED, dataclasses.replace(sound, **spoilt)) is SHIPPED  # type: ignore[arg-type]  # on purpose

@@ -1,4 +1,4 @@
-"""Learning in a household: what is judged moves one person's ranking, and can be taken back."""
+"""Learning in a household: feedback moves one person's ranking, and can be taken back."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 from family_recall import Answer, FamilyRecall, Grant, RecallContext, Space
 from family_recall.errors import InvalidRequestError, UnknownMemoryError, UnknownPersonError
 from tests.conftest import HOME, NOW, found, move_in, open_home, recall, remember, stories, written
-from tests.learning.conftest import SHIPPED, furnish_copies, judge, question, teach
+from tests.learning.conftest import SHIPPED, furnish_copies, give_feedback, question, teach
 
 QUESTION = "What did I tell Priya about vacation in March?"
 TABLES = ("judgement", "shown", "learned")
@@ -46,7 +46,7 @@ def path_of(home: FamilyRecall) -> Path:
     return Path(home.maintenance.stats()["path"])
 
 
-def test_judging_moves_the_ranking_of_who_judged(taught: FamilyRecall) -> None:
+def test_feedback_moves_the_ranking_of_the_person_who_gave_it(taught: FamilyRecall) -> None:
     """Weights have moved, results say so, and a contribution is the learned weight × its value."""
     (learning,) = taught.learning.all()
     moved = {name for name, (shipped, now) in learning.weights.items() if now != shipped}
@@ -98,7 +98,7 @@ def test_taking_back_restores_to_the_bit(path: Path) -> None:
             states.append(
                 (written(recall(home, question(2), "rajesh")), home.learning.all("rajesh"))
             )
-            judge(home, recall(home, question(at), "rajesh"), f"right-{at}")
+            give_feedback(home, recall(home, question(at), "rajesh"), f"right-{at}")
         assert written(recall(home, question(2), "rajesh")) != states[0][0]
         for at in reversed(range(14)):
             assert home.learning.undo() == 1
@@ -150,8 +150,8 @@ def test_unlearning_is_one_persons_or_anybodys(taught: FamilyRecall) -> None:
 
 
 def test_the_tables_hold_no_text(taught: FamilyRecall) -> None:
-    """No word of a memory or of a question is in any row that judging made."""
-    judge(taught, "was the lantern5 mentioned with the violin5?", "wrong-5", accepted=False)
+    """No word of a memory or of a question is in any row that feedback made."""
+    give_feedback(taught, "was the lantern5 mentioned with the violin5?", "wrong-5", accepted=False)
     held = repr([rows(path_of(taught), table) for table in TABLES]).casefold()
 
     for word in ("violin", "lantern", "zebra", "ramble", "mention", "right-", "wrong-"):
@@ -159,8 +159,8 @@ def test_the_tables_hold_no_text(taught: FamilyRecall) -> None:
     assert "bm25" in held
 
 
-def test_superseding_and_deleting_take_judgements_along(taught: FamilyRecall) -> None:
-    """A judged memory that is replaced leaves no row; one shown beside others leaves theirs."""
+def test_superseding_and_deleting_take_feedback_along(taught: FamilyRecall) -> None:
+    """A memory with feedback that is replaced leaves no row; one beside others leaves theirs."""
     before = rows(path_of(taught), "judgement")
     shown = rows(path_of(taught), "shown")
     remember(taught, "violin3 lantern3, both sold", doc_id="right-3", session_id="r3")
@@ -178,28 +178,28 @@ def test_superseding_and_deleting_take_judgements_along(taught: FamilyRecall) ->
     assert len(rows(path_of(taught), "judgement")) == len(before) - 2
 
 
-def test_a_judgement_needs_somebody_and_what_they_may_see(home: FamilyRecall) -> None:
+def test_feedback_needs_a_person_and_a_memory_they_can_see(home: FamilyRecall) -> None:
     """Nobody in particular, a memory out of sight, and a weight out of range are refused."""
     remember(home, "The telescope hides in the loft", "private:priya", doc_id="telescope")
     seen = recall(home, "where is the telescope?", "priya")
 
-    with pytest.raises(InvalidRequestError, match="who judges"):
-        judge(home, QUESTION, "march", person_id=None)
+    with pytest.raises(InvalidRequestError, match="who gives feedback"):
+        give_feedback(home, QUESTION, "march", person_id=None)
     with pytest.raises(UnknownMemoryError, match="no memory 'telescope' that this request may see"):
-        judge(home, seen, "telescope")
+        give_feedback(home, seen, "telescope")
     with pytest.raises(UnknownMemoryError, match="no memory 'never' that this request may see"):
-        judge(home, QUESTION, "never")
+        give_feedback(home, QUESTION, "never")
     for weight in (0.0, 1.5, float("nan")):
         with pytest.raises(InvalidRequestError, match="weight must be above 0"):
-            judge(home, QUESTION, "march", weight=weight)
+            give_feedback(home, QUESTION, "march", weight=weight)
     assert home.learning.all() == []
 
 
 def test_what_another_person_sees_is_not_logged(home: FamilyRecall) -> None:
-    """Of Priya's answer, judged by Rajesh, only what Rajesh may see is kept."""
+    """Of Priya's answer, with feedback by Rajesh, only what Rajesh can see is stored."""
     remember(home, "Vacation in March: a surprise for Rajesh", "private:priya", doc_id="secret")
     answer = recall(home, QUESTION, "priya")
-    judge(home, answer, "march")
+    give_feedback(home, answer, "march")
 
     assert "secret" in found(answer)
     connection = apsw.Connection(str(path_of(home)))
@@ -208,8 +208,8 @@ def test_what_another_person_sees_is_not_logged(home: FamilyRecall) -> None:
     assert secret not in {row[2] for row in rows(path_of(home), "shown")}
 
 
-def test_who_is_shut_out_learns_from_it_no_more(path: Path) -> None:
-    """Judgements of a room count for nothing once the grant to it has ended."""
+def test_an_expired_grant_ends_what_is_learned_from_the_space(path: Path) -> None:
+    """Feedback on a space counts for nothing once the grant to it has expired."""
     with open_home(path) as home:
         move_in(home)
         furnish_copies(home)
@@ -217,20 +217,20 @@ def test_who_is_shut_out_learns_from_it_no_more(path: Path) -> None:
         home.spaces.grant(Grant("mia", "private:mia", "owner"))
         remember(home, "The diary is under the mattress", "private:mia", doc_id="diary")
         teach(home, "mia", 12)
-        learning = judge(home, "where is the diary?", "diary", person_id="mia")
+        learning = give_feedback(home, "where is the diary?", "diary", person_id="mia")
         home.spaces.grant(Grant("mia", HOME, "child", expires_at=NOW - dt.timedelta(days=1)))
 
         assert "10 questions" not in learning.why
-        assert "10 questions" in judge(home, "the mattress", "diary", person_id="mia").why
+        assert "10 questions" in give_feedback(home, "the mattress", "diary", person_id="mia").why
         with pytest.raises(UnknownMemoryError):
-            judge(home, question(3), "right-3", person_id="mia")
+            give_feedback(home, question(3), "right-3", person_id="mia")
 
 
 def test_an_outranked_memory_can_be_accepted(home: FamilyRecall) -> None:
     """What was not among the results is compared with those that were."""
     answer = recall(home, QUESTION, "rajesh", top_k=1)
     (outside,) = [one for one in ("march", "dates") if one not in found(answer)][:1]
-    done = judge(home, answer, outside)
+    done = give_feedback(home, answer, outside)
 
     assert done.kept
     assert not done.learned
@@ -240,14 +240,14 @@ def test_an_outranked_memory_can_be_accepted(home: FamilyRecall) -> None:
 
 @pytest.mark.parametrize("kind", ["profile", "opening", "identifier"])
 def test_some_answers_teach_nothing(home: FamilyRecall, kind: str) -> None:
-    """Those that the default weights did not order are not kept, and the reason is told."""
+    """Feedback on answers that the default weights did not order is refused with the reason."""
     remember(home, "Invoice #4711 is paid", doc_id="invoice")
     answer: Answer = {
         "profile": lambda: recall(home, QUESTION, "rajesh", profile="annie"),
         "opening": lambda: home.opening(RecallContext(person_id="rajesh")),
         "identifier": lambda: recall(home, "what about #4711?", "rajesh"),
     }[kind]()
-    done = judge(home, answer, answer.results[0].doc_id)
+    done = give_feedback(home, answer, answer.results[0].doc_id)
 
     assert not done.kept
     assert done.why
@@ -255,7 +255,7 @@ def test_some_answers_teach_nothing(home: FamilyRecall, kind: str) -> None:
 
 
 def test_an_answer_that_went_through_json_teaches_the_same(tmp_path: Path) -> None:
-    """Written, read back and judged, it leaves the rows that the answer itself leaves."""
+    """Written and read back, it leaves the rows that the answer itself leaves."""
     logged = []
     for name in ("a.db", "b.db"):
         with open_home(tmp_path / name) as home:
@@ -264,14 +264,14 @@ def test_an_answer_that_went_through_json_teaches_the_same(tmp_path: Path) -> No
             answer = recall(home, QUESTION, "rajesh")
             if name == "b.db":
                 answer = Answer.from_json(json.loads(json.dumps(answer.to_json())))
-            judge(home, answer, "march")
+            give_feedback(home, answer, "march")
             logged.append([rows(path_of(home), table) for table in TABLES])
 
     assert logged[0] == logged[1]
 
 
-def test_the_same_judgements_teach_the_same(tmp_path: Path) -> None:
-    """Two households told and judged alike have the same weights, opened again too."""
+def test_the_same_feedback_teaches_the_same(tmp_path: Path) -> None:
+    """Two households with the same memories and feedback have the same weights, reopened too."""
     told = []
     for name in ("a.db", "b.db"):
         with open_home(tmp_path / name) as home:
@@ -287,15 +287,17 @@ def test_the_same_judgements_teach_the_same(tmp_path: Path) -> None:
     assert told[0] == told[1]
 
 
-def test_threads_that_judge_at_once_lose_nothing(path: Path) -> None:
-    """Every judgement of four threads, through the file opened twice, is kept and seen by both."""
+def test_feedback_from_threads_at_once_is_not_lost(path: Path) -> None:
+    """All feedback of four threads, through the file opened twice, is stored and seen by both."""
     with open_home(path) as one, open_home(path) as two:
         move_in(one)
         furnish_copies(one, 12)
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             done = list(
                 threads.map(
-                    lambda at: judge((one, two)[at % 2], question(at % 12), f"right-{at % 12}"),
+                    lambda at: give_feedback(
+                        (one, two)[at % 2], question(at % 12), f"right-{at % 12}"
+                    ),
                     range(24),
                 )
             )
@@ -324,7 +326,7 @@ def test_a_damaged_step_leaves_the_shipped_ranking(taught: FamilyRecall) -> None
             assert home.learning.all("rajesh")[0].samples == 14
 
 
-def test_the_command_line_judges_shows_and_takes_back(tmp_path: Path) -> None:
+def test_the_command_line_gives_shows_and_takes_back_feedback(tmp_path: Path) -> None:
     """Accept, look, take back: each command is the twin of one call."""
     db = str(tmp_path / "family.db")
 

@@ -1,4 +1,4 @@
-"""The tables of judgements: older files get them, forgetting empties them, they stay short."""
+"""The tables of feedback: older files get them, forgetting empties them, they stay short."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from family_recall.stores.logs import feedback
 from family_recall.stores.logs.feedback import (
     FeedbackEntry,
     FeedbackLog,
-    Learned,
-    Shown,
+    LearningStep,
+    ShownResult,
 )
 from family_recall.stores.store import Store
 from tests.conftest import found, move_in, open_home, recall, remember
-from tests.learning.conftest import furnish_copies, judge, question, teach
+from tests.learning.conftest import furnish_copies, give_feedback, question, teach
 from tests.older import bring_back
 
-LEARNED = Learned({"bm25": 0.1 + 0.2}, {"bm25": 0.34}, 1.25, -0.1, 7)
+LEARNED = LearningStep({"bm25": 0.1 + 0.2}, {"bm25": 0.34}, 1.25, -0.1, 7)
 
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[apsw.Connection]:
-    """Open the file behind the library's back."""
+    """Open the file without the library."""
     connection = apsw.Connection(str(path))
     try:
         yield connection
@@ -38,10 +38,10 @@ def opened(path: Path) -> Iterator[apsw.Connection]:
         connection.close()
 
 
-def judgement(memory: int = 5, *others: int) -> FeedbackEntry:
-    """Accept one memory among others."""
+def entry(memory: int = 5, *others: int) -> FeedbackEntry:
+    """Make feedback that accepts one memory among others."""
     shown = tuple(
-        Shown(one, rank, np.array([rank / 3, 0.1], np.float32))
+        ShownResult(one, rank, np.array([rank / 3, 0.1], np.float32))
         for rank, one in enumerate((memory, *others), start=1)
     )
     return FeedbackEntry(memory, 12.5, b"12345678", True, 0.5, "full", ("bm25", "cosine"), shown)
@@ -49,7 +49,7 @@ def judgement(memory: int = 5, *others: int) -> FeedbackEntry:
 
 @pytest.fixture
 def log() -> Iterator[FeedbackLog]:
-    """Give the tables of an empty file with two people."""
+    """Open the tables of an empty file with two people."""
     connection = apsw.Connection(":memory:")
     for step in MIGRATIONS:
         connection.execute(step)
@@ -59,32 +59,32 @@ def log() -> Iterator[FeedbackLog]:
 
 
 def test_what_is_put_is_read(log: FeedbackLog) -> None:
-    """A judgement and a step come back to the bit; another person has none."""
-    log.put("ana", judgement(5, 6))
-    log.learn("ana", 1, 13.0, LEARNED)
-    (read,) = log.judgements("ana", {0})
+    """An entry and a step come back to the bit; another person has none."""
+    log.put("ana", entry(5, 6))
+    log.put_step("ana", 1, 13.0, LEARNED)
+    (read,) = log.entries("ana", {0})
 
     assert (read.memory, read.at_s, read.question, read.accepted) == (5, 12.5, b"12345678", True)
     assert (read.weight, read.kind, read.features) == (0.5, "full", ("bm25", "cosine"))
     assert [(one.memory, one.rank, one.values.tolist()) for one in read.shown] == [
-        (one.memory, one.rank, one.values.tolist()) for one in judgement(5, 6).shown
+        (one.memory, one.rank, one.values.tolist()) for one in entry(5, 6).shown
     ]
-    assert log.learned("ana") == LEARNED
-    assert log.learned("ben") is None
-    assert log.judgements("ben", {0}) == []
-    assert log.judgements("ana", {1}) == []
+    assert log.last_step("ana") == LEARNED
+    assert log.last_step("ben") is None
+    assert log.entries("ben", {0}) == []
+    assert log.entries("ana", {1}) == []
     with pytest.raises(UnknownPersonError):
-        log.put("zoe", judgement())
+        log.put("zoe", entry())
 
 
 def test_the_log_stays_short(log: FeedbackLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of each person the newest judgements and steps are kept, with what belongs to them."""
+    """Of each person the newest entries and steps are stored, with what belongs to them."""
     monkeypatch.setattr(feedback, "LOG_LENGTH", 3)
-    log.put("ben", judgement(9))
+    log.put("ben", entry(9))
     for memory in range(1, 6):
-        log.learn("ana", log.put("ana", judgement(memory, 50)), 0.0, LEARNED)
+        log.put_step("ana", log.put("ana", entry(memory, 50)), 0.0, LEARNED)
 
-    assert [one.memory for one in log.judgements("ana", {0})] == [3, 4, 5]
+    assert [one.memory for one in log.entries("ana", {0})] == [3, 4, 5]
     assert log.count("ben") == 1
     ((shown,),) = log.connection.execute("SELECT count(*) FROM shown")
     ((steps,),) = log.connection.execute("SELECT count(*) FROM learned")
@@ -93,10 +93,10 @@ def test_the_log_stays_short(log: FeedbackLog, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_number_is_never_used_twice(log: FeedbackLog) -> None:
     """What was read under a number stays true: numbers of steps taken back are not given again."""
-    log.learn("ana", 1, 0.0, LEARNED)
+    log.put_step("ana", 1, 0.0, LEARNED)
     ((first,),) = log.connection.execute("SELECT max(no) FROM learned")
     log.reset(None)
-    log.learn("ana", 2, 0.0, LEARNED)
+    log.put_step("ana", 2, 0.0, LEARNED)
     ((second,),) = log.connection.execute("SELECT max(no) FROM learned")
 
     assert second > first
@@ -116,32 +116,32 @@ def delete_memory(log: FeedbackLog, memory: int) -> int:
 
 
 def test_a_deleted_memory_takes_its_feedback_and_its_part_in_others(log: FeedbackLog) -> None:
-    """Its own judgement goes whole, with the row of what stood beside it; of others its row.
+    """Its own entry goes whole, with the row of what stood beside it; of others its row.
 
-    One judgement and its two rows, and one row of the other: four.
+    One entry and its two rows, and one row of the other: four.
     """
-    log.put("ana", judgement(5, 6))
-    log.put("ben", judgement(7, 5))
+    log.put("ana", entry(5, 6))
+    log.put("ben", entry(7, 5))
 
     assert delete_memory(log, 5) == 4
     assert log.count("ana") == 0
-    (left,) = log.judgements("ben", {0})
+    (left,) = log.entries("ben", {0})
     assert [one.memory for one in left.shown] == [7]
     assert delete_memory(log, 5) == 0
 
 
-def test_a_judgement_that_went_with_its_memory_can_still_be_taken_back(log: FeedbackLog) -> None:
+def test_feedback_deleted_with_its_memory_can_still_be_taken_back(log: FeedbackLog) -> None:
     """The step that was made on it is undone, and counted."""
-    log.learn("ana", log.put("ana", judgement(5)), 0.0, LEARNED)
+    log.put_step("ana", log.put("ana", entry(5)), 0.0, LEARNED)
     delete_memory(log, 5)
 
-    assert log.learned("ana") == LEARNED
-    assert log.unlearn(1, "ana") == 1
-    assert log.learned("ana") is None
+    assert log.last_step("ana") == LEARNED
+    assert log.undo(1, "ana") == 1
+    assert log.last_step("ana") is None
 
 
 def test_a_file_of_version_3_learns_once_it_is_open(path: Path) -> None:
-    """A file from before judgements were kept answers as before, and then learns."""
+    """A file from before feedback was stored answers as before, and then learns."""
     with open_home(path) as home:
         move_in(home)
         furnish_copies(home)
@@ -155,7 +155,7 @@ def test_a_file_of_version_3_learns_once_it_is_open(path: Path) -> None:
 
 
 def test_a_file_that_three_migrations_made_learns(path: Path) -> None:
-    """An empty file made by the first three migrations opens, remembers and is judged."""
+    """An empty file made by the first three migrations opens, remembers and takes feedback."""
     with opened(path) as connection:
         for step in MIGRATIONS[:3]:
             connection.execute(step)
@@ -164,7 +164,7 @@ def test_a_file_that_three_migrations_made_learns(path: Path) -> None:
         move_in(home)
         remember(home, "The spare key is under the blue pot", doc_id="key")
 
-        assert judge(home, "where is the key?", "key").kept
+        assert give_feedback(home, "where is the key?", "key").kept
 
 
 def test_a_step_by_another_process_is_seen_at_once(path: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_step_by_another_process_is_seen_at_once(path: Path) -> None:
         assert _weights(home) == shipped
 
 
-def looked_up(store: Store, person_id: str | None) -> Learned | None:
+def looked_up(store: Store, person_id: str | None) -> LearningStep | None:
     """Look up a step as a request does, in a snapshot of its own."""
     with store.snapshot() as snapshot:
         return snapshot.learned(person_id)
@@ -195,7 +195,7 @@ def test_looking_up_reads_each_step_once(path: Path, monkeypatch: pytest.MonkeyP
     reads: list[object] = []
     real = feedback._read
 
-    def read(record: dict[str, object]) -> Learned:
+    def read(record: dict[str, object]) -> LearningStep:
         reads.append(record)
         return real(record)
 

@@ -66,7 +66,7 @@ class Household:
         ]
 
     def put_grant(self, grant: Grant, expires_s: float | None) -> None:
-        """Let a person into a space, or change their role there.
+        """Grant a person access to a space, or change their role there.
 
         Raises:
             UnknownPersonError, UnknownSpaceError: If the household has no such person or space.

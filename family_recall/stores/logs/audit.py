@@ -1,4 +1,4 @@
-"""The audit log's tables: calls in, entries out; ids, moments and counts, never a word of text."""
+"""The audit log: who recalled what, when; ids, moments and counts, never a word of text."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
 
 _DAYS = "audit_days"
-# The memory itself, whichever view of it was given; each half has an index of its own.
-_FOUND = (
+# The memory itself, even if a redacted view of it was returned; each half has its own index.
+_RETURNED = (
     "SELECT ?1, ?2, coalesce("
     "(SELECT m.id FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.veil = 0"
     " AND m.superseded_s IS NULL),"
@@ -25,25 +25,25 @@ DAY_S = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class NewCall:
-    """A call that was answered: ``given`` are the (space_id, doc_id) of its results, best first."""
+    """An answered call; ``returned`` are the (space_id, doc_id) of its results, best first."""
 
     at_s: float
     call: str
     person_id: str | None
     space_id: str | None
-    given: tuple[tuple[str, str], ...]
+    returned: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AuditRow:
-    """An entry as it lies in the file: ``given`` are (partition, space_id, doc_id), best first."""
+    """A stored entry; ``returned`` are (partition, space_id, doc_id) of its results, best first."""
 
     at_s: float
     call: str
     person_id: str | None
     space_id: str | None
     lost: int
-    given: tuple[tuple[int, str, str], ...]
+    returned: tuple[tuple[int, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,19 @@ class AuditTables:
 
     connection: apsw.Connection
 
-    def days(self, otherwise: int) -> int:
-        """Give how many days the log goes back, as the file says; 0 where none is kept."""
+    def days(self, default: int) -> int:
+        """Return how many days the log goes back; 0 if it is off."""
         row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (_DAYS,))
-        return int(row[0]) if row else otherwise
+        return int(row[0]) if row else default
 
-    def keep(self, days: int) -> None:
+    def set_days(self, days: int) -> None:
         """Set how many days the log goes back."""
         self.connection.execute(
             "INSERT OR REPLACE INTO info(key, value) VALUES(?, ?)", (_DAYS, str(days))
         )
 
     def put(self, calls: Iterable[NewCall]) -> None:
-        """Write calls. A memory that has been deleted meanwhile is left out."""
+        """Write calls; memories that were deleted meanwhile are left out."""
         for call in calls:
             self.connection.execute(
                 "INSERT INTO audit(at_s, call, person, space) VALUES(?, ?,"
@@ -74,26 +74,26 @@ class AuditTables:
             )
             entry = self.connection.last_insert_rowid()
             self.connection.executemany(
-                f"INSERT INTO audit_memory(entry, rank, memory) SELECT * FROM ({_FOUND})"
+                f"INSERT INTO audit_memory(entry, rank, memory) SELECT * FROM ({_RETURNED})"
                 " WHERE id IS NOT NULL",
-                [(entry, rank, *pair) for rank, pair in enumerate(call.given, 1)],
+                [(entry, rank, *pair) for rank, pair in enumerate(call.returned, 1)],
             )
 
     def put_gap(self, at_s: float, lost: int) -> None:
-        """Write that calls are missing from a moment on: how many, or 0 where nobody knows."""
+        """Write that calls are missing from a moment on: how many, or 0 if nobody knows."""
         self.connection.execute(
             "INSERT INTO audit(at_s, call, lost) VALUES(?, 'gap', ?)", (at_s, lost)
         )
 
     def sign_in(self, token: str, pid: int, now_s: float) -> None:
-        """Note that a process has written, until it signs out."""
+        """Record that a process has written, until it signs out."""
         self.connection.execute(
             "INSERT OR REPLACE INTO audit_writer(token, pid, flushed_s) VALUES(?, ?, ?)",
             (token, pid, now_s),
         )
 
     def sign_out(self, token: str) -> None:
-        """Note that a process has written all it had."""
+        """Record that a process has written all it had."""
         self.connection.execute("DELETE FROM audit_writer WHERE token = ?", (token,))
 
     def writers(self) -> list[tuple[str, int, float]]:
@@ -103,7 +103,7 @@ class AuditTables:
         )
 
     def purge(self, before_s: float) -> None:
-        """Delete what is older than a moment."""
+        """Delete the entries before a moment."""
         self.connection.execute(
             "DELETE FROM audit_memory WHERE entry IN (SELECT no FROM audit WHERE at_s < ?)",
             (before_s,),
@@ -111,7 +111,7 @@ class AuditTables:
         self.connection.execute("DELETE FROM audit WHERE at_s < ?", (before_s,))
 
     def rows(self, limit: int, before_no: int | None = None) -> list[tuple[int, AuditRow]]:
-        """Give up to ``limit`` entries with their numbers, the newest first."""
+        """Return up to ``limit`` entries with their numbers, the newest first."""
         entries = sql.rows(
             self.connection,
             "SELECT a.no, a.at_s, a.call, p.person_id, s.space_id, a.lost FROM audit a"
@@ -119,14 +119,14 @@ class AuditTables:
             " WHERE ?1 IS NULL OR a.no < ?1 ORDER BY a.no DESC LIMIT ?2",
             (before_no, limit),
         )
-        given = self._given([entry[0] for entry in entries])
+        returned = self._returned([entry[0] for entry in entries])
         return [
-            (no, AuditRow(at_s, call, person, space, lost, tuple(given.get(no, ()))))
+            (no, AuditRow(at_s, call, person, space, lost, tuple(returned.get(no, ()))))
             for no, at_s, call, person, space, lost in entries
         ]
 
-    def _given(self, entries: Sequence[int]) -> Mapping[int, list[tuple[int, str, str]]]:
-        found: dict[int, list[tuple[int, str, str]]] = {}
+    def _returned(self, entries: Sequence[int]) -> Mapping[int, list[tuple[int, str, str]]]:
+        returned: dict[int, list[tuple[int, str, str]]] = {}
         for entry, partition, space_id, doc_id in sql.rows(
             self.connection,
             f"SELECT g.entry, m.id >> {PARTITION_SHIFT}, s.space_id, m.doc_id"
@@ -135,5 +135,5 @@ class AuditTables:
             " ORDER BY g.entry, g.rank",
             (sql.id_array(np.array(entries, np.int64)),),
         ):
-            found.setdefault(entry, []).append((partition, space_id, doc_id))
-        return found
+            returned.setdefault(entry, []).append((partition, space_id, doc_id))
+        return returned

@@ -1,11 +1,11 @@
-"""Judgements and what was learned from them: numbers in, numbers out, never a word of text."""
+"""Feedback on results, and what was learned from it: numbers alone, never a word of text."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 import numpy as np
@@ -16,12 +16,12 @@ from family_recall.stores.file.row_ids import partition_of
 from family_recall.types import FloatArray
 
 LOG_LENGTH = 500
-"""Judgements, and steps, of each person that are kept; older ones are deleted."""
+"""Entries, and steps, of each person that are stored; older ones are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One result as it was judged or stood around the judged one: ``values`` (f,) of features."""
+class ShownResult:
+    """One result of an answer with feedback, and the values (f,) of its features."""
 
     memory: int
     rank: int
@@ -30,11 +30,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackEntry:
-    """What one person thought of one result.
+    """One person's feedback on one result, ``memory``.
 
-    ``question`` is a hash; ``weight`` in (0, 1], below 1 where nobody said it outright; ``kind``
-    whose vectors the ranking rested on; ``features`` name the values of each of ``shown``, which
-    holds the judged result too, in the order of ranks.
+    ``question`` is a hash; ``weight`` is in (0, 1], below 1 for feedback that was only implied;
+    ``kind`` says which vectors the ranking rested on; ``features`` name the values of each of
+    ``shown``, the results in the order of ranks, the one with feedback among them.
     """
 
     memory: int
@@ -42,17 +42,17 @@ class FeedbackEntry:
     question: bytes
     accepted: bool
     weight: float
-    kind: str
+    kind: Literal["full", "static", "words"]
     features: tuple[str, ...]
-    shown: tuple[Shown, ...]
+    shown: tuple[ShownResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """One step: the weights from then on, those they started from, and how confidence is bent.
+class LearningStep:
+    """One step: the weights from then on, those they started from, and the adjusted confidence.
 
     A logit of the shipped calibration is read as ``slope_ratio · logit + offset_shift``.
-    ``samples`` counts the judgements it rests on.
+    ``samples`` counts the entries it rests on.
     """
 
     weights: Mapping[str, float]
@@ -64,49 +64,49 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class FeedbackLog:
-    """The tables of judgements and steps, inside one transaction."""
+    """The tables of feedback and learning steps, inside one transaction."""
 
     connection: apsw.Connection
 
     def people(self) -> list[str]:
-        """List who has judged anything or taught something, by id."""
-        found = sql.rows(
+        """List the ids of the people who gave feedback or have a learning step."""
+        rows = sql.rows(
             self.connection,
             "SELECT person_id FROM person WHERE no IN (SELECT person FROM judgement)"
             " OR no IN (SELECT person FROM learned) ORDER BY person_id",
         )
-        return [person_id for (person_id,) in found]
+        return [person_id for (person_id,) in rows]
 
     def current_memory(
         self, space_id: str | None, doc_id: str, partitions: Collection[int]
     ) -> int | None:
         """Find the row id of a memory's current version in some partitions; None if not there."""
-        found = sql.rows(
+        rows = sql.rows(
             self.connection,
             "SELECT m.id FROM memory m JOIN space s ON s.no = m.space"
             " WHERE m.doc_id = ? AND s.space_id = coalesce(?, s.space_id)"
             " AND m.superseded_s IS NULL ORDER BY m.id",
             (doc_id, space_id),
         )
-        return next((int(at) for (at,) in found if partition_of(at) in partitions), None)
+        return next((int(memory) for (memory,) in rows if partition_of(memory) in partitions), None)
 
-    def put(self, person_id: str, judgement: FeedbackEntry) -> int:
-        """Keep a judgement, and let go of those that are too many; gives its number."""
-        person = Household(self.connection).person_no(person_id)
+    def put(self, person_id: str, entry: FeedbackEntry) -> int:
+        """Store an entry, delete the oldest ones beyond the limit, and return its number."""
+        person = self._person_no(person_id)
         self.connection.execute(
             "INSERT INTO judgement(person, memory, at_s, question, accepted, weight, kind,"
             " features) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                person, judgement.memory, judgement.at_s, judgement.question, judgement.accepted,
-                judgement.weight, judgement.kind, " ".join(judgement.features),
+                person, entry.memory, entry.at_s, entry.question, entry.accepted, entry.weight,
+                entry.kind, " ".join(entry.features),
             ),
         )  # fmt: skip
         no = int(self.connection.last_insert_rowid())
         self.connection.executemany(
             "INSERT INTO shown(judgement, rank, memory, feature_values) VALUES(?, ?, ?, ?)",
             [
-                (no, one.rank, one.memory, np.asarray(one.values, "<f4").tobytes())
-                for one in judgement.shown
+                (no, result.rank, result.memory, np.asarray(result.values, "<f4").tobytes())
+                for result in entry.shown
             ],
         )
         self._delete(
@@ -115,10 +115,10 @@ class FeedbackLog:
         )
         return no
 
-    def judgements(self, person_id: str, partitions: Collection[int]) -> list[FeedbackEntry]:
-        """Give a person's judgements, oldest first, as far as they are about some partitions."""
-        person = Household(self.connection).person_no(person_id)
-        shown: dict[int, list[Shown]] = {}
+    def entries(self, person_id: str, partitions: Collection[int]) -> list[FeedbackEntry]:
+        """List a person's feedback on memories of some partitions, the oldest first."""
+        person = self._person_no(person_id)
+        shown: dict[int, list[ShownResult]] = {}
         for no, rank, memory, values in sql.rows(
             self.connection,
             "SELECT s.judgement, s.rank, s.memory, s.feature_values FROM judgement j"
@@ -126,7 +126,8 @@ class FeedbackLog:
             (person,),
         ):
             if partition_of(memory) in partitions:
-                shown.setdefault(no, []).append(Shown(memory, rank, np.frombuffer(values, "<f4")))
+                result = ShownResult(memory, rank, np.frombuffer(values, "<f4"))
+                shown.setdefault(no, []).append(result)
         return [
             FeedbackEntry(
                 memory, at_s, question, bool(accepted), weight, kind,
@@ -141,40 +142,41 @@ class FeedbackLog:
             if partition_of(memory) in partitions
         ]  # fmt: skip
 
-    def put_guard(self, judgement: int, guard: Mapping[str, object]) -> None:
-        """Note what the guard said when a judgement was learned from."""
+    def count(self, person_id: str) -> int:
+        """Count a person's entries."""
+        (n,) = sql.row(
+            self.connection,
+            "SELECT count(*) FROM judgement WHERE person = ?",
+            (self._person_no(person_id),),
+        )
+        return int(n)
+
+    def put_guard(self, no: int, guard: Mapping[str, object]) -> None:
+        """Store the guard's figures with the entry that was learned from."""
         self.connection.execute(
-            "UPDATE judgement SET guard = ? WHERE no = ?", (json.dumps(guard), judgement)
+            "UPDATE judgement SET guard = ? WHERE no = ?", (json.dumps(guard), no)
         )
 
     def last_guard(self, person_id: str) -> Mapping[str, object] | None:
-        """Give what the guard said last; None where it was never asked."""
+        """Return the guard's last figures; None if there are none."""
         row = sql.row(
             self.connection,
             "SELECT guard FROM judgement WHERE person = ? AND guard IS NOT NULL"
             " ORDER BY no DESC LIMIT 1",
-            (Household(self.connection).person_no(person_id),),
+            (self._person_no(person_id),),
         )
         return None if row is None else dict(json.loads(row[0]))
 
-    def count(self, person_id: str) -> int:
-        """Count a person's judgements."""
-        person = Household(self.connection).person_no(person_id)
-        (n,) = sql.row(
-            self.connection, "SELECT count(*) FROM judgement WHERE person = ?", (person,)
-        )
-        return int(n)
+    def last_step(self, person_id: str) -> LearningStep | None:
+        """Return a person's last step; None if there is none."""
+        return last_step(self.connection, person_id, {})
 
-    def learned(self, person_id: str) -> Learned | None:
-        """Give a person's last step; None where there is none."""
-        return newest(self.connection, person_id, {})
-
-    def learn(self, person_id: str, judgement: int, at_s: float, learned: Learned) -> None:
-        """Keep a step, and let go of those that are too many to undo."""
-        person = Household(self.connection).person_no(person_id)
+    def put_step(self, person_id: str, no: int, at_s: float, step: LearningStep) -> None:
+        """Store the step learned from an entry, and delete the oldest ones beyond the limit."""
+        person = self._person_no(person_id)
         self.connection.execute(
             "INSERT INTO learned(person, judgement, at_s, record) VALUES(?, ?, ?, ?)",
-            (person, judgement, at_s, json.dumps(asdict(learned))),
+            (person, no, at_s, json.dumps(asdict(step))),
         )
         self.connection.execute(
             "DELETE FROM learned WHERE no IN"
@@ -183,8 +185,8 @@ class FeedbackLog:
         )
 
     def drop_steps(self, person_id: str) -> int | None:
-        """Delete what one person's judgements taught; gives the number of the last judgement."""
-        person = Household(self.connection).person_no(person_id)
+        """Delete a person's steps; returns the number of their last entry."""
+        person = self._person_no(person_id)
         self.connection.execute("DELETE FROM learned WHERE person = ?", (person,))
         self.connection.execute("UPDATE judgement SET guard = NULL WHERE person = ?", (person,))
         (last,) = sql.row(
@@ -192,22 +194,22 @@ class FeedbackLog:
         )
         return None if last is None else int(last)
 
-    def unlearn(self, last: int, person_id: str | None) -> int:
-        """Take back the last judgements, one person's or everyone's, and each step since.
+    def undo(self, last: int, person_id: str | None) -> int:
+        """Delete the last entries, one person's or everyone's, and each step since.
 
-        Returns how many were taken back. A judgement that went with its memory counts as long
-        as a step was made on it.
+        Returns how many. An entry that was deleted with its memory counts as long as there is a
+        step that was learned from it.
         """
-        whose = None if person_id is None else Household(self.connection).person_no(person_id)
-        found = sql.rows(
+        whose = None if person_id is None else self._person_no(person_id)
+        rows = sql.rows(
             self.connection,
             "SELECT no FROM judgement WHERE person = coalesce(?1, person)"
             " UNION SELECT judgement FROM learned WHERE person = coalesce(?1, person)"
             " ORDER BY 1 DESC LIMIT ?2",
             (whose, last),
         )
-        if found:
-            first = found[-1][0]
+        if rows:
+            first = rows[-1][0]
             self._delete(
                 "SELECT no FROM judgement WHERE no >= ? AND person = coalesce(?, person)",
                 (first, whose),
@@ -216,16 +218,20 @@ class FeedbackLog:
                 "DELETE FROM learned WHERE judgement >= ? AND person = coalesce(?, person)",
                 (first, whose),
             )
-        return len(found)
+        return len(rows)
 
     def reset(self, person_id: str | None) -> None:
-        """Delete every judgement and step, of one person or of everyone."""
-        whose = None if person_id is None else Household(self.connection).person_no(person_id)
+        """Delete all entries and steps, of one person or of everyone."""
+        whose = None if person_id is None else self._person_no(person_id)
         self._delete("SELECT no FROM judgement WHERE person = coalesce(?, person)", (whose,))
         self.connection.execute("DELETE FROM learned WHERE person = coalesce(?, person)", (whose,))
 
-    def _delete(self, chosen: str, values: apsw.Bindings) -> None:
-        numbers = json.dumps([no for (no,) in sql.rows(self.connection, chosen, values)])
+    def _person_no(self, person_id: str) -> int:
+        return Household(self.connection).person_no(person_id)
+
+    def _delete(self, query: str, values: apsw.Bindings) -> None:
+        """Delete the entries that a query selects, by number."""
+        numbers = json.dumps([no for (no,) in sql.rows(self.connection, query, values)])
         for table, column in (("shown", "judgement"), ("judgement", "no")):
             self.connection.execute(
                 f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
@@ -233,29 +239,31 @@ class FeedbackLog:
             )
 
 
-def newest(
-    connection: apsw.Connection, person_id: str, known: MutableMapping[int, Learned]
-) -> Learned | None:
-    """Give a person's last step; ``known`` keeps those that were read, by their numbers."""
-    row = sql.row(
+def last_step(
+    connection: apsw.Connection, person_id: str, cache: MutableMapping[int, LearningStep]
+) -> LearningStep | None:
+    """Return a person's last step; None if there is none, or a damaged or newer one.
+
+    One probe of an index; ``cache`` has what was read, by number, since no number is used twice.
+    """
+    (no,) = sql.row(
         connection,
         "SELECT max(no) FROM learned WHERE person = (SELECT no FROM person WHERE person_id = ?)",
         (person_id,),
     )
-    no = row[0]
     if no is None:
         return None
-    if no not in known:
+    if no not in cache:
         (record,) = sql.row(connection, "SELECT record FROM learned WHERE no = ?", (no,))
         try:
-            known[no] = _read(json.loads(record))
+            cache[no] = _read(json.loads(record))
         except (AttributeError, KeyError, TypeError, ValueError):
-            return None  # damaged, or another version's: the shipped weights rank
-    return known[no]
+            return None
+    return cache[no]
 
 
-def _read(record: Mapping[str, Any]) -> Learned:
-    return Learned(
+def _read(record: Mapping[str, Any]) -> LearningStep:
+    return LearningStep(
         weights={name: float(weight) for name, weight in record["weights"].items()},
         shipped={name: float(weight) for name, weight in record["shipped"].items()},
         slope_ratio=float(record["slope_ratio"]),

@@ -1,4 +1,4 @@
-"""What each stage costs on this device: numbers in a small table, so that they outlast a process.
+"""The cost of each stage on this device, stored so that it outlasts a process.
 
 A file may be copied from a laptop to a telephone: each kind of device has rows of its own.
 """
@@ -17,9 +17,9 @@ from family_recall.stores.file import sql
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """Milliseconds a stage seldom exceeds: ``fixed_ms``, and ``unit_ms`` for each unit.
+    """Milliseconds a stage rarely exceeds: ``fixed_ms``, and ``unit_ms`` for each unit.
 
-    ``runs`` counts what that rests on.
+    ``runs`` counts the runs it rests on.
     """
 
     fixed_ms: float
@@ -28,27 +28,27 @@ class StageCost:
 
 
 def device() -> str:
-    """Name the kind of device, as far as a stage's cost depends on it; no machine by itself."""
+    """Return the kind of device, as far as a stage's cost depends on it."""
     return f"{platform.machine() or 'unknown'}-{os.cpu_count() or 1}"
 
 
 def load(connection: apsw.Connection, on: str) -> dict[str, StageCost]:
-    """Read what is known of one kind of device, by stage."""
-    found = sql.rows(
+    """Read the costs on one kind of device, by stage."""
+    rows = sql.rows(
         connection,
         "SELECT stage, fixed_ms, unit_ms, runs FROM stage_cost WHERE device = ?",
         (on,),
     )
-    return {stage: StageCost(fixed_ms, unit_ms, runs) for stage, fixed_ms, unit_ms, runs in found}
+    return {stage: StageCost(fixed_ms, unit_ms, runs) for stage, fixed_ms, unit_ms, runs in rows}
 
 
-def keep(connection: apsw.Connection, on: str, costs: Mapping[str, StageCost]) -> bool:
-    """Write costs in a transaction of their own, if nobody else is writing; say whether.
+def store(connection: apsw.Connection, on: str, costs: Mapping[str, StageCost]) -> bool:
+    """Write costs in a transaction of their own; False if somebody else is writing.
 
-    Takes over a connection that is lent for reading: what is learned again in a minute waits
-    for nobody.
+    Ends the read transaction of a connection that is lent for reading. It never waits, since the
+    costs are measured again within a minute.
     """
-    waited_ms = connection.pragma("busy_timeout")
+    timeout_ms = connection.pragma("busy_timeout")
     connection.set_busy_timeout(0)
     try:
         if connection.in_transaction:
@@ -57,7 +57,7 @@ def keep(connection: apsw.Connection, on: str, costs: Mapping[str, StageCost]) -
         connection.executemany(
             "INSERT OR REPLACE INTO stage_cost(device, stage, fixed_ms, unit_ms, runs)"
             " VALUES(?, ?, ?, ?, ?)",
-            [(on, stage, one.fixed_ms, one.unit_ms, one.runs) for stage, one in costs.items()],
+            [(on, stage, cost.fixed_ms, cost.unit_ms, cost.runs) for stage, cost in costs.items()],
         )
         connection.execute("COMMIT")
     except (apsw.BusyError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError, apsw.CantOpenError):
@@ -65,5 +65,5 @@ def keep(connection: apsw.Connection, on: str, costs: Mapping[str, StageCost]) -
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
-        connection.set_busy_timeout(waited_ms)
+        connection.set_busy_timeout(timeout_ms)
     return True

@@ -16,7 +16,7 @@ from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, partition_of, shard_of
 from family_recall.stores.graph import edges, relation_queries
 from family_recall.stores.graph.entities import Entities
-from family_recall.stores.logs.feedback import Learned, newest
+from family_recall.stores.logs.feedback import LearningStep, last_step
 from family_recall.stores.records import (
     Access,
     EdgeList,
@@ -52,7 +52,7 @@ class SqliteSnapshot:
         connection: apsw.Connection,
         held: index.VectorIndexes,
         zone: dt.tzinfo,
-        known: MutableMapping[int, Learned],
+        known: MutableMapping[int, LearningStep],
     ) -> None:
         self._connection = connection
         self._known = known
@@ -77,12 +77,12 @@ class SqliteSnapshot:
         """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
         return Household(self._connection).access(person_id)
 
-    def learned(self, person_id: str | None) -> Learned | None:
+    def learned(self, person_id: str | None) -> LearningStep | None:
         """Give what one person's judgements have taught; None where that is nothing.
 
         One probe of an index; what the row says is read once, since no number is used twice.
         """
-        return None if person_id is None else newest(self._connection, person_id, self._known)
+        return None if person_id is None else last_step(self._connection, person_id, self._known)
 
     def every_partition(self) -> tuple[Partition, ...]:
         """List all partitions of the file: for deciding a scope, and for nothing else."""

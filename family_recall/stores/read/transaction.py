@@ -11,7 +11,7 @@ import apsw
 from family_recall.stores.access.household import Household
 from family_recall.stores.logs.audit import AuditTables
 from family_recall.stores.logs.erasure_log import ErasureLog
-from family_recall.stores.logs.feedback import FeedbackLog, Learned
+from family_recall.stores.logs.feedback import FeedbackLog, LearningStep
 from family_recall.stores.read.listing import Listings
 from family_recall.stores.read.snapshot import SqliteSnapshot
 from family_recall.stores.read.versions import Versions
@@ -40,7 +40,7 @@ class ReadTransaction(Transaction):
         connection: apsw.Connection,
         zone: dt.tzinfo,
         indexes: VectorIndexes,
-        learned: MutableMapping[int, Learned],
+        learned: MutableMapping[int, LearningStep],
     ) -> None:
         super().__init__(connection, zone)
         self._indexes = indexes
