@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from family_recall.errors import InvalidRequestError
+from family_recall.types import stages
 
 HALF_LIFE_DAYS: Mapping[str, float | None] = MappingProxyType(
     {
@@ -20,12 +21,6 @@ HALF_LIFE_DAYS: Mapping[str, float | None] = MappingProxyType(
     }
 )
 """Days until a category's recency is halved; None never fades (three-tier memory design)."""
-
-STAGES = (
-    "lexical", "vector", "graph", "late_interaction", "rerank", "diversify", "identifiers",
-    "deduplicate", "time", "routing",
-)  # fmt: skip
-"""What a recall can do without: eight ways of finding and ordering, and two of understanding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,32 +75,13 @@ class RecallConfig:
     # Cross-encoder.
     rerank_pool: int = 20
 
-    # Milliseconds a stage is assumed to take until this device has shown otherwise: a fixed
-    # part and a part per unit: tokens to embed and to rerank, memories that hold a word or are
-    # compared, candidates to score, results to tell. `score` and `finish` are what always follows,
-    # `between` is what no stage counts, by the number of stages.
+    # Milliseconds a stage is assumed to take until this device has shown otherwise: a fixed part
+    # and a part per unit, by stage. The table is `types/stages.py`.
     assumed_cost_ms: Mapping[str, tuple[float, float]] = field(
-        default_factory=lambda: MappingProxyType(
-            {
-                "plan": (0.6, 0.0),
-                "lexical": (0.5, 0.0002),
-                "embed": (1.5, 0.15),
-                "embed_static": (0.1, 0.0),
-                "vector": (0.4, 0.000_004),
-                "graph": (1.5, 0.0),
-                "late_interaction": (0.3, 0.005),
-                "rerank": (0.5, 0.05),
-                "deduplicate": (0.1, 0.002),
-                "diversify": (0.3, 0.001),
-                "widen": (2.0, 0.02),
-                "score": (0.3, 0.008),
-                "finish": (0.3, 0.03),
-                "between": (0.05, 0.04),
-            }
-        )
+        default_factory=stages.assumed_cost_ms
     )
     assumed_pair_tokens: int = 60  # of a question and a memory, to plan how many are read
-    usual_top_k: int = 12  # results that are told however short the budget
+    usual_top_k: int = 12  # results that are returned however short the budget
     fewest_candidates: int = 24  # that features are computed for however short the budget
     longest_budget_ms: float = 600_000.0
     warm_up_ms: float = 1_000.0  # of `warmup`, to learn what stages cost …
@@ -117,14 +93,15 @@ class RecallConfig:
     embedder_load_ms: float = 1_000.0
 
     # To measure what each part is worth: `family-recall eval --ablate`.
-    leave_out: frozenset[str] = frozenset()  # of STAGES
+    leave_out: frozenset[str] = frozenset()  # of the optional stages
     weights: Mapping[str, float] = field(  # by feature, in place of the profile's own
         default_factory=lambda: MappingProxyType({})
     )
 
     def __post_init__(self) -> None:
-        """Refuse to leave out what is no stage."""
-        if unknown := sorted(self.leave_out - set(STAGES)):
+        """Refuse to leave out anything but an optional stage."""
+        optional = stages.optional_stages()
+        if unknown := sorted(self.leave_out - set(optional)):
             raise InvalidRequestError(
-                f"leave_out must be among {', '.join(STAGES)}, got {unknown[0]!r}"
+                f"leave_out must be among {', '.join(optional)}, got {unknown[0]!r}"
             )

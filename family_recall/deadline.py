@@ -1,7 +1,7 @@
-"""Time left: a budget and a clock in, milliseconds out; and an alarm, for what will not end.
+"""The time a recall has left, and an alarm that stops a stage which does not end.
 
-A stage is priced before it starts, and it seldom takes longer. The alarm is for when it does: from
-another thread it stops the SQL statement or the model run that a recall is in.
+A stage is priced before it starts, and rarely takes longer. When it does, the alarm stops the SQL
+statement or the model run that the recall is in, from another thread.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Self
 
-_AGAIN_S = 0.002  # from one call of a block's stops to the next
-_MOST_WAITING = 256  # alarms, gone off or not, before those of ended blocks are cleared away
+_REPEAT_S = 0.002  # from one call of a block's stops to the next
+_MOST_WAITING = 256  # alarms, before those of ended blocks are removed
 
 Clock = Callable[[], float]
 Stop = Callable[[], object]
@@ -34,7 +35,7 @@ class Deadline:
 
     @classmethod
     def after(cls, budget_ms: float, clock: Clock = time.monotonic) -> Deadline:
-        """Give a budget of milliseconds that starts now."""
+        """Return a budget of milliseconds that starts now."""
         return cls(started_at_s=clock(), budget_ms=budget_ms, clock=clock)
 
     def elapsed_ms(self) -> float:
@@ -46,9 +47,10 @@ class Deadline:
         return self.budget_ms - self.elapsed_ms()
 
     def moment_s(self, ms_before: float = 0.0, *, at_least_ms: float = 0.0) -> float:
-        """Give when so many milliseconds are left, by ``time.monotonic``, or ``at_least_ms`` on.
+        """Return when so many milliseconds are left, by ``time.monotonic``.
 
-        Infinity by any other clock: a thread cannot be woken by a clock of a test.
+        At least ``at_least_ms`` from now. Infinity by any other clock, since the alarm's thread
+        cannot be woken by a test's clock.
         """
         if self.clock is not time.monotonic:
             return math.inf
@@ -57,50 +59,41 @@ class Deadline:
 
 
 class Alarm:
-    """What stops one recall's stages: each sets a moment, and what is to be called then.
+    """Stops a block that still runs at a moment, from another thread; ``fired`` says if it did.
 
-    Safe between threads; two stages of one recall may run at once, each with a guard of its own.
+    ``with Alarm(at_s, stop):`` calls every stop at that moment, and again every few milliseconds
+    until the block ends: between two statements there is nothing to interrupt. Inside the block
+    :func:`stopped_by` adds stops. Safe between threads; two blocks may run at once.
     """
 
-    def __init__(self) -> None:
-        """Set nothing yet."""
-        self._lock = threading.Lock()
-        self._guards: set[Guard] = set()
+    __slots__ = ("_at_s", "_lock", "_outer", "_stops", "fired", "left")
 
-    @contextlib.contextmanager
-    def guard(self, at_s: float, *stops: Stop) -> Iterator[Guard]:
-        """Call every stop, from another thread, should the block still run at a moment.
-
-        And again every few milliseconds until it ends: between two statements there is nothing
-        to interrupt. Inside the block :func:`stopped_by` adds stops of what it comes to call.
+    def __init__(self, at_s: float, *stops: Stop) -> None:
+        """Set the moment and what is called then.
 
         Args:
-            at_s: By ``time.monotonic``; infinity sets no alarm.
+            at_s: By ``time.monotonic``; at infinity nothing is ever stopped.
             stops: Must be safe from any thread, and to be called again, and never raise.
         """
-        guard = Guard(at_s, stops)
-        if math.isfinite(at_s):
-            _bell().ring(guard)
-        token = _current.set(guard)
-        try:
-            yield guard
-        finally:
-            _current.reset(token)
-            guard.leave()
-
-
-class Guard:
-    """One block that an alarm may stop. ``fired`` says whether it has."""
-
-    __slots__ = ("_lock", "_stops", "at_s", "fired", "left")
-
-    def __init__(self, at_s: float, stops: tuple[Stop, ...]) -> None:
-        """Set when it is stopped, and how."""
-        self.at_s = at_s
-        self.fired = False
-        self.left = False
+        self._at_s = at_s
         self._stops = list(stops)
         self._lock = threading.Lock()
+        self.fired = False
+        self.left = False
+
+    def __enter__(self) -> Self:
+        """Start the block."""
+        if math.isfinite(self._at_s):
+            _alarm_thread().add(self, self._at_s)
+        self._outer = _current.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the block: afterwards no stop is called, and none is running."""
+        _current.reset(self._outer)
+        with self._lock:
+            self.left = True
+            self._stops.clear()
 
     def fire(self) -> None:
         """Stop the block, unless it has ended."""
@@ -109,12 +102,6 @@ class Guard:
                 self.fired = True
                 for stop in self._stops:
                     stop()
-
-    def leave(self) -> None:
-        """End the block: nothing is stopped any more, and what is being stopped has been."""
-        with self._lock:
-            self.left = True
-            self._stops.clear()
 
     @contextlib.contextmanager
     def also(self, stop: Stop) -> Iterator[None]:
@@ -130,36 +117,36 @@ class Guard:
                 self._stops.remove(stop)
 
 
-_current: ContextVar[Guard | None] = ContextVar("family_recall_guard", default=None)
+_current: ContextVar[Alarm | None] = ContextVar("family_recall_alarm", default=None)
 
 
 @contextlib.contextmanager
 def stopped_by(stop: Stop) -> Iterator[None]:
-    """Let the alarm of the recall this thread is in, if there is one, stop the block."""
-    guard = _current.get()
-    if guard is None:
+    """Stop the block by the alarm of the recall that this thread is in, if there is one."""
+    alarm = _current.get()
+    if alarm is None:
         yield
     else:
-        with guard.also(stop):
+        with alarm.also(stop):
             yield
 
 
-class _Bell:
-    """One thread for all alarms of the process; it sleeps until the next, or for good."""
+class _AlarmThread:
+    """One thread for all alarms of the process; it sleeps until the next one is due."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[float, int, Guard]] = []
+        self._waiting: list[tuple[float, int, Alarm]] = []
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._wakes_at_s = math.inf
         thread = threading.Thread(target=self._run, name="family_recall-alarm", daemon=True)
         thread.start()
 
-    def ring(self, guard: Guard) -> None:
+    def add(self, alarm: Alarm, at_s: float) -> None:
         with self._changed:
-            self._set(guard, guard.at_s)
-            # A thread that wakes costs its recall more than the entry: only if it would sleep in.
-            if guard.at_s < self._wakes_at_s:
+            self._push(alarm, at_s)
+            # Waking the thread costs a recall more than the entry: only if it would sleep too long.
+            if at_s < self._wakes_at_s:
                 self._changed.notify()
 
     def _run(self) -> None:
@@ -174,27 +161,27 @@ class _Bell:
                     self._wakes_at_s = self._waiting[0][0] if self._waiting else math.inf
                     left_s = self._wakes_at_s - time.monotonic()
                     self._changed.wait(None if math.isinf(left_s) else max(left_s, 0.0))
-                    self._wakes_at_s = -math.inf  # awake: whatever is set now will be seen
+                    self._wakes_at_s = -math.inf  # awake: it will see what is added now
             if due is not None:
                 due.fire()
                 with self._changed:
                     if not due.left:
-                        self._set(due, time.monotonic() + _AGAIN_S)
+                        self._push(due, time.monotonic() + _REPEAT_S)
 
-    def _set(self, guard: Guard, at_s: float) -> None:
+    def _push(self, alarm: Alarm, at_s: float) -> None:
         if len(self._waiting) > _MOST_WAITING:
             self._waiting = [entry for entry in self._waiting if not entry[2].left]
             heapq.heapify(self._waiting)
-        heapq.heappush(self._waiting, (at_s, next(self._numbers), guard))
+        heapq.heappush(self._waiting, (at_s, next(self._numbers), alarm))
 
 
-_bells: dict[int, _Bell] = {}
-_bells_lock = threading.Lock()
+_threads: dict[int, _AlarmThread] = {}
+_threads_lock = threading.Lock()
 
 
-def _bell() -> _Bell:
-    pid = os.getpid()  # a fork leaves all threads but one behind
-    with _bells_lock:
-        if pid not in _bells:
-            _bells[pid] = _Bell()
-        return _bells[pid]
+def _alarm_thread() -> _AlarmThread:
+    pid = os.getpid()  # a fork copies one thread and leaves the others behind
+    with _threads_lock:
+        if pid not in _threads:
+            _threads[pid] = _AlarmThread()
+        return _threads[pid]

@@ -1,4 +1,4 @@
-"""Residence: memory that was freed in, what the allocator would keep of it out of the process."""
+"""Return freed memory to the operating system."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import ctypes
 def trim_heap() -> None:
     """Return freed memory to the system; does nothing where the allocator has no way to.
 
-    What loads much frees much on the way: after 100,000 vectors 28 MB, after the models 15. The
-    GNU allocator keeps that for later unless told. Takes 1 to 5 ms.
+    Loading frees much on the way: 28 MB after 100,000 vectors, 15 MB after the models. The GNU
+    allocator keeps that for later use unless asked to return it. Takes 1 to 5 ms.
 
     Source: malloc_trim(3).
     """

@@ -22,10 +22,10 @@ def test_a_block_that_outlasts_its_moment_is_stopped() -> None:
         callers.append(threading.get_ident())
         stopped.set()
 
-    with Alarm().guard(time.monotonic() + 0.001, stop) as guard:
+    with Alarm(time.monotonic() + 0.001, stop) as alarm:
         assert stopped.wait(LONG_S)
 
-    assert guard.fired
+    assert alarm.fired
     assert set(callers).isdisjoint({threading.get_ident()})
 
 
@@ -37,11 +37,11 @@ def test_a_block_is_stopped_until_it_ends() -> None:
         if next(calls) == 3:
             stopped.set()
 
-    with Alarm().guard(time.monotonic() + 0.001, stop):
+    with Alarm(time.monotonic() + 0.001, stop):
         assert stopped.wait(LONG_S)
     so_far = next(calls)
     later = threading.Event()
-    with Alarm().guard(time.monotonic() + 0.02, later.set):
+    with Alarm(time.monotonic() + 0.02, later.set):
         assert later.wait(LONG_S)
 
     assert next(calls) == so_far + 1  # ours: the alarm has not called again
@@ -50,21 +50,21 @@ def test_a_block_is_stopped_until_it_ends() -> None:
 def test_a_block_that_ends_in_time_is_left_alone() -> None:
     """An alarm set for a block that has ended stops nothing, though others go off after it."""
     calls: list[str] = []
-    with Alarm().guard(time.monotonic() + 0.02, lambda: calls.append("early")) as guard:
+    with Alarm(time.monotonic() + 0.02, lambda: calls.append("early")) as alarm:
         pass
     later = threading.Event()
-    with Alarm().guard(time.monotonic() + 0.03, later.set):
+    with Alarm(time.monotonic() + 0.03, later.set):
         assert later.wait(LONG_S)
 
     assert calls == []
-    assert not guard.fired
+    assert not alarm.fired
 
 
 def test_the_earliest_alarm_goes_off_first() -> None:
     """One that is set later and is due earlier does not wait for the one before."""
     soon, late = threading.Event(), threading.Event()
-    with Alarm().guard(time.monotonic() + LONG_S, late.set):
-        with Alarm().guard(time.monotonic() + 0.001, soon.set):
+    with Alarm(time.monotonic() + LONG_S, late.set):
+        with Alarm(time.monotonic() + 0.001, soon.set):
             assert soon.wait(LONG_S / 2)
         assert not late.is_set()
 
@@ -73,7 +73,7 @@ def test_a_stop_that_comes_late_is_called_at_once() -> None:
     """What a block calls after its alarm has gone off is stopped before it starts."""
     rung = threading.Event()
     calls: list[str] = []
-    with Alarm().guard(time.monotonic() + 0.001, rung.set):
+    with Alarm(time.monotonic() + 0.001, rung.set):
         assert rung.wait(LONG_S)
         with stopped_by(lambda: calls.append("inner")):
             assert set(calls) == {"inner"}
@@ -85,12 +85,12 @@ def test_without_an_alarm_nothing_is_stopped() -> None:
     with stopped_by(lambda: calls.append("outside")):
         pass
     told = Deadline(0.0, 1.0, clock=lambda: 99.0).moment_s()
-    with Alarm().guard(told, lambda: calls.append("never")) as guard:
+    with Alarm(told, lambda: calls.append("never")) as alarm:
         time.sleep(0.005)
 
     assert math.isinf(told)
     assert calls == []
-    assert not guard.fired
+    assert not alarm.fired
 
 
 def test_a_moment_leaves_what_must_follow() -> None:
@@ -109,9 +109,9 @@ def test_many_alarms_from_many_threads_all_go_off() -> None:
     def run() -> None:
         for _ in range(125):
             stopped = threading.Event()
-            with Alarm().guard(time.monotonic() + 0.0005, stopped.set) as guard:
+            with Alarm(time.monotonic() + 0.0005, stopped.set) as alarm:
                 stopped.wait(LONG_S)
-            fired.append(guard.fired)
+            fired.append(alarm.fired)
 
     threads = [threading.Thread(target=run) for _ in range(8)]
     for thread in threads:

@@ -88,7 +88,7 @@ def break_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> GraphRun:
         raise OSError("the graph is down")
 
-    monkeypatch.setattr("family_recall.pipeline.steps.walk_graph", fail)
+    monkeypatch.setattr("family_recall.pipeline.searching.walk_graph", fail)
 
 
 def fused(answer: Answer, doc_id: str) -> float:

@@ -26,7 +26,7 @@ from family_recall.learning import Learner
 from family_recall.pipeline import Broker, routing_encoder, warm_up
 from family_recall.pipeline.costs import Costs
 from family_recall.pipeline.gate import Gate
-from family_recall.pipeline.trace_hook import Observer
+from family_recall.pipeline.trace_hook import TraceHook
 from family_recall.query import router
 from family_recall.stores.store import Store
 from family_recall.types import Answer, Call, RecallRequest, Region, Trace
@@ -89,7 +89,7 @@ class Engine:
         self.learner = Learner(store)
         self.forgetter = Forgetter(store, self.indexer)
         self.editor = Editor(store, self.indexer)
-        self.trace_hook = Observer(on_trace) if on_trace else None
+        self.trace_hook = TraceHook(on_trace) if on_trace else None
         self.audit_log = AuditLog(store, wall_clock)
         self.sweep_after_s = wall_clock() + SWEEP_EVERY_S
         self.closed = False
@@ -171,10 +171,10 @@ class Engine:
 
     def save_costs(self) -> None:
         """Keep what stages cost, if it has changed; a file that cannot be written goes without."""
-        moved = self.costs.moved()
+        moved = self.costs.changed()
         with contextlib.suppress(FamilyRecallError):
             if moved and self.store.keep_stage_costs(moved):
-                self.costs.written(moved)
+                self.costs.mark_stored(moved)
 
     def embed_pending(
         self, static: Encoder | None, encoder: Encoder | None, progress: CountCallback | None
@@ -191,7 +191,7 @@ class Engine:
         self.audit_log.note(call, request.ctx, answer)
         self.maintain_when_due()
         if self.trace_hook is not None:
-            self.trace_hook.see(answer.trace)
+            self.trace_hook.send(answer.trace)
         return answer
 
     def now(self, request: RecallRequest) -> dt.datetime:

@@ -26,6 +26,7 @@ from family_recall.cli.settings import (
 )
 from family_recall.errors import DatasetError, NotAStoreError
 from family_recall.types.field_specs import CONTEXT_FIELDS
+from family_recall.types.stages import optional_stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,9 +101,8 @@ def _check_extra() -> None:
     metavar="LIST",
     default="",
     absent="none",
-    help="ask once more without each of these, comma-separated: stages (lexical, vector, graph, "
-    "late_interaction, rerank, diversify, identifiers, deduplicate, time, routing, context), "
-    "features of the profile, or all, stages, features",
+    help="ask once more without each of these, comma-separated: stages "
+    f"({', '.join(optional_stages())}, context), features of the profile, or all, stages, features",
 )
 @click.option(
     "--baseline",

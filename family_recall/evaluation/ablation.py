@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from family_recall.config import STAGES
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation.comparison import Comparison, compare
 from family_recall.evaluation.intervals import Interval
 from family_recall.evaluation.outcomes import Outcome, measured, plain
 from family_recall.ranking.profiles import find_profile
+from family_recall.types.stages import optional_stages
 
 if TYPE_CHECKING:
     from family_recall.config import RecallConfig
@@ -79,7 +79,7 @@ def variations(names: Sequence[str], profile: str, config: RecallConfig) -> tupl
         InvalidRequestError: If a name is neither, or there is no such profile.
     """
     weights = {**find_profile(profile).weights, **config.weights}
-    stages = (*STAGES, CONTEXT)
+    stages = (*optional_stages(), CONTEXT)
     features = tuple(name for name, weight in weights.items() if weight)
     groups = {ALL: (*stages, *features), EVERY_STAGE: stages, EVERY_FEATURE: features}
     chosen: dict[str, None] = {}

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from family_recall.config import STAGES
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation.comparison import COMPARED, Comparison, compare
 from family_recall.evaluation.outcomes import plain
 from family_recall.ranking.profiles import find_profile
+from family_recall.types.stages import optional_stages
 
 if TYPE_CHECKING:
     from family_recall.config import RecallConfig
@@ -58,7 +58,7 @@ def only(name: str, profile: str, config: RecallConfig) -> RecallConfig:
     weights = dict.fromkeys(find_profile(profile).weights, 0.0)
     return dataclasses.replace(
         config,
-        leave_out=frozenset(STAGES) - {"lexical"},
+        leave_out=frozenset(optional_stages()) - {"lexical"},
         weights=MappingProxyType({**weights, "bm25": 1.0}),
         column_weights=(1.0, 1.0, 0.0),
     )

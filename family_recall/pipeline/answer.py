@@ -1,4 +1,4 @@
-"""Answering: a finished ranking in, an answer or an explanation for people out."""
+"""Turn a finished ranking into an answer, or into the explanation of one memory's place."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from family_recall.dataflow import Pool, QueryContext, Ranking
+from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.pipeline import explain
-from family_recall.pipeline.explain import Explanation
-from family_recall.pipeline.steps import Ranked
+from family_recall.pipeline.explain import Explanation, Verdict
 from family_recall.pipeline.trace import TraceBuilder
 from family_recall.query.text import normalise
+from family_recall.ranking.calibration import Calibration
 from family_recall.ranking.deduplication import without
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
@@ -27,24 +27,35 @@ from family_recall.types.timeline import Period, periods
 SAME_WORDS = 0.75
 """Share of words, values apart, from which two facts with one key are about one thing."""
 RUN_LENGTH = 20
-"""The first of each run, that a trace keeps by doc_id."""
+"""The first doc_ids of each run, which a trace holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What results say of where they came from, by row id, and the stems they are marked by."""
+class Ranked:
+    """A finished ranking, with what it was made from."""
+
+    context: QueryContext
+    pool: Pool
+    graph: GraphRun
+    ranking: Ranking
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
+class _Provenance:
+    """Where results came from, by row id, and the stems that are highlighted in them."""
 
     paths: Mapping[int, Rationale]
     sources: Mapping[int, str]
-    outdated: Mapping[int, str]
+    outdated_by: Mapping[int, str]
     stems: frozenset[str]
 
 
-def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
+def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
     """Turn the best of a ranking into results with reasons, and freeze the trace."""
     context = ranked.context
     with trace.span("answer", len(ranked.ranking)) as span:
-        ranked, by_id = _as_told(ranked)
+        ranked, by_id = _loaded(ranked)
         ranking = ranked.ranking
         chosen = ranking.order[: context.request.ctx.top_k]
         if context.plan.strategy == "TIMELINE":
@@ -54,21 +65,16 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
         confidence = ranked.calibration.platt(ranking.score[chosen])
-        told = _Told(
-            _paths(ranked, chosen), _sources(ranked.pool, by_id.keys()), outdated(stored, now),
-            frozenset(stem for _, stem in context.plan.terms),
-        )  # fmt: skip
+        provenance = _Provenance(
+            paths=_paths(ranked, chosen),
+            sources=_sources(ranked.pool, by_id.keys()),
+            outdated_by=outdated(stored, now),
+            stems=frozenset(stem for _, stem in context.plan.terms),
+        )
+        chosen_with_confidence = zip(stored, chosen.tolist(), confidence.tolist(), strict=True)
         results = tuple(
-            _result(rank, by_id[memory], row, sure, ranked, told)
-            for rank, (memory, row, sure) in enumerate(
-                zip(
-                    ranking.rows.ids[chosen].tolist(),
-                    chosen.tolist(),
-                    confidence.tolist(),
-                    strict=True,
-                ),
-                start=1,
-            )
+            _result(rank, memory, row, sure, ranked, provenance)
+            for rank, (memory, row, sure) in enumerate(chosen_with_confidence, start=1)
         )
         span.n_out = len(results)
     doc_ids = dict(zip(ranking.rows.ids.tolist(), ranking.rows.doc_ids, strict=True))
@@ -101,55 +107,55 @@ def answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
     )
 
 
-def _as_told(ranked: Ranked) -> tuple[Ranked, dict[int, StoredMemory]]:
-    """Load the best of a ranking, by row id; where a disk has changed one, the next moves up."""
+def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, StoredMemory]]:
+    """Load the best of a ranking, by row id; where one is damaged, the next moves up."""
     context = ranked.context
     while True:
         ranking = ranked.ranking
         wanted = ranking.rows.ids[ranking.order[: context.request.ctx.top_k]]
-        found = {one.id: one for one in context.snapshot.memories(wanted, context.scope)}
-        if len(found) == len(wanted):
-            return ranked, found
-        gone = wanted[~among(wanted, np.array(list(found), np.int64))]
+        by_id = {memory.id: memory for memory in context.snapshot.memories(wanted, context.scope)}
+        if len(by_id) == len(wanted):
+            return ranked, by_id
+        gone = wanted[~among(wanted, np.array(list(by_id), np.int64))]
         ranked = dataclasses.replace(ranked, ranking=without(ranking, gone))
 
 
 def _facts(results: Sequence[Result]) -> dict[str, str]:
-    """What the results state, key by key: what is not outdated, and of that the best."""
+    """Collect what the results state, by key: of what is not outdated, the best."""
     current = [result for result in reversed(results) if result.outdated_by is None]
     stated = [(result.fact_key, result.fact_value) for result in current]
     return {key: value for key, value in stated if key and value}
 
 
 def outdated(stored: Sequence[StoredMemory], now: dt.datetime) -> dict[int, str]:
-    """Name, for each fact that a newer one contradicts, the newest: doc_id by row id.
+    """Return the newest fact for each one that it contradicts: doc_id by row id.
 
     Facts of one space, author and key contradict each other where they state different values
-    in the same words: two birthdays are two people's. What holds from later on, or else happened
-    or was recorded later, is newer.
+    in the same words: two birthdays are two people's. The newer one holds from later on, or else
+    happened or was recorded later.
     """
     facts: dict[tuple[str, str | None, str], list[tuple[float, StoredMemory]]] = {}
-    for one in stored:
-        memory = one.memory
+    for fact in stored:
+        memory = fact.memory
         if memory.fact_key and memory.fact_value:
-            moment = epoch_s(memory.valid_from or memory.occurred_at, now.tzinfo or dt.UTC)
-            age = (one.recorded_s if moment is None else moment, one)
-            facts.setdefault((memory.space_id, memory.author, memory.fact_key), []).append(age)
-    found: dict[int, str] = {}
-    for same in facts.values():
-        _, newest = max(same, key=lambda pair: (pair[0], pair[1].id))
-        for _, one in same:
-            if one.memory.fact_value != newest.memory.fact_value and _of_one_thing(one, newest):
-                found[one.id] = str(newest.memory.doc_id)
-    return found
+            valid_s = epoch_s(memory.valid_from or memory.occurred_at, now.tzinfo or dt.UTC)
+            dated = (fact.recorded_s if valid_s is None else valid_s, fact)
+            facts.setdefault((memory.space_id, memory.author, memory.fact_key), []).append(dated)
+    newest_by_id: dict[int, str] = {}
+    for rivals in facts.values():
+        _, newest = max(rivals, key=lambda dated: (dated[0], dated[1].id))
+        for _, fact in rivals:
+            if fact.memory.fact_value != newest.memory.fact_value and _same_words(fact, newest):
+                newest_by_id[fact.id] = str(newest.memory.doc_id)
+    return newest_by_id
 
 
-def _of_one_thing(one: StoredMemory, other: StoredMemory) -> bool:
-    """Whether two facts say the same but for their values."""
+def _same_words(fact: StoredMemory, other: StoredMemory) -> bool:
+    """Whether two facts use the same words but for their values."""
     left, right = (
-        set(normalise(fact.memory.text).split(" "))
-        - set(normalise(fact.memory.fact_value or "").split(" "))
-        for fact in (one, other)
+        set(normalise(stored.memory.text).split(" "))
+        - set(normalise(stored.memory.fact_value or "").split(" "))
+        for stored in (fact, other)
     )
     return len(left & right) >= SAME_WORDS * len(left | right)
 
@@ -157,7 +163,7 @@ def _of_one_thing(one: StoredMemory, other: StoredMemory) -> bool:
 def _timeline(
     context: QueryContext, results: Sequence[Result], now: dt.datetime
 ) -> tuple[Period, ...]:
-    """Tell the days, weeks or months of the time asked about, up to now."""
+    """Return the days, weeks or months of the time asked about, up to now."""
     occurred = context.snapshot.occurred(context.scope).moments_s
     if context.plan.timespan_s is None or not len(occurred):
         return ()
@@ -169,26 +175,27 @@ def _timeline(
     def day(moment_s: float) -> dt.date:
         return dt.datetime.fromtimestamp(moment_s, now.tzinfo).date()
 
-    told = [
+    dated = [
         (day(dt.datetime.fromisoformat(result.occurred_at).timestamp()), result.doc_id)
         for result in results
         if result.occurred_at
     ]
-    return periods(day(start), day(last - 1.0), map(day, occurred.tolist()), told)
+    return periods(day(start), day(last - 1.0), map(day, occurred.tolist()), dated)
 
 
 def explanation(
-    memory: StoredMemory, ranking: Ranking, ranked: Ranked, given: Answer
+    memory: StoredMemory, ranking: Ranking, ranked: Ranked, answer: Answer
 ) -> Explanation:
-    """Say where a memory stands in a ranking that holds it, and why."""
+    """Explain where a memory stands in a ranking that holds it, and why."""
     row = int(np.flatnonzero(ranking.rows.ids == memory.id)[0])
-    known = memory.id in ranked.ranking.rows.ids
-    stands_for = {copy: own for own, copies in ranking.duplicates.items() for copy in copies}
-    order = (ranked.ranking if known else ranking).order
-    rank = int(np.flatnonzero(order == stands_for.get(row, row))[0]) + 1
-    if not known:
+    was_candidate = memory.id in ranked.ranking.rows.ids
+    best_of = {copy: best for best, copies in ranking.duplicates.items() for copy in copies}
+    order = (ranked.ranking if was_candidate else ranking).order
+    rank = int(np.flatnonzero(order == best_of.get(row, row))[0]) + 1
+    verdict: Verdict
+    if not was_candidate:
         verdict = "not_found"
-    elif row in stands_for:
+    elif row in best_of:
         verdict = "duplicate"
     elif rank <= ranked.context.request.ctx.top_k:
         verdict = "returned"
@@ -196,7 +203,7 @@ def explanation(
         verdict = "outranked"
     return Explanation(
         doc_id=memory.memory.doc_id or "",
-        verdict=verdict,  # type: ignore[arg-type]  # one of the three literals above
+        verdict=verdict,
         rank=rank,
         top_k=ranked.context.request.ctx.top_k,
         score=float(ranking.score[row]),
@@ -206,7 +213,7 @@ def explanation(
             for name, run in ranked.pool.runs.items()
             if memory.id in run.ids
         },
-        last=given.results[-1] if given.results else None,
+        last=answer.results[-1] if answer.results else None,
         space_id=memory.memory.space_id,
     )
 
@@ -217,7 +224,7 @@ def _result(
     row: int,
     confidence: float,
     ranked: Ranked,
-    told: _Told,
+    provenance: _Provenance,
 ) -> Result:
     context, ranking, memory = ranked.context, ranked.ranking, stored.memory
     parts = contributions(ranking, row)
@@ -238,33 +245,33 @@ def _result(
         fact_key=memory.fact_key,
         fact_value=memory.fact_value,
         superseded=stored.superseded_s is not None,
-        source=told.sources[stored.id],
+        source=provenance.sources[stored.id],
         contributions=parts,
-        outdated_by=told.outdated.get(stored.id),
+        outdated_by=provenance.outdated_by.get(stored.id),
         copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.duplicates.get(row, ())),
-        highlights=context.snapshot.find_stems(memory.text, told.stems),
-        rationale=told.paths.get(stored.id),
+        highlights=context.snapshot.find_stems(memory.text, provenance.stems),
+        rationale=provenance.paths.get(stored.id),
     )
 
 
 def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
-    """Tell, for each chosen memory the graph brought nearer, the path its rank came by."""
+    """Return the path by which the graph raised each chosen memory that it raised."""
     context, ranking = ranked.context, ranked.ranking
     graph = [INDEX["ppr"], INDEX["graph_bias"]]
     if not ranking.weights[graph].any():
         return {}
-    said = (ranking.features[chosen][:, graph] * ranking.weights[graph]).any(axis=1)
-    paths = paths_to(ranked.graph, set(ranking.rows.ids[chosen[said]].tolist()))
+    raised = (ranking.features[chosen][:, graph] * ranking.weights[graph]).any(axis=1)
+    paths = paths_to(ranked.graph, set(ranking.rows.ids[chosen[raised]].tolist()))
     if not paths:
         return {}
     nodes = np.array(sorted({link.node for path in paths.values() for link in path}), np.int64)
     names = context.snapshot.node_names(nodes, context.scope)
-    told = {memory: explain.rationale(path, names) for memory, path in paths.items()}
-    return {memory: rationale for memory, rationale in told.items() if rationale is not None}
+    rationales = {memory: explain.rationale(path, names) for memory, path in paths.items()}
+    return {memory: reason for memory, reason in rationales.items() if reason is not None}
 
 
 def _sources(pool: Pool, memories: Collection[int]) -> dict[int, str]:
-    """Name, for each of some candidates, the source that ranked it best."""
+    """Return the source that ranked each of some candidates best."""
     best: dict[int, tuple[int, str]] = {}
     for name, run in pool.runs.items():
         for rank, memory in enumerate(run.ids.tolist()):

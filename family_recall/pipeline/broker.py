@@ -1,4 +1,4 @@
-"""The read path on one screen: a request in; admit, plan, find, fuse, rank, answer."""
+"""The read path on one screen: admit a request, plan, search, fuse, rank, answer."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.config import RecallConfig
-from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Run
+from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
-from family_recall.pipeline.answer import answer, explanation
+from family_recall.pipeline import ordering, scoring, searching
+from family_recall.pipeline.answer import Ranked, explanation, make_answer
 from family_recall.pipeline.explain import Explanation, Inspection
 from family_recall.pipeline.gate import Gate
-from family_recall.pipeline.near_misses import missed
-from family_recall.pipeline.steps import Found, Ranked, Steps
+from family_recall.pipeline.near_misses import near_misses
+from family_recall.pipeline.runner import Runner
+from family_recall.pipeline.scoring import Candidates
 from family_recall.pipeline.trace import TraceBuilder
+from family_recall.pipeline.understanding import understand
 from family_recall.query import planner
 from family_recall.ranking import calibration
-from family_recall.ranking.deduplication import without
+from family_recall.ranking.deduplication import lacks_distinct_results, without
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned_weights import personal_calibration, personal_profile
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
@@ -37,12 +40,31 @@ from family_recall.types import Answer, RecallRequest, Region, Understanding
 QUOTED_CERTAINTY = 0.95
 """Confidence that a memory with exactly the identifier a question quotes is what it wants."""
 
+Refinement = Callable[[Runner, QueryContext, Ranking], Ranking]
+"""A stage that takes a ranking and returns it in a better order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Recall:
+    """One request that was admitted, with the file and the runner that answer it."""
+
+    request: RecallRequest
+    now: dt.datetime
+    wall_s: float
+    snapshot: SqliteSnapshot
+    run: Runner
+
 
 @dataclass(frozen=True, slots=True)
 class Broker:
     """Answers requests from one store. Safe to share between threads.
 
-    ``noticed`` says what is known to be wrong with the file; every answer tells it.
+    ``known_damage`` returns what is wrong with the file, which every answer reports.
+    ``refinements`` reorder the candidates, one after the other.
+
+    Each method takes ``now``, the moment the question is asked from, which a caller may set, and
+    ``wall_s``, the time it really is, by which grants expire. None raises because time ran out or
+    a model is missing.
     """
 
     store: Store
@@ -50,65 +72,64 @@ class Broker:
     config: RecallConfig
     gate: Gate
     executor: concurrent.futures.Executor
-    noticed: Callable[[], str | None] = lambda: None
+    known_damage: Callable[[], str | None] = lambda: None
+    refinements: tuple[Refinement, ...] = (ordering.rerank, ordering.diversify)
 
     def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
-        """Answer a request; never raises because time ran out or a model is missing.
-
-        ``now`` is the moment the question is asked from, which a caller may set; ``wall_s`` is
-        the time it really is, by which grants expire.
+        """Answer a request.
 
         Raises:
-            InvalidRequestError: If it names a profile there is not.
-            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If who asks, where, or
-                the focus is not there, or not for this person.
+            InvalidRequestError: If it names an unknown profile.
+            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If the person, the space or
+                the focus does not exist, or is not accessible to this person.
         """
-        with self._asked(request) as (asked, snapshot, steps):
-            _, told = self._answered(asked, now, wall_s, snapshot, steps)
-            return told
+        with self._started(request, now, wall_s) as recall:
+            _, answer = self._answer(recall)
+            return answer
 
     def inspect(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Inspection:
-        """Answer a request, and say of what came close why it is not in the answer.
+        """Answer a request, and explain for what came close why it is not in the answer.
 
         Raises:
             As :meth:`recall`.
         """
-        with self._asked(request) as (asked, snapshot, steps):
-            ranked, told = self._answered(asked, now, wall_s, snapshot, steps)
-            return Inspection(told, missed(ranked, told))
+        with self._started(request, now, wall_s) as recall:
+            ranked, answer = self._answer(recall)
+            return Inspection(answer, near_misses(ranked, answer))
 
     def opening(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
-        """Give what a conversation begins with: recent talk, and what lasts.
+        """Return what a conversation begins with: recent sessions, and what lasts.
 
         Raises:
             As :meth:`recall`.
         """
-        with self._asked(request) as (asked, snapshot, steps):
-            context = self._admit(asked, now, wall_s, snapshot, steps)
+        with self._started(request, now, wall_s) as recall:
+            run, context = recall.run, self._admit(recall)
             context = dataclasses.replace(context, profile=OPENING, plan=QueryPlan())
             pool = reciprocal_rank_fusion(opening_runs(context), rrf_k=OPENING.rrf_k)
-            ranking = steps.diversify(steps.score(context, pool), context)
+            ranking = ordering.diversify(run, context, scoring.score(run, context, pool))
             # Nothing was asked, so nothing can be the wrong answer.
-            given = Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(1.0))
-            return answer(given, now, steps.trace)
+            ranked = Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(1.0))
+            return make_answer(ranked, now, run.trace)
 
     def explain(
         self, request: RecallRequest, doc_id: str, now: dt.datetime, wall_s: float
     ) -> Explanation:
-        """Say why a memory is in the answer to a request, or why not.
+        """Explain why a memory is in the answer to a request, or why not.
 
         Raises:
             UnknownMemoryError: If the request may not see such a memory, or there is none.
             StoreError: If it is damaged in the file, and so is in no answer.
         """
-        with self._asked(request) as (asked, snapshot, steps):
-            ranked = self._rank(asked, now, wall_s, snapshot, steps)
-            given = answer(ranked, now, steps.trace)
+        with self._started(request, now, wall_s) as recall:
+            run, snapshot = recall.run, recall.snapshot
+            ranked = self._rank(recall)
+            answer = make_answer(ranked, now, run.trace)
             memory = snapshot.find(doc_id, ranked.context.scope)
             if not memory.intact:
                 raise StoreError(
                     f"{doc_id!r} is damaged in the file, so no answer holds it; family-recall "
-                    "doctor --repair takes it out"
+                    "doctor --repair removes it"
                 )
             ranking = without(ranked.ranking, np.array(sorted(snapshot.damaged), np.int64))
             ranked = dataclasses.replace(ranked, ranking=ranking)
@@ -117,8 +138,8 @@ class Broker:
                 probe = dataclasses.replace(
                     pool, ids=np.append(pool.ids, memory.id), rrf=np.append(pool.rrf, 0.0)
                 )
-                ranking = steps.score(ranked.context, probe)
-            return explanation(memory, ranking, ranked, given)
+                ranking = scoring.score(run, ranked.context, probe)
+            return explanation(memory, ranking, ranked, answer)
 
     def understand(
         self,
@@ -127,140 +148,134 @@ class Broker:
         wall_s: float,
         region: Region | None = None,
     ) -> Understanding:
-        """Say what a question is understood to ask, searching for nothing.
+        """Return what a question is understood to ask, searching for nothing.
 
         Raises:
             As :meth:`recall`.
         """
-        with self._asked(request) as (asked, snapshot, steps):
-            plan = self._admit(asked, now, wall_s, snapshot, steps, region).plan
+        with self._started(request, now, wall_s) as recall:
+            plan = self._admit(recall, region).plan
         return planner.understanding(request.query_text, plan, self.store.zone)
 
-    def _answered(
-        self,
-        request: RecallRequest,
-        now: dt.datetime,
-        wall_s: float,
-        snapshot: SqliteSnapshot,
-        steps: Steps,
-    ) -> tuple[Ranked, Answer]:
-        ranked = self._rank(request, now, wall_s, snapshot, steps)
-        with steps.charged("finish") as stretch:
-            told = answer(ranked, now, steps.trace)
-            stretch.n_in = len(told.results)
-        steps.charge_the_rest()
-        return ranked, told
+    def _answer(self, recall: _Recall) -> tuple[Ranked, Answer]:
+        ranked = self._rank(recall)
+        with recall.run.priced_as("answer") as stretch:
+            answer = make_answer(ranked, recall.now, recall.run.trace)
+            stretch.n_in = len(answer.results)
+        recall.run.learn_rest()
+        return ranked, answer
 
-    def _rank(
-        self,
-        request: RecallRequest,
-        now: dt.datetime,
-        wall_s: float,
-        snapshot: SqliteSnapshot,
-        steps: Steps,
-    ) -> Ranked:
-        context = self._admit(request, now, wall_s, snapshot, steps)
-        quoted = steps.identifiers(context)
+    def _rank(self, recall: _Recall) -> Ranked:
+        run, context = recall.run, self._admit(recall)
+        quoted = searching.identifiers(run, context)
         if len(quoted) and quoted.scores[0] == 1.0:
-            return self._fast_path(context, quoted, steps)
-        lexical, context = steps.words_while_encoding(context)
-        found = self._found(context, lexical, quoted, steps)
-        found = steps.widen(
-            found, context, lambda wide: self._found(wide, steps.lexical(wide), quoted, steps)
-        )
-        ranking = steps.rerank(found.ranking, context)
-        ranking = steps.diversify(ranking, context)
-        if context.plan.about_time_alone:
-            fitted = calibration.certain(context.plan.timespan_certainty)
-        else:
-            fitted = calibration.find_calibration(
-                context.profile.calibrated_as or context.profile.name,
-                context.kind,
-                reranked=first_was_read(ranking),
-            )
-            fitted = personal_calibration(fitted, context.profile)
-        return Ranked(context, found.pool, found.graph, ranking, fitted)
+            return self._fast_path(run, context, quoted)
+        words, context = searching.words_while_encoding(run, context, self.executor)
+        candidates = self._candidates(run, context, words, quoted)
+        candidates = self._widened(run, context, candidates, quoted)
+        ranking = candidates.ranking
+        for refine in self.refinements:
+            ranking = refine(run, context, ranking)
+        calibrated = self._calibration(context, ranking)
+        return Ranked(context, candidates.pool, candidates.graph, ranking, calibrated)
 
-    def _found(self, context: QueryContext, lexical: Run, quoted: Run, steps: Steps) -> Found:
-        """Find, fuse, order and fold, as many as the context has room for."""
-        vector = steps.vector(context)
+    def _candidates(
+        self, run: Runner, context: QueryContext, words: Run, quoted: Run
+    ) -> Candidates:
+        """Search, fuse, score and deduplicate, as many as the context has room for."""
+        vectors = searching.vector(run, context)
         rrf_k = context.profile.rrf_k
-        found = reciprocal_rank_fusion([lexical, vector], rrf_k=rrf_k)
-        graph = steps.graph(context, found)
-        with steps.charged("score") as stretch:
-            with steps.trace.span("fusion", len(found.ids) + len(graph.run)) as span:
-                pool = reciprocal_rank_fusion(
-                    [lexical, vector, graph.run, quoted, *self._occurred(context, steps)],
-                    rrf_k=rrf_k,
-                    limit=steps.room(context),
-                )
+        seeds = reciprocal_rank_fusion([words, vectors], rrf_k=rrf_k)
+        graph = searching.graph(run, context, seeds)
+        with run.priced_as("score") as stretch:
+            with run.trace.span("fusion", len(seeds.ids) + len(graph.run)) as span:
+                runs = [words, vectors, graph.run, quoted]
+                if context.plan.about_time_alone:
+                    runs.append(searching.timeline(run, context))
+                limit = scoring.affordable_pool(run, context)
+                pool = reciprocal_rank_fusion(runs, rrf_k=rrf_k, limit=limit)
                 pool = dataclasses.replace(pool, graph_bias=graph.bias)
                 span.n_out = stretch.n_in = len(pool.ids)
-            return Found(pool, graph, steps.fold(steps.score(context, pool), context))
+            ranking = scoring.score(run, context, pool)
+            return Candidates(pool, graph, ordering.deduplicate(run, context, ranking))
 
-    def _fast_path(self, context: QueryContext, quoted: Run, steps: Steps) -> Ranked:
-        """Rank what holds the identifiers a question quotes: no vectors, no second reading."""
+    def _widened(
+        self, run: Runner, context: QueryContext, candidates: Candidates, quoted: Run
+    ) -> Candidates:
+        """Search again for more, while duplicates leave no room for others and time is left."""
+        room = context.room(context.config.candidate_pool)
+        searched = context
+        for wider in ordering.wider_contexts(context):
+            n = min(wider.config.candidate_pool, context.plan.statistics.n_memories)
+            if (
+                not ordering.may_find_more(candidates.pool, searched)
+                or not lacks_distinct_results(candidates.ranking, room)
+                or not run.can_start("widen", n)
+            ):
+                break
+
+            def search(wider: QueryContext = wider) -> Candidates:
+                return self._candidates(run, wider, searching.lexical(run, wider), quoted)
+
+            candidates = run.run("widen", n, search, candidates)
+            searched = wider
+        return candidates
+
+    def _fast_path(self, run: Runner, context: QueryContext, quoted: Run) -> Ranked:
+        """Rank what holds the identifiers that a question quotes: no vectors, no cross-encoder."""
         for stage in ("embed", "vector", "graph", "rerank"):
-            steps.trace.skip(
-                stage, "not_needed", "the question quotes an identifier that was found"
-            )
+            detail = "the question quotes an identifier that was found"
+            run.trace.skip(stage, "not_needed", detail)
         context = dataclasses.replace(context, profile=QUOTED)
         whole = quoted.scores == 1.0
         quoted = Run(quoted.source, quoted.ids[whole], quoted.scores[whole])
         pool = reciprocal_rank_fusion([quoted], rrf_k=context.profile.rrf_k)
-        sure = calibration.certain(QUOTED_CERTAINTY)
-        ranking = steps.fold(steps.score(context, pool), context)
-        return Ranked(context, pool, NO_GRAPH, ranking, sure)
+        ranking = ordering.deduplicate(run, context, scoring.score(run, context, pool))
+        return Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(QUOTED_CERTAINTY))
 
-    def _occurred(self, context: QueryContext, steps: Steps) -> list[Run]:
-        return [steps.timeline(context)] if context.plan.about_time_alone else []
+    def _calibration(self, context: QueryContext, ranking: Ranking) -> calibration.Calibration:
+        if context.plan.about_time_alone:
+            return calibration.certain(context.plan.timespan_certainty)
+        fitted = calibration.find_calibration(
+            context.profile.calibrated_as or context.profile.name,
+            context.kind,
+            reranked=first_was_read(ranking),
+        )
+        return personal_calibration(fitted, context.profile)
 
-    def _admit(
-        self,
-        request: RecallRequest,
-        now: dt.datetime,
-        wall_s: float,
-        snapshot: SqliteSnapshot,
-        steps: Steps,
-        region: Region | None = None,
-    ) -> QueryContext:
+    def _admit(self, recall: _Recall, region: Region | None = None) -> QueryContext:
+        """Decide what the request may see and how it is ranked, and plan what to look for."""
+        request, snapshot, now = recall.request, recall.snapshot, recall.now
         profile = find_profile(request.ctx.profile, request.ctx.mode)
         if self.config.weights:
             profile = reweighed(profile, self.config.weights)
         profile = personal_profile(profile, snapshot.learned(request.ctx.person_id))
-        scope = policy.scope_in(
-            snapshot, request.ctx, wall_s=wall_s, zone=self.store.zone, now_s=now.timestamp()
-        )
-        plan = steps.plan(request, scope, snapshot, now, region or self.store.region)
+        zone, now_s = self.store.zone, now.timestamp()
+        scope = policy.scope_in(snapshot, request.ctx, wall_s=recall.wall_s, zone=zone, now_s=now_s)
+        region = region or self.store.region
+        plan = understand(recall.run, request, scope, snapshot, now=now, region=region)
         if plan.about_time_alone and plan.timespan_s is not None:
-            scope = policy.within(scope, plan.timespan_s, self.store.zone)
+            scope = policy.within(scope, plan.timespan_s, zone)
         return QueryContext(
             request=request,
             scope=scope,
             plan=plan,
             profile=profile,
             snapshot=snapshot,
-            deadline=steps.trace.deadline,
+            deadline=recall.run.admitted.deadline,
             config=self.config,
-            now_s=now.timestamp(),
+            now_s=now_s,
         )
 
     @contextlib.contextmanager
-    def _asked(
-        self, request: RecallRequest
-    ) -> Iterator[tuple[RecallRequest, SqliteSnapshot, Steps]]:
-        """Let a request through the gate, and open the file for it: the request as it may be."""
+    def _started(
+        self, request: RecallRequest, now: dt.datetime, wall_s: float
+    ) -> Iterator[_Recall]:
+        """Admit a request, and open the file for it."""
         with self.gate.admitted(request) as admitted, self.store.snapshot() as snapshot:
             admitted.yield_to_urgent()
             trace = TraceBuilder(admitted.deadline, gate=admitted.admission())
-            if (damage := self.noticed()) is not None:
+            if (damage := self.known_damage()) is not None:
                 trace.degrade("file", "damaged", damage)
-            steps = Steps(
-                config=self.config,
-                admitted=admitted,
-                trace=trace,
-                interrupt=snapshot.interrupt,
-                models=self.models,
-                executor=self.executor,
-            )
-            yield admitted.request, snapshot, steps
+            run = Runner(self.config, admitted, trace, self.models, snapshot.interrupt)
+            yield _Recall(admitted.request, now, wall_s, snapshot, run)

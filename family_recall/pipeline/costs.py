@@ -1,6 +1,7 @@
-"""Costs: what stages took on this device in; what they are expected to take, out.
+"""What each stage costs on this device, learned from its recent runs.
 
-A price is what fifteen in sixteen of a stage's recent runs took; it is kept in the file.
+A price is what fifteen in sixteen of a stage's recent runs took; it is stored in the file.
+Measured in docs/decisions/0012-a-price-is-one-of-the-recent-runs.md.
 """
 
 from __future__ import annotations
@@ -10,254 +11,215 @@ import statistics
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from family_recall.deadline import Deadline
 from family_recall.stores.logs.stage_costs import StageCost
-from family_recall.types import SkipReason
 
-RESERVE_MS = 0.2
-"""What is left over for what no stage counts, where nothing else must follow."""
-
-_RECENT = 31  # runs of a stage that its price rests on …
-_DEAR_AT = 29  # … which is this one of them in order, from 0: 15 in 16 of those to come are below
-_PATIENCE = 28  # refusals in a row before a stage is tried again, twice as many after each …
-_MOST_PATIENCE = 448  # … that shows it as dear as before
-_REVIEWED = 8  # runs, at most, between two looks at them
-_STEP = 0.05  # share by which a run above or below moves the middle
-_ABOVE = 1.3  # times the middle: about a high quantile, until enough runs have shown it
-_FARTHEST = 100.0  # times dearer or cheaper than assumed
-_MOVED = 0.1  # share by which a cost has to change to be written again
-_FEWEST_RUNS = 20  # of a stage before its cost is worth a write
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a stage cannot be paid for: for programs, and for people."""
-
-    reason: SkipReason
-    detail: str
+_WINDOW = 31  # recent runs that a price rests on …
+_HIGH = 29  # … which is this one of them in order, from 0: 15 in 16 runs to come are below it
+_RETRY_AFTER = 28  # refusals in a row before a stage is tried again, twice as many after each …
+_RETRY_AFTER_MOST = 448  # … try that was as expensive as before
+_REVIEWED_EVERY = 8  # runs, at most, between two computations of the price
+_STEP = 0.05  # share by which a run above or below moves the median line
+_ABOVE = 1.3  # times the median: about a high quantile, until enough runs have shown it
+_FARTHEST = 100.0  # times the assumed cost, or that part of it
+_CHANGED = 0.1  # share by which a cost has to change to be written again
+_FEWEST_RUNS = 20  # of a stage before its cost is worth writing
+_UNLIMITED = 1_000_000  # units
 
 
 class Costs:
-    """Milliseconds each stage takes here, fifteen times in sixteen. Safe between threads.
-
-    A stage's price is a line, a fixed part and a part per unit (token, row, pair, result), through
-    the middle of its runs, times how dear the 30th of the last 31 was. Each run above or
-    below the line moves both parts by their share of what was expected: exponentiated gradients of
-    the median's loss, which tell the two apart where the number of units varies. So two dear
-    runs raise a price, as on a laptop that goes to its battery; one does not; and what was dear is
-    forgotten after 31.
-
-    A stage that is refused is not run, and so not learned: after 28 refusals in a row its runs but
-    the last are forgotten, so that it is tried once. If it is still dear, that takes twice as many
-    from then on. Where there is no run at all the price falls, down to what is assumed.
-    """
+    """Milliseconds each stage takes here, fifteen times in sixteen. Safe between threads."""
 
     def __init__(
         self,
         assumed_ms: Mapping[str, tuple[float, float]],
-        known: Mapping[str, StageCost] | None = None,
+        stored: Mapping[str, StageCost] | None = None,
     ) -> None:
-        """Start from (fixed, per unit) milliseconds by stage, or from what the file knows."""
-        self._assumed = dict(assumed_ms)
-        self._kept = {stage: one for stage, one in (known or {}).items() if stage in assumed_ms}
-        self._stages = {
-            stage: _Stage(fixed, per_unit, self._kept.get(stage))
+        """Start from (fixed, per unit) milliseconds by stage, or from what the file has."""
+        self._stored = {
+            stage: cost for stage, cost in (stored or {}).items() if stage in assumed_ms
+        }
+        self._windows = {
+            stage: LatencyWindow(fixed, per_unit, self._stored.get(stage))
             for stage, (fixed, per_unit) in assumed_ms.items()
         }
         self._lock = threading.Lock()
 
     def expected_ms(self, stage: str, n: int = 0) -> float:
-        """Milliseconds a stage is expected to take over n units."""
-        return self._stages[stage].expected_ms(n)
+        """Return the milliseconds a stage is expected to take over n units."""
+        return self._windows[stage].expected_ms(n)
 
-    def expected_in_all_ms(self, units: Mapping[str, int]) -> float:
-        """Milliseconds some stages are expected to take together, by stage how many units.
+    def combined_ms(self, units: Mapping[str, int]) -> float:
+        """Return the milliseconds that some stages take together, by stage how many units.
 
-        Less than the sum of each, since they are seldom all dear at once: what each may take beyond
-        its middle is added as if it were independent of the others.
+        Less than the sum of their prices, since they are rarely all slow at once: the medians are
+        added, and what each may take beyond its own as if it were independent of the others.
         """
-        prices = [self._stages[stage].middle_and_price_ms(n) for stage, n in units.items()]
-        beyond = math.sqrt(sum([(price - middle) ** 2 for middle, price in prices]))
-        return sum([middle for middle, _ in prices]) + beyond
+        total = squares = 0.0
+        for stage, n in units.items():
+            median, price = self._windows[stage].median_and_price_ms(n)
+            total += median
+            squares += (price - median) ** 2
+        return total + math.sqrt(squares)
 
     def affordable(self, stage: str, ms: float) -> int:
-        """How many units of a stage so many milliseconds pay for, 0 or more."""
-        one = self._stages[stage]
-        if one.unit_ms <= 0.0:
-            return 0 if ms < one.fixed_ms else 1_000_000
-        return max(0, min(int((ms - one.fixed_ms) / one.unit_ms), 1_000_000))
+        """Return how many units of a stage so many milliseconds pay for, 0 or more."""
+        window = self._windows[stage]
+        if window.unit_ms <= 0.0:
+            return 0 if ms < window.fixed_ms else _UNLIMITED
+        return max(0, min(int((ms - window.fixed_ms) / window.unit_ms), _UNLIMITED))
 
     def observe(self, stage: str, n: int, ms: float) -> None:
-        """Learn from one run of a stage."""
-        if stage in self._stages:
+        """Learn from one run of a stage; nothing where it has no price."""
+        if stage in self._windows:
             with self._lock:
-                self._stages[stage].observe(n, ms)
+                self._windows[stage].observe(n, ms)
 
     def seed(self, stage: str, samples: Sequence[tuple[int, float]]) -> None:
-        """Begin from a few runs, (units, milliseconds) each, where little is known yet."""
-        if stage in self._stages and samples:
+        """Start from a few runs, (units, milliseconds) each, where little is known yet."""
+        if samples:
             with self._lock:
-                if self._stages[stage].runs < _FEWEST_RUNS:
-                    self._stages[stage].seed(samples)
+                if self._windows[stage].runs < _FEWEST_RUNS:
+                    self._windows[stage].seed(samples)
 
-    def refused(self, stage: str) -> None:
-        """Note that a stage was too dear, and so was not run."""
+    def count_refusal(self, stage: str) -> None:
+        """Learn that a recall went without a stage because of its price."""
         with self._lock:
-            self._stages[stage].fall_back()
+            self._windows[stage].count_refusal()
 
-    def moved(self) -> dict[str, StageCost]:
-        """Give what is worth writing: well-founded costs that are not what the file has."""
+    def changed(self) -> dict[str, StageCost]:
+        """Return what is worth writing: well-founded costs that are not what the file has."""
         with self._lock:
-            found = {
-                stage: StageCost(one.fixed_ms, one.unit_ms, one.runs)
-                for stage, one in self._stages.items()
-                if one.runs >= _FEWEST_RUNS
+            current = {
+                stage: StageCost(window.fixed_ms, window.unit_ms, window.runs)
+                for stage, window in self._windows.items()
+                if window.runs >= _FEWEST_RUNS
             }
-        return {s: one for s, one in found.items() if _differs(one, self._kept.get(s))}
+        return {s: cost for s, cost in current.items() if _differs(cost, self._stored.get(s))}
 
-    def written(self, kept: Mapping[str, StageCost]) -> None:
-        """Note what the file now has."""
+    def mark_stored(self, costs: Mapping[str, StageCost]) -> None:
+        """Remember what the file has now."""
         with self._lock:
-            self._kept.update(kept)
-
-    def to_json(self) -> dict[str, dict[str, float]]:
-        """Give each stage's expectation, for people."""
-        return {
-            stage: {"fixed_ms": round(one.fixed_ms, 4), "unit_ms": round(one.unit_ms, 6),
-                    "runs": one.runs}
-            for stage, one in self._stages.items()
-        }  # fmt: skip
+            self._stored.update(costs)
 
 
-class _Stage:
-    """One stage's price: a line through the middle of its runs, times how dear recent ones were."""
+class LatencyWindow:
+    """The recent runs of one stage, and the price that follows from them.
+
+    The price is a line, a fixed part and a part per unit, through the median of the runs, times
+    what the 30th of the last 31 took compared with that line. Each run above or below the line
+    moves both parts by their share of what was expected (exponentiated gradients of the median's
+    loss), which tells the two apart where the number of units varies. So two slow runs raise a
+    price, as on a laptop that goes to its battery; one does not; and 31 runs later they are
+    forgotten.
+
+    A stage that is refused does not run, and so is not learned: after 28 refusals in a row its
+    runs but the last are forgotten, so that it is tried once. If it is still too expensive, the
+    next try takes twice as many. Without any run the price falls, down to what is assumed.
+    """
 
     __slots__ = (
         "_assumed",
-        "_middle",
-        "_patience",
+        "_median",
         "_recent",
-        "_refused",
-        "_unseen",
+        "_refusals",
+        "_retry_after",
+        "_unreviewed",
         "fixed_ms",
         "runs",
         "unit_ms",
     )
 
-    def __init__(self, fixed_ms: float, unit_ms: float, known: StageCost | None) -> None:
+    def __init__(self, fixed_ms: float, unit_ms: float, stored: StageCost | None) -> None:
         self._assumed = (fixed_ms, unit_ms)
-        self._recent: deque[tuple[float, float]] = deque(maxlen=_RECENT)
-        self._unseen = self._refused = 0
-        self._patience = _PATIENCE
-        self.runs = 0 if known is None else known.runs
-        if known is not None:
-            fixed_ms, unit_ms = known.fixed_ms, known.unit_ms
-        self._middle = (fixed_ms / _ABOVE, unit_ms / _ABOVE)
+        self._recent: deque[tuple[float, float]] = deque(maxlen=_WINDOW)
+        self._unreviewed = self._refusals = self.runs = 0
+        self._retry_after = _RETRY_AFTER
+        if stored is not None:
+            fixed_ms, unit_ms, self.runs = stored.fixed_ms, stored.unit_ms, stored.runs
+        self._median = (fixed_ms / _ABOVE, unit_ms / _ABOVE)
         self._set_price(_ABOVE)
 
     def expected_ms(self, n: int) -> float:
+        """Return the milliseconds a run over n units is expected to take."""
         return self.fixed_ms + self.unit_ms * n
 
-    def middle_and_price_ms(self, n: int) -> tuple[float, float]:
-        price = self.expected_ms(n)
-        return min(self._middle[0] + self._middle[1] * n, price), price
+    def median_and_price_ms(self, n: int) -> tuple[float, float]:
+        """Return what half of the runs over n units take, and what nearly all take."""
+        price = self.fixed_ms + self.unit_ms * n
+        return min(self._median[0] + self._median[1] * n, price), price
 
     def observe(self, n: int, ms: float) -> None:
+        """Add a run."""
         self.runs += 1
         self._recent.append((n, ms))
-        self._unseen += 1
-        is_dear = ms > self.expected_ms(n)
-        if not is_dear:
-            self._patience = _PATIENCE
-        elif self._refused:
-            self._patience = min(2 * self._patience, _MOST_PATIENCE)
-        self._refused = 0
-        fixed, unit = self._middle
-        if (middle := fixed + unit * n) > 0.0:
-            share = fixed / middle
+        self._unreviewed += 1
+        is_slow = ms > self.expected_ms(n)
+        if not is_slow:
+            self._retry_after = _RETRY_AFTER
+        elif self._refusals:
+            self._retry_after = min(2 * self._retry_after, _RETRY_AFTER_MOST)
+        self._refusals = 0
+        fixed, unit = self._median
+        if (median := fixed + unit * n) > 0.0:
+            share = fixed / median
             # So divided, the two parts together move by exactly one step.
-            step = (_STEP if ms > middle else -_STEP) / (share**2 + (1 - share) ** 2)
-            self._middle = (fixed * (1 + step * share), unit * (1 + step * (1 - share)))
-        if is_dear or self._unseen >= _REVIEWED:
+            step = (_STEP if ms > median else -_STEP) / (share**2 + (1 - share) ** 2)
+            self._median = (fixed * (1 + step * share), unit * (1 + step * (1 - share)))
+        if is_slow or self._unreviewed >= _REVIEWED_EVERY:
             self._review()
 
     def seed(self, samples: Sequence[tuple[int, float]]) -> None:
-        """Draw a line through the middle of the shorter and of the longer runs."""
+        """Draw the line through the median of the shorter and of the longer runs."""
         in_order = sorted(samples)
         half = (len(in_order) + 1) // 2
-        (n, ms), (m, more_ms) = (_medians(part) for part in (in_order[:half], in_order[-half:]))
-        fixed, unit = self._middle
-        if m > n and unit > 0.0:
-            unit = max((more_ms - ms) / (m - n), 0.0)
+        (n, ms), (more_n, more_ms) = (
+            _medians(part) for part in (in_order[:half], in_order[-half:])
+        )
+        fixed, unit = self._median
+        if more_n > n and unit > 0.0:
+            unit = max((more_ms - ms) / (more_n - n), 0.0)
             fixed = max(ms - unit * n, 0.0)
         else:
-            middle = fixed + unit * n
-            times = ms / middle if middle > 0.0 else 1.0
-            fixed, unit = fixed * times, unit * times
-        self._middle = (fixed, unit)
+            median = fixed + unit * n
+            ratio = ms / median if median > 0.0 else 1.0
+            fixed, unit = fixed * ratio, unit * ratio
+        self._median = (fixed, unit)
         self._recent.extend(samples)
         self.runs = max(self.runs, len(samples))
         self._review()
 
-    def fall_back(self) -> None:
-        self._refused += 1
+    def count_refusal(self) -> None:
+        """Add that a recall went without the stage."""
+        self._refusals += 1
         if self._recent:
-            if self._refused % self._patience:
+            if self._refusals % self._retry_after:
                 return
             last = self._recent.pop()
             self._recent.clear()
             self._recent.append(last)
         else:
-            # What the file knew may have been of a busy day.
+            # What the file has may have been learned on a busy day.
             fixed, unit = (
-                max((1 - _STEP) * own, min(own, assumed / _ABOVE))
-                for own, assumed in zip(self._middle, self._assumed, strict=True)
+                max((1 - _STEP) * part, min(part, assumed / _ABOVE))
+                for part, assumed in zip(self._median, self._assumed, strict=True)
             )
-            self._middle = (fixed, unit)
+            self._median = (fixed, unit)
         self._review()
 
     def _review(self) -> None:
-        fixed, unit = self._middle
-        ratios = [ms / middle for n, ms in self._recent if (middle := fixed + unit * n) > 0.0]
-        ratios += [_ABOVE] * (_RECENT - len(ratios))
+        fixed, unit = self._median
+        ratios = [ms / median for n, ms in self._recent if (median := fixed + unit * n) > 0.0]
+        ratios += [_ABOVE] * (_WINDOW - len(ratios))
         ratios.sort()
-        self._unseen = 0
-        self._set_price(ratios[_DEAR_AT])
+        self._unreviewed = 0
+        self._set_price(ratios[_HIGH])
 
-    def _set_price(self, dear: float) -> None:
+    def _set_price(self, ratio: float) -> None:
         fixed, unit = self._assumed
-        self._middle = (_within(self._middle[0], fixed), _within(self._middle[1], unit))
-        self.fixed_ms = _within(self._middle[0] * dear, fixed)
-        self.unit_ms = _within(self._middle[1] * dear, unit)
-
-
-def refusal(
-    costs: Costs,
-    deadline: Deadline,
-    stage: str,
-    n: int = 0,
-    *,
-    tail_ms: float = RESERVE_MS,
-    times: float = 1.0,
-) -> Refusal | None:
-    """Say why a stage cannot be paid for, or None when it can.
-
-    Args:
-        costs: What stages cost.
-        deadline: How much time is left.
-        stage: A priced stage.
-        n: How many units of it.
-        tail_ms: What must be left afterwards.
-        times: How many times dearer it is now.
-    """
-    needs = costs.expected_ms(stage, n) * times
-    left = deadline.remaining_ms() - tail_ms
-    if needs <= left:
-        return None
-    costs.refused(stage)
-    return Refusal("no_time", f"needs {needs:.1f} ms, {max(left, 0.0):.1f} ms left")
+        self._median = (_within(self._median[0], fixed), _within(self._median[1], unit))
+        self.fixed_ms = _within(self._median[0] * ratio, fixed)
+        self.unit_ms = _within(self._median[1] * ratio, unit)
 
 
 def _medians(samples: Sequence[tuple[int, float]]) -> tuple[float, float]:
@@ -268,8 +230,8 @@ def _within(ms: float, assumed_ms: float) -> float:
     return min(max(ms, assumed_ms / _FARTHEST), assumed_ms * _FARTHEST)
 
 
-def _differs(one: StageCost, kept: StageCost | None) -> bool:
-    if kept is None:
+def _differs(cost: StageCost, stored: StageCost | None) -> bool:
+    if stored is None:
         return True
-    pairs = ((one.fixed_ms, kept.fixed_ms), (one.unit_ms, kept.unit_ms))
-    return any(abs(new - old) > _MOVED * old for new, old in pairs)
+    pairs = ((cost.fixed_ms, stored.fixed_ms), (cost.unit_ms, stored.unit_ms))
+    return any(abs(new - old) > _CHANGED * old for new, old in pairs)

@@ -1,4 +1,4 @@
-"""Explain: numbers in, words for people out. Nothing here changes a score."""
+"""Explain a ranking in words for people. Nothing here changes a score."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any, Literal
 from family_recall.dataflow import PathStep
 from family_recall.types import Answer, Contribution, Rationale, Result
 
+Verdict = Literal["returned", "outranked", "duplicate", "not_found"]
+
 
 def rationale(path: Sequence[PathStep], names: Mapping[int, str]) -> Rationale | None:
-    """Tell a path through the graph; None where part of it has no name to tell.
+    """Describe a path through the graph; None where part of it has no name.
 
     Args:
-        path: From the seed to the memory; each link names a node and the edge that leads on,
-            the last one the memory itself.
-        names: What each node is called: a doc_id, or an entity's name.
+        path: From the seed to the memory; each step is a node and the edge that leads on, the
+            last one the memory itself.
+        names: The name of each node: a doc_id, or an entity's name.
     """
     if len(path) < 2 or any(link.node not in names for link in path):
         return None
@@ -36,13 +38,13 @@ class Explanation:
 
     ``verdict`` is ``returned``; ``outranked`` (it was a candidate, ``rank`` says how far down);
     ``duplicate`` (a near copy of another one, at whose ``rank`` it is counted);
-    or ``not_found`` (no source brought it up, or too far down to be scored; ``rank`` is where it
-    would have stood).
+    or ``not_found`` (no source found it, or too far down to be scored; ``rank`` is where it would
+    have stood).
     ``last`` is the last result returned, whose score it had to pass.
     """
 
     doc_id: str
-    verdict: Literal["returned", "outranked", "duplicate", "not_found"]
+    verdict: Verdict
     rank: int
     top_k: int
     score: float
@@ -52,16 +54,16 @@ class Explanation:
     space_id: str = ""
 
     def lines(self) -> list[str]:
-        """Say it in sentences, then term by term."""
-        place = f"rank {self.rank} of the {self.top_k} asked for"
+        """Write it in sentences, then term by term."""
+        place, asked = ordinal(self.rank), f"you asked for {self.top_k}"
         first = {
-            "returned": f"{self.doc_id} was returned: {place}.",
-            "duplicate": f"{self.doc_id} is a near copy of another result: {place}.",
-            "outranked": f"{self.doc_id} was a candidate but came too late: {place}.",
-            "not_found": f"{self.doc_id} was {self.unfound}; it would have had {place}.",
+            "returned": f"{self.doc_id} was returned: it ranked {place}, and {asked}.",
+            "duplicate": f"{self.doc_id} is a near copy of a result that ranked {place}; {asked}.",
+            "outranked": f"{self.doc_id} was a candidate but ranked {place}; {asked}.",
+            "not_found": f"{self.doc_id} was {self.unfound}; it would have ranked {place}.",
         }[self.verdict]
-        found = ", ".join(f"{source} at {rank}" for source, rank in self.found_by.items())
-        lines = [first, f"found by: {found or 'none'}", f"score {self.score:.4f}, made of:"]
+        sources = ", ".join(f"{source} at {rank}" for source, rank in self.found_by.items())
+        lines = [first, f"found by: {sources or 'none'}", f"score {self.score:.4f}, made of:"]
         lines += [
             f"  {part.feature:<16} {part.value:8.4f} × {part.weight:5.2f} = {part.amount:+.4f}"
             for part in self.contributions
@@ -72,11 +74,11 @@ class Explanation:
 
     @property
     def unfound(self) -> str:
-        """Say how a memory was not found: by nobody, or by somebody and too far down."""
+        """How a memory was not found: by no source, or too far down."""
         return "found, but too far down to be scored" if self.found_by else "found by no source"
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field; contributions as ``[feature, value, weight]``."""
+        """Return every field; contributions as ``[feature, value, weight]``."""
         return {
             "doc_id": self.doc_id,
             "verdict": self.verdict,
@@ -103,31 +105,37 @@ class Missed:
 
     @property
     def why(self) -> str:
-        """Say in a sentence what kept it out."""
-        told = self.explanation
-        if told.verdict == "duplicate":
-            return f"A near copy of what stands at rank {told.rank}, and counted there."
-        if told.verdict == "not_found":
-            return f"It was {told.unfound}; its score would have put it at rank {told.rank}."
-        if told.last is None:
-            return f"It came at rank {told.rank}, past the {told.top_k} asked for."
-        gap = told.last.score - told.score
+        """What kept it out, in a sentence."""
+        this = self.explanation
+        if this.verdict == "duplicate":
+            return f"A near copy of what stands at rank {this.rank}, and counted there."
+        if this.verdict == "not_found":
+            return f"It was {this.unfound}; its score would have put it at rank {this.rank}."
+        if this.last is None:
+            return f"It ranked {ordinal(this.rank)}; you asked for {this.top_k}."
+        gap = this.last.score - this.score
         if gap <= 0.0:
             return (
                 f"It scored {-gap:.3f} more than the last result, and was moved to rank "
-                f"{told.rank} because it says what those above it say."
+                f"{this.rank} because it says the same as results above it."
             )
-        most = _most_of_the_gap(told.last.contributions, told.contributions)
+        most = _most_of_the_gap(this.last.contributions, this.contributions)
         because = f", mostly by {most}" if most else ""
-        return f"At rank {told.rank}, {gap:.3f} short of the last result{because}."
+        return f"At rank {this.rank}, {gap:.3f} short of the last result{because}."
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """An answer, and what stood closest and is not in it, the closest first."""
+    """An answer, and what came closest and is not in it, the closest first."""
 
     answer: Answer
     missed: tuple[Missed, ...]
+
+
+def ordinal(n: int) -> str:
+    """Write a rank: 1st, 2nd, 3rd, 4th, 11th, 21st."""
+    ending = "th" if n % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
 
 
 def _most_of_the_gap(last: Sequence[Contribution], this: Sequence[Contribution]) -> str:

@@ -1,8 +1,8 @@
-"""The gate (P17): a request in; what of it can be paid for, and what each stage may cost, out.
+"""The gate: it admits requests, and says what each of them can afford.
 
-Requests have classes: where several recalls run at once, each stage is priced as that much dearer,
-the conversational leave the cross-encoder to the interactive, and the background waits for both.
-Being short of time is never an error: what is left out, cut or put off is said in the trace.
+Requests have service classes. Where several recalls run at once, each stage is priced as that much
+slower, conversational ones leave the cross-encoder to interactive ones, and background ones wait
+for both. Being short of time is never an error: the trace says what was left out, cut or put off.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from family_recall.config import RecallConfig
-from family_recall.deadline import Alarm, Clock, Deadline
-from family_recall.pipeline.costs import RESERVE_MS, Costs, Refusal, refusal
-from family_recall.types import Admission, Clamp, RecallRequest
+from family_recall.deadline import Clock, Deadline
+from family_recall.pipeline.costs import Costs
+from family_recall.types import Admission, Clamp, RecallRequest, Skip, stages
 from family_recall.types.request import MAX_TOP_K, SERVICE_CLASSES, service_class_of
 
 _LONGEST_PAUSE_S = 0.03  # of a writer at once …
 _PAUSE_SHARE = 4.0  # … and in all, of the time it works
-_LONGEST_NAP_S = 0.05  # of a background recall between two looks at the clock
-_AT_LEAST_AS_URGENT = {one: SERVICE_CLASSES[: at + 1] for at, one in enumerate(SERVICE_CLASSES)}
+_LONGEST_WAIT_S = 0.05  # of a background recall before it looks at the clock again
+_AT_LEAST_AS_URGENT = {
+    name: SERVICE_CLASSES[: position + 1] for position, name in enumerate(SERVICE_CLASSES)
+}
 
 
 @dataclass(slots=True)
 class Admitted:
-    """One request inside the gate: what it may cost from here to its answer.
+    """One request inside the gate: what it can afford from here to its answer.
 
     Attributes:
-        request: The request, cut to what can be paid for.
+        request: The request, cut to what its budget pays for.
         deadline: When it has to be answered.
         service_class: Its class.
         clamps: What was cut, and why.
-        alarm: Stops what does not end in time.
-        waited_ms: How long it gave way to others.
+        waited_ms: How long it waited for more urgent ones.
     """
 
     gate: Gate
@@ -47,93 +48,113 @@ class Admitted:
     deadline: Deadline
     service_class: str
     clamps: tuple[Clamp, ...] = ()
-    alarm: Alarm = field(default_factory=Alarm)
     waited_ms: float = 0.0
+    _refused: set[str] = field(default_factory=set)
+    _tails: dict[tuple[str, ...], float] = field(default_factory=dict)
 
     def expected_ms(self, stage: str, n: int = 0) -> float:
-        """Milliseconds a stage is expected to take now, with whoever else is being answered."""
+        """Return the milliseconds a stage is expected to take now, beside the other recalls."""
         return self.gate.costs.expected_ms(stage, n) * self.gate.contention(self.service_class)
 
-    def tail_ms(self, *before: str) -> float:
-        """Milliseconds that what must follow is expected to take: ``score``, ``finish``.
+    def tail_ms(self, *following: str) -> float:
+        """Return the milliseconds that the stages which must follow are expected to take.
 
-        A question whose meaning was searched for answers better with few candidates scored than
-        one whose words alone were, with many.
+        With the fewest candidates: a question whose meaning was searched for answers better with
+        few of them scored than one whose words alone were, with many.
         """
-        config = self.gate.config
-        units = {
-            "score": config.fewest_candidates,
-            "late_interaction": config.fewest_candidates,
-            "finish": self.request.ctx.top_k,
-            "between": 1 + len(before),
-        }
-        stages = {stage: units.get(stage, 0) for stage in (*before, "between")}
-        return self.gate.costs.expected_in_all_ms(stages) * self.gate.contention(self.service_class)
+        alone_ms = self._tails.get(following)
+        if alone_ms is None:
+            units = {
+                "candidate": self.gate.config.fewest_candidates,
+                "result": self.request.ctx.top_k,
+                "stage": 1 + len(following),
+            }
+            alone_ms = self.gate.costs.combined_ms(
+                {name: units.get(stages.STAGES[name].unit, 0) for name in (*following, "between")}
+            )
+            self._tails[following] = alone_ms
+        return alone_ms * self.gate.contention(self.service_class)
 
-    def refusal(self, stage: str, n: int = 0, *, tail_ms: float = RESERVE_MS) -> Refusal | None:
-        """Say why a stage cannot be paid for, or None when it can.
+    def refusal(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> Skip | None:
+        """Return why n units of a stage cannot be paid for, or None when they can.
 
         Args:
-            stage: A priced stage.
+            stage: A stage with a price.
             n: How many units of it.
-            tail_ms: What must follow it; see :meth:`tail_ms`.
+            beside_ms: What must be paid for beside it and what follows it.
         """
-        contention = self.gate.contention(self.service_class)
-        why = refusal(self.gate.costs, self.deadline, stage, n, tail_ms=tail_ms, times=contention)
-        if why is None and stage == "rerank" and self.service_class == "conversational":
-            return self.gate.shed()
-        return why
+        declared = stages.STAGES[stage]
+        needs_ms = self.expected_ms(stage, n)
+        tail_ms = self.tail_ms(*declared.leaves_time_for, *declared.followed_by) + beside_ms
+        left_ms = self.deadline.remaining_ms() - tail_ms
+        if needs_ms > left_ms:
+            detail = f"needs {needs_ms:.1f} ms, {max(left_ms, 0.0):.1f} ms left"
+            return Skip(stage, "no_time", detail, n)
+        if stage == "rerank" and self.service_class == "conversational":
+            return self.gate.shed(stage, n)
+        return None
 
-    def affordable(self, stage: str, tail_ms: float) -> int:
-        """How many units of a stage the time left pays for."""
-        left = self.deadline.remaining_ms() - tail_ms
-        return self.gate.costs.affordable(stage, left / self.gate.contention(self.service_class))
+    def can_afford(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> bool:
+        """Whether n units of a stage can be paid for; asking changes nothing."""
+        return self.refusal(stage, n, beside_ms=beside_ms) is None
+
+    def count_refusal(self, refusal: Skip) -> None:
+        """Learn that this recall went without a stage for its price; once for each stage."""
+        if refusal.reason == "no_time" and refusal.stage not in self._refused:
+            self._refused.add(refusal.stage)
+            self.gate.costs.count_refusal(refusal.stage)
+
+    def affordable(self, stage: str) -> int:
+        """Return how many units of a stage the time left pays for."""
+        left_ms = self.deadline.remaining_ms() - self.tail_ms(*stages.STAGES[stage].followed_by)
+        return self.gate.costs.affordable(stage, left_ms / self.gate.contention(self.service_class))
 
     def observe(self, stage: str, n: int, ms: float) -> None:
         """Learn from one run of a stage what it costs alone."""
         self.gate.costs.observe(stage, n, ms / self.gate.contention(self.service_class))
 
     def yield_to_urgent(self) -> None:
-        """Let what is more urgent go first, if this is background, for half of the time left."""
+        """Wait for more urgent recalls, if this is a background one, for half of the time left."""
         if self.service_class == "background":
             self.waited_ms += self.gate.wait_for_others(self.deadline)
 
     def admission(self) -> Admission:
-        """Say what the gate made of the request, and what it expects to pay for."""
+        """Return what the gate made of the request, and what it expects to pay for."""
         return Admission(self.service_class, self.clamps, self._plan())
 
     def _plan(self) -> tuple[tuple[str, int], ...]:
-        """Spend the budget in the order of the read path; (stage, units) that can be paid for."""
-        costs, config = self.gate.costs, self.gate.config
-        contention = self.gate.contention(self.service_class)
-        left = self.deadline.remaining_ms() - self.tail_ms("score", "finish")
-        left -= contention * (costs.expected_ms("plan") + costs.expected_ms("lexical"))
+        """Spend the budget in the order of the read path; return (stage, units) it pays for."""
+        config = self.gate.config
+        units = {
+            "token": question_tokens(self.request.query_text),
+            "candidate": config.candidate_pool,
+        }
+        search = stages.STAGES["lexical"]
+        left_ms = self.deadline.remaining_ms() - self.tail_ms(*search.followed_by)
+        left_ms -= self.expected_ms("plan") + self.expected_ms(search.name)
         planned = []
-        tokens = question_tokens(self.request.query_text)
-        stages = [("embed", tokens), ("vector", 0), ("graph", 0),
-                  ("late_interaction", config.candidate_pool)]  # fmt: skip
-        for stage, n in stages:
-            needs = contention * costs.expected_ms(stage, n)
-            if needs <= left:
-                planned.append((stage, n))
-                left -= needs
-            elif (
-                stage == "embed"
-                and (needs := contention * costs.expected_ms("embed_static")) <= left
-            ):
-                planned.append(("embed_static", 0))
-                left -= needs
+        for stage in stages.STAGES.values():
+            if not stage.planned:
+                continue
+            n = units.get(stage.unit, 0)
+            options = [(stage.name, n), *[(stage.fallback, 0)] * bool(stage.fallback)]
+            for name, n in options:
+                needs_ms = self.expected_ms(name, n)
+                if needs_ms <= left_ms:
+                    planned.append((name, n))
+                    left_ms -= needs_ms
+                    break
         if self.request.ctx.allow_cross_encoder:
-            per_pair = contention * costs.expected_ms("rerank", config.assumed_pair_tokens)
-            pairs = min(config.rerank_pool, math.floor(max(left, 0.0) / max(per_pair, 1e-9)))
+            pair_ms = self.expected_ms("rerank", config.assumed_pair_tokens)
+            pairs = min(config.rerank_pool, math.floor(max(left_ms, 0.0) / max(pair_ms, 1e-9)))
             planned += [("rerank", pairs)] * (pairs > 0)
         return tuple(planned)
 
 
 class Gate:
-    """Admits recalls, knows how many run, and makes writers and the background give way.
+    """Admits recalls, counts those that run, and makes writers and background recalls wait.
 
-    Safe between threads. Nothing waits here for longer than it says.
+    Safe between threads.
     """
 
     def __init__(
@@ -177,22 +198,22 @@ class Gate:
                 self._changed.notify_all()
 
     def contention(self, service_class: str) -> float:
-        """How many times dearer stages are, by what runs that is at least as urgent: 1 or more."""
+        """Return how many times slower stages are beside what is at least as urgent: 1 or more."""
         return max(1.0, self._ahead(service_class) / self._processors)
 
-    def shed(self) -> Refusal | None:
-        """Say why a conversational recall leaves the cross-encoder to others, if it does."""
-        n = self._ahead("conversational")
-        if self._running["interactive"] and n > self._processors:
-            return Refusal(
-                "shed",
-                f"shed: {n} recalls at once on {self._processors} processors, "
-                "interactive ones first, no time",
+    def shed(self, stage: str, n: int) -> Skip | None:
+        """Return why a conversational recall leaves a stage to interactive ones, if it does."""
+        running = self._ahead("conversational")
+        if self._running["interactive"] and running > self._processors:
+            detail = (
+                f"shed: {running} recalls at once on {self._processors} processors, "
+                "interactive ones first, no time"
             )
+            return Skip(stage, "shed", detail, n)
         return None
 
     def wait_for_others(self, deadline: Deadline) -> float:
-        """Wait until nothing more urgent runs, for half of the time left; milliseconds waited."""
+        """Wait until nothing more urgent runs, for half of the time left; return the ms waited."""
         until_ms = deadline.remaining_ms() / 2.0
         start_s = time.monotonic()
         with self._changed:
@@ -201,14 +222,14 @@ class Gate:
                 left_s = min(deadline.remaining_ms() - until_ms, until_ms) / 1000.0 - waited_s
                 if left_s <= 0.0:
                     break
-                self._changed.wait(min(left_s, _LONGEST_NAP_S))
+                self._changed.wait(min(left_s, _LONGEST_WAIT_S))
         return (time.monotonic() - start_s) * 1000.0
 
     def yield_to_recalls(self) -> None:
-        """Let recalls go first: a thread that writes calls this between two memories.
+        """Pause while recalls run: a thread that writes calls this between two memories.
 
-        The interpreter runs one thread at a time, and hands over after 5 ms: a recall beside a busy
-        thread would wait so long after each of its statements. A pause is short, and all pauses
+        The interpreter runs one thread at a time and hands over after 5 ms; a recall beside a busy
+        thread would wait that long after each of its statements. A pause is short, and all pauses
         together are at most four times the work, so that no writer starves.
         """
         now_s = time.monotonic()
@@ -220,9 +241,9 @@ class Gate:
         self._writer.since_s = time.monotonic()
 
     def _ahead(self, service_class: str) -> int:
-        n = 0  # a plain loop: this is asked forty times a recall
-        for one in _AT_LEAST_AS_URGENT[service_class]:
-            n += self._running.get(one, 0)
+        n = 0  # a plain loop: a recall calls this forty times
+        for name in _AT_LEAST_AS_URGENT[service_class]:
+            n += self._running.get(name, 0)
         return n
 
     def _clamped(
@@ -235,17 +256,17 @@ class Gate:
             clamps.append(Clamp("top_k", ctx.top_k, top_k, f"at most {MAX_TOP_K} results"))
         longest_ms = self.config.longest_budget_ms
         if ctx.time_budget_ms > longest_ms:
-            why = f"at most {longest_ms / 60_000.0:g} minutes"
-            clamps.append(Clamp("time_budget_ms", ctx.time_budget_ms, longest_ms, why))
+            detail = f"at most {longest_ms / 60_000.0:g} minutes"
+            clamps.append(Clamp("time_budget_ms", ctx.time_budget_ms, longest_ms, detail))
         usual = self.config.usual_top_k
         if top_k > usual:
-            # Half of the budget may go into telling results; a page of them is always told.
-            told = self.costs.affordable("finish", deadline.budget_ms / 2.0)
-            if told < top_k:
-                given = max(told, usual)
-                why = f"{deadline.budget_ms:g} ms pay for {given} results"
-                clamps.append(Clamp("top_k", top_k, given, why))
-                top_k = given
+            # Half of the budget may go into the results; one page of them is always returned.
+            affordable = self.costs.affordable("answer", deadline.budget_ms / 2.0)
+            if affordable < top_k:
+                granted = max(affordable, usual)
+                detail = f"{deadline.budget_ms:g} ms pay for {granted} results"
+                clamps.append(Clamp("top_k", top_k, granted, detail))
+                top_k = granted
         if not clamps:
             return request, ()
         budget_ms = min(ctx.time_budget_ms, longest_ms)
@@ -254,5 +275,5 @@ class Gate:
 
 
 def question_tokens(text: str) -> int:
-    """Tokens of a question, by its characters: English has four to five a token."""
+    """Estimate the tokens of a question by its characters: English has four to five a token."""
     return 2 + min(len(text) // 4, 62)

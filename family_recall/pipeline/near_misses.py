@@ -1,36 +1,35 @@
-"""Missing: a finished ranking in, what came close to its answer and is not in it, and why, out."""
+"""What came close to an answer and is not in it, and why."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from family_recall.pipeline.answer import RUN_LENGTH, explanation
+from family_recall.pipeline.answer import RUN_LENGTH, Ranked, explanation
 from family_recall.pipeline.explain import Missed
-from family_recall.pipeline.steps import Ranked
 from family_recall.types import Answer, IdArray
 
 BELOW = 5
-"""Memories past the last result that are told of, and as many copies."""
+"""Memories listed past the last result, and as many duplicates."""
 FROM_EACH_RUN = 2
-"""Of the best that a source found and that was not returned, how many are told of."""
+"""Of the best that a source found and that was not returned, how many are listed."""
 
 
-def missed(ranked: Ranked, given: Answer) -> tuple[Missed, ...]:
-    """Say of each memory that stood closest to an answer why it is not in it, the closest first.
+def near_misses(ranked: Ranked, answer: Answer) -> tuple[Missed, ...]:
+    """Explain for each memory that came close to an answer why it is not in it, closest first.
 
-    That is what comes next in the ranking, copies that stand behind a result, and the first of
-    what each source found. All of it is read off the ranking that was answered from.
+    These are the next ones of the ranking, the duplicates of results, and the first of what each
+    source found, all read off the ranking that the answer was made from.
     """
     context = ranked.context
-    told = [
-        Missed(explanation(stored, ranked.ranking, ranked, given), stored.memory.text)
+    missed = [
+        Missed(explanation(stored, ranked.ranking, ranked, answer), stored.memory.text)
         for stored in context.snapshot.memories(_closest(ranked), context.scope)
     ]
-    return tuple(sorted(told, key=lambda one: (one.explanation.rank, one.doc_id)))
+    return tuple(sorted(missed, key=lambda miss: (miss.explanation.rank, miss.doc_id)))
 
 
 def _closest(ranked: Ranked) -> IdArray:
-    """Give the row ids of what came closest, none twice."""
+    """Return the row ids of what came closest, none twice."""
     ranking, top_k = ranked.ranking, ranked.context.request.ctx.top_k
     ids = ranking.rows.ids
     returned = ranking.order[:top_k].tolist()

@@ -1,4 +1,4 @@
-"""Attempts: one stage in, what it gave out; priced before, timed meanwhile, and done without."""
+"""How a stage of one recall is run: priced before, stopped in time, timed, and done without."""
 
 from __future__ import annotations
 
@@ -10,124 +10,134 @@ from typing import TypeVar
 
 from family_recall.config import RecallConfig
 from family_recall.dataflow import Ranking, Run
+from family_recall.deadline import Alarm
+from family_recall.encoders.loader import Models
 from family_recall.pipeline.gate import Admitted
-from family_recall.pipeline.trace import Measured, TraceBuilder, busy_ms
-from family_recall.types import Span
+from family_recall.pipeline.trace import Timer, TraceBuilder, busy_ms
+from family_recall.types import Span, stages
 
 log = logging.getLogger("family_recall")
-AFTER_SOURCES = ("score", "finish")
-"""What must follow whatever finds memories."""
-AFTER_STATIC = ("vector", *AFTER_SOURCES)
-"""What must follow the static embedder: a question that is encoded for nothing is dear."""
-AFTER_GRAPH = ("late_interaction", *AFTER_SOURCES)
-"""What must follow the graph, since it is worth more than the graph is."""
-_OPTIONAL = frozenset({"late_interaction", "deduplicate"})  # with a price of their own
-_Result = TypeVar("_Result")
+_T = TypeVar("_T")
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
-    """How a stage of one recall is run; ``interrupt`` stops its SQL statement, if one runs."""
+@dataclass(slots=True)
+class Runner:
+    """Runs the stages of one recall, and adds to its trace what was left out and why.
+
+    Attributes:
+        config: Constants.
+        admitted: What the recall can afford.
+        trace: What it did so far.
+        models: The encoders.
+        interrupt: Stops the SQL statement of this recall, if one runs; safe from any thread.
+    """
 
     config: RecallConfig
     admitted: Admitted
     trace: TraceBuilder
+    models: Models
     interrupt: Callable[[], object]
 
-    @contextlib.contextmanager
-    def charged(self, stage: str) -> Iterator[Measured]:
-        """Learn what a stretch costs that always follows, less the optional stages inside it.
+    def can_start(self, stage: str, n: int = 0, *, left_out: int | None = None) -> bool:
+        """Whether a stage is enabled and can be paid for; if not, the trace says why.
 
-        The block sets ``n_in``, its units.
+        Args:
+            stage: A stage with a price.
+            n: How many units of it.
+            left_out: What the trace counts as left out; the units, when left out.
         """
-        stretch = Measured()
-        start_ms, first = self.admitted.deadline.elapsed_ms(), len(self.trace.spans)
-        yield stretch
-        inside = sum(span.ms for span in self.trace.spans[first:] if span.stage in _OPTIONAL)
-        took_ms = self.admitted.deadline.elapsed_ms() - start_ms
-        self.trace.stretches.append(Span(stage, took_ms, stretch.n_in, 0, start_ms))
-        self.admitted.observe(stage, stretch.n_in, took_ms - inside)
+        skipped = n if left_out is None else left_out
+        if self.is_disabled(stage, skipped):
+            return False
+        refusal = self.admitted.refusal(stage, n)
+        if refusal is None:
+            return True
+        self.trace.skip(stage, refusal.reason, refusal.detail, skipped)
+        self.admitted.count_refusal(refusal)
+        return False
 
-    def charge_the_rest(self) -> None:
-        """Learn what this recall took that no stage counts: waiting for a processor, mostly."""
-        counted_ms = busy_ms([*self.trace.spans, *self.trace.stretches])
-        rest_ms = self.admitted.deadline.elapsed_ms() - counted_ms
-        self.admitted.observe("between", len(self.trace.spans), max(rest_ms, 0.0))
-
-    def _guarded(self, stage: str, run: Callable[[], _Result], otherwise: _Result) -> _Result:
-        """Run part of a stage, and go on without it should it fail."""
-        try:
-            return run()
-        except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
-            self._failed(stage, error)
-            return otherwise
-
-    def _failed(self, stage: str, error: Exception) -> None:
-        log.warning("%s failed and was left out: %s", stage, type(error).__name__)
-        log.debug("%s failed", stage, exc_info=error)
-        self.trace.degrade(stage, "failed", f"failed ({type(error).__name__})")
-
-    def _left_out(self, stage: str, n: int = 0) -> bool:
+    def is_disabled(self, stage: str, n: int = 0) -> bool:
+        """Whether the configuration leaves a stage out; if so, the trace says it."""
         if stage not in self.config.leave_out:
             return False
         self.trace.skip(stage, "disabled", "left out by the configuration", n)
         return True
 
-    def _refused(self, stage: str, n: int = 0, *, after: tuple[str, ...] = ("finish",)) -> bool:
-        """Whether a stage is left out: by the configuration, or for what must come after it."""
-        if self._left_out(stage, n):
-            return True
-        why = self.admitted.refusal(stage, n, tail_ms=self.admitted.tail_ms(*after))
-        if why is not None:
-            self.trace.skip(stage, why.reason, why.detail, n)
-        return why is not None
-
-    def _attempt(
+    def run(
         self,
         stage: str,
         n: int,
-        run: Callable[[Measured], _Result],
-        otherwise: _Result,
+        work: Callable[[], _T],
+        otherwise: _T,
         *,
-        after: tuple[str, ...] = ("finish",),
-        reads: bool = True,
-    ) -> _Result:
-        """Run a stage, learn its cost, and go on without it should it fail.
+        at_least_ms: float = 0.0,
+    ) -> _T:
+        """Run a stage over n units and learn its cost; go on without it should it fail.
 
-        One that still runs when what must come after it has to begin is stopped. Words have
-        some time of their own, however short the budget: nothing answers without them. A stage
-        that does not read the file may run beside words, whose statement is none of its own.
+        One that still runs when what must follow it has to begin is stopped, but not before it
+        had ``at_least_ms``.
         """
-        deadline, least_ms = self.admitted.deadline, 0.0
-        started_ms = deadline.elapsed_ms()
-        if stage == "lexical":
-            least_ms = self.config.words_grace_ms
-        stop_s = deadline.moment_s(self.admitted.tail_ms(*after), at_least_ms=least_ms)
-        with (
-            self.admitted.alarm.guard(stop_s, *[self.interrupt] * reads) as guard,
-            self._timed(stage, n) as span,
-        ):
+        deadline = self.admitted.deadline
+        n_out = n
+        with self.alarm(stage, at_least_ms=at_least_ms) as alarm:
+            start_ms = deadline.elapsed_ms()
             try:
-                result = run(span)
-                span.n_out = len(result) if isinstance(result, Run | Ranking) else span.n_in
+                result = work()
+                if isinstance(result, Run | Ranking):
+                    n_out = len(result)
             except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
-                self._given_up(stage, n, error, since_ms=started_ms, stopped=guard.fired)
-                result = otherwise
+                self.give_up(stage, n, error, start_ms, stopped=alarm.fired)
+                result, n_out = otherwise, 0
+            took_ms = deadline.elapsed_ms() - start_ms
+        self.trace.spans.append(Span(stage, round(took_ms, 3), n, n_out, round(start_ms, 3)))
+        self.admitted.observe(stage, n, took_ms)
         return result
 
-    def _given_up(
-        self, stage: str, n: int, error: Exception, *, since_ms: float, stopped: bool
+    def alarm(self, stage: str, *, at_least_ms: float = 0.0) -> Alarm:
+        """Return an alarm for when the stages that must follow this one have to begin."""
+        declared = stages.STAGES[stage]
+        tail_ms = self.admitted.tail_ms(*declared.followed_by)
+        at_s = self.admitted.deadline.moment_s(tail_ms, at_least_ms=at_least_ms)
+        return Alarm(at_s, self.interrupt) if declared.reads_file else Alarm(at_s)
+
+    def look_up(self, stage: str, run: Callable[[], _T], otherwise: _T) -> _T:
+        """Run part of a stage; return ``otherwise`` should it fail."""
+        try:
+            return run()
+        except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
+            self._fail(stage, error)
+            return otherwise
+
+    def give_up(
+        self, stage: str, n: int, error: Exception, since_ms: float, *, stopped: bool
     ) -> None:
-        """Say that a stage is left out: out of time, if an alarm stopped it, else failed."""
+        """Add to the trace that a stage ran out of time, if its alarm stopped it, or failed."""
         if stopped:
             took_ms = self.admitted.deadline.elapsed_ms() - since_ms
             self.trace.skip(stage, "stopped", f"stopped after {took_ms:.1f} ms: no time left", n)
         else:
-            self._failed(stage, error)
+            self._fail(stage, error)
 
     @contextlib.contextmanager
-    def _timed(self, stage: str, n: int) -> Iterator[Measured]:
-        """Time a stage, and learn its cost."""
-        with self.trace.span(stage, n) as span:
-            yield span
-        self.admitted.observe(stage, span.n_in, span.ms)
+    def priced_as(self, stage: str) -> Iterator[Timer]:
+        """Learn what a block costs that always runs, less the stages in it with their own price.
+
+        The block sets ``n_in``, its units.
+        """
+        first = len(self.trace.spans)
+        with Timer(stage, 0, self.admitted.deadline, self.trace.stretches) as timer:
+            yield timer
+        inside = self.trace.spans[first:]
+        priced_ms = sum([s.ms for s in inside if stages.STAGES[s.stage].cost_ms is not None])
+        self.admitted.observe(stage, timer.n_in, timer.ms - priced_ms)
+
+    def learn_rest(self) -> None:
+        """Learn what this recall took that no stage counts: waiting for a processor, mostly."""
+        counted_ms = busy_ms([*self.trace.spans, *self.trace.stretches])
+        rest_ms = self.admitted.deadline.elapsed_ms() - counted_ms
+        self.admitted.observe("between", len(self.trace.spans), max(rest_ms, 0.0))
+
+    def _fail(self, stage: str, error: Exception) -> None:
+        log.warning("%s failed and was left out: %s", stage, type(error).__name__)
+        log.debug("%s failed", stage, exc_info=error)
+        self.trace.degrade(stage, "failed", f"failed ({type(error).__name__})")

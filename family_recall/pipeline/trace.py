@@ -1,31 +1,50 @@
-"""Trace: what ran, for how long, and what was left out; the one thing recall changes."""
+"""What a recall did, gathered while it runs: the only thing that a recall changes."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from family_recall.deadline import Deadline
 from family_recall.types import Admission, Result, Skip, SkipReason, Span, Trace
 
 
-@dataclass(slots=True)
-class Measured:
-    """What a stage says of itself while it is timed."""
+class Timer:
+    """Times a block: ``with trace.span("load", 64) as span: …``, which may set ``n_in``, ``n_out``.
 
-    n_in: int = 0
-    n_out: int = 0
-    ms: float = 0.0
+    The span is added to the list it is given when the block ends, by an exception too.
+    """
+
+    __slots__ = ("_deadline", "_spans", "_stage", "ms", "n_in", "n_out", "start_ms")
+
+    def __init__(self, stage: str, n_in: int, deadline: Deadline, spans: list[Span]) -> None:
+        """Set what is timed; the clock starts with the block."""
+        self._stage, self._deadline, self._spans = stage, deadline, spans
+        self.n_in, self.n_out, self.ms = n_in, 0, 0.0
+
+    def __enter__(self) -> Self:
+        """Start the clock."""
+        self.start_ms = self._deadline.elapsed_ms()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it, and add the span."""
+        self.ms = self._deadline.elapsed_ms() - self.start_ms
+        took_ms, start_ms = round(self.ms, 3), round(self.start_ms, 3)
+        self._spans.append(Span(self._stage, took_ms, self.n_in, self.n_out, start_ms))
 
 
 @dataclass(slots=True)
 class TraceBuilder:
-    """Gathers spans, skips and counts while a recall runs."""
+    """Gathers spans, skips and counts while a recall runs.
+
+    ``stretches`` are spans with a price of their own that hold other spans; no trace shows them.
+    """
 
     deadline: Deadline
     spans: list[Span] = field(default_factory=list)
-    stretches: list[Span] = field(default_factory=list)  # with a price of their own, spans inside
+    stretches: list[Span] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
@@ -33,17 +52,9 @@ class TraceBuilder:
     embedder: str | None = None
     gate: Admission | None = None
 
-    @contextlib.contextmanager
-    def span(self, stage: str, n_in: int = 0) -> Iterator[Measured]:
-        """Time a stage; it sets ``n_out`` on what it is given."""
-        measured = Measured(n_in=n_in)
-        start_ms = self.deadline.elapsed_ms()
-        try:
-            yield measured
-        finally:
-            measured.ms = self.deadline.elapsed_ms() - start_ms
-            took_ms, began_ms = round(measured.ms, 3), round(start_ms, 3)
-            self.spans.append(Span(stage, took_ms, measured.n_in, measured.n_out, began_ms))
+    def span(self, stage: str, n_in: int = 0) -> Timer:
+        """Time a block as a stage."""
+        return Timer(stage, n_in, self.deadline, self.spans)
 
     def skip(self, stage: str, reason: SkipReason, detail: str, n: int = 0) -> None:
         """Add that a stage was left out for n units, and why."""
@@ -68,7 +79,7 @@ class TraceBuilder:
 
 
 def busy_ms(spans: Sequence[Span]) -> float:
-    """Milliseconds in which at least one stage ran."""
+    """Return the milliseconds in which at least one stage ran."""
     busy, until_ms = 0.0, 0.0
     for span in sorted(spans, key=lambda span: span.start_ms):
         busy += max(span.end_ms - max(span.start_ms, until_ms), 0.0)

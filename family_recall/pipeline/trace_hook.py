@@ -1,4 +1,4 @@
-"""Observing: the trace of each answer in, a program's hook called with it, out of the way."""
+"""Calls a program's hook with the trace of each answer, on a thread of its own."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MAX_WAITING = 1000
 log = logging.getLogger("family_recall")
 
 
-class Observer:
-    """Calls a hook with one trace after another, on a thread of its own.
+class TraceHook:
+    """Calls a hook with one trace after another.
 
-    The answer is made by then, and never waits: neither for the hook nor for its queue. What the
-    hook raises is logged and goes no further.
+    The answer is made by then, and waits neither for the hook nor for its queue. What the hook
+    raises is logged and goes no further.
     """
 
     def __init__(self, hook: Callable[[Trace], None], *, max_waiting: int = MAX_WAITING) -> None:
@@ -30,8 +30,8 @@ class Observer:
             1, thread_name_prefix="family_recall-trace"
         )
 
-    def see(self, trace: Trace) -> None:
-        """Hand a trace over and return at once."""
+    def send(self, trace: Trace) -> None:
+        """Queue a trace and return at once."""
         if not self._room.acquire(blocking=False):
             log.warning("on_trace is too slow: a trace was dropped")
             return
@@ -39,13 +39,13 @@ class Observer:
             self._thread.submit(self._call, trace)
 
     def close(self) -> None:
-        """Wait until the hook has seen what was handed over. Closing twice does nothing."""
+        """Wait until the hook has seen what was queued. Closing twice does nothing."""
         self._thread.shutdown()
 
     def _call(self, trace: Trace) -> None:
         try:
             self._hook(trace)
-        except Exception:  # whatever it is, it is the hook's
+        except Exception:  # any error of the hook is its own
             log.exception("on_trace failed")
         finally:
             self._room.release()

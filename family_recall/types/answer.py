@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from family_recall.types.briefing import BriefedMemory, briefing
+from family_recall.types.stages import label_of
 from family_recall.types.timeline import Period
 
 Status = Literal["ok", "weak", "no_match"]
@@ -157,6 +158,11 @@ class Span:
         """When it ended."""
         return self.start_ms + self.ms
 
+    @property
+    def label(self) -> str:
+        """What the stage does, for people."""
+        return label_of(self.stage)
+
 
 @dataclass(frozen=True, slots=True)
 class Skip:
@@ -174,6 +180,11 @@ class Skip:
     def hurried(self) -> bool:
         """Whether more time, or fewer recalls at once, would have let the stage run."""
         return self.reason in {"no_time", "stopped", "shed"}
+
+    @property
+    def label(self) -> str:
+        """What the stage does, for people."""
+        return label_of(self.stage)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,9 +164,9 @@ def test_an_alarm_stops_a_run_that_has_begun(encoder: BiEncoder) -> None:
     whole = encoder.encode_memories([text])[0]
     for wait_ms in (0.0, 0.3, 1.0):
         rung = threading.Event()
-        with Alarm().guard(time.monotonic() + wait_ms / 1000.0, rung.set) as guard:
+        with Alarm(time.monotonic() + wait_ms / 1000.0, rung.set) as alarm:
             with pytest.raises(ModelError, match="terminate"):
                 encoder.encode_memories([text] * 50)
-            assert guard.fired
+            assert alarm.fired
 
     assert np.array_equal(encoder.encode_memories([text])[0].pooled, whole.pooled)

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from family_recall import Memory
-from family_recall.config import STAGES, RecallConfig
+from family_recall.config import RecallConfig
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation.ablation import ablate, variations
 from family_recall.evaluation.intervals import Interval
 from family_recall.ranking.profiles import profiles
+from family_recall.types.stages import optional_stages
 from tests.conftest import NO_MODELS
 from tests.evaluation.small import QUERIES, small_testbed
 from tests.evaluation.test_testbed import Counting
@@ -24,7 +25,7 @@ def test_all_is_every_stage_and_every_feature_the_profile_weighs() -> None:
     """Eleven stages, the context column among them, and the features of nonzero weight."""
     chosen = variations(["all"], "default", RecallConfig())
 
-    assert [part.name for part in chosen if part.kind == "stage"] == [*STAGES, "context"]
+    assert [part.name for part in chosen if part.kind == "stage"] == [*optional_stages(), "context"]
     weighed = [name for name, weight in profiles()["default"].weights.items() if weight]
     assert [part.name for part in chosen if part.kind == "feature"] == weighed
     assert variations(["stages", "features"], "default", RecallConfig()) == chosen
@@ -104,9 +105,9 @@ def test_identifiers_can_be_left_out(tmp_path: Path) -> None:
     with whole.open(part.config) as home:
         slow = home.recall("Where is order 302-9921844?", whole.context)
 
-    assert "identifier" in {span.stage for span in fast.trace.spans}
+    assert "identifiers" in {span.stage for span in fast.trace.spans}
     assert "vector" not in {span.stage for span in fast.trace.spans}
-    assert "identifier" not in {span.stage for span in slow.trace.spans}
+    assert "identifiers" not in {span.stage for span in slow.trace.spans}
     assert "vector" in {span.stage for span in slow.trace.spans}
     assert ("identifiers", "left out by the configuration") in {
         (skip.stage, skip.detail) for skip in slow.trace.skips

@@ -11,10 +11,11 @@ from random import Random
 
 import pytest
 
-from family_recall.config import STAGES, RecallConfig
+from family_recall.config import RecallConfig
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation.baseline import compare_with_baseline, only
 from family_recall.evaluation.datasets import Dataset, DatasetMemory, Query
+from family_recall.types.stages import optional_stages
 from tests.evaluation.small import small_testbed
 
 # Each is its own stem, and none is a stop word.
@@ -64,7 +65,7 @@ def test_everything_but_words_is_left_out() -> None:
     """Every stage but the lexical one, every weight but that of bm25, and the turn before."""
     config = only("bm25", "annie", RecallConfig())
 
-    assert config.leave_out == set(STAGES) - {"lexical"}
+    assert config.leave_out == set(optional_stages()) - {"lexical"}
     assert {name for name, weight in config.weights.items() if weight} == {"bm25"}
     assert config.column_weights[2] == 0.0
 

@@ -30,6 +30,7 @@ from family_recall.cli import main as command_line
 from family_recall.cli.settings import SETTINGS
 from family_recall.ranking.features import FEATURES
 from family_recall.ranking.profiles import profiles
+from family_recall.types import stages
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "reference"
@@ -124,7 +125,7 @@ def configuration() -> str:
         "",
         *_table(("field", "type", "default", "what it is"), constants),
         "",
-        f"`leave_out` takes: {', '.join(f'`{stage}`' for stage in config.STAGES)}.",
+        f"`leave_out` takes: {', '.join(f'`{stage}`' for stage in stages.optional_stages())}.",
         "",
         "## What stages are assumed to cost",
         "",

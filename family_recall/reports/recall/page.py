@@ -11,6 +11,7 @@ from family_recall.reports.recall import graph, ranks, results, stages
 from family_recall.reports.recall.redaction import redacted
 from family_recall.reports.templating import render_report
 from family_recall.types import Answer
+from family_recall.types.stages import label_of
 
 _MISLEADING = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -53,7 +54,7 @@ def page(
         is_redacted=redact,
         back=back,
         cards=results.cards(answer),
-        meanings=stages.MEANINGS,
+        label_of=label_of,
         waterfall=stages.waterfall(answer, budget_ms),
         bumps=ranks.bump_chart(answer, near_misses),
         neighbourhood=graph.neighbourhood(answer.results),

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from family_recall.pipeline.trace import busy_ms
 from family_recall.types import Answer, Skip, Span
+from family_recall.types.stages import STAGES
 
-MEANINGS: Mapping[str, str] = {
-    "routing": "what kind of question",
-    "time": "which stretch of time",
-    "plan": "the question, understood",
-    "identifiers": "what it quotes exactly",
-    "lexical": "search by words",
-    "embed": "the question as a vector",
-    "embed_static": "the same from a table",
-    "weigh": "how rare its words are",
-    "vector": "search by meaning",
-    "graph": "search by links",
-    "timeline": "what that time held",
-    "fusion": "the runs, as one pool",
-    "load": "the candidates' columns",
-    "score": "how many are scored",
-    "late_interaction": "word by word, by meaning",
-    "rank": "weights × features",
-    "deduplicate": "near copies behind one",
-    "rerank": "read beside the question",
-    "diversify": "no two alike",
-    "answer": "results and reasons",
-}
-"""What each stage does, in the order of the read path."""
-
-_ORDER = {stage: position for position, stage in enumerate(MEANINGS)}
-_LAST = len(MEANINGS)
+_ORDER = {stage: position for position, stage in enumerate(STAGES)}
+_LAST = len(_ORDER)
 _WIDTH = 1000.0
 _MIN_VISIBLE_WIDTH = 6.0
 

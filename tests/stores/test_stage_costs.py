@@ -71,7 +71,7 @@ def test_what_recalls_cost_is_kept_when_the_file_is_closed(path: Path) -> None:
     kept = store.stage_costs()
     store.close()
 
-    assert {"embed", "lexical", "vector", "score", "finish"} <= set(kept)
+    assert {"embed", "lexical", "vector", "score", "answer"} <= set(kept)
     assert all(one.runs >= 20 for one in kept.values())
 
 

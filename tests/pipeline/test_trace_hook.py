@@ -12,7 +12,7 @@ import pytest
 from family_recall import FamilyRecall, RecallContext
 from family_recall.errors import UnknownPersonError
 from family_recall.pipeline import trace_hook
-from family_recall.pipeline.trace_hook import Observer
+from family_recall.pipeline.trace_hook import TraceHook
 from family_recall.types import Trace
 from tests.conftest import move_in, stories
 
@@ -130,13 +130,13 @@ def test_a_hook_that_is_too_slow_misses_traces_and_costs_no_memory(
         assert go_on.wait(WAIT_S)
         seen.append(trace)
 
-    observer = Observer(hook, max_waiting=3)
+    observer = TraceHook(hook, max_waiting=3)
     for n in range(5):
-        observer.see(Trace(counts={"n": n}))
+        observer.send(Trace(counts={"n": n}))
     go_on.set()
     observer.close()
     observer.close()
-    observer.see(Trace())
+    observer.send(Trace())
 
     assert [trace.counts["n"] for trace in seen] == [0, 1, 2]
     assert heard == ["on_trace is too slow: a trace was dropped"] * 2

@@ -1,0 +1,121 @@
+"""The stages that change the order of a ranking: deduplicate, rerank and diversify."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from family_recall.dataflow import Pool, QueryContext, Ranking
+from family_recall.encoders.base import PairScorer
+from family_recall.pipeline.gate import question_tokens
+from family_recall.pipeline.runner import Runner
+from family_recall.ranking import reranker
+from family_recall.ranking.deduplication import collapse_duplicates
+from family_recall.ranking.diversify import (
+    maximal_marginal_relevance,
+    normalised,
+    word_jaccard,
+)
+
+
+def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Collapse near copies into the best of them, and count them."""
+    n, top_k = len(ranking), context.request.ctx.top_k
+    if not run.can_start("deduplicate", n):
+        return ranking
+    distinct = run.run("deduplicate", n, lambda: collapse_duplicates(ranking, top_k), ranking)
+    run.trace.counts["duplicates"] = sum(map(len, distinct.duplicates.values()))
+    return distinct
+
+
+def wider_contexts(context: QueryContext) -> Iterator[QueryContext]:
+    """Return the question with pools several times as large, each larger than the one before."""
+    config = context.config
+    for factor in config.wider_pools:
+        wider = dataclasses.replace(
+            config,
+            lexical_pool=factor * config.lexical_pool,
+            vector_pool=factor * config.vector_pool,
+            candidate_pool=factor * config.candidate_pool,
+        )
+        yield dataclasses.replace(context, config=wider)
+
+
+def may_find_more(pool: Pool, context: QueryContext) -> bool:
+    """Whether a source filled its pool, so that a larger one may hold memories not found yet."""
+    sizes = {"lexical": context.config.lexical_pool, "vector": context.config.vector_pool}
+    return any(len(pool.runs[source]) >= context.room(size) for source, size in sizes.items())
+
+
+def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Read the best candidates with the cross-encoder, as far as time allows."""
+    n = min(len(ranking), run.config.rerank_pool)
+    scorer = run.models.scorer()
+    if not context.request.ctx.allow_cross_encoder:
+        run.trace.skip("rerank", "disabled", "not allowed by the request", n)
+        return ranking
+    if scorer is None:
+        run.trace.skip("rerank", "no_model", run.models.why_no_scorer, n)
+        return ranking
+    shortest = question_tokens(context.request.query_text)
+    if n == 0 or not run.can_start("rerank", shortest, left_out=n):
+        return ranking
+    return _read_pairs(run, context, ranking, scorer, n)
+
+
+def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Choose results that are unlike each other, if the profile or the request wants that."""
+    ctx = context.request.ctx
+    mmr_lambda = context.profile.mmr_lambda if ctx.mmr_lambda is None else ctx.mmr_lambda
+    rows = ranking.order[: max(ctx.top_k, run.config.mmr_pool)]
+    n = len(rows)
+    if mmr_lambda == 1.0 or n < 2 or not run.can_start("diversify", n):
+        return ranking
+
+    def pick() -> Ranking:
+        similarity = None
+        if context.model_id is not None:
+            ids = ranking.rows.ids[rows]
+            similarity = context.snapshot.similarities(context.model_id, ids, context.scope)
+        if similarity is None:
+            similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)]
+        picks = maximal_marginal_relevance(
+            normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k
+        )
+        rest = np.setdiff1d(np.arange(n), picks)
+        order = np.concatenate([rows[picks], rows[rest], ranking.order[n:]])
+        return dataclasses.replace(ranking, order=order)
+
+    return run.run("diversify", n, pick, ranking)
+
+
+def _read_pairs(
+    run: Runner, context: QueryContext, ranking: Ranking, scorer: PairScorer, n: int
+) -> Ranking:
+    """Read pairs until the time is up; each is priced by its own length, and learned."""
+
+    def affordable(n_tokens: int) -> bool:
+        run.admitted.yield_to_urgent()
+        return run.admitted.can_afford("rerank", n_tokens)
+
+    start_ms = context.deadline.elapsed_ms()
+    with run.alarm("rerank") as alarm:
+        try:
+            with run.trace.span("rerank", n) as span:
+                reranked, n_read = reranker.rerank(
+                    ranking,
+                    context,
+                    scorer,
+                    affordable,
+                    learn=lambda n_tokens, ms: run.admitted.observe("rerank", n_tokens, ms),
+                    stopped=lambda: alarm.fired,
+                )
+                span.n_in = span.n_out = n_read
+        except Exception as error:  # noqa: BLE001 - whatever fails, the others stand as ranked
+            run.give_up("rerank", n, error, start_ms, stopped=alarm.fired)
+            return ranking
+    if n_read < n:
+        run.trace.skip("rerank", "no_time", "no time for more pairs", n - n_read)
+    return reranked

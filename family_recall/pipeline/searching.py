@@ -1,0 +1,118 @@
+"""The stages that find memories: by identifiers, words, meaning, links and time.
+
+Words always run. A stage that fails leaves the others to answer, and the trace says so.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+
+import numpy as np
+
+from family_recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext, Run
+from family_recall.pipeline.question_encoding import encode, is_encoded_at_once
+from family_recall.pipeline.runner import Runner
+from family_recall.sources.graph import walk_graph
+from family_recall.sources.identifier import look_up_identifiers
+from family_recall.sources.lexical import search_words
+from family_recall.sources.timeline import search_timeline
+from family_recall.sources.vector import search_vectors
+from family_recall.stores.records import among
+
+
+def identifiers(run: Runner, context: QueryContext) -> Run:
+    """Look up what the question quotes, if it quotes anything."""
+    nothing = _no_run("identifier")
+    if not context.plan.identifiers or run.is_disabled("identifiers"):
+        return nothing
+    return run.run("identifiers", 0, lambda: look_up_identifiers(context), nothing)
+
+
+def words_while_encoding(
+    run: Runner, context: QueryContext, executor: concurrent.futures.Executor
+) -> tuple[Run, QueryContext]:
+    """Search words on another thread while this one encodes the question.
+
+    SQLite and ONNX Runtime both release the interpreter's lock. The snapshot belongs to the
+    other thread until it is done.
+    """
+    run.admitted.yield_to_urgent()
+    if not context.request.query_text.strip():
+        run.trace.skip("embed", "not_needed", "the question is empty")
+        return lexical(run, context), context
+    if _is_found_at_once(run, context) or is_encoded_at_once(run, context):
+        # Handing over to a thread and back would take longer than it saves.
+        return lexical(run, context), encode(run, context)
+    words = executor.submit(lexical, run, context)
+    context = encode(run, context)
+    return words.result(), context
+
+
+def lexical(run: Runner, context: QueryContext) -> Run:
+    """Search words; the rarest alone where there is no time for all."""
+    nothing = _no_run("lexical")
+    if run.is_disabled("lexical"):
+        return nothing
+    n = _matches(context)
+    affordable = run.admitted.affordable("lexical")
+    if affordable < n:
+        detail = "no time for words that many hold"
+        run.trace.skip("lexical", "no_time", detail, n - affordable)
+        config = dataclasses.replace(context.config, lexical_matches=affordable)
+        context, n = dataclasses.replace(context, config=config), affordable
+    # Nothing answers without words: they have some time of their own, however short the budget.
+    grace_ms = run.config.words_grace_ms
+    return run.run("lexical", n, lambda: search_words(context), nothing, at_least_ms=grace_ms)
+
+
+def vector(run: Runner, context: QueryContext) -> Run:
+    """Search vectors, if the question was encoded."""
+    nothing = _no_run("vector")
+    n = sum([part.n_current for part in context.snapshot.partitions(context.scope)])
+    # Before anything else, since counting the pending vectors may have to read them.
+    if not run.can_start("vector", n):
+        return nothing
+    run.trace.counts["vectors_pending"] = run.look_up(
+        "vector", lambda: context.snapshot.n_pending(context.model_id, context.scope), -1
+    )
+    question, model_id = context.question, context.model_id
+    if question is None or model_id is None:
+        return nothing
+    return run.run("vector", n, lambda: search_vectors(context, question, model_id), nothing)
+
+
+def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
+    """Spread from what words and vectors found, and add what that makes likely."""
+    n = len(pool.ids)
+    if not context.profile.walks_graph:
+        run.trace.skip("graph", "zero_weight", "the profile does without it", n)
+        return NO_GRAPH
+
+    def walk() -> GraphRun:
+        reached = walk_graph(context, pool.ids, pool.rrf)
+        new = ~among(reached.run.ids, pool.ids)
+        within = ~new | (np.cumsum(new) <= context.config.graph_pool)
+        run = Run("graph", reached.run.ids[within], reached.run.scores[within])
+        return dataclasses.replace(reached, run=run)
+
+    return run.run("graph", n, walk, NO_GRAPH) if run.can_start("graph", n) else NO_GRAPH
+
+
+def timeline(run: Runner, context: QueryContext) -> Run:
+    """Find what occurred in the time the question asks about."""
+    return run.run("timeline", 0, lambda: search_timeline(context), _no_run("timeline"))
+
+
+def _is_found_at_once(run: Runner, context: QueryContext) -> bool:
+    """Whether searching words takes no longer than is worth hiding behind the embedder."""
+    return run.admitted.expected_ms("lexical", _matches(context)) < run.config.hand_over_ms
+
+
+def _matches(context: QueryContext) -> int:
+    """Count, word by word, the memories that hold what is searched for."""
+    return int(context.plan.statistics.document_frequency.sum())
+
+
+def _no_run(source: str) -> Run:
+    return Run(source, np.zeros(0, np.int64), np.zeros(0, np.float32))

@@ -1,0 +1,103 @@
+"""The stages of a recall, each declared once.
+
+Prices, the runner, the gate, traces, reports, ``leave_out`` and ``--ablate`` all read this table.
+A new stage is one line here and one function; the broker says where in the read path it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+Unit = Literal["", "token", "match", "vector", "candidate", "result", "stage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a recall.
+
+    Attributes:
+        name: What it is called in a trace, in prices and in ``leave_out``.
+        label: What it does, for people.
+        cost_ms: Milliseconds it is assumed to take until this device has shown otherwise: a fixed
+            part and a part per unit. None where another stage's price covers it.
+        unit: What the second part counts: tokens of a text, memories that hold a word, and so on.
+        followed_by: Stages that must still run after it, so an alarm stops it in time for them.
+        leaves_time_for: Stages that it must leave time for, or it does not start.
+        reads_file: Whether it runs SQL statements, which its alarm interrupts.
+        optional: Whether a recall can be asked to do without it.
+        planned: Whether the gate says in advance that the budget pays for it.
+        fallback: A cheaper stage that the gate plans where it cannot pay for this one.
+    """
+
+    name: str
+    label: str
+    cost_ms: tuple[float, float] | None = None
+    unit: Unit = ""
+    followed_by: tuple[str, ...] = ("answer",)
+    leaves_time_for: tuple[str, ...] = ()
+    reads_file: bool = True
+    optional: bool = False
+    planned: bool = False
+    fallback: str = ""
+
+
+_RANKING = ("score", "answer")  # what must follow everything that finds memories
+
+_TABLE = (
+    Stage("plan", "the question, understood", (0.6, 0.0), followed_by=_RANKING,
+          leaves_time_for=("lexical", "embed_static", "vector")),
+    Stage("time", "which stretch of time", optional=True),
+    Stage("routing", "what kind of question", optional=True),
+    Stage("identifiers", "what it quotes exactly", optional=True),
+    Stage("lexical", "search by words", (0.5, 0.0002), "match", followed_by=_RANKING,
+          optional=True),
+    # A question that is encoded and not searched for is time lost.
+    Stage("embed", "the question as a vector", (1.5, 0.15), "token", followed_by=_RANKING,
+          leaves_time_for=("vector",), reads_file=False, planned=True, fallback="embed_static"),
+    Stage("embed_static", "the same by a table", (0.1, 0.0), followed_by=_RANKING,
+          leaves_time_for=("vector",), reads_file=False),
+    Stage("weigh", "how rare its words are", reads_file=False),
+    Stage("vector", "search by meaning", (0.4, 0.000_004), "vector", followed_by=_RANKING,
+          optional=True, planned=True),
+    Stage("graph", "search by links", (1.5, 0.0), followed_by=_RANKING,
+          leaves_time_for=("late_interaction",), optional=True, planned=True),
+    Stage("timeline", "what that time held"),
+    Stage("widen", "search again for more", (2.0, 0.02), "candidate"),
+    # The price of all from fusion to rank, but for the stages in between that have their own.
+    Stage("score", "how many are scored", (0.3, 0.008), "candidate"),
+    Stage("fusion", "the runs, as one pool"),
+    Stage("load", "the candidates' columns"),
+    Stage("cosines", "how near each is in meaning"),
+    Stage("late_interaction", "word by word, by meaning", (0.3, 0.005), "candidate",
+          optional=True, planned=True),
+    Stage("features", "what speaks for each"),
+    Stage("rank", "weights × features"),
+    Stage("deduplicate", "near copies as one", (0.1, 0.002), "candidate", optional=True),
+    Stage("rerank", "read beside the question", (0.5, 0.05), "token", optional=True),
+    Stage("diversify", "no two alike", (0.3, 0.001), "candidate", optional=True),
+    Stage("answer", "results and reasons", (0.3, 0.03), "result", followed_by=()),
+    Stage("between", "waiting, and what no stage times", (0.05, 0.04), "stage"),
+)  # fmt: skip
+
+STAGES: Mapping[str, Stage] = MappingProxyType({stage.name: stage for stage in _TABLE})
+"""Every stage by name, in the order of the read path."""
+
+
+def optional_stages() -> tuple[str, ...]:
+    """Return the stages that a recall can do without, by name."""
+    return tuple(stage.name for stage in STAGES.values() if stage.optional)
+
+
+def assumed_cost_ms() -> Mapping[str, tuple[float, float]]:
+    """Return the assumed cost of each stage that has a price."""
+    return MappingProxyType(
+        {stage.name: stage.cost_ms for stage in STAGES.values() if stage.cost_ms is not None}
+    )
+
+
+def label_of(stage: str) -> str:
+    """Return what a stage does, for people; empty for a look-up that is no stage."""
+    return STAGES[stage].label if stage in STAGES else ""
