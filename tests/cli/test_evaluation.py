@@ -9,7 +9,6 @@ from typing import Any
 import ir_measures
 import pytest
 
-
 from family_recall.evaluation.checkpoint import Checkpoint
 from family_recall.types.stages import optional_stages
 from tests.cli.runner import call, done
