@@ -94,11 +94,11 @@ def timeline(home: fr.FamilyRecall, period: str, **given: Any) -> Output:
       family-recall timeline "last week" --person alice --db family.db
       family-recall timeline "from 2026-03-01 to 2026-03-10" --author bob --json
     """
-    from family_recall.llm_tools import what_happened  # noqa: PLC0415 -- schemas, and help needs none
+    from family_recall.llm_tools import recall_period  # noqa: PLC0415 -- schemas, and help needs none
 
     ctx = context_of(given)
     home.warmup()
-    answer = what_happened(home, ctx, period)
+    answer = recall_period(home, ctx, period)
     return Output(answer.to_json(), draw=lambda out: _print_timeline(out, answer))
 
 

@@ -4,13 +4,14 @@ One list of tools with two fronts: :func:`schema` and :func:`dispatch` for model
 functions, and ``family_recall.mcp`` for programs that speak MCP.
 
 Who asks, and from where, comes from the program and never from the model: no tool has an argument
-for it, and an argument that a tool does not have is refused.
+for it, and unknown arguments are refused.
 """
 
 from __future__ import annotations
 
-from family_recall.llm_tools.calling import as_text, dispatch
-from family_recall.llm_tools.definitions import TOOLS, Tool, what_happened
+from family_recall.llm_tools.actions import recall_period
+from family_recall.llm_tools.dispatch import as_text, dispatch
 from family_recall.llm_tools.styles import STYLES, Style, schema
+from family_recall.llm_tools.tools import TOOLS, Tool
 
-__all__ = ["STYLES", "TOOLS", "Style", "Tool", "as_text", "dispatch", "schema", "what_happened"]
+__all__ = ["STYLES", "TOOLS", "Style", "Tool", "as_text", "dispatch", "recall_period", "schema"]

@@ -1,205 +1,195 @@
-"""Arguments: what a model may send, as a JSON Schema to show and as the check that keeps it."""
+"""Arguments of tools: JSON Schemas for models, and the check of what a model sends."""
 
 from __future__ import annotations
 
-import abc
 import datetime as dt
 import json
 import reprlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.field_specs import FieldSpec, FieldType
 from family_recall.types.memory import parse_moment
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument(abc.ABC):
-    """One argument of a tool.
-
-    Args:
-        name: What the model calls it.
-        about: What it means, with its bounds in words: not every model is shown the others.
-        required: Whether a call needs it.
-        default: What an argument left out, or null, is taken for.
-    """
-
-    name: str
-    about: str
-    required: bool = False
-    default: Any = None
-
-    @abc.abstractmethod
-    def bounds(self) -> dict[str, Any]:
-        """Give the JSON Schema of a value, less its description and default."""
-
-    @abc.abstractmethod
-    def checked(self, value: Any) -> Any:
-        """Give the value as the library takes it, or refuse it."""
-
-    def schema(self) -> dict[str, Any]:
-        """Give the JSON Schema of this argument."""
-        shown = {**self.bounds(), "description": self.about}
-        return shown if self.default is None else {**shown, "default": self.default}
-
-    def refuse(self, expected: str, found: Any) -> InvalidRequestError:
-        """Make the error for a value that is not what was expected."""
-        return InvalidRequestError(f"{self.name} must be {expected}, got {reprlib.repr(found)}")
+MAX_MOMENT_CHARS = 40
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text(Argument):
-    """Words that say something, ``max_chars`` characters at most."""
-
-    max_chars: int
-
-    def bounds(self) -> dict[str, Any]:
-        """Give a string of bounded length."""
-        return {"type": "string", "minLength": 1, "maxLength": self.max_chars}
-
-    def checked(self, value: Any) -> str:
-        """Refuse what is empty, too long, or no text."""
-        if not isinstance(value, str) or not value.strip():
-            raise self.refuse("a text that says something", value)
-        if len(value) > self.max_chars:
-            raise InvalidRequestError(
-                f"{self.name} has {len(value):,} characters, the most is {self.max_chars:,}"
-            )
-        return value
+def description(spec: FieldSpec) -> str:
+    """Return what an argument means, with its bounds in words: not every model is shown others."""
+    text = spec.sentence()
+    if spec.type == "moment":
+        text += "; ISO 8601 day or moment such as 2026-03-01 or 2026-03-01T18:30"
+    elif spec.max_items is not None:
+        text += f"; 1 to {spec.max_items}"
+    elif spec.max_chars is not None and not spec.choices:
+        text += f"; 1 to {spec.max_chars} characters"
+    return f"{text[0].upper()}{text[1:]}."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Texts(Argument):
-    """A list of 1 to ``max_items`` texts, each as :class:`Text`, none twice."""
-
-    max_items: int
-    max_chars: int
-
-    def bounds(self) -> dict[str, Any]:
-        """Give a bounded list of bounded strings."""
-        text = {"type": "string", "minLength": 1, "maxLength": self.max_chars}
-        return {
-            "type": "array",
-            "items": text,
-            "minItems": 1,
-            "maxItems": self.max_items,
-            "uniqueItems": True,
-        }
-
-    def checked(self, value: Any) -> tuple[str, ...]:
-        """Refuse what is no such list."""
-        if not isinstance(value, list | tuple) or not 1 <= len(value) <= self.max_items:
-            raise self.refuse(f"a list of 1 to {self.max_items} texts", value)
-        one = Text(name=self.name, about=self.about, max_chars=self.max_chars)
-        texts = tuple(one.checked(text) for text in value)
-        if len(set(texts)) < len(texts):
-            raise self.refuse("a list in which nothing stands twice", value)
-        return texts
+def schema_of(spec: FieldSpec) -> dict[str, Any]:
+    """Return the JSON Schema of an argument."""
+    schema = {**_SCHEMAS[spec.type](spec), "description": description(spec)}
+    return schema if spec.default in (None, ()) else {**schema, "default": spec.default}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice(Argument):
-    """One word of a few."""
-
-    words: tuple[str, ...]
-
-    def bounds(self) -> dict[str, Any]:
-        """Give the words."""
-        return {"type": "string", "enum": list(self.words)}
-
-    def checked(self, value: Any) -> str:
-        """Refuse any other word."""
-        if not isinstance(value, str) or value not in self.words:
-            raise self.refuse(f"one of {', '.join(self.words)}", value)
-        return value
+def _text_schema(spec: FieldSpec) -> dict[str, Any]:
+    if spec.choices:
+        return {"type": "string", "enum": list(spec.choices)}
+    return _set(type="string", minLength=1, maxLength=spec.max_chars)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whole(Argument):
-    """A whole number from ``low`` to ``high``, both included."""
-
-    low: int
-    high: int
-
-    def bounds(self) -> dict[str, Any]:
-        """Give an integer between the two."""
-        return {"type": "integer", "minimum": self.low, "maximum": self.high}
-
-    def checked(self, value: Any) -> int:
-        """Refuse what is no whole number, or outside; 5.0 is one, as in JSON Schema."""
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not self.low <= value <= self.high or value != int(value):
-            raise self.refuse(f"a whole number from {self.low} to {self.high}", value)
-        return int(value)
+def _texts_schema(spec: FieldSpec) -> dict[str, Any]:
+    return _set(
+        type="array",
+        items=_text_schema(spec),
+        minItems=1,
+        maxItems=spec.max_items,
+        uniqueItems=True,
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment(Argument):
-    """A day or a moment in ISO 8601."""
-
-    def bounds(self) -> dict[str, Any]:
-        """Give a short string; JSON Schema's formats have no word for a day or a moment."""
-        return {"type": "string", "maxLength": 40}
-
-    def checked(self, value: Any) -> dt.datetime:
-        """Refuse what is neither; one without an offset is meant in the household's zone."""
-        if not isinstance(value, str):
-            raise self.refuse("an ISO 8601 day or moment such as 2026-03-01T18:30", value)
-        try:
-            moment = parse_moment(value[:60], self.name)
-        except InvalidMemoryError as error:
-            raise InvalidRequestError(str(error)) from None
-        assert moment is not None  # noqa: S101 - only None gives None
-        return moment
+def _set(**keywords: Any) -> dict[str, Any]:
+    return {name: value for name, value in keywords.items() if value is not None}
 
 
-def read(
-    tool: str, arguments: Sequence[Argument], given: Mapping[str, Any] | str | None
+_SCHEMAS: Mapping[FieldType, Callable[[FieldSpec], dict[str, Any]]] = {
+    "text": _text_schema,
+    "texts": _texts_schema,
+    "integer": lambda spec: _set(type="integer", minimum=spec.minimum, maximum=spec.maximum),
+    "number": lambda spec: _set(
+        type="number", minimum=spec.minimum, maximum=spec.maximum, exclusiveMinimum=spec.above
+    ),
+    "flag": lambda _: {"type": "boolean"},
+    # JSON Schema has no format for a day or a moment.
+    "moment": lambda _: {"type": "string", "maxLength": MAX_MOMENT_CHARS},
+}
+
+
+def read_arguments(
+    tool: str, specs: Sequence[FieldSpec], arguments: Mapping[str, Any] | str | None
 ) -> dict[str, Any]:
     """Check what a model sent, argument by argument.
 
     Args:
         tool: The tool's name, for the error.
-        arguments: Those it has.
-        given: An object, or the JSON text of one; null is an object of nothing.
+        specs: The arguments it has.
+        arguments: An object, or the JSON text of one; null is an empty object.
 
     Returns:
         A value for every argument; its default, where it was left out or null.
 
     Raises:
-        InvalidRequestError: If it is no object, or an argument is unknown, missing or outside
+        InvalidRequestError: If it is not an object, or an argument is unknown, missing or outside
             its bounds.
     """
-    sent = _object(tool, given)
-    known = ", ".join(argument.name for argument in arguments)
-    for name in sent:
-        if all(argument.name != name for argument in arguments):
-            raise InvalidRequestError(
-                f"{tool} has no argument {reprlib.repr(name)}; it has {known}"
-            )
+    sent = _object(tool, arguments)
+    names = [spec.name for spec in specs]
+    if unknown := [name for name in sent if name not in names]:
+        raise InvalidRequestError(
+            f"{tool} has no argument {reprlib.repr(unknown[0])}; it has {', '.join(names)}"
+        )
     values: dict[str, Any] = {}
-    for argument in arguments:
-        value = sent.get(argument.name)
+    for spec in specs:
+        value = sent.get(spec.name)
         if value is not None:
-            values[argument.name] = argument.checked(value)
-        elif argument.required:
-            raise InvalidRequestError(f"{tool} needs {argument.name!r}: {argument.about}")
+            values[spec.name] = _CHECKS[spec.type](spec, value)
+        elif spec.required:
+            raise InvalidRequestError(f"{tool} needs {spec.name!r}: {description(spec)}")
         else:
-            values[argument.name] = argument.default
+            values[spec.name] = spec.default
     return values
 
 
-def _object(tool: str, given: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
-    if given is None:
-        return {}
-    if isinstance(given, str):
+def _object(tool: str, arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
+    if isinstance(arguments, str):
         try:
-            given = json.loads(given or "{}")
+            arguments = json.loads(arguments or "{}")
         except (ValueError, RecursionError) as error:
             raise InvalidRequestError(f"arguments of {tool} must be JSON: {error}") from None
-    if not isinstance(given, Mapping):
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
         raise InvalidRequestError(
-            f"arguments of {tool} must be an object, got {reprlib.repr(given)}"
+            f"arguments of {tool} must be an object, got {reprlib.repr(arguments)}"
         )
-    return given
+    return arguments
+
+
+def _refusal(spec: FieldSpec, expected: str, value: Any) -> InvalidRequestError:
+    return InvalidRequestError(f"{spec.name} must be {expected}, got {reprlib.repr(value)}")
+
+
+def _checked_text(spec: FieldSpec, value: Any) -> str:
+    if spec.choices:
+        if not isinstance(value, str) or value not in spec.choices:
+            raise _refusal(spec, f"one of {', '.join(spec.choices)}", value)
+    elif not isinstance(value, str) or not value.strip():
+        raise _refusal(spec, "a text that is not empty", value)
+    elif spec.max_chars is not None and len(value) > spec.max_chars:
+        raise InvalidRequestError(
+            f"{spec.name} has {len(value):,} characters, the most is {spec.max_chars:,}"
+        )
+    return value
+
+
+def _checked_texts(spec: FieldSpec, value: Any) -> tuple[str, ...]:
+    most = spec.max_items
+    if not isinstance(value, list | tuple) or not value or (most and len(value) > most):
+        raise _refusal(spec, f"a list of 1 to {most} texts" if most else "a list of texts", value)
+    texts = tuple(_checked_text(spec, item) for item in value)
+    if len(set(texts)) < len(texts):
+        raise _refusal(spec, "a list without duplicates", value)
+    return texts
+
+
+def _checked_number(spec: FieldSpec, value: Any) -> float:
+    low, high = spec.minimum, spec.maximum
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    whole = "whole number" if spec.type == "integer" else "number"
+    if (
+        not is_number
+        or value != value  # noqa: PLR0124 -- NaN
+        or (low is not None and value < low)
+        or (high is not None and value > high)
+        or (spec.above is not None and value <= spec.above)
+    ):
+        bounds = "" if low is None or high is None else f" from {low:g} to {high:g}"
+        raise _refusal(spec, f"a {whole}{bounds}", value)
+    return float(value)
+
+
+def _checked_integer(spec: FieldSpec, value: Any) -> int:
+    """Return a whole number; 5.0 is one, as in JSON Schema."""
+    number = _checked_number(spec, value)
+    if not number.is_integer():
+        raise _refusal(spec, "a whole number", value)
+    return int(number)
+
+
+def _checked_flag(spec: FieldSpec, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _refusal(spec, "true or false", value)
+    return value
+
+
+def _checked_moment(spec: FieldSpec, value: Any) -> dt.datetime:
+    """Return a moment; one without an offset is in the household's time zone."""
+    if not isinstance(value, str):
+        raise _refusal(spec, "an ISO 8601 day or moment such as 2026-03-01T18:30", value)
+    try:
+        moment = parse_moment(value[:60], spec.name)
+    except InvalidMemoryError as error:
+        raise InvalidRequestError(str(error)) from None
+    assert moment is not None  # noqa: S101 - only None gives None
+    return moment
+
+
+_CHECKS: Mapping[FieldType, Callable[[FieldSpec, Any], Any]] = {
+    "text": _checked_text,
+    "texts": _checked_texts,
+    "integer": _checked_integer,
+    "number": _checked_number,
+    "flag": _checked_flag,
+    "moment": _checked_moment,
+}

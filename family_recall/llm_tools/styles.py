@@ -1,4 +1,4 @@
-"""Styles: the one list of tools in, written as each way of calling functions wants it out."""
+"""Write the tools' schemas in the styles of several function-calling interfaces."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from family_recall.errors import InvalidRequestError
-from family_recall.llm_tools.definitions import Tool, offered
+from family_recall.llm_tools.tools import Tool, available_tools
 
 Style = Literal["openai", "ollama", "anthropic", "mcp"]
 STYLES: tuple[Style, ...] = get_args(Style)
 
-_KNOWN_TO_OLLAMA = ("type", "items", "description", "enum")
-"""What Ollama's ``ToolProperty`` keeps of an argument; it drops the rest."""
+_OLLAMA_KEYWORDS = ("type", "items", "description", "enum")
+"""The keywords that Ollama's ``ToolProperty`` keeps; it drops the others."""
 
 
 def schema(style: Style = "openai", *, read_only: bool = False) -> list[dict[str, Any]]:
-    """Write the tools for a model's ``tools`` parameter; plain JSON, the caller's to change.
+    """Write the tools for a model's ``tools`` parameter; plain JSON, which the caller may change.
 
     Args:
         style: ``openai`` for chat completions and the servers that copy them (llama.cpp, vLLM,
@@ -30,35 +30,40 @@ def schema(style: Style = "openai", *, read_only: bool = False) -> list[dict[str
     """
     if style not in STYLES:
         raise InvalidRequestError(f"style must be one of {', '.join(STYLES)}, got {style!r}")
-    return [copy.deepcopy(_WRITTEN[style](tool)) for tool in offered(read_only=read_only)]
+    return [copy.deepcopy(_WRITERS[style](tool)) for tool in available_tools(read_only=read_only)]
 
 
 def _openai(tool: Tool) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.about, "parameters": tool.input_schema()}
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.input_schema(),
+    }
     return {"type": "function", "function": function}
 
 
 def _ollama(tool: Tool) -> dict[str, Any]:
-    written = _openai(tool)
-    parameters = written["function"]["parameters"]
+    schema_ = _openai(tool)
+    parameters = schema_["function"]["parameters"]
     del parameters["additionalProperties"]
     for name, argument in parameters["properties"].items():
-        kept = {key: argument[key] for key in _KNOWN_TO_OLLAMA if key in argument}
-        parameters["properties"][name] = kept
-    return written
+        parameters["properties"][name] = {
+            keyword: argument[keyword] for keyword in _OLLAMA_KEYWORDS if keyword in argument
+        }
+    return schema_
 
 
 def _anthropic(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.about, "input_schema": tool.input_schema()}
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema()}
 
 
 def _mcp(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "title": tool.title,
-        "description": tool.about,
+        "description": tool.description,
         "inputSchema": tool.input_schema(),
-        "outputSchema": dict(tool.returns),
+        "outputSchema": dict(tool.result),
         "annotations": {
             "readOnlyHint": not tool.writes,
             "destructiveHint": tool.destroys,
@@ -68,7 +73,7 @@ def _mcp(tool: Tool) -> dict[str, Any]:
     }
 
 
-_WRITTEN: dict[Style, Callable[[Tool], dict[str, Any]]] = {
+_WRITERS: dict[Style, Callable[[Tool], dict[str, Any]]] = {
     "openai": _openai,
     "ollama": _ollama,
     "anthropic": _anthropic,

@@ -45,6 +45,7 @@ class FieldSpec:
         above: The value has to be greater than this.
         unit: Unit of a number.
         max_chars: Longest text allowed; of ``texts``, of each item.
+        max_items: Most items of ``texts``.
         multiline: Whether a form gives a text several lines.
         for_models: Whether a language model may set it.
         absent: In words, what happens where it is left out and there is no default.
@@ -62,6 +63,7 @@ class FieldSpec:
     above: float | None = None
     unit: str | None = None
     max_chars: int | None = None
+    max_items: int | None = None
     multiline: bool = False
     for_models: bool = False
     absent: str = "none"
@@ -108,8 +110,6 @@ MEMORY_FIELDS = _table(
     FieldSpec(name="doc_id", type="text", help="its id, to change it by later", label="Id",
               absent="made up"),
     FieldSpec(name="author", type="text", help="who said or wrote it", label="Said by"),
-    FieldSpec(name="occurred_at", type="moment", help="when it was said or happened",
-              label="When it happened", for_models=True, absent="now"),
     FieldSpec(name="title", type="text", help="a heading, searched like the text",
               max_chars=MAX_TEXT_CHARS),
     FieldSpec(name="summary", type="text", help="a shorter version, searched like the text",
@@ -118,6 +118,8 @@ MEMORY_FIELDS = _table(
               for_models=True),
     FieldSpec(name="category", type="text", help="what it is about; decides how fast it fades",
               choices=CATEGORIES, for_models=True),
+    FieldSpec(name="occurred_at", type="moment", help="when it was said or happened",
+              label="When it happened", for_models=True, absent="now"),
     FieldSpec(name="labels", type="texts", help="a word to filter by"),
     FieldSpec(name="session_id", type="text", help="the session it belongs to", label="Session"),
     FieldSpec(name="source", type="text", help="where it came from, such as kitchen speaker"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime as dt
 import json
 import math
@@ -26,9 +27,15 @@ from family_recall.errors import (
     UnknownPersonError,
     UnknownSpaceError,
 )
-from family_recall.llm_tools.arguments import read
-from family_recall.llm_tools.definitions import MAX_RESULTS, TOOLS
-from family_recall.llm_tools.rendering import MAX_TEXT_CHARS
+from family_recall.llm_tools.arguments import read_arguments, schema_of
+from family_recall.llm_tools.results import MAX_TEXT_CHARS
+from family_recall.llm_tools.tools import MAX_RESULTS, TOOLS, arguments_from
+from family_recall.types.field_specs import (
+    CONTEXT_FIELDS,
+    FILTER_FIELDS,
+    MEMORY_FIELDS,
+    FieldSpec,
+)
 from tests.conftest import HOME, NOW, PLENTY_MS, move_in, open_home, recall, remember, stories
 
 READING = ["recall", "timeline", "explain"]
@@ -166,8 +173,8 @@ def test_a_schema_needs_no_native_library() -> None:
         ),
         ("recall", {}, "recall needs 'question': What to find out"),
         ("recall", {"question": None}, "recall needs 'question'"),
-        ("recall", {"question": "  "}, "question must be a text that says something, got '  '"),
-        ("recall", {"question": 7}, "question must be a text that says something, got 7"),
+        ("recall", {"question": "  "}, "question must be a text that is not empty, got '  '"),
+        ("recall", {"question": 7}, "question must be a text that is not empty, got 7"),
         ("recall", {"question": "x" * 2001}, "question has 2,001 characters, the most is 2,000"),
         ("recall", {"question": "x", "top_k": 0}, "top_k must be a whole number from 1 to 20"),
         ("recall", {"question": "x", "top_k": 21}, "top_k must be a whole number from 1 to 20"),
@@ -193,8 +200,8 @@ def test_a_schema_needs_no_native_library() -> None:
         ("forget", {"doc_ids": "key"}, "doc_ids must be a list of 1 to 5 texts, got 'key'"),
         ("forget", {"doc_ids": []}, "doc_ids must be a list of 1 to 5 texts, got []"),
         ("forget", {"doc_ids": list("abcdef")}, "doc_ids must be a list of 1 to 5 texts"),
-        ("forget", {"doc_ids": ["a", "a"]}, "doc_ids must be a list in which nothing stands twice"),
-        ("forget", {"doc_ids": [7]}, "doc_ids must be a text that says something, got 7"),
+        ("forget", {"doc_ids": ["a", "a"]}, "doc_ids must be a list without duplicates"),
+        ("forget", {"doc_ids": [7]}, "doc_ids must be a text that is not empty, got 7"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_words(
@@ -220,7 +227,7 @@ def test_whatever_is_sent_is_answered_or_refused(name: str, sent: Any) -> None:
     names = [argument.name for argument in tool.arguments]
     for arguments in (sent, json.dumps(sent), dict.fromkeys(names, sent)):
         with contextlib.suppress(FamilyRecallError):
-            values = read(name, tool.arguments, arguments)
+            values = read_arguments(name, tool.arguments, arguments)
             assert list(values) == names
 
 
@@ -480,3 +487,46 @@ def test_a_long_memory_is_cut_and_says_so(path: Path) -> None:
     assert memory["truncated"] is True
     assert len(memory["text"]) <= MAX_TEXT_CHARS
     assert not any(one["truncated"] for one in result["memories"] if one["doc_id"] != "manual")
+
+
+# One description of each field
+
+
+def test_a_field_that_models_may_set_is_an_argument_at_once() -> None:
+    """Schema and check come from the description alone."""
+    mood = FieldSpec(
+        name="mood", type="text", help="how they felt", choices=("glad", "sad"), for_models=True
+    )
+    weight = FieldSpec(
+        name="weight_kg", type="number", help="how heavy", minimum=0, maximum=9, for_models=True
+    )
+    hidden = dataclasses.replace(mood, name="hidden", for_models=False)
+
+    arguments = arguments_from([mood, weight, hidden])
+
+    assert [schema_of(argument) for argument in arguments] == [
+        {
+            "type": "string",
+            "enum": ["glad", "sad"],
+            "description": "How they felt: glad or sad.",
+        },
+        {"type": "number", "minimum": 0, "maximum": 9, "description": "How heavy, 0 to 9."},
+    ]
+    assert read_arguments("weigh", arguments, {"mood": "sad", "weight_kg": 2}) == {
+        "mood": "sad",
+        "weight_kg": 2.0,
+    }
+    with pytest.raises(InvalidRequestError, match="mood must be one of glad, sad, got 'angry'"):
+        read_arguments("weigh", arguments, {"mood": "angry"})
+
+
+def test_every_field_for_models_is_an_argument() -> None:
+    """What remember and recall take is what the descriptions say."""
+    taken = {tool.name: {argument.name for argument in tool.arguments} for tool in TOOLS}
+
+    for name, tables in (
+        ("remember", [MEMORY_FIELDS]),
+        ("recall", [CONTEXT_FIELDS, FILTER_FIELDS]),
+    ):
+        described = {s.name for table in tables for s in table.values() if s.for_models}
+        assert taken[name] - {"question"} == described

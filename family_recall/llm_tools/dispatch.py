@@ -1,4 +1,4 @@
-"""Calling: a tool's name and arguments in, its result as plain JSON out."""
+"""Call a tool by name with JSON arguments, and write its result as safe JSON."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from family_recall.errors import InvalidRequestError
-from family_recall.llm_tools.arguments import read
-from family_recall.llm_tools.definitions import offered
+from family_recall.llm_tools.arguments import read_arguments
+from family_recall.llm_tools.tools import available_tools
 from family_recall.types import RecallContext
 
 if TYPE_CHECKING:
-    from family_recall.api import FamilyRecall  # see definitions.py
+    from family_recall.api import FamilyRecall  # see tools.py
 
-_MARKUP_OR_UNSEEN = re.compile("[<>&\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f]")
+_MARKUP_OR_INVISIBLE = re.compile("[<>&\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f]")
 
 
 def dispatch(
@@ -38,29 +38,29 @@ def dispatch(
         read_only: Whether tools that write are refused.
 
     Returns:
-        What the tool's output schema says.
+        A result as the tool's schema describes it.
 
     Raises:
-        InvalidRequestError: If there is no such tool, or its arguments cannot be meant; the
-            message is meant for the model.
+        InvalidRequestError: If there is no such tool, or its arguments are invalid; the message is
+            meant for the model.
         FamilyRecallError: Whatever the library itself refuses.
     """
-    tools = {tool.name: tool for tool in offered(read_only=read_only)}
+    tools = {tool.name: tool for tool in available_tools(read_only=read_only)}
     if name not in tools:
         raise InvalidRequestError(
             f"there is no tool {reprlib.repr(name)}; there is {', '.join(tools)}"
         )
     tool = tools[name]
-    return tool.run(home, ctx, read(name, tool.arguments, arguments))
+    return tool.run(home, ctx, read_arguments(name, tool.arguments, arguments))
 
 
 def as_text(result: Mapping[str, Any]) -> str:
-    r"""Write a result as JSON no part of which is markup to a model or cannot be seen.
+    r"""Write a result as JSON without anything that is markup to a model or invisible.
 
-    ``< > &`` and invisible characters are written as ``\uXXXX``, which reads back as it was.
+    ``< > &`` and invisible characters are written as ``\uXXXX``, which reads back unchanged.
 
     >>> as_text({"doc_id": "</tool>"})
     '{"doc_id": "\\u003c/tool\\u003e"}'
     """
-    written = json.dumps(result, ensure_ascii=False)
-    return _MARKUP_OR_UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    text = json.dumps(result, ensure_ascii=False)
+    return _MARKUP_OR_INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
