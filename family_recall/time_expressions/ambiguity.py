@@ -6,11 +6,13 @@ it. No answer is then better than a wrong one.
 
 from __future__ import annotations
 
+import itertools
+
 from .holidays import FIRST_WORDS
 from .phrases import Sentence
 from .readers import phrase_at
+from .tokens import singular_of as singular
 from .words import COUNTS, GATHERINGS, ORDINALS, OWNERS, PARTS, SEASONS, UNITS, WEEKDAYS
-from .words import singular_of as singular
 
 _CONTRASTS = frozenset("than not unlike except excluding besides versus vs".split())
 _VAGUE_ENDINGS = frozenset("so thereabouts earlier later before after".split())
@@ -21,6 +23,7 @@ _LEADING = frozenset(
 _PICKING = frozenset(("last", "next", "final", "penultimate", *ORDINALS))
 _BREAKS = frozenset("holiday holidays break vacation half term".split())
 _SCHOOL_BREAKS = SEASONS.keys() | set("half - school easter christmas autumn".split())
+_OPENING = frozenset(("since", "until", "till", "til"))
 _SUBJECTS = frozenset("i we you he she they".split())
 _LEADING_TIMES = UNITS.keys() | PARTS.keys() | WEEKDAYS.keys()
 _REPEATED = WEEKDAYS.keys() | PARTS.keys() | SEASONS.keys() | {"weekday", "weekend"}
@@ -75,12 +78,20 @@ def is_picked(s: Sentence, first: int) -> bool:
 
 def is_some_time(s: Sentence, first: int) -> bool:
     """Whether *the last time it snowed* leaves open of which year *in March* is."""
-    for i in range(first - 1, max(0, first - 9), -1):
-        if not s.word(i).isalnum():
-            return False
-        if s.word(i) == "time" and s.word(i - 1) in _PICKING:
-            return True
-    return False
+    unread = _unread_before(s, first, 9)
+    return any(a in _PICKING and b == "time" for b, a in itertools.pairwise(unread))
+
+
+def depends_on_event(s: Sentence, first: int, last: int) -> bool:
+    """Whether a *since* that was not read leads to the time: *since we spoke on Monday*."""
+    unread = _unread_before(s, last, min(7, last - first))
+    return not _OPENING.isdisjoint(unread)
+
+
+def _unread_before(s: Sentence, i: int, reach: int) -> list[str]:
+    """Return the words before a token, nearest first, back to a sign."""
+    before = reversed(s.words_before(i, reach))
+    return list(itertools.takewhile(str.isalnum, before))
 
 
 def is_held(s: Sentence, first: int, last: int) -> bool:
@@ -89,16 +100,6 @@ def is_held(s: Sentence, first: int, last: int) -> bool:
     if s.word(first) in SEASONS:
         return not _BREAKS.isdisjoint(what)
     return s.word(first) in FIRST_WORDS and not what.isdisjoint(GATHERINGS | _BREAKS)
-
-
-def depends_on_event(s: Sentence, first: int, last: int) -> bool:
-    """Whether a *since* that was not read leads to the time: *since we spoke on Monday*."""
-    for i in range(last - 1, max(first, last - 7) - 1, -1):
-        if not s.word(i).isalnum():
-            return False
-        if s.word(i) in {"since", "until", "till", "til"}:
-            return True
-    return False
 
 
 def is_led(s: Sentence, i: int, read_to: int, grain: str) -> bool:

@@ -13,7 +13,8 @@ from .phrases import Phrase, Sentence, choose, no_time, unclear
 from .readers import anchor_phrase_at, event_day_at, is_somebody, main_day_at, phrase_at, register
 from .recurring import named_repeat
 from .repeats import Repeat, daily, weekly, yearly
-from .words import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS, is_ordinal
+from .tokens import is_ordinal
+from .words import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS
 
 _UNREAD = frozenset("last next other second few couple same following previous".split())
 _SIDES = frozenset(("before", "after"))

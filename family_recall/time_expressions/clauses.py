@@ -11,7 +11,8 @@ from .phrases import Phrase, Sentence, choose
 from .prepositions import Clause, around, closed, opened, simple
 from .readers import argument_at, phrase_at
 from .time_or_name import AROUND, OPENING, SIMPLE
-from .words import DASHES, RANGES, UNITS, count_of
+from .tokens import count_of
+from .words import DASHES, RANGES, UNITS
 
 _HABIT = frozenset("every each per most many all any".split())
 _AUXILIARIES = frozenset(

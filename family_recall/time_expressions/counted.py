@@ -12,7 +12,8 @@ from .phrases import Phrase, Sentence, choose, unclear
 from .readers import event_day_at, main_day_at, phrase_at, register, register_numbers
 from .recurring import named_repeat
 from .time_or_name import is_plain
-from .words import COUNTS, DASHES, PARTS, UNITS, count_of, singular_of
+from .tokens import count_of, singular_of
+from .words import COUNTS, DASHES, PARTS, UNITS
 
 _NEARLY = frozenset("almost nearly about approximately roughly around".split())
 _FORTNIGHTS = frozenset(("fortnight", "fortnights"))
@@ -54,11 +55,11 @@ def count_at(s: Sentence, i: int) -> Count | None:
     return Count(count, count, i + 1)
 
 
-def moments_ago(s: Sentence, name: str, n: int, margin: dt.timedelta = dt.timedelta()) -> Interval:
-    """Return the last n hours or minutes, or with a margin the moment so long ago."""
-    length = dt.timedelta(**{f"{name}s": n})
-    until = max(dt.timedelta(), length - margin) if margin else dt.timedelta()
-    return Interval(s.ago(length + margin), s.ago(until))
+def moments_ago(s: Sentence, name: str, n: int, *, about: bool = False) -> Interval:
+    """Return the last n hours or minutes, or the moment about so long ago."""
+    length, none = dt.timedelta(**{f"{name}s": n}), dt.timedelta()
+    margin = dt.timedelta(minutes=30 if name == "hour" else 5) if about else length
+    return Interval(s.ago(length + margin if about else length), s.ago(max(none, length - margin)))
 
 
 def _counted(s: Sentence, i: int) -> Phrase | None:
@@ -89,10 +90,8 @@ def _counted(s: Sentence, i: int) -> Phrase | None:
 
 def _units_beside(s: Sentence, i: int, count: Count, name: str) -> Phrase:
     """Read *two days before Christmas* as a day, *the two days before Christmas* as both."""
-    if not count.exact:
-        return unclear(i, count.last + 2)
     anchor = event_day_at(s, count.last + 2) or main_day_at(s, count.last + 2)
-    if anchor is None or anchor.fixed is None:
+    if not count.exact or anchor is None or anchor.fixed is None:
         return unclear(i, count.last + 2)
     before = s.word(count.last + 1) == "before"
     shift = -count.least if before else count.least
@@ -119,7 +118,7 @@ def _halves_ago(s: Sentence, i: int) -> Phrase | None:
         return None
     n = n * parts + parts // 2
     if name == "minute":
-        return Phrase(i, last + 1, "time", _about_ago(s, name, n), None, 0.8)
+        return Phrase(i, last + 1, "time", moments_ago(s, name, n, about=True), None, 0.8)
     return Phrase(i, last + 1, name, iv.unit(s.now, name, -n), None, 0.7)
 
 
@@ -145,9 +144,9 @@ def _weeks_from(s: Sentence, i: int, count: Count, name: str) -> Phrase | None:
     if not (near and name == "week" and count.exact) or s.word(i - 1) in {"for", "in"}:
         return None
     day = phrase_at(s, j)
-    if day is None or day.fixed is None or day.fixed.end - day.fixed.start != DAY:
+    if day is None or day.grain not in {"day", "weekday"} or not day.fixed:
         return None
-    if day.grain not in {"day", "weekday"}:
+    if day.fixed.end - day.fixed.start != DAY:
         return None
     back = s.word(j) in {"yesterday", "last"}
     start = day.fixed.start + dt.timedelta(weeks=-count.least if back else count.least)
@@ -184,17 +183,15 @@ def _ago(s: Sentence, i: int, count: Count, word: str) -> Phrase | None:
         fixed = iv.part_of_day(s.now - count.least * DAY, PARTS[name])
         return Phrase(i, last, "part", fixed, None, certainty)
     repeat, grain = named_repeat(s, name)
-    if repeat is None:
-        return None
-    occurrence = repeats.latest_over(repeat, s.now, count.least)
-    return Phrase(i, last, grain, occurrence, None, certainty)
+    occurrence = repeats.latest_over(repeat, s.now, count.least) if repeat else None
+    return Phrase(i, last, grain, occurrence, None, certainty) if repeat else None
 
 
 def _units_ago(s: Sentence, i: int, count: Count, name: str, certainty: float) -> Phrase:
     last = count.last + 2
     if name in {"minute", "hour"}:
-        fixed = _about_ago(s, name, count.most)
-        return Phrase(i, last, "time", fixed, None, min(certainty, 0.8))
+        moment = moments_ago(s, name, count.most, about=True)
+        return Phrase(i, last, "time", moment, None, min(certainty, 0.8))
     to_the_day = s.reads(last, "to", "the", "day")
     if count.exact and (to_the_day or s.word(last) == "today"):
         day = iv.rolling(s.now, name, count.least).start
@@ -209,10 +206,6 @@ def _units_ago(s: Sentence, i: int, count: Count, name: str, certainty: float) -
 def _units(now: dt.datetime, name: str, nearest: int, farthest: int) -> Interval:
     near, far = iv.unit(now, name, nearest), iv.unit(now, name, farthest)
     return Interval(min(near.start, far.start), max(near.end, far.end))
-
-
-def _about_ago(s: Sentence, name: str, n: int) -> Interval:
-    return moments_ago(s, name, n, dt.timedelta(minutes=30 if name == "hour" else 5))
 
 
 register(_counted, "a", "an", "few", "several", "couple", "half", *COUNTS)

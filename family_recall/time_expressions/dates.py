@@ -10,7 +10,8 @@ from .intervals import Interval
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import is_somebody, register, register_numbers
 from .repeats import monthly, yearly
-from .words import COMPOUNDS, DASHES, DECADES, MONTHS, OWNERS, RANGES, WEEKDAYS, day_of, is_ordinal
+from .tokens import day_of, is_ordinal
+from .words import COMPOUNDS, DASHES, DECADES, MONTHS, OWNERS, RANGES, WEEKDAYS
 
 _ISO = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
 _DAY_FIRST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")

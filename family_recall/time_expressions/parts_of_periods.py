@@ -12,19 +12,8 @@ from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, unclear
 from .readers import argument_at, main_day_at, register, register_numbers
 from .repeats import mapped, weekly
-from .words import (
-    DASHES,
-    MONTHS,
-    ORDINALS,
-    OWNERS,
-    PARTS,
-    THIRDS,
-    UNITS,
-    WEEKDAYS,
-    count_of,
-    day_of,
-    is_ordinal,
-)
+from .tokens import count_of, day_of, is_ordinal
+from .words import DASHES, MONTHS, ORDINALS, OWNERS, PARTS, THIRDS, UNITS, WEEKDAYS
 
 _Change: TypeAlias = Callable[[Interval], Interval | None]
 _LONG = frozenset("month season quarter year decade".split())

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from . import intervals as iv
@@ -43,26 +44,25 @@ class _Words(dict[int, str]):
         return ""
 
 
+@dataclass(slots=True)
 class Sentence:
     """A question's tokens and everything they are read against."""
 
-    __slots__ = ("anchors", "country", "depth", "moment", "now", "south", "tokens", "word")
+    tokens: Sequence[Token]
+    moment: dt.datetime
+    country: str
+    anchors: Sequence[Anchor]
+    south: bool
+    depth: int = 0
+    now: dt.datetime = field(init=False)
+    word: Callable[[int], str] = field(init=False)
+    """Returns a word; an empty one outside the question."""
 
-    def __init__(
-        self,
-        tokens: Sequence[Token],
-        moment: dt.datetime,
-        country: str,
-        anchors: Sequence[Anchor],
-        *,
-        south: bool,
-    ) -> None:
-        self.tokens, self.moment, self.country = tokens, moment, country
-        self.anchors, self.south, self.depth = anchors, south, 0
+    def __post_init__(self) -> None:
+        """Derive the wall clock and the words."""
         # The sum no longer says which of two equal times of the wall clock is meant.
-        self.now = moment.replace(tzinfo=None) + dt.timedelta()
-        self.word = _Words(enumerate(token.word for token in tokens)).__getitem__
-        """Returns a word; an empty one outside the question."""
+        self.now = self.moment.replace(tzinfo=None) + dt.timedelta()
+        self.word = _Words(enumerate(token.word for token in self.tokens)).__getitem__
 
     def at(self, i: int) -> Token:
         """Return a token; an empty one outside the question."""

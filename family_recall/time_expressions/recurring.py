@@ -10,8 +10,8 @@ from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import phrase_at, register
 from .repeats import Repeat, weekly, yearly
-from .tokens import NO_TOKEN
-from .words import CHOICES, COMPOUNDS, MONTHS, PARTS, SEASONS, WEEKDAYS, day_of
+from .tokens import NO_TOKEN, day_of
+from .words import CHOICES, COMPOUNDS, MONTHS, PARTS, SEASONS, WEEKDAYS
 
 _WEEKS_LATER = {"week": 1, "fortnight": 2}
 _ABBREVIATIONS = frozenset("mon tue tues wed thu thur thurs fri sat sun".split())

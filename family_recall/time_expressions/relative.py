@@ -107,14 +107,10 @@ def _chosen_part(s: Sentence, i: int, j: int) -> Phrase | None:
 
 def _chosen_name(s: Sentence, i: int, j: int) -> Phrase | None:
     """Read *last Friday*, *next March*, *this summer*, *the coming weekend*."""
-    coming = s.word(j) == "coming"
-    if s.word(j + 1) == "weekend":
-        name: Phrase | None = Phrase(i, j + 2, "weekend", repeat=repeats.weekly(5, 2))
-    else:
-        name = _name_at(s, j + 1)
+    name = _name_at(s, j + 1)
     if name is None or name.repeat is None:
         return None
-    if coming and name.grain in {"weekday", "weekend"}:
+    if s.word(j) == "coming" and name.grain in {"weekday", "weekend"}:
         # The first there is, even in this week.
         fixed = repeats.first_after(name.repeat, s.now)
         return name._replace(first=i, bare=False, fixed=fixed, certainty=0.85)
@@ -122,19 +118,20 @@ def _chosen_name(s: Sentence, i: int, j: int) -> Phrase | None:
 
 
 def _name_at(s: Sentence, i: int) -> Phrase | None:
+    if s.word(i) == "weekend":
+        return Phrase(i, i + 1, "weekend", repeat=repeats.weekly(5, 2))
     for read in (weekday_phrase, month_alone, season_phrase, holiday_phrase):
         name = read(s, i)
-        if name and name.repeat and not (name.grain == "month" and not _is_noun(s, name)):
+        if name and name.repeat and (name.grain != "month" or _is_noun(s, name)):
             return name
     return None
 
 
 def _is_noun(s: Sentence, month: Phrase) -> bool:
-    """*This may* is mostly a verb and *last march* a walk, unless written as a month."""
+    """Whether *may* and *march* are months: *this may* is mostly a verb and *last march* a walk."""
     token = s.at(month.first)
-    return token.word not in {"may", "march", "mar", "jan"} or (
-        token.raw[:1].isupper() or s.ends_at(month.last)
-    )
+    written = token.raw[:1].isupper() or s.ends_at(month.last)
+    return written or token.word not in {"may", "march", "mar", "jan"}
 
 
 def _half_hour(s: Sentence, i: int, j: int) -> Phrase | None:

@@ -81,11 +81,8 @@ def mapped(repeat: Repeat, change: Callable[[Interval], Interval | None]) -> Rep
 
 def latest_begun(repeat: Repeat, now: dt.datetime) -> Interval | None:
     """Return the most recent occurrence that has begun."""
-    for n_days in _SEARCHED_DAYS:
-        begun = repeat(now - n_days * DAY, now + MICROSECOND)
-        if begun:
-            return begun[-1]
-    return None
+    searches = (repeat(now - n_days * DAY, now + MICROSECOND) for n_days in _SEARCHED_DAYS)
+    return next((begun[-1] for begun in searches if begun), None)
 
 
 def latest_over(repeat: Repeat, now: dt.datetime, nth: int = 1) -> Interval | None:
@@ -99,20 +96,14 @@ def latest_over(repeat: Repeat, now: dt.datetime, nth: int = 1) -> Interval | No
 
 def first_not_over(repeat: Repeat, now: dt.datetime) -> Interval | None:
     """Return the occurrence that is running, or else the first that comes."""
-    for n_days in _SEARCHED_DAYS:
-        for each in repeat(now - 400 * DAY, now + n_days * DAY):
-            if each.end > now:
-                return each
-    return None
+    searches = (repeat(now - 400 * DAY, now + n_days * DAY) for n_days in _SEARCHED_DAYS)
+    return next((each for occurrences in searches for each in occurrences if each.end > now), None)
 
 
 def first_after(repeat: Repeat, now: dt.datetime) -> Interval | None:
     """Return the first occurrence that starts after now."""
-    for n_days in _SEARCHED_DAYS:
-        coming = repeat(now + MICROSECOND, now + n_days * DAY)
-        if coming:
-            return coming[0]
-    return None
+    searches = (repeat(now + MICROSECOND, now + n_days * DAY) for n_days in _SEARCHED_DAYS)
+    return next((coming[0] for coming in searches if coming), None)
 
 
 def nearest(repeat: Repeat, now: dt.datetime) -> Interval | None:

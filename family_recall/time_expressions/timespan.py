@@ -78,7 +78,7 @@ def find_timespan(
     tokens = tokens_of(question)
     if not anchors and not any(t.word in _STARTERS or t.word[0] in _FIGURES for t in tokens):
         return None
-    sentence = Sentence(tokens, now, country, anchors, south=hemisphere == "south")
+    sentence = Sentence(tokens, now, country, anchors, hemisphere == "south")
     try:
         clauses = clauses_of(sentence)
         meant = _combined(sentence, clauses)

@@ -79,32 +79,3 @@ GATHERINGS = frozenset(
     "brunch meal".split()
 )
 """Events that are held for a holiday, on its day or on some other one."""
-
-
-def count_of(word: str) -> int | None:
-    """Read ``3`` or ``three``; None for anything else or more than four digits."""
-    if word in COUNTS:
-        return COUNTS[word]
-    return int(word) if word.isascii() and word.isdigit() and len(word) <= 4 else None
-
-
-def day_of(word: str) -> int | None:
-    """Read ``5``, ``5th`` or ``fifth`` as a day of the month."""
-    if word in ORDINALS:
-        return ORDINALS[word]
-    digits = word[:-2] if word[-2:] in {"st", "nd", "rd", "th"} else word
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 2):
-        return None
-    return int(digits) if 1 <= int(digits) <= 31 else None
-
-
-def is_ordinal(word: str) -> bool:
-    """Whether the word is ``5th`` or ``fifth`` rather than ``5`` or ``five``."""
-    return word in ORDINALS or (word[:1].isdigit() and word[-2:] in {"st", "nd", "rd", "th"})
-
-
-def singular_of(word: str) -> str:
-    """Return the singular of ``summers``, ``Fridays`` or ``Christmases``."""
-    if word.endswith("ses"):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
