@@ -9,12 +9,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
 from markupsafe import Markup
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = (_PACKAGE / "reports" / "templates", _PACKAGE / "web" / "templates")
 """Where templates and style sheets are; every file name is used once."""
+
+STYLE = ("colours.css", "page.css")
+"""Style sheets of every page."""
 
 _UNPRINTABLE = re.compile(
     # Control characters, marks that change the direction of text, and lone surrogates: forbidden
@@ -27,10 +30,15 @@ _UNPRINTABLE = re.compile(
 def render(template: str, /, **view: Any) -> str:
     """Return a page: every value escaped, every unprintable character replaced.
 
-    A float is written with at most three decimals, as coordinates need. A name that the view
-    lacks raises ``jinja2.UndefinedError``.
+    A float is written with at most three decimals, as coordinates need.
+
+    Raises:
+        KeyError: If the view lacks a name that the template needs.
     """
-    return printable(environment().get_template(template).render(view))
+    try:
+        return printable(environment().get_template(template).render(view))
+    except UndefinedError as error:
+        raise KeyError(error.message) from error
 
 
 def printable(text: str) -> str:
@@ -65,7 +73,7 @@ def style_hash(style: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'"
 
 
-def render_report(template: str, /, *, style: tuple[str, ...] = ("page.css",), **view: Any) -> str:
+def render_report(template: str, /, *, style: tuple[str, ...] = STYLE, **view: Any) -> str:
     """Return a page that stands alone in a file.
 
     Its Content-Security-Policy allows its own style sheet, by hash, and nothing else.

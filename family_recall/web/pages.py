@@ -11,11 +11,11 @@ from typing import Any
 from starlette.datastructures import URL, QueryParams
 
 from family_recall.api import FamilyRecall
-from family_recall.reports.templating import render, style_hash, stylesheet
+from family_recall.reports.templating import STYLE, render, style_hash, stylesheet
 from family_recall.types import AccessibleSpace, RecallContext
 
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field in forms.jinja, not a token
-_STYLE = ("page.css", "web.css")
+_STYLE = (*STYLE, "web.css")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def html(page: Page, reader: Reader | None) -> str:
 @functools.cache
 def content_security_policy() -> str:
     """Return the policy of every page: its own style sheet and forms, nothing else."""
-    hashes = f"{style_hash(stylesheet(*_STYLE))} {style_hash(stylesheet('page.css'))}"
+    hashes = f"{style_hash(stylesheet(*_STYLE))} {style_hash(stylesheet(*STYLE))}"
     return (
         f"default-src 'none'; style-src {hashes}; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'"

@@ -26,10 +26,11 @@ from family_recall.evaluation.machine import describe
 from family_recall.evaluation.outcomes import Outcome, measured
 from family_recall.evaluation.report import summarise
 from family_recall.evaluation.timing import Timing
+from family_recall.reports import templating
 from family_recall.reports.evaluation import charts, quality_page, speed_page, timing_page
-from family_recall.reports.evaluation.drawing import COLOURS
-from family_recall.reports.evaluation.parts import style
+from family_recall.reports.evaluation.plots import COLOURS, STYLE
 from family_recall.reports.evaluation.quality import worst
+from family_recall.reports.templating import stylesheet
 from tests.evaluation.small import QUERIES, memories
 from tests.page_checks import (
     CHROMIUM,
@@ -227,18 +228,21 @@ def test_a_dot_stands_where_its_value_is() -> None:
         "low": {"n": 4, "ndcg@10": Interval(0.25, 0.1, 0.4)},
         "high": {"n": 4, "ndcg@10": Interval(0.8, 0.7, 0.9)},
     }
-    svg = charts.by_segment("by", rows, "ndcg@10", "accent")
+    shapes = charts.by_segment("by", rows, "ndcg@10", "accent").shapes
     ticks = {
-        float(label): float(x)
-        for x, label in re.findall(r'<text x="([\d.]+)"[^>]*>([01]\.\d)</text>', svg)
+        float(shape.text): float(shape.attributes["x"] or "")
+        for shape in shapes
+        if re.fullmatch(r"[01]\.\d", shape.text or "")
     }
     per_unit = (ticks[0.8] - ticks[0.2]) / 0.6
-    found = [
-        (float(x) - ticks[0.2]) / per_unit + 0.2
-        for x in re.findall(r'translate\(([\d.]+) [\d.]+\)" class="f-accent', svg)
+    dots = [
+        re.match(r"translate\(([\d.]+) ", shape.attributes.get("transform") or "")
+        for shape in shapes
+        if "f-accent" in (shape.attributes["class"] or "")
     ]
+    values = [(float(dot[1]) - ticks[0.2]) / per_unit + 0.2 for dot in dots if dot]
 
-    assert found == pytest.approx([0.25, 0.8], abs=0.005)
+    assert values == pytest.approx([0.25, 0.8], abs=0.005)
 
 
 @settings(max_examples=8, deadline=None)
@@ -329,7 +333,7 @@ def test_the_bench_page_tells_of_peers_that_gave_no_figures() -> None:
 
 def test_figures_of_another_kind_are_refused_with_what_is_wrong() -> None:
     """What is missing is named, and so is what would have been right."""
-    with pytest.raises(ValueError, match=r"tools/bench/speed\.py --json.*'planted' is missing"):
+    with pytest.raises(ValueError, match=r"tools/bench/speed\.py --json.*missing.*'planted'"):
         speed(sizes=[{key: value for key, value in size(1_000).items() if key != "planted"}])
 
 
@@ -432,8 +436,5 @@ def test_a_browser_renders_it_with_its_style_and_without_complaint(
 
 def test_the_sheet_is_shared() -> None:
     """A page with plots has every rule of the page of a recall, and adds its own below."""
-    from family_recall.reports.document import sheet  # noqa: PLC0415 - beside what it shows
-
-    made = page()
-
-    assert sheet() + style() in made
+    assert stylesheet(*STYLE) in page()
+    assert stylesheet(*templating.STYLE) == stylesheet(*STYLE[:2])

@@ -324,7 +324,7 @@ def test_an_empty_answer_is_a_page_too() -> None:
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
 def test_colours_stand_out_from_what_is_behind_them(scheme: int) -> None:
     """Text has a contrast of 4.5 and more, what is drawn 3 and more, as WCAG 2.2 AA asks."""
-    style = stylesheet("page.css")
+    style = stylesheet("colours.css")
     roots = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     colour: dict[str, str] = {}
     for root in roots[: scheme + 1]:

@@ -22,7 +22,7 @@ from family_recall import FamilyRecall, RecallContext
 from family_recall.demo import SCENES, Scene
 from family_recall.demo.household import HOME, NOW, TIMEZONE, move_in
 from family_recall.ranking.calibration import find_calibration
-from family_recall.reports.evaluation.drawing import colour, picture
+from family_recall.reports.evaluation.plots import colour, picture
 from family_recall.reports.recall.results import GROUPS
 from tools.common import ROOT, parser_of
 
@@ -80,7 +80,7 @@ def funnel(answer: Answer) -> str:
         "found by meaning": (spans["vector"].n_out, "meaning"),
         "found by links": (spans["graph"].n_out, "links"),
         "in one pool": (spans["fusion"].n_out, "time"),
-        "scored": (spans["rank"].n_out, "talk"),
+        "scored": (spans["rank"].n_out, "session"),
         "read with the question": (spans["rerank"].n_in, "reading"),
         "returned": (len(answer.results), "accent"),
     }

@@ -1,9 +1,9 @@
-"""Pages: what was measured in, one self-contained page with plots out. The extra ``[report]``."""
+"""Pages of measurements, with plots, in single HTML files. They need the extra ``[report]``."""
 
 from __future__ import annotations
 
-from family_recall.reports.evaluation.drawing import check
 from family_recall.reports.evaluation.household import timing_page
+from family_recall.reports.evaluation.plots import check
 from family_recall.reports.evaluation.quality import quality_page
 from family_recall.reports.evaluation.speed import speed_page
 

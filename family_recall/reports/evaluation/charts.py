@@ -1,4 +1,4 @@
-"""Charts: parts of a report in, plots of how good answers were out."""
+"""Plots of how good, how honest and how fast the answers of an evaluation were."""
 
 from __future__ import annotations
 
@@ -12,118 +12,113 @@ from family_recall.evaluation.ablation import Ablation
 from family_recall.evaluation.budgets import BudgetResult
 from family_recall.evaluation.intervals import Interval, bootstrap_means
 from family_recall.evaluation.outcomes import DEEPEST_K, Outcome, values
-from family_recall.reports.evaluation.drawing import colour, log_axis, plot, readable
-from family_recall.reports.markup import Markup
+from family_recall.reports.evaluation.plots import (
+    ROW,
+    Plot,
+    colour,
+    intervals,
+    log_axis,
+    name_rows,
+    note,
+    plot,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 N_BARS = 20
 """Bars of a histogram of confidences."""
+MAX_SHARES = 12
+_MIN_VISIBLE_SHARE = 0.005
+_DOTTED = (0, (2, 3))
 
-_SEEN = 0.005
-"""A share below this is no bar that could be seen."""
-
-ROW = 24.0
-"""Units that a row of a chart with names is high."""
+Measures = Mapping[str, int | Interval]
 
 
-def recall_by_k(outcomes: Sequence[Outcome], seed: int) -> Markup:
+def recall_by_k(outcomes: Sequence[Outcome], seed: int) -> Plot:
     """Draw recall@k for k from 1 to 10, with its 95 % interval as a band."""
     depths = range(1, DEEPEST_K + 1)
-    found = bootstrap_means(values(outcomes, [f"recall@{k}" for k in depths]), seed=seed)
+    means = bootstrap_means(values(outcomes, [f"recall@{k}" for k in depths]), seed=seed)
 
     def draw(axes: Axes) -> None:
-        blue = colour("accent")
-        low, high = [one.low for one in found], [one.high for one in found]
-        axes.fill_between(list(depths), low, high, color=blue, alpha=0.18, linewidth=0)
-        axes.plot(depths, [one.value for one in found], "o-", color=blue, markersize=4)
+        _line_with_band(axes, list(depths), means, "accent")
         axes.set(xlabel="k, results looked at", ylim=(0, 1.02), xticks=list(depths))
 
-    said = ", ".join(f"{one.value:.2f} at {k}" for k, one in zip(depths, found, strict=True))
-    return plot("Recall@k, the share of the gold found", f"Recall: {said}.", draw)
+    description = ", ".join(f"{mean.value:.2f} at {k}" for k, mean in zip(depths, means, strict=True))
+    return plot("Recall@k, the share of the gold found", f"Recall: {description}.", draw)
 
 
-def by_segment(
-    title: str, rows: Mapping[str, Mapping[str, int | Interval]], measure: str, named: str
-) -> Markup:
-    """Draw one measure of each segment with its interval; ``named`` is the colour."""
-    found = {name: _interval(row, measure) for name, row in rows.items()}
+def by_segment(title: str, rows: Mapping[str, Measures], measure: str, colour_name: str) -> Plot:
+    """Draw one measure of each segment with its interval."""
+    means = {name: _interval(row, measure) for name, row in rows.items()}
 
     def draw(axes: Axes) -> None:
-        _dots(axes, list(range(len(found))), list(found.values()), [colour(named)] * len(found))
-        _names(axes, [f"{readable(name)}\n{row['n']} asked" for name, row in rows.items()])
+        intervals(axes, list(means.values()), [colour_name] * len(means))
+        name_rows(axes, [f"{wrapped(name)}\n{row['n']} asked" for name, row in rows.items()])
         axes.set_xlim(-0.02, 1.02)
 
-    said = "; ".join(
-        f"{name} {one.value:.2f} ({one.low:.2f} to {one.high:.2f})" for name, one in found.items()
+    description = "; ".join(
+        f"{name} {mean.value:.2f} ({mean.low:.2f} to {mean.high:.2f})"
+        for name, mean in means.items()
     )
-    return plot(title, said, draw, height=36 + 1.5 * ROW * len(found))
+    return plot(title, description, draw, height=36 + 1.5 * ROW * len(means))
 
 
-def reliability(calibration: Mapping[str, Any]) -> Markup:
-    """Draw how often the first result was right where confidence promised so much."""
+def reliability(calibration: Mapping[str, Any]) -> Plot:
+    """Draw how often the first result was right against the confidence that was promised."""
     bins = [row for row in calibration["bins"] if row["n"]]
 
     def draw(axes: Axes) -> None:
-        axes.plot([0, 1], [0, 1], color=colour("soft"), linewidth=1, linestyle=(0, (2, 3)))
+        axes.plot([0, 1], [0, 1], color=colour("soft"), linewidth=1, linestyle=_DOTTED)
         for row in bins:
-            low, high = wilson(row["right"], row["n"])
-            x = row["confidence"]
-            axes.plot([x, x], [low, high], color=colour("accent"), linewidth=1.5, alpha=0.45)
-            axes.plot([x], [row["right"]], "o", color=colour("accent"), markersize=6)
-            beside = (7, -3.5) if x < 0.9 else (-7, -3.5)
-            axes.annotate(
-                f"{row['n']}", (x, row["right"]), xytext=beside, textcoords="offset points",
-                fontsize=9.5, ha="left" if x < 0.9 else "right", color=colour("soft"),
-            )  # fmt: skip
+            x, y = row["confidence"], row["right"]
+            axes.plot(
+                [x, x], wilson(y, row["n"]), color=colour("accent"), linewidth=1.5, alpha=0.45
+            )
+            axes.plot([x], [y], "o", color=colour("accent"), markersize=6)
+            side, align = (7, "left") if x < 0.9 else (-7, "right")
+            note(axes, f"{row['n']}", x, y, (side, -3.5), ha=align, color=colour("soft"))
         axes.set(xlim=(0, 1.02), ylim=(0, 1.03), xlabel="promised", ylabel="came true")
         axes.set_aspect("equal")
 
-    said = "; ".join(
+    description = "; ".join(
         f"{row['n']} at {row['confidence']:.2f}: {row['right']:.2f} right" for row in bins
     )
-    return plot(
-        f"Promised and came true: ECE {calibration['ece']:.3f}",
-        f"{said}. On the diagonal a promise is kept.",
-        draw,
-        height=320,
-    )
+    title = f"Promised and came true: ECE {calibration['ece']:.3f}"
+    return plot(title, f"{description}. On the diagonal a promise is kept.", draw, height=320)
 
 
-def confidences(outcomes: Sequence[Outcome]) -> Markup:
-    """Draw how sure answers were, by what came of it."""
+def confidences(outcomes: Sequence[Outcome]) -> Plot:
+    """Draw how sure answers were, by whether the first result was right."""
     groups = {
-        "good": ("first is right", [o.confidence for o in outcomes if o.first_is_right]),
-        "fair": (
-            "it is not",
-            [o.confidence for o in outcomes if o.gold and not o.first_is_right],
-        ),
-        "soft": ("nothing answers", [o.confidence for o in outcomes if not o.gold]),
+        "good": [o.confidence for o in outcomes if o.first_is_right],
+        "fair": [o.confidence for o in outcomes if o.gold and not o.first_is_right],
+        "soft": [o.confidence for o in outcomes if not o.gold],
     }
-    told = {named: group for named, group in groups.items() if group[1]}
+    meanings = {"good": "first is right", "fair": "it is not", "soft": "nothing answers"}
+    groups = {name: group for name, group in groups.items() if group}
 
     def draw(axes: Axes) -> None:
         axes.hist(
-            [list(found) for _, found in told.values()],
+            list(groups.values()),
             bins=list(np.linspace(0.0, 1.0, N_BARS + 1)),
             stacked=True,
-            color=[colour(named) for named in told],
+            color=[colour(name) for name in groups],
             rwidth=0.86,
         )
         axes.set(xlim=(0, 1), xlabel="confidence", ylabel="questions")
-        axes.grid(visible=False, axis="x")
-        _whole(axes)
+        _count_upwards(axes)
 
-    said = "; ".join(
-        f"{of}: {len(found)} questions, half of them above {np.median(found):.2f}"
-        for of, found in told.values()
+    description = "; ".join(
+        f"{meanings[name]}: {len(group)} questions, half of them above {np.median(group):.2f}"
+        for name, group in groups.items()
     )
-    key = {named: of for named, (of, _) in told.items()}
-    return plot("How sure the answers were", said, draw, height=250, key=key)
+    key = {name: meanings[name] for name in groups}
+    return plot("How sure the answers were", description, draw, height=250, key=key)
 
 
-def latency(outcomes: Sequence[Outcome], quantiles: Mapping[str, float]) -> Markup:
+def latency(outcomes: Sequence[Outcome], quantiles: Mapping[str, float]) -> Plot:
     """Draw how long answers took, with percentiles."""
     times = [outcome.used_time_ms for outcome in outcomes]
 
@@ -132,26 +127,22 @@ def latency(outcomes: Sequence[Outcome], quantiles: Mapping[str, float]) -> Mark
         top = axes.get_ylim()[1]
         for level, (name, ms) in zip((1.2, 1.11, 1.02), quantiles.items(), strict=True):
             axes.plot([ms, ms], [0, top * level], color=colour("bad"), linewidth=1)
-            axes.annotate(
-                f"{name} {ms:,.0f}", (ms, top * level), xytext=(-3, -6),
-                textcoords="offset points", ha="right", fontsize=9.5,
-            )  # fmt: skip
+            note(axes, f"{name} {ms:,.0f}", ms, top * level, (-3, -6), ha="right")
         axes.set(xlabel="milliseconds", ylabel="questions", ylim=(0, top * 1.24))
         axes.set_xlim(left=max(0.0, min(times) - 0.35 * (max(times) - min(times)) - 1.0))
-        axes.grid(visible=False, axis="x")
-        _whole(axes)
+        _count_upwards(axes)
 
-    said = ", ".join(f"{name} {ms:.1f} ms" for name, ms in quantiles.items())
-    return plot("How long answers took", f"{len(times)} questions: {said}.", draw)
+    description = ", ".join(f"{name} {ms:.1f} ms" for name, ms in quantiles.items())
+    return plot("How long answers took", f"{len(times)} questions: {description}.", draw)
 
 
-def answered_within(outcomes: Sequence[Outcome]) -> Markup:
+def answered_within(outcomes: Sequence[Outcome]) -> Plot:
     """Draw the share of questions that were answered within some time."""
     times = sorted(outcome.used_time_ms for outcome in outcomes)
-    part = [at / len(times) for at in range(1, len(times) + 1)]
+    shares = [n / len(times) for n in range(1, len(times) + 1)]
 
     def draw(axes: Axes) -> None:
-        axes.step([times[0], *times], [0.0, *part], where="post", color=colour("accent"))
+        axes.step([times[0], *times], [0.0, *shares], where="post", color=colour("accent"))
         axes.set(xlabel="milliseconds", ylim=(0, 1.02))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
 
@@ -159,87 +150,78 @@ def answered_within(outcomes: Sequence[Outcome]) -> Markup:
     return plot("Questions answered within", ", ".join(tenths), draw)
 
 
-def budgets(rows: Sequence[BudgetResult]) -> list[Markup]:
-    """Draw what a budget buys, and how much of it was used, both over a logarithm of it."""
-    within = sorted(rows, key=lambda row: row.budget_ms)
-    asked = [row.budget_ms for row in within]
+def budgets(rows: Sequence[BudgetResult]) -> tuple[Plot, Plot]:
+    """Draw what a budget buys, and how much of it was used, both over its logarithm."""
+    rows = sorted(rows, key=lambda row: row.budget_ms)
+    budgets_ms = [row.budget_ms for row in rows]
+    ndcg = [_interval(row.measures, "ndcg@10") for row in rows]
+    hits = [_interval(row.measures, "hit@10").value for row in rows]
 
     def quality(axes: Axes) -> None:
-        for measure, named in (("ndcg@10", "accent"), ("hit@10", "session")):
-            found = [_interval(row.measures, measure) for row in within]
-            low, high = [one.low for one in found], [one.high for one in found]
-            axes.plot(asked, [one.value for one in found], "o-", color=colour(named), markersize=5)
-            if measure == "ndcg@10":
-                axes.fill_between(asked, low, high, color=colour(named), alpha=0.18, linewidth=0)
-        log_axis(axes, "x", asked, _milliseconds)
-        bottom = min(_interval(row.measures, "ndcg@10").low for row in within)
-        axes.set(xlabel="budget, ms", ylim=(max(0.0, bottom - 0.1), 1.02))
+        _line_with_band(axes, budgets_ms, ndcg, "accent", markersize=5)
+        axes.plot(budgets_ms, hits, "o-", color=colour("session"), markersize=5)
+        log_axis(axes, "x", budgets_ms, _number)
+        bottom = max(0.0, min(mean.low for mean in ndcg) - 0.1)
+        axes.set(xlabel="budget, ms", ylim=(bottom, 1.02))
 
     def time(axes: Axes) -> None:
-        for end, named in (("p50", "accent"), ("p95", "bad")):
-            used = [row.used_ms[end] for row in within]
-            axes.plot(asked, used, "o-", color=colour(named), markersize=5)
-        axes.plot(asked, asked, color=colour("soft"), linewidth=1, linestyle=(0, (2, 3)))
-        log_axis(axes, "x", asked, _milliseconds)
-        log_axis(axes, "y", asked, _milliseconds)
+        for end, name in (("p50", "accent"), ("p95", "bad")):
+            used_ms = [row.used_ms[end] for row in rows]
+            axes.plot(budgets_ms, used_ms, "o-", color=colour(name), markersize=5)
+        axes.plot(budgets_ms, budgets_ms, color=colour("soft"), linewidth=1, linestyle=_DOTTED)
+        log_axis(axes, "x", budgets_ms, _number)
+        log_axis(axes, "y", budgets_ms, _number)
         axes.set(xlabel="budget, ms", ylabel="used, ms")
 
     bought = "; ".join(
-        f"{row.budget_ms:g} ms: nDCG@10 {_interval(row.measures, 'ndcg@10').value:.3f}"
-        for row in within
+        f"{ms:g} ms: nDCG@10 {mean.value:.3f}" for ms, mean in zip(budgets_ms, ndcg, strict=True)
     )
-    used = "; ".join(f"{row.budget_ms:g} ms: p95 {row.used_ms['p95']:.1f}" for row in within)
-    return [
+    used = "; ".join(f"{row.budget_ms:g} ms: p95 {row.used_ms['p95']:.1f}" for row in rows)
+    return (
         plot("What a budget buys", bought, quality, key={"accent": "ndcg@10", "session": "hit@10"}),
         plot("What was used of it", used, time, key={"accent": "p50", "bad": "p95"}),
-    ]
+    )
 
 
-def ablation(found: Ablation, measure: str = "ndcg@10") -> Markup:
+def ablation(result: Ablation, measure: str = "ndcg@10") -> Plot:
     """Draw what is lost without each part; left of the line the part is worth having."""
-    rows = sorted(found.rows, key=lambda row: row.against_full.overall.difference[measure].value)
+    rows = sorted(result.rows, key=lambda row: row.against_full.overall.difference[measure].value)
     changes = [row.against_full.overall.difference[measure] for row in rows]
 
     def draw(axes: Axes) -> None:
-        sure = [colour("soft" if one.low <= 0.0 <= one.high else "accent") for one in changes]
         axes.axvline(0.0, color=colour("ink"), linewidth=1)
-        _dots(axes, list(range(len(rows))), changes, sure)
-        _names(axes, [readable(row.without) for row in rows])
+        colours = ["soft" if change.low <= 0.0 <= change.high else "accent" for change in changes]
+        intervals(axes, changes, colours)
+        name_rows(axes, [wrapped(row.without) for row in rows])
         axes.locator_params(axis="x", nbins=5)
-        axes.set_xlabel("without it, less the whole")
+        axes.set_xlabel("without it, minus the whole")
 
-    said = "; ".join(
-        f"without {row.without} {one.value:+.3f} ({one.low:+.3f} to {one.high:+.3f})"
-        for row, one in zip(rows, changes, strict=True)
+    description = "; ".join(
+        f"without {row.without} {change.value:+.3f} ({change.low:+.3f} to {change.high:+.3f})"
+        for row, change in zip(rows, changes, strict=True)
     )
-    return plot(
-        f"What is lost without it, {measure}",
-        said,
-        draw,
-        height=62 + ROW * len(rows),
-        key={"accent": "more than chance", "soft": "undecided"},
-    )
+    key = {"accent": "more than chance", "soft": "may be chance"}
+    title = f"What is lost without it, {measure}"
+    return plot(title, description, draw, height=62 + ROW * len(rows), key=key)
 
 
-def shares(found: Mapping[str, float], n: int = 12) -> Markup:
-    """Draw what first results' scores are made of, the largest shares first."""
-    largest = [(name, share) for name, share in found.items() if share >= _SEEN][:n]
+def shares(share_of: Mapping[str, float]) -> Plot:
+    """Draw what the scores of first results are made of, the largest shares first."""
+    visible = [pair for pair in share_of.items() if pair[1] >= _MIN_VISIBLE_SHARE]
+    largest = dict(visible[:MAX_SHARES])
 
     def draw(axes: Axes) -> None:
-        axes.barh(
-            range(len(largest)), [share for _, share in largest], height=0.6, color=colour("accent")
-        )
-        _names(axes, [readable(name) for name, _ in largest])
+        axes.barh(range(len(largest)), list(largest.values()), height=0.6, color=colour("accent"))
+        name_rows(axes, [wrapped(name) for name in largest])
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
 
-    said = ", ".join(f"{name} {share:.0%}" for name, share in largest)
-    return plot(
-        "Mean share of a first result's score", said, draw, height=40 + 0.8 * ROW * len(largest)
-    )
+    description = ", ".join(f"{name} {share:.0%}" for name, share in largest.items())
+    height = 40 + 0.8 * ROW * len(largest)
+    return plot("Mean share of a first result's score", description, draw, height=height)
 
 
 def wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
-    """Give the 95 % interval of a share seen in n of them.
+    """Return the 95 % interval of a share observed in ``n`` cases.
 
     Source: Wilson, JASA 22(158), 1927, doi:10.1080/01621459.1927.10502953.
 
@@ -253,32 +235,29 @@ def wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
     return max(0.0, (middle - half) / (1 + z * z / n)), min(1.0, (middle + half) / (1 + z * z / n))
 
 
-def _dots(
-    axes: Axes, rows: Sequence[float], found: Sequence[Interval], colours: Sequence[str]
+def _line_with_band(
+    axes: Axes, x: Sequence[float], means: Sequence[Interval], name: str, markersize: float = 4
 ) -> None:
-    for row, one, named in zip(rows, found, colours, strict=True):
-        axes.plot([one.low, one.high], [row, row], color=named, linewidth=2.5, alpha=0.45)
-        axes.plot([one.value], [row], "o", color=named, markersize=6)
+    low, high = [mean.low for mean in means], [mean.high for mean in means]
+    axes.fill_between(x, low, high, color=colour(name), alpha=0.18, linewidth=0)
+    description = [mean.value for mean in means]
+    axes.plot(x, values, "o-", color=colour(name), markersize=markersize)
 
 
-def _names(axes: Axes, labels: Sequence[str]) -> None:
-    axes.set_yticks(range(len(labels)), labels, linespacing=1.15)
-    axes.set_ylim(len(labels) - 0.45, -0.55)
-    axes.grid(visible=False, axis="y")
-
-
-def _whole(axes: Axes) -> None:
+def _count_upwards(axes: Axes) -> None:
+    """Put whole numbers at the upright axis, and no grid at the other."""
     from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 -- an extra
 
+    axes.grid(visible=False, axis="x")
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
 
 
-def _interval(row: Mapping[str, int | Interval], name: str) -> Interval:
-    found = row[name]
-    if not isinstance(found, Interval):
+def _interval(row: Measures, name: str) -> Interval:
+    value = row[name]
+    if not isinstance(value, Interval):
         raise TypeError(f"{name} is a count, not a mean")
-    return found
+    return value
 
 
-def _milliseconds(value: float) -> str:
+def _number(value: float) -> str:
     return f"{value:,g}"
