@@ -45,7 +45,9 @@ def recall_by_k(outcomes: Sequence[Outcome], seed: int) -> Plot:
         _line_with_band(axes, list(depths), means, "accent")
         axes.set(xlabel="k, results looked at", ylim=(0, 1.02), xticks=list(depths))
 
-    description = ", ".join(f"{mean.value:.2f} at {k}" for k, mean in zip(depths, means, strict=True))
+    description = ", ".join(
+        f"{mean.value:.2f} at {k}" for k, mean in zip(depths, means, strict=True)
+    )
     return plot("Recall@k, the share of the gold found", f"Recall: {description}.", draw)
 
 
@@ -240,8 +242,8 @@ def _line_with_band(
 ) -> None:
     low, high = [mean.low for mean in means], [mean.high for mean in means]
     axes.fill_between(x, low, high, color=colour(name), alpha=0.18, linewidth=0)
-    description = [mean.value for mean in means]
-    axes.plot(x, values, "o-", color=colour(name), markersize=markersize)
+    heights = [mean.value for mean in means]
+    axes.plot(x, heights, "o-", color=colour(name), markersize=markersize)
 
 
 def _count_upwards(axes: Axes) -> None:
