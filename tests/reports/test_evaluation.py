@@ -230,7 +230,7 @@ def test_a_dot_stands_where_its_value_is() -> None:
     }
     shapes = charts.by_segment("by", rows, "ndcg@10", "accent").shapes
     ticks = {
-        float(shape.text): float(shape.attributes["x"] or "")
+        float(shape.text or ""): float(shape.attributes["x"] or "")
         for shape in shapes
         if re.fullmatch(r"[01]\.\d", shape.text or "")
     }
