@@ -128,20 +128,24 @@ def test_a_guardian_needs_the_band_too() -> None:
 
 def test_a_role_sees_its_own_view_instead_of_the_space() -> None:
     """Behind a veil lies all that a role sees, even while nothing lies there."""
-    parts = (partition(1, "home"), partition(2, "home", veil=7), partition(3, "home", veil=8))
+    parts = (
+        partition(1, "home"),
+        partition(2, "home", redacted_view=7),
+        partition(3, "home", redacted_view=8),
+    )
 
     assert decided(parts, "ana", "adult") == (1,)
-    assert decided(parts, "ana", "guest", veil=7) == (2,)
-    assert decided(parts, "ana", "guest", veil=9) == ()
+    assert decided(parts, "ana", "guest", redacted_view=7) == (2,)
+    assert decided(parts, "ana", "guest", redacted_view=9) == ()
 
 
 def decided(
-    parts: tuple[Partition, ...], person: str | None, role: str, veil: int = 0
+    parts: tuple[Partition, ...], person: str | None, role: str, redacted_view: int = 0
 ) -> tuple[int, ...]:
     """Give the partitions that a role in one space opens."""
     return scope_of(
         RecallContext(person),
-        [Access("home", "shared", role, None, veil)],
+        [Access("home", "shared", role, None, redacted_view)],
         parts,
         now_s=NOW.timestamp(),
         wall_s=NOW.timestamp(),
@@ -161,7 +165,7 @@ def test_what_is_owned_is_what_a_log_is_told_of() -> None:
         partition(1, "home"),
         partition(2, "home", "black"),
         partition(3, "home", guardians=frozenset({"ben"})),
-        partition(4, "home", veil=7),
+        partition(4, "home", redacted_view=7),
         partition(5, "club"),
         partition(6, "pool"),
     )

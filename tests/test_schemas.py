@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.api import files
-from family_recall.stores.file import connections
+from family_recall.stores.file import schema
 from family_recall.stores.file.schema import MIGRATIONS, SCHEMA_VERSION
-from tests.conftest import NO_MODELS, recall
+from tests.conftest import NO_MODELS, move_in, open_home, recall, remember
+from tests.older import bring_back
 
 FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("schema_*.db"))
 
@@ -29,9 +31,9 @@ def test_an_old_file_opens_and_answers(fixture: Path, tmp_path: Path) -> None:
     """Brought up to date it is sound, has what was told, and what was told before that."""
     path = tmp_path / "family.db"
     shutil.copyfile(fixture, path)
-    schema = int(fixture.stem.removeprefix("schema_"))
+    before = int(fixture.stem.removeprefix("schema_"))
 
-    assert files.migrate(path) == (schema, SCHEMA_VERSION)
+    assert files.migrate(path) == (before, SCHEMA_VERSION)
 
     with FamilyRecall.open(path, create=False, models=NO_MODELS) as home:
         assert [one for one in home.maintenance.check() if one.problem] == []
@@ -50,9 +52,9 @@ def test_an_interrupted_migration_leaves_the_file_as_it_was(
     """All steps are one transaction: where one fails, the schema is the old one."""
     path = tmp_path / "family.db"
     shutil.copyfile(FIXTURES[0], path)
-    broken = (*MIGRATIONS[:-1], MIGRATIONS[-1] + "; SELECT no_such_function()")
+    broken = (*MIGRATIONS[:-1], MIGRATIONS[-1] + "SELECT no_such_function()")
     with monkeypatch.context() as patched:
-        patched.setattr(connections, "MIGRATIONS", broken)
+        patched.setattr(schema, "MIGRATIONS", broken)
         with pytest.raises(Exception, match="no_such_function"):
             files.migrate(path)
 
@@ -60,3 +62,18 @@ def test_an_interrupted_migration_leaves_the_file_as_it_was(
     assert connection.pragma("user_version") == 1
     connection.close()
     assert files.migrate(path) == (1, SCHEMA_VERSION)
+
+
+def test_the_trash_of_an_older_file_can_be_restored(tmp_path: Path) -> None:
+    """Rows that were put in the trash under earlier column names come back whole."""
+    path = tmp_path / "family.db"
+    with open_home(path) as home:
+        move_in(home)
+        remember(home, "The spare key is under the blue pot", "private:priya", doc_id="key")
+        receipt = home.forget("key", person_id="priya", undo_for=dt.timedelta(days=1))
+    bring_back(path, 8)
+
+    with open_home(path, create=False) as home:
+        assert home.erasure.undo(receipt.receipt_id, person_id="priya") == 1
+        assert [finding for finding in home.maintenance.check() if finding.problem] == []
+        assert recall(home, "where is the spare key?", "priya").results[0].doc_id == "key"

@@ -115,7 +115,7 @@ def scope_of(
         for partition in partitions
         if (entry := spaces.get(partition.space_id)) is not None
         and opens(entry.role, partition.band)
-        and partition.veil == entry.veil
+        and partition.redacted_view == entry.redacted_view
         and (partition.guardians is None or ctx.person_id in partition.guardians)
         and (own is None or partition.space_id == own or entry.space_kind != "private")
     )
@@ -157,7 +157,7 @@ def owned_by(
         one.no: one.space_id
         for one in partitions
         if one.space_id in spaces
-        and one.veil == 0
+        and one.redacted_view == 0
         and (one.guardians is None or person_id in one.guardians)
     }
     empty = sorted(spaces - set(seen.values()))

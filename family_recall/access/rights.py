@@ -61,7 +61,7 @@ def asker(household: Household, person_id: str | None, *, wall_s: float) -> Aske
                 ctx, entries, partitions, now_s=wall_s, wall_s=wall_s, zone=dt.UTC
             ).partitions
         )
-        for entries in (access, [dataclasses.replace(one, veil=0) for one in access])
+        for entries in (access, [dataclasses.replace(one, redacted_view=0) for one in access])
     )
     owned = {one.space_id for one in access if one.role == "owner"}
     return Asker(

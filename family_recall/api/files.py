@@ -8,9 +8,9 @@ from pathlib import Path
 from family_recall.api.engine import ProgressCallback
 from family_recall.indexing import upgrade
 from family_recall.stores.file import copies
-from family_recall.stores.file.connections import schema_of
 from family_recall.stores.file.copies import Backup, Restored
 from family_recall.stores.file.encryption import Secret, key_of
+from family_recall.stores.file.identity import schema_of
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.store import Store
 

@@ -60,7 +60,7 @@ class IntegrityMonitor:
         try:
             if self._store.path.stat().st_size > LARGEST_BYTES:
                 return
-            findings = self._store.glance(
+            findings = self._store.check_quickly(
                 lambda: self._stopped.is_set() or time.monotonic() > until_s
             )
         except (FamilyRecallError, OSError) as error:

@@ -29,7 +29,7 @@ class Maintenance:
 
         ``family_recall.cli.doctor`` does this and more, and mends what it can.
         """
-        return self._engine.store.examine()
+        return self._engine.store.check()
 
     def backup(
         self,
@@ -152,7 +152,10 @@ class Maintenance:
         For each model that answers here, and each other that has a vector in this file.
         """
         asked = (self._engine.models.embedder_id(), self._engine.models.static_id())
-        return self._engine.store.pending([model_id for model_id in asked if model_id is not None])
+        with self._engine.store.reading() as reading:
+            return reading.pending_vectors.counts(
+                model_id for model_id in asked if model_id is not None
+            )
 
     def stats(self) -> dict[str, Any]:
         """Count what is stored, for the household's owner."""
@@ -160,4 +163,4 @@ class Maintenance:
             "model": self._engine.models.embedder_id(),
             "static_model": self._engine.models.static_id(),
         }
-        return {**self._engine.store.stats(), **models}
+        return {**self._engine.store.statistics(), **models}

@@ -35,15 +35,17 @@ class Embedding:
     def flush(self, encoder: Encoder, progress: CountCallback | None, role: Role) -> int:
         """Make the vectors of every memory that has none; returns how many memories."""
         done = after = 0
-        while waiting := self.store.to_embed(
-            encoder.model_id, after=after, limit=self.config.embed_batch
-        ):
+        while waiting := self._pending_after(after, encoder.model_id):
             self.embed(encoder, waiting, role)
             after = waiting[-1].id
             done += len(waiting)
             if progress is not None:
                 progress(done)
         return done
+
+    def _pending_after(self, memory: int, model_id: str) -> list[ToEmbed]:
+        with self.store.reading() as reading:
+            return reading.pending_vectors.after(memory, model_id, self.config.embed_batch)
 
     def embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
         """Make the vectors of some memories."""

@@ -90,7 +90,9 @@ class Indexer:
 
     def embed(self, encoder: Encoder, ids: Sequence[int]) -> None:
         """Make the vectors of some memories, by row id."""
-        self._embedding.embed(encoder, self.store.readings(ids))
+        with self.store.reading() as reading:
+            pending = reading.pending_vectors.texts(ids)
+        self._embedding.embed(encoder, pending)
 
     def flush(
         self, encoder: Encoder, progress: CountCallback | None = None, *, role: Role = "embedder"
@@ -245,7 +247,9 @@ def upgrade(store: Store) -> None:
     Identifiers are found again at once; vectors become pending, for :meth:`Indexer.flush`.
     """
     versions = {_IDENTIFIERS: RULES_VERSION, _VIEWS: _VIEWS_VERSION}
-    if all(store.info(key) == version for key, version in versions.items()):
+    with store.reading() as reading:
+        is_current = all(reading.info(key) == version for key, version in versions.items())
+    if is_current:
         return
     with store.writing() as writing:
         # Another process may have done it while this one waited for the lock.

@@ -1,6 +1,6 @@
 """Archive: a household out as JSON Lines, and back in; the same bytes both ways.
 
-The first line says what it is: ``{"family_recall": "export", "format": 1, …}`` with where the
+The first line says what it is: ``{"family_recall": "export", "format": 2, …}`` with where the
 household lives and how many records of each kind follow. Each further line is one record,
 ``{"table": "memory", …}``, in an order in which it refers to earlier ones alone. It is plain text,
 whatever the household's file is.
@@ -18,22 +18,35 @@ from typing import Any, get_args
 from family_recall.access import policy
 from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
 from family_recall.indexing import Indexer
-from family_recall.stores.file import archive, checksums, copies
-from family_recall.stores.file.archive import Loader
+from family_recall.stores.file import archive, copies
+from family_recall.stores.file.archive_loader import (
+    MAX_MOMENT_S,
+    MIN_MOMENT_S,
+    ArchiveLoader,
+    current_name,
+)
 from family_recall.stores.store import Store
 from family_recall.types import Call, Memory, Person, Relation, Space
 from family_recall.types.erasure import Receipt
 from family_recall.types.json_lines import read_jsonl, shown
 from family_recall.types.progress import ProgressCallback
 
-FORMAT = 1
+FORMAT = 2
 MAX_RECORDS = 50_000_000
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """The longest line: text, title and summary of 1,000,000 characters each, all of them escaped."""
 
 _KIND = "family_recall"
 _EVERY = 1_000  # records between two reports
-_NUMBERED = ("id", "space", "context_id", "recorded_s", "superseded_s", "content_hash", "veil")
+_NUMBERED = (
+    "id",
+    "space",
+    "context_id",
+    "recorded_s",
+    "superseded_s",
+    "content_hash",
+    "redacted_view",
+)
 _MOMENTS = ("occurred_s", "valid_from_s", "valid_until_s")
 _CALLS = get_args(Call)
 _INFO_LIKE = {"audit_days": r"\d{1,5}", "forgetting_key": r"[0-9a-f]{64}"}
@@ -77,32 +90,32 @@ def export(
     """
     if path.exists() and not overwrite:
         raise InvalidRequestError(f"{path}: exists; give another name, or allow it to be replaced")
-    with store.whole() as connection, copies.taking(path) as made:
-        damaged = frozenset(checksums.broken(connection))
+    with store.reading() as reading, copies.replacing(path) as partial:
+        reader = reading.archive
+        damaged = reader.damaged()
         if damaged and not skip_damaged:
             raise StoreError(
                 f"{store.path}: {len(damaged):,} memories are damaged; family-recall doctor "
                 "names them, and --repair takes them out"
             )
-        left_out = checksums.named(connection, sorted(damaged))
-        tables = archive.tables(connection, judgements=judgements, log=log)
-        counts = {table: archive.count(connection, table, damaged) for table in tables}
+        tables = reader.tables(feedback=judgements, log=log)
+        counts = {table: reader.count(table, damaged) for table in tables}
         header = {
             _KIND: "export",
             "format": FORMAT,
-            "info": archive.info(connection, log=log),
+            "info": reader.info(log=log),
             "records": counts,
         }
         done, total = 0, sum(counts.values())
-        with made.open("wb") as file:
+        with partial.open("wb") as file:
             file.write(_line(header))
             for table in tables:
-                for record in archive.records(connection, table, damaged):
+                for record in reader.records(table, damaged):
                     file.write(_line({"table": table, **record}))
                     done += 1
                     if progress is not None and (done % _EVERY == 0 or done == total):
                         progress(done, total)
-    return Archive(path, counts, tuple(f"{one.space_id}/{one.doc_id}" for one in left_out))
+    return Archive(path, counts, tuple(damaged.values()))
 
 
 def load(indexer: Indexer, path: Path, progress: ProgressCallback | None = None) -> Archive:
@@ -118,16 +131,15 @@ def load(indexer: Indexer, path: Path, progress: ProgressCallback | None = None)
     store = indexer.store
     lines = read_jsonl(path, max_line_bytes=MAX_LINE_BYTES)
     info, counts = _header(path, lines)
-    with store.whole() as connection:
-        if not archive.is_empty(connection, also=[table for table, n in counts.items() if n]):
+    with store.reading() as reading:
+        if not reading.archive.is_empty([table for table, n in counts.items() if n]):
             raise InvalidRequestError(
                 f"{store.path}: has something in it; an export goes into a new household"
             )
-    with store.filling(info) as writing:
-        loader = Loader(writing.connection)
+    with store.writing(info) as writing:
+        loader = writing.archive_loader()
         _load_lines(path, lines, counts, loader, progress)
-        loader.check()
-        checksums.seal(writing.connection)
+        loader.finish()
         indexer.rebuild_within(writing)
     return Archive(path, counts)
 
@@ -136,14 +148,17 @@ def _load_lines(
     path: Path,
     lines: Iterator[tuple[int, dict[str, Any]]],
     counts: Mapping[str, int],
-    loader: Loader,
+    loader: ArchiveLoader,
     progress: ProgressCallback | None,
 ) -> None:
     found = dict.fromkeys(counts, 0)
     total = sum(counts.values())
-    for done, (line_no, record) in enumerate(lines, start=1):
+    for done, (line_no, line) in enumerate(lines, start=1):
+        record = {current_name(name): value for name, value in line.items()}
         table = record.pop("table", None)
         try:
+            if isinstance(table, str):
+                table = current_name(table)
             if not isinstance(table, str) or table not in found:
                 raise DatasetError(f"expected a table of {', '.join(found)}, got {shown(table)}")
             if found[table] == counts[table]:
@@ -191,7 +206,7 @@ def _header(
         raise DatasetError(
             f"{path}:1: expected records to be counts up to {MAX_RECORDS:,}, got {shown(counts)}"
         )
-    return info, counts
+    return info, {current_name(table): n for table, n in counts.items()}
 
 
 def check_record(table: str, record: Mapping[str, Any]) -> None:
@@ -242,7 +257,7 @@ def _check_moment(name: str, value: object) -> None:
     if value is not None and (
         not isinstance(value, int | float)
         or isinstance(value, bool)
-        or not archive.MIN_MOMENT_S <= value <= archive.MAX_MOMENT_S
+        or not MIN_MOMENT_S <= value <= MAX_MOMENT_S
     ):
         raise DatasetError(f"expected {name} to lie in the years 2 to 9998, got {shown(value)}")
 

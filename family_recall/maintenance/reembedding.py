@@ -11,6 +11,7 @@ from typing import Any
 
 from family_recall.encoders.base import Encoder
 from family_recall.indexing import Indexer
+from family_recall.stores.store import Store
 from family_recall.types.progress import ProgressCallback
 
 
@@ -47,14 +48,14 @@ def reembed(
     """
     store, model_id = indexer.store, encoder.model_id
     made = 0
-    missing = store.n_missing(model_id)
+    missing = _n_pending(store, model_id)
     while missing:
         total = made + missing
         made += indexer.flush(
             encoder, None if progress is None else _counting(progress, made, total)
         )
         # Where vec0 is not here, nothing is written, and going on would never end.
-        before, missing = missing, store.n_missing(model_id)
+        before, missing = missing, _n_pending(store, model_id)
         if missing >= before:
             break
     dropped: tuple[str, ...] = ()
@@ -62,6 +63,11 @@ def reembed(
         with store.writing() as writing:
             dropped = writing.vectors.drop_other_models(model_id)
     return Reembedded(model_id, made, missing, dropped)
+
+
+def _n_pending(store: Store, model_id: str) -> int:
+    with store.reading() as reading:
+        return reading.pending_vectors.count(model_id)
 
 
 def _counting(progress: ProgressCallback, before: int, total: int) -> Callable[[int], None]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.types import BoolArray, FloatArray, IdArray, Memory, Relation, Scope
+from family_recall.types import BoolArray, FloatArray, IdArray, Memory, Relation
 
 WORD_ENTRY = np.dtype(
     [("stem", "<u4"), ("body", "u1"), ("header", "u1"), ("context", "u1"), ("_", "u1")]
@@ -52,20 +52,20 @@ def time_words() -> npt.NDArray[np.uint32]:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One space a person may enter, in which role, and behind which veil; 0 is none."""
+    """One space a person may enter, in which role, and in which redacted view; 0 is none."""
 
     space_id: str
     space_kind: str
     role: str
     expires_s: float | None
-    veil: int = 0
+    redacted_view: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
     """One space and one band, with the statistics its own words have.
 
-    ``veil`` numbers the role whose view it holds, 0 for the memories themselves. ``guardians``
+    ``redacted_view`` numbers the role whose view it holds, 0 for the memories themselves. ``guardians``
     are the only ones who may see it; None where there is no such limit.
     """
 
@@ -78,7 +78,7 @@ class Partition:
     words_past: int
     n_bounded: int
     rewrites: int
-    veil: int = 0
+    redacted_view: int = 0
     guardians: frozenset[str] | None = None
 
 
@@ -286,129 +286,6 @@ class NewVector:
     pooled: FloatArray
     tokens: FloatArray
     views: Mapping[View, FloatArray] = field(default_factory=dict)
-
-
-class Snapshot(Protocol):
-    """One consistent view of the file. Every question about memories takes a scope.
-
-    ``damaged`` are the rows, of those looked at, that no longer say what was told.
-    """
-
-    damaged: set[int]
-
-    def partitions(self, scope: Scope) -> tuple[Partition, ...]:
-        """Statistics of the partitions in scope, ascending."""
-        ...
-
-    def stems(self, text: str) -> list[tuple[str, str]]:
-        """Split a text as the index does: (word as written, stem) pairs in order."""
-        ...
-
-    def find_stems(self, text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
-        """Find where a text says some stems: (start, end) in characters, in order."""
-        ...
-
-    def word_statistics(self, stems: Sequence[str], scope: Scope) -> WordStatistics:
-        """Count the scope's memories, words, and memories that hold each stem."""
-        ...
-
-    def match(
-        self,
-        words: Sequence[str],
-        common: Sequence[str],
-        scope: Scope,
-        k: int,
-        weights: tuple[float, float, float],
-    ) -> Hits:
-        """Find up to k memories of each shelf that hold any of the words, by BM25.
-
-        ``common`` words raise the score of what is found and find nothing by themselves.
-        """
-        ...
-
-    def identified(self, sought: Sequence[Identifier], scope: Scope, k: int) -> Hits:
-        """Find up to k memories that hold any of the identifiers: whole ones first, then newest."""
-        ...
-
-    def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
-        """Find the k memories whose best views have the highest cosine."""
-        ...
-
-    def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
-        """Cosine of the given memories' best views, NaN where one has no vector."""
-        ...
-
-    def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
-        """Cosines (n, n) between memories' bodies; None unless every one has a vector."""
-        ...
-
-    def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
-        """Token vectors of the given memories."""
-        ...
-
-    def n_pending(self, model_id: str | None, scope: Scope) -> int:
-        """Count the scope's current memories without a vector of a model, or of the newest."""
-        ...
-
-    def edges(self, nodes: IdArray, scope: Scope, cap: int) -> EdgeList:
-        """Give up to ``cap`` of the strongest edges out of each node."""
-        ...
-
-    def degrees(self, nodes: IdArray, scope: Scope) -> FloatArray:
-        """Number of edges at each node, counted up to 1024."""
-        ...
-
-    def entities(self, names: Sequence[str], scope: Scope) -> list[tuple[str, Entity]]:
-        """Find what the given normalised names stand for."""
-        ...
-
-    def aliases_like(self, word: str, edits: int, scope: Scope) -> list[str]:
-        """List the names of one word that begin like a word and are nearly as long."""
-        ...
-
-    def relations(self, entities: Sequence[int], scope: Scope) -> list[StoredRelation]:
-        """Give the relations some entities stand in, valid and known at the scope's moments."""
-        ...
-
-    def mentions(
-        self, ids: IdArray, entities: Sequence[int], scope: Scope
-    ) -> list[tuple[int, int]]:
-        """Give the (memory, entity) pairs among some memories and entities."""
-        ...
-
-    def node_names(self, nodes: IdArray, scope: Scope) -> dict[int, str]:
-        """Names of nodes: doc_ids of memories, names of entities."""
-        ...
-
-    def newest(self, scope: Scope, k: int, *, lasting: bool = False) -> Hits:
-        """Give each partition's k newest memories, or facts, profiles and milestones alone."""
-        ...
-
-    def occurred(self, scope: Scope) -> Occurred:
-        """Give everything that occurred in the scope's interval."""
-        ...
-
-    def rows(self, ids: IdArray, scope: Scope) -> Rows:
-        """Load what ranking reads; ids the scope does not cover are left out."""
-        ...
-
-    def milestones(
-        self, scope: Scope, wanted: Callable[[str | None, str | None], bool], limit: int
-    ) -> list[Milestone]:
-        """Load up to ``limit`` milestones and dated facts of wanted (event_type, fact_key)."""
-        ...
-
-    def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
-        """Load whole memories; ids the scope does not cover are left out."""
-        ...
-
-    def passages(self, ids: IdArray, scope: Scope) -> dict[int, str]:
-        """Load memories as a model reads them, `Author: text`; none the scope does not cover."""
-        ...
-
-    def find(self, doc_id: str, scope: Scope) -> StoredMemory:
-        """Find one memory by its id."""
-        ...
 
 
 def among(ids: IdArray, known: IdArray) -> BoolArray:

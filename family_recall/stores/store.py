@@ -1,20 +1,17 @@
-"""The file as everyone else meets it: snapshots to read, transactions to write."""
+"""One household's file: transactions that read or write it, and work on all of it."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
 import zoneinfo
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from family_recall.errors import InvalidRequestError
-from family_recall.stores.access.household import Household
 from family_recall.stores.erase import verification
-from family_recall.stores.file import copies, integrity, sql
+from family_recall.stores.file import copies, sql
 from family_recall.stores.file.connections import Connections
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.integrity import Finding
@@ -24,10 +21,9 @@ from family_recall.stores.logs import stage_costs
 from family_recall.stores.logs.feedback import LearningStep
 from family_recall.stores.logs.stage_costs import StageCost
 from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.read.statistics import statistics
 from family_recall.stores.read.transaction import ReadTransaction
-from family_recall.stores.records import ToEmbed
-from family_recall.stores.text import memories
-from family_recall.stores.vectors import index, tables
+from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Region
 from family_recall.types.erasure import Receipt, Verification
@@ -47,85 +43,75 @@ class Store:
         country: str | None = None,
         hemisphere: str | None = None,
     ) -> None:
-        """Open or make the file; zone (IANA), country and hemisphere are kept once given.
+        """Open or create the file; zone (IANA), country and hemisphere are stored in it.
 
-        With a key the file is, or is made, encrypted.
+        With a key the file is, or will be, encrypted.
 
         Raises:
             InvalidRequestError: If one of them has no such name.
             StoreError: As ``Connections`` says.
         """
-        named = {"timezone": timezone, "country": country, "hemisphere": hemisphere}
-        given = {key: value for key, value in named.items() if value is not None}
-        _settled(given)
+        place = {"timezone": timezone, "country": country, "hemisphere": hemisphere}
+        changes = {name: value for name, value in place.items() if value is not None}
+        _zone_and_region(changes)
         self._connections = Connections(path, create=create, key=key)
-        self._blocks = index.VectorIndexes()
+        self._indexes = VectorIndexes()
         self._learned: dict[int, LearningStep] = {}
         self.path = path
         with self._connections.reading() as connection:
-            kept = dict(sql.rows(connection, "SELECT key, value FROM info"))
-        self.zone, self.region = _settled({**kept, **given})
-        changed = {key: value for key, value in given.items() if kept.get(key) != value}
-        if changed:
-            with self._connections.writing() as connection:
-                for name, value in changed.items():
-                    WriteTransaction(connection, self.zone, vec0=False).put_info(name, value)
-
-    @contextlib.contextmanager
-    def snapshot(self) -> Iterator[SqliteSnapshot]:
-        """Read: one consistent view, held until the block ends."""
-        with self._connections.reading() as connection:
-            yield SqliteSnapshot(connection, self._blocks, self.zone, self._learned)
+            stored = dict(sql.rows(connection, "SELECT key, value FROM info"))
+        self.zone, self.region = _zone_and_region({**stored, **changes})
+        changes = {name: value for name, value in changes.items() if stored.get(name) != value}
+        if changes:
+            with self.writing() as writing:
+                for name, value in changes.items():
+                    writing.put_info(name, value)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[ReadTransaction]:
-        """Read any table: one consistent view, held until the block ends."""
+        """Read: one consistent view, held until the block ends."""
         with self._connections.reading() as connection:
-            yield ReadTransaction(connection, self.zone, self._blocks, self._learned)
+            yield ReadTransaction(connection, self.zone, self._indexes, self._learned)
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[WriteTransaction]:
-        """Write: everything inside the block is kept, or nothing is."""
-        with self._connections.writing() as connection:
-            writing = WriteTransaction(connection, self.zone, vec0=self._connections.vec0)
-            yield writing
-            writing.finish()
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
+        """Read what recalls need, as :meth:`reading` does."""
+        with self.reading() as reading:
+            yield reading.snapshot
 
     @contextlib.contextmanager
-    def filling(self, info: Mapping[str, str]) -> Iterator[WriteTransaction]:
-        """Write into a household that lives where ``info`` says from then on, or nothing at all."""
+    def writing(self, place: Mapping[str, str] | None = None) -> Iterator[WriteTransaction]:
+        """Write: everything inside the block is stored, or nothing is.
+
+        With a place (timezone, country, hemisphere) the household lives there from then on.
+        """
         before = self.zone, self.region
-        self.zone, self.region = _settled(info)
+        if place is not None:
+            self.zone, self.region = _zone_and_region(place)
         try:
-            with self.writing() as writing:
-                for name, value in info.items():
+            with self._connections.writing() as connection:
+                writing = WriteTransaction(connection, self.zone, vec0=self._connections.vec0)
+                for name, value in (place or {}).items():
                     writing.put_info(name, value)
                 yield writing
+                writing.finish()
         except BaseException:
             self.zone, self.region = before
             raise
 
-    @contextlib.contextmanager
-    def whole(self) -> Iterator[apsw.Connection]:
-        """Read whole tables, in one view: for the copies, checks and archive beside this module."""
-        with self._connections.reading() as connection:
-            yield connection
-
-    def examine(self) -> list[Finding]:
+    def check(self) -> list[Finding]:
         """Check the file, and what is made from the texts against them."""
         with self._connections.reading() as connection:
-            findings = integrity.check_pages(connection)
-            if not any(finding.problem for finding in findings):
-                findings += checks.as_told(connection)
+            findings = checks.check_texts(connection)
         if any(finding.problem for finding in findings):
             return findings
-        with self._connections.looking() as connection:
-            return findings + checks.agree(connection)
+        with self._connections.writing_nothing() as connection:
+            return findings + checks.check_derived(connection)
 
-    def glance(self, give_up: Callable[[], bool]) -> list[Finding] | None:
-        """Check pages, indexes and counts, until told to give up: None then."""
+    def check_quickly(self, give_up: Callable[[], bool]) -> list[Finding] | None:
+        """Check pages, indexes and counts; None where ``give_up`` became true meanwhile."""
         with self._connections.reading() as connection:
-            return checks.glance(connection, give_up)
+            return checks.check_counts(connection, give_up)
 
     def back_up(
         self, destination: Path, *, overwrite: bool, progress: ProgressCallback | None
@@ -140,21 +126,14 @@ class Store:
                 progress=progress,
             )
 
-    def pending(self, asked: Iterable[str]) -> dict[str, int]:
-        """Count what has no vector yet, for each asked embedder and each in the file."""
-        with self._connections.reading() as connection:
-            return checks.pending(connection, asked)
-
-    def n_missing(self, model_id: str) -> int:
-        """Count the memories, replaced ones too, that have no vector of a model."""
-        with self._connections.reading() as connection:
-            return memories.n_to_embed(connection, model_id)
-
     def clean(self, receipts: Sequence[Receipt]) -> bool:
-        """Leave no byte in the file or its log of what these receipts say; whether that is so.
+        """Remove every byte of what these receipts list from the file and its log.
 
         The log is written back and cut off. Where the file then still holds a run of forgotten
-        bytes that nothing stored accounts for, it is written anew.
+        bytes that nothing stored accounts for, it is rewritten.
+
+        Returns:
+            Whether no such byte is left; False where a reader still needs the log.
         """
         if not self.empty_log():
             return False
@@ -164,11 +143,11 @@ class Store:
         return self.empty_log() and self._are_gone(receipts)
 
     def empty_log(self) -> bool:
-        """Write the log back into the file and cut it to nothing; False where a reader needs it."""
+        """Write the log back into the file and empty it; False where a reader needs it."""
         return self._connections.empty_log()
 
     def verify(self, receipt: Receipt) -> Verification:
-        """Look for what was forgotten in the rows, the indexes, and the bytes of file and log.
+        """Search for what was forgotten in the rows, the indexes, and the bytes of file and log.
 
         Raises:
             InvalidRequestError: If nothing was ever forgotten in this file, so that it has no key.
@@ -176,94 +155,47 @@ class Store:
         with self._connections.reading() as connection:
             return verification.verify(connection, self.path, receipt)
 
-    def _are_gone(self, receipts: Sequence[Receipt]) -> bool:
-        with self._connections.reading() as connection:
-            return all(verification.is_gone(connection, self.path, one) for one in receipts)
-
     def stage_costs(self) -> dict[str, StageCost]:
-        """Give what stages were found to cost on this kind of device."""
+        """Return what stages were found to cost on this kind of device."""
         with self._connections.reading() as connection:
             return stage_costs.load(connection, stage_costs.device())
 
-    def keep_stage_costs(self, found: Mapping[str, StageCost]) -> bool:
-        """Keep what stages cost here, unless somebody else is writing; says whether."""
+    def keep_stage_costs(self, costs: Mapping[str, StageCost]) -> bool:
+        """Write what stages cost here; returns False where somebody else is writing."""
         with self._connections.reading() as connection:
-            return stage_costs.store(connection, stage_costs.device(), found)
+            return stage_costs.store(connection, stage_costs.device(), costs)
 
-    def to_embed(self, model_id: str, *, after: int, limit: int) -> list[ToEmbed]:
-        """List memories past an id that have no vector of a model yet, in the order of ids."""
+    def statistics(self) -> dict[str, Any]:
+        """Describe the file, and count what is stored."""
+        files = [Path(f"{self.path}{suffix}") for suffix in ("", "-wal")]
         with self._connections.reading() as connection:
-            return memories.to_embed(connection, model_id, after=after, limit=limit)
-
-    def readings(self, ids: Sequence[int]) -> list[ToEmbed]:
-        """Give what a model is to read of some memories."""
-        with self._connections.reading() as connection:
-            return memories.readings(connection, ids)
-
-    def info(self, key: str) -> str | None:
-        """Give one of the file's own facts."""
-        with self._connections.reading() as connection:
-            row = sql.row(connection, "SELECT value FROM info WHERE key = ?", (key,))
-        return str(row[0]) if row else None
-
-    def stats(self) -> dict[str, Any]:
-        """Count what is stored, for the household's owner."""
-        with self._connections.reading() as connection:
-
-            def count(table: str) -> int:
-                return int(sql.row(connection, f"SELECT count(*) FROM {table}")[0])
-
-            partitions = Household(connection).every_partition()
-            by_space: dict[str, int] = {}
-            partitions = [one for one in partitions if one.veil == 0]
-            for partition in partitions:
-                by_space.setdefault(partition.space_id, 0)
-                by_space[partition.space_id] += partition.n_current
-            embedded = {
-                model.model_id: int(
-                    sql.row(
-                        connection, "SELECT count(*) FROM embedding WHERE model = ?", (model.no,)
-                    )[0]
-                )
-                for model in tables.models(connection)
-            }
             return {
                 "path": str(self.path),
-                "bytes": sum(
-                    file.stat().st_size
-                    for suffix in ("", "-wal")
-                    if (file := Path(f"{self.path}{suffix}")).exists()
-                ),
+                "bytes": sum(file.stat().st_size for file in files if file.exists()),
                 "schema": SCHEMA_VERSION,
                 "timezone": str(self.zone),
                 "country": self.region.country,
                 "hemisphere": self.region.hemisphere,
-                "memories": sum(partition.n_current for partition in partitions),
-                "superseded": sum(partition.n_past for partition in partitions),
-                "vectors": embedded,
-                "by_space": by_space,
-                "people": count("person"),
-                "entities": count("entity"),
-                "relations": count("relation"),
-                "edges": count("edge") // 2,
+                **statistics(connection),
             }
 
     def close(self) -> None:
         """Close every connection; closing twice does nothing."""
         self._connections.close()
-        self._blocks.clear()
+        self._indexes.clear()
         self._learned.clear()
 
+    def _are_gone(self, receipts: Sequence[Receipt]) -> bool:
+        with self._connections.reading() as connection:
+            return all(verification.is_gone(connection, self.path, receipt) for receipt in receipts)
 
-def _settled(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:
-    region = {name: info[name] for name in ("country", "hemisphere") if name in info}
-    return _zone(info.get("timezone", "UTC")), Region(**region)
 
-
-def _zone(name: str) -> dt.tzinfo:
+def _zone_and_region(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:
+    name = info.get("timezone", "UTC")
     try:
-        return zoneinfo.ZoneInfo(name)
+        zone = zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidRequestError(
             f"timezone must be an IANA name such as Europe/Berlin, got {name!r}"
         ) from None
+    return zone, Region(**{key: info[key] for key in ("country", "hemisphere") if key in info})

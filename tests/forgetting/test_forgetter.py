@@ -34,7 +34,7 @@ from family_recall.errors import (
 )
 from family_recall.stores.erase.eraser import EMPTIED, REFERENCES
 from family_recall.stores.file import connections, sql
-from family_recall.stores.vectors.tables import quantise
+from family_recall.stores.vectors.encoding import quantise
 from family_recall.types.erasure import ForgetPlan, Receipt, Selection
 from tests.conftest import HOME, TINY, Wall, found, open_home, recall, remember
 
@@ -256,7 +256,7 @@ def test_what_was_taught_by_it_is_unlearned(home: FamilyRecall) -> None:
 
     receipt = forget(home, [f"u{number}" for number in range(14)])
 
-    assert receipt.counts["judgement"] == 14
+    assert receipt.counts["feedback"] == 14
     left = home.learning.all("rajesh")[0]
     assert (left.samples, left.guard) == (0, None)
     assert all(shipped == now for shipped, now in left.weights.values())
@@ -301,7 +301,7 @@ def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
         kept = remember(home, "the umbrella is in the hall")
     assert row in path.read_bytes()
 
-    with mock.patch.object(connections, "_load_vec0", return_value=False), open_home(path) as home:
+    with mock.patch.object(connections, "load_vec0", return_value=False), open_home(path) as home:
         receipt = forget(home, doc_id, "rajesh")
         assert home.erasure.verify(receipt).forgotten
         assert row not in path.read_bytes()
@@ -360,9 +360,9 @@ def test_every_table_that_could_tell_is_known(path: Path) -> None:
     """Each column that holds a memory's row id is erased by; a new table has to be named."""
     told = {table for table, _ in REFERENCES} | {*EMPTIED}
     household = {
-        "info", "person", "space", "access", "guardian", "veil", "partition", "embedding_model",
+        "info", "person", "space", "access", "guardian", "redacted_view", "partition", "embedding_model",
         "entity", "alias", "relation", "word_count", "learned", "audit", "audit_writer", "receipt",
-        "aside", "retention", "stage_cost",
+        "trash", "retention", "stage_cost",
     }  # fmt: skip
     with contextlib.closing(apsw.Connection(str(path))) as connection:
         tables = {

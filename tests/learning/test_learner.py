@@ -19,7 +19,7 @@ from tests.conftest import HOME, NOW, found, move_in, open_home, recall, remembe
 from tests.learning.conftest import SHIPPED, furnish_copies, give_feedback, question, teach
 
 QUESTION = "What did I tell Priya about vacation in March?"
-TABLES = ("judgement", "shown", "learned")
+TABLES = ("feedback", "shown", "learned")
 
 
 @pytest.fixture
@@ -161,10 +161,10 @@ def test_the_tables_hold_no_text(taught: FamilyRecall) -> None:
 
 def test_superseding_and_deleting_take_feedback_along(taught: FamilyRecall) -> None:
     """A memory with feedback that is replaced leaves no row; one beside others leaves theirs."""
-    before = rows(path_of(taught), "judgement")
+    before = rows(path_of(taught), "feedback")
     shown = rows(path_of(taught), "shown")
     remember(taught, "violin3 lantern3, both sold", doc_id="right-3", session_id="r3")
-    after = rows(path_of(taught), "judgement")
+    after = rows(path_of(taught), "feedback")
 
     (gone,) = set(before) - set(after)
     assert len(after) == len(before) - 1
@@ -175,7 +175,7 @@ def test_superseding_and_deleting_take_feedback_along(taught: FamilyRecall) -> N
     connection = apsw.Connection(str(path_of(taught)))
     connection.execute("DELETE FROM memory WHERE doc_id = 'right-4'")
     connection.close()
-    assert len(rows(path_of(taught), "judgement")) == len(before) - 2
+    assert len(rows(path_of(taught), "feedback")) == len(before) - 2
 
 
 def test_feedback_needs_a_person_and_a_memory_they_can_see(home: FamilyRecall) -> None:
@@ -251,7 +251,7 @@ def test_some_answers_teach_nothing(home: FamilyRecall, kind: str) -> None:
 
     assert not done.kept
     assert done.why
-    assert rows(path_of(home), "judgement") == []
+    assert rows(path_of(home), "feedback") == []
 
 
 def test_an_answer_that_went_through_json_teaches_the_same(tmp_path: Path) -> None:

@@ -123,9 +123,9 @@ def test_judgements_stay_where_they_are_unless_wanted(home: FamilyRecall, tmp_pa
     context = RecallContext(person_id="rajesh", now=NOW, time_budget_ms=60_000)
     home.feedback("where is the spare key?", "key", accepted=True, ctx=context)
 
-    assert "judgement" not in home.maintenance.export_to(tmp_path / "without.jsonl").records
+    assert "feedback" not in home.maintenance.export_to(tmp_path / "without.jsonl").records
     told = home.maintenance.export_to(tmp_path / "with.jsonl", judgements=True)
-    assert told.records["judgement"] == 1
+    assert told.records["feedback"] == 1
 
 
 def test_the_log_stays_where_it_is_unless_wanted(home: FamilyRecall, tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def dropped(line: int) -> Any:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (changed(1, format=2), r":1: format 2, this version reads up to 1; upgrade the library"),
+        (changed(1, format=3), r":1: format 3, this version reads up to 2; upgrade the library"),
         (changed(1, records={"memory": -1}), r":1: expected records to be counts"),
         (changed(1, records={"person": 10**9}), r":1: expected records to be counts"),
         (changed(1, info={"timezone": "Atlantis/Deep"}), r"timezone must be an IANA name"),
@@ -292,3 +292,18 @@ def test_where_the_household_lives_comes_along(tmp_path: Path) -> None:
         assert exported(new, tmp_path) == first
         assert [one for one in new.maintenance.check() if one.problem] == []
         assert recall(new, "what happened on Sunday 2 March 2025?").results
+
+
+def test_an_export_of_an_earlier_format_is_read_under_todays_names(tmp_path: Path) -> None:
+    """Every table and column that has another name since is found again, whole."""
+    old = Path(__file__).parents[1] / "fixtures" / "export_1.jsonl"
+    with open_home(tmp_path / "new.db") as new:
+        records = new.maintenance.import_from(old).records
+        assert records["redacted_view"] == records["feedback"] == records["receipt"] == 1
+        assert new.spaces.hidden() == [Hidden(HOME, "guest", ("title",))]
+        assert [finding for finding in new.maintenance.check() if finding.problem] == []
+        assert recall(new, "where is the spare key?", "priya").results[0].doc_id == "key"
+        again = exported(new, tmp_path).splitlines()
+
+    before = old.read_bytes().splitlines()
+    assert [line.count(b",") for line in again[1:]] == [line.count(b",") for line in before[1:]]

@@ -21,7 +21,7 @@ from family_recall.api import integrity_monitor
 from family_recall.cli import main
 from family_recall.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
-from family_recall.stores.file.checksums import TOLD
+from family_recall.stores.file.checksums import CONTENT
 from family_recall.stores.health import checks
 from tests.conftest import (
     HOME,
@@ -138,7 +138,7 @@ def test_a_memory_whose_text_has_changed_is_left_out_with_a_notice(
             assert [result.rank for result in answer.results] == list(range(1, len(right)))
             assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
             (wrong,) = (one for one in home.maintenance.check() if one.problem)
-            assert wrong.problem == f"1 not as told: {HOME}/{story['doc_id']}"
+            assert wrong.problem == f"1 changed in the file: {HOME}/{story['doc_id']}"
 
 
 WORDS = "Priya Mia key puppy Grandma"
@@ -207,7 +207,7 @@ def test_a_copy_answers_for_the_one_that_is_damaged(path: Path) -> None:
         assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
 
 
-@pytest.mark.parametrize("column", sorted(TOLD))
+@pytest.mark.parametrize("column", sorted(CONTENT))
 def test_every_field_is_looked_at(path: Path, column: str) -> None:
     """Not the text alone: who said it, when, how much it mattered, and for whom."""
     path.write_bytes(household()[0])
@@ -253,9 +253,9 @@ def lose_a_row(path: Path) -> None:
 def lose_its_words(path: Path) -> None:
     """Take a memory out of the index alone."""
     connection = apsw.Connection(str(path))
-    ((shelf,),) = connection.execute("SELECT 2 * (id >> 40) FROM memory WHERE doc_id = 'key'")
+    ((shard,),) = connection.execute("SELECT 2 * (id >> 40) FROM memory WHERE doc_id = 'key'")
     connection.execute(
-        f"INSERT INTO words_{shelf}(words_{shelf}, rowid, body, header, context)"
+        f"INSERT INTO words_{shard}(words_{shard}, rowid, body, header, context)"
         " SELECT 'delete', c.id, c.body, c.header, c.context FROM words_content c"
         " JOIN memory m ON m.id = c.id WHERE m.doc_id = 'key'"
     )
@@ -353,7 +353,7 @@ def test_the_doctor_takes_out_what_is_damaged(path: Path) -> None:
     content, _, right = household()
     with_changed(path, [(content.index(b"blue pot"), 0xFF), (content.index(b"Goa trip"), 1)])
     told_first = {one.name: one for one in examine(path, models=NO_MODELS).checks}["memories"]
-    assert told_first.found == f"2 not as told: {HOME}/goa, {HOME}/key"
+    assert told_first.found == f"2 changed in the file: {HOME}/goa, {HOME}/key"
     assert "--repair" in (told_first.fix or "")
     with open_home(path, create=False) as home, pytest.raises(StoreError, match="doctor"):
         home.maintenance.export_to(path.with_name("export.jsonl"))

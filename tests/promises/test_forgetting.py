@@ -20,7 +20,8 @@ from family_recall import FamilyRecall, Grant, Memory, Relation
 from family_recall.indexing import embedded_text
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, shard_of, words_table
 from family_recall.stores.records import ToEmbed
-from family_recall.stores.vectors.tables import models, pack_tokens, quantise
+from family_recall.stores.vectors.encoding import pack_tokens, quantise
+from family_recall.stores.vectors.tables import models
 from tests.conftest import (
     HOME,
     NOW,
@@ -278,8 +279,8 @@ def contents(path: Path) -> dict[str, list[str]]:
         ) if any(row[2:])
     ]  # fmt: skip
     found["word_count"] = [
-        (places[shelf >> 1], shelf & 1, stem, n)
-        for shelf, stem, n in ask("SELECT shelf, stem, n FROM word_count")
+        (places[shard >> 1], shard & 1, stem, n)
+        for shard, stem, n in ask("SELECT shard, stem, n FROM word_count")
     ]
     found["words"] = []
     for no, place in places.items():
@@ -300,9 +301,9 @@ def contents(path: Path) -> dict[str, list[str]]:
         )
     ]
     found["vectors"] = [
-        (model.model_id, nodes[memory], shelf & 1, vector)
+        (model.model_id, nodes[memory], shard & 1, vector)
         for model in models(connection)
-        for memory, shelf, vector in ask(f"SELECT id, shelf, hex(vector) FROM {model.table}")
+        for memory, shard, vector in ask(f"SELECT id, shard, hex(vector) FROM {model.table}")
     ]
     found["alias"] = [
         (places[no], alias, nodes[entity]) for no, alias, entity in ask("SELECT * FROM alias")

@@ -17,6 +17,7 @@ from family_recall import FamilyRecall, Memory
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError
 from family_recall.stores.file import connections
+from family_recall.stores.file.connection import load_vec0
 from family_recall.stores.store import Store
 from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.types import Scope
@@ -144,7 +145,7 @@ def tables(path: Path) -> dict[str, list[int]]:
 def of_before(path: Path, encoder: TinyEncoder) -> None:
     """Turn a file into one of before views: one vector of title, text and summary together."""
     connection = apsw.Connection(str(path))
-    connections._load_vec0(connection)
+    load_vec0(connection)
     with connection:
         for number, role in list(connection.execute("SELECT no, role FROM embedding_model")):
             if role in {"title", "summary"}:
@@ -160,11 +161,11 @@ def of_before(path: Path, encoder: TinyEncoder) -> None:
             vector = encoder.encode_question(f"{author}: {joined}" if author else joined).pooled
             row = np.rint(vector * (127.0 / np.abs(vector).max())).astype(np.int8).tobytes()
             shard: Any = connection.execute(
-                "SELECT shelf FROM vectors_1 WHERE id = ?", (memory,)
+                "SELECT shard FROM vectors_1 WHERE id = ?", (memory,)
             ).fetchone()
             connection.execute("DELETE FROM vectors_1 WHERE id = ?", (memory,))
             connection.execute(
-                "INSERT INTO vectors_1(id, shelf, vector) VALUES(?, ?, vec_int8(?))",
+                "INSERT INTO vectors_1 VALUES(?, ?, vec_int8(?))",
                 (memory, *shard, row),
             )
         connection.execute("DELETE FROM info WHERE key = 'views'")
@@ -391,7 +392,7 @@ def test_a_file_of_before_views_is_opened_without_sqlite_vec(
         remember(home, "At noon", doc_id="boat", title="Otters")
     of_before(path, TINY)
     with monkeypatch.context() as patched:
-        patched.setattr(connections, "_load_vec0", lambda _: False)
+        patched.setattr(connections, "load_vec0", lambda _: False)
         with open_home(path) as home:
             assert recall(home, "Otters noonish", "mia").trace.runs["vector"] == ("boat",)
     with open_home(path) as home:
@@ -407,7 +408,7 @@ def test_without_sqlite_vec_views_answer_all_the_same(
         move_in(home)
         remember(home, "At noon", doc_id="boat", title="Otters", summary="By lantern")
     with monkeypatch.context() as patched:
-        patched.setattr(connections, "_load_vec0", lambda _: False)
+        patched.setattr(connections, "load_vec0", lambda _: False)
         with open_home(path) as home:
             assert recall(home, "otterish", "mia").trace.runs["vector"] == ("boat",)
             agrees(path, TINY, all_of(home))

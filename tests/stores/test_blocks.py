@@ -14,14 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.stores.records import NewVector
-from family_recall.stores.vectors import index, tables
-from family_recall.stores.vectors.index import (
-    Segment,
-    VectorIndex,
-    VectorIndexes,
-    n_candidates,
-    search,
-)
+from family_recall.stores.vectors import index, loading, tables
+from family_recall.stores.vectors.index import VectorIndex, VectorIndexes, n_candidates, search
+from family_recall.stores.vectors.segment import Segment
 from family_recall.types import FloatArray, IdArray
 
 DIM = 64
@@ -57,8 +52,8 @@ def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, tables.Model]]:
     connection.close()
 
 
-def shelved(connection: apsw.Connection, model: tables.Model, numbers: range, seed: int) -> None:
-    """Put memories of some numbers on the current shelf."""
+def stored(connection: apsw.Connection, model: tables.Model, numbers: range, seed: int) -> None:
+    """Put memories of some numbers on the current shard."""
     rows = drawn(len(numbers), seed)
     new = [NewVector(FIRST + at, row, NO_TOKENS) for at, row in zip(numbers, rows, strict=True)]
     tables.add(connection, model, [(CURRENT, row) for row in new])
@@ -89,13 +84,13 @@ steps = st.lists(
 def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
     history: list[tuple[str, int]], vec0: bool, looked: set[int]
 ) -> None:
-    """Added to, moved from shelf to shelf, given other vectors: both shelves follow the file."""
+    """Added to, moved from shard to shard, given other vectors: both shards follow the file."""
     with pytest.MonkeyPatch.context() as patched, opened(vec0=vec0) as (connection, model):
         patched.setattr(index, "_SEGMENT", 64)
         held, n, rewrites = VectorIndexes(), 0, 0
         for at, (kind, number) in enumerate(history):
             if kind == "add":
-                shelved(connection, model, range(n, n + number), at)
+                stored(connection, model, range(n, n + number), at)
                 n += number
             elif n:
                 memory = FIRST + number % n
@@ -103,12 +98,12 @@ def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
                     tables.move(connection, memory, PAST, vec0=True)
                 else:
                     tables.remove(connection, [memory], vec0=True)
-                    shelved(connection, model, range(number % n, number % n + 1), 100 + at)
+                    stored(connection, model, range(number % n, number % n + 1), 100 + at)
                 rewrites += 1
             if at in looked or at + 1 == len(history):
-                for shelf in (CURRENT, PAST):
-                    kept = held.get(connection, model, shelf, rewrites)
-                    fresh = VectorIndexes().get(connection, model, shelf, rewrites)
+                for shard in (CURRENT, PAST):
+                    kept = held.get(connection, model, shard, rewrites)
+                    fresh = VectorIndexes().get(connection, model, shard, rewrites)
                     assert as_dict(kept) == as_dict(fresh)
                     assert len(kept) == len(as_dict(kept))
                     question = drawn(1, 999)[0]
@@ -120,10 +115,10 @@ def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
 def test_one_more_memory_copies_no_large_segment() -> None:
     """What was there stays the same object: a recall after each of many additions is cheap."""
     with opened(vec0=True) as (connection, model):
-        shelved(connection, model, range(2_000), 1)
+        stored(connection, model, range(2_000), 1)
         held = VectorIndexes()
         before = held.get(connection, model, CURRENT, 0)
-        shelved(connection, model, range(2_000, 2_001), 2)
+        stored(connection, model, range(2_000, 2_001), 2)
         after = held.get(connection, model, CURRENT, 0)
 
     assert after.segments[0] is before.segments[0]
@@ -134,7 +129,7 @@ def test_one_memory_less_copies_one_segment(monkeypatch: pytest.MonkeyPatch) -> 
     """Of many segments only the one that held it is made anew, and no vector is read."""
     monkeypatch.setattr(index, "_SEGMENT", 512)
     with opened(vec0=True) as (connection, model):
-        shelved(connection, model, range(2_048), 1)
+        stored(connection, model, range(2_048), 1)
         held = VectorIndexes()
         before = held.get(connection, model, CURRENT, 0)
         tables.move(connection, FIRST + 700, PAST, vec0=True)
@@ -142,7 +137,7 @@ def test_one_memory_less_copies_one_segment(monkeypatch: pytest.MonkeyPatch) -> 
         def unread(*given: Any) -> Any:
             raise AssertionError(given)
 
-        monkeypatch.setattr(index, "_chunks", unread)
+        monkeypatch.setattr(loading, "_read_chunks", unread)
         after = held.get(connection, model, CURRENT, 1)
 
     same = sum(any(one is other for other in before.segments) for one in after.segments)
@@ -175,7 +170,7 @@ def test_of_a_hundred_true_neighbours_ninety_nine_are_found(n: int) -> None:
 
 
 def test_more_memories_have_more_candidates_and_a_smaller_part() -> None:
-    """All of a small shelf are scored; of a million 0.6 %, and never fewer than of fewer."""
+    """All of a small shard are scored; of a million 0.6 %, and never fewer than of fewer."""
     sizes = [0, 1, 999, 1_000, 50_000, 100_000, 300_000, 1_000_000]
     pools = [n_candidates(n) for n in sizes]
 

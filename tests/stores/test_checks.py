@@ -48,7 +48,7 @@ def test_a_sound_household_passes_every_check(full: FamilyRecall) -> None:
 
     assert [one for one in findings if one.problem] == []
     assert {one.what for one in findings} >= {*BREAKS, "pages", "schema"}
-    glanced = store_of(full).glance(lambda: False)
+    glanced = store_of(full).check_quickly(lambda: False)
     assert glanced is not None
     assert [one for one in glanced if one.problem] == []
     assert full.maintenance.pending() == {"tiny/1": 0, "tiny-static/1": 0}
@@ -62,7 +62,7 @@ def test_what_disagrees_with_the_texts_is_found(full: FamilyRecall, path: Path, 
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
     if what == "word counts":
-        connection.execute("UPDATE word_count SET n = n + 1 WHERE shelf = 2")
+        connection.execute("UPDATE word_count SET n = n + 1 WHERE shard = 2")
     else:
         connection.execute(BREAKS[what])
     connection.close()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall
 from family_recall.query.identifiers import find_identifiers
 from family_recall.stores.file.schema import APPLICATION_ID, MIGRATIONS
-from family_recall.stores.text.identifiers import _phones, _stored
+from family_recall.stores.text.identifiers import _phones, _values
 from family_recall.types import Filters, Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember, store_of
 from tests.older import bring_back
@@ -269,7 +269,7 @@ def test_numbers_match_when_one_ends_with_the_other(one: str, country: str, othe
     """Numbers meet when they are equal, or one of 8 digits or more ends the other, zeros aside."""
     for told, asked in itertools.permutations([one, country + one, other], 2):
         (number,) = find_identifiers("+91 98450 12346")
-        (stored,) = _stored(dataclasses.replace(number, normalised=told))
+        (stored,) = _values(dataclasses.replace(number, normalised=told))
         met = any(
             stored.startswith(sought.value) if sought.prefix else stored == sought.value
             for sought in _phones(asked)

@@ -47,12 +47,12 @@ def test_whatever_can_be_told_is_taken_for_what_was_told(home: FamilyRecall, fie
 def test_a_row_without_a_seal_does_not_pass(home: FamilyRecall, path: Path) -> None:
     """It was sealed when it was written: what has none has lost it."""
     connection = beside(path)
-    connection.execute("UPDATE memory SET seal = NULL WHERE doc_id = 'key'")
-    assert len(checksums.broken(connection)) == 1
+    connection.execute("UPDATE memory SET checksum = NULL WHERE doc_id = 'key'")
+    assert len(checksums.damaged(connection)) == 1
     assert "key" not in found(recall(home, "where is the spare key?", "priya"))
 
-    checksums.seal(connection)
-    assert checksums.broken(connection) == []
+    checksums.fill(connection)
+    assert checksums.damaged(connection) == []
     connection.close()
 
 
@@ -60,14 +60,14 @@ def test_rows_are_named_as_far_as_they_can_be_read(home: FamilyRecall, path: Pat
     """By space and id, damaged letters of which are shown as such."""
     connection = beside(path)
     connection.execute("UPDATE memory SET doc_id = CAST(x'6bff79' AS TEXT) WHERE doc_id = 'key'")
-    wrong = checksums.broken(connection)
-    (one,) = checksums.named(connection, wrong)
+    wrong = checksums.damaged(connection)
+    names = checksums.describe(connection, wrong)
     connection.close()
 
-    assert (one.space_id, one.doc_id) == (HOME, "k\ufffdy")
+    assert names == [f"{HOME}/k\ufffdy"]
     assert "key" not in found(recall(home, "where is the spare key?", "priya"))
-    assert checksums.named(store_of(home)._connections._writer, []) == []
-    assert checksums.broken(store_of(home)._connections._writer, np.zeros(0, np.int64)) == []
+    assert checksums.describe(store_of(home)._connections._writer, []) == []
+    assert checksums.damaged(store_of(home)._connections._writer, np.zeros(0, np.int64)) == []
 
 
 def test_what_was_put_aside_before_there_were_seals_comes_back_whole(path: Path) -> None:
@@ -77,11 +77,11 @@ def test_what_was_put_aside_before_there_were_seals_comes_back_whole(path: Path)
         remember(home, "The spare key is under the blue pot", "private:priya", doc_id="key")
         receipt = home.forget("key", person_id="priya", undo_for=dt.timedelta(days=1))
     connection = beside(path)
-    ((record,),) = connection.execute("SELECT record FROM aside").fetchall()
+    ((record,),) = connection.execute("SELECT record FROM trash").fetchall()
     kept = json.loads(str(record))
     for row in kept["memory"]:
-        del row["seal"]
-    connection.execute("UPDATE aside SET record = ?", (json.dumps(kept),))
+        del row["checksum"]
+    connection.execute("UPDATE trash SET record = ?", (json.dumps(kept),))
     connection.close()
 
     with open_home(path, static=TINY_STATIC, create=False) as home:

@@ -20,15 +20,9 @@ from family_recall import FamilyRecall
 from family_recall.errors import InvalidMemoryError, StoreError
 from family_recall.stores.file import connections
 from family_recall.stores.records import Hits, NewVector
+from family_recall.stores.vectors.encoding import pack_tokens, quantise, unpack_tokens
 from family_recall.stores.vectors.index import VectorIndex, VectorIndexes, search
-from family_recall.stores.vectors.tables import (
-    add,
-    find_model,
-    pack_tokens,
-    quantise,
-    register,
-    unpack_tokens,
-)
+from family_recall.stores.vectors.tables import add, find_model, register
 from family_recall.types import BoolArray, FloatArray, IdArray
 from tests.conftest import (
     HOME,
@@ -43,7 +37,7 @@ from tests.conftest import (
 )
 from tests.older import bring_back
 
-DIM, TOKEN_DIM, SHELF = 64, 16, 2
+DIM, TOKEN_DIM, SHARD = 64, 16, 2
 FIRST = 1 << 40
 """Row ids of the first partition start here."""
 
@@ -66,7 +60,7 @@ def vec0_file(path: Path, vectors: FloatArray) -> Iterator[apsw.Connection]:
     none = np.zeros((0, TOKEN_DIM), np.float32)
     with connection:
         rows = [NewVector(FIRST + n, row, none) for n, row in enumerate(vectors)]
-        add(connection, model, [(SHELF, row) for row in rows])
+        add(connection, model, [(SHARD, row) for row in rows])
     yield connection
     connection.close()
 
@@ -75,7 +69,7 @@ def block_of(connection: apsw.Connection) -> VectorIndex:
     """Read the stored vectors as a search does."""
     model = find_model(connection, "oracle")
     assert model is not None
-    return VectorIndexes().get(connection, model, SHELF, 0)
+    return VectorIndexes().get(connection, model, SHARD, 0)
 
 
 def closest(
@@ -154,8 +148,8 @@ def test_sqlite_vec_finds_the_same(path: Path) -> None:
             asked = quantise(question, DIM)
             rows: list[Any] = connection.execute(
                 "SELECT id, distance FROM vectors_1 WHERE vector MATCH vec_int8(?)"
-                " AND k = 24 AND shelf = ?",
-                (asked.tobytes(), SHELF),
+                " AND k = 24 AND shard = ?",
+                (asked.tobytes(), SHARD),
             ).fetchall()
             hits = closest(block, unit(asked.astype(np.float32)), 24)
             assert hits.scores == pytest.approx([1.0 - distance for _, distance in rows], abs=1e-5)
@@ -169,11 +163,11 @@ def test_rows_added_later_are_found_like_the_rest(path: Path) -> None:
         model = find_model(connection, "oracle")
         assert model is not None
         blocks = VectorIndexes()
-        assert len(blocks.get(connection, model, SHELF, 0).ids) == 100
+        assert len(blocks.get(connection, model, SHARD, 0).ids) == 100
         none = np.zeros((0, TOKEN_DIM), np.float32)
-        add(connection, model, [(SHELF, NewVector(FIRST + n, vectors[n], none))
+        add(connection, model, [(SHARD, NewVector(FIRST + n, vectors[n], none))
                                 for n in range(100, 300)])  # fmt: skip
-        grown, fresh = blocks.get(connection, model, SHELF, 0), block_of(connection)
+        grown, fresh = blocks.get(connection, model, SHARD, 0), block_of(connection)
         for question in clustered(5, 12):
             one, other = closest(grown, question, 20), closest(fresh, question, 20)
             assert one.ids.tolist() == other.ids.tolist() == nearest(vectors, question, 20)
@@ -244,15 +238,15 @@ def test_static_vectors_are_searched_in_a_plain_table(path: Path) -> None:
     connection = apsw.Connection(str(path))
     model = register(connection, "table", DIM, 0, vec0=True, role="static")
     none = np.zeros((0, 0), np.float32)
-    rows = [(SHELF, NewVector(FIRST + n, row, none)) for n, row in enumerate(vectors)]
+    rows = [(SHARD, NewVector(FIRST + n, row, none)) for n, row in enumerate(vectors)]
     held = VectorIndexes()
     for start in (0, 200):
         with connection:
             add(connection, model, rows[start : start + 200])
-        block, fresh = held.get(connection, model, SHELF, 0), VectorIndexes()
+        block, fresh = held.get(connection, model, SHARD, 0), VectorIndexes()
         for question in clustered(5, 14):
             expected = nearest(vectors[: start + 200], question, 20)
-            again = fresh.get(connection, model, SHELF, 0)
+            again = fresh.get(connection, model, SHARD, 0)
             assert closest(block, question, 20).ids.tolist() == expected
             assert closest(again, question, 20).ids.tolist() == expected
     connection.close()
@@ -297,7 +291,7 @@ def test_without_sqlite_vec_static_vectors_are_written_and_moved(
 @pytest.fixture
 def without_vec0(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Take sqlite-vec away from connections opened from now on."""
-    return lambda: monkeypatch.setattr(connections, "_load_vec0", lambda _: False)
+    return lambda: monkeypatch.setattr(connections, "load_vec0", lambda _: False)
 
 
 def test_without_sqlite_vec_a_file_is_read_all_the_same(
@@ -328,7 +322,7 @@ def test_without_sqlite_vec_vectors_are_kept_in_a_plain_table(tmp_path: Path) ->
         live(home)
         expected = answers(home)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(connections, "_load_vec0", lambda _: False)
+        patched.setattr(connections, "load_vec0", lambda _: False)
         with open_home(tmp_path / "plain.db") as home:
             live(home)
             assert answers(home) == expected

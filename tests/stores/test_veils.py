@@ -159,15 +159,15 @@ def test_a_file_from_before_there_were_veils_keeps_its_partitions(tmp_path: Path
     new = apsw.Connection(str(path))
 
     assert new.execute(
-        "SELECT no, band, ward, veil, next_seq, n_current FROM partition ORDER BY no"
+        "SELECT no, band, child, redacted_view, next_seq, n_current FROM partition ORDER BY no"
     ).fetchall() == [(1, "green", 0, 0, 7, 6), (2, "red", 0, 0, 2, 1)]
     new.execute("DELETE FROM partition WHERE no = 2")
-    new.execute("INSERT INTO partition(space, band, veil) VALUES(1, 'red', 1)")
+    new.execute("INSERT INTO partition(space, band, redacted_view) VALUES(1, 'red', 1)")
     assert new.last_insert_rowid() == 3
 
 
 def _counts(path: Path) -> dict[str, int]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     tables = ("memory", "partition", "word_count", "embedding", "vectors_1_rowids", "entity",
-              "alias", "mention", "relation", "edge", "identifier", "veil")  # fmt: skip
+              "alias", "mention", "relation", "edge", "identifier", "redacted_view")  # fmt: skip
     return {table: int(sql.row(connection, f"SELECT count(*) FROM {table}")[0]) for table in tables}

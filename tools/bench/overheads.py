@@ -33,7 +33,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 import apsw
 
 from family_recall import FamilyRecall, Memory, RecallContext
-from family_recall.stores.file import connections
+from family_recall.stores.file import connection as opening
 from family_recall.stores.file.row_ids import words_table
 from family_recall.stores.text import full_text
 from tools.bench import data as bench_data
@@ -67,11 +67,11 @@ def careless_deletion() -> Iterator[None]:
         connection.execute(f"INSERT INTO {name}({name}, rank) VALUES('secure-delete', 0)")
 
     pragmas = tuple(
-        secure_delete_off if pragma is connections.secure_delete else pragma
-        for pragma in connections.PRAGMAS
+        secure_delete_off if pragma is opening.secure_delete else pragma
+        for pragma in opening.PRAGMAS
     )
     with (
-        mock.patch.object(connections, "PRAGMAS", pragmas),
+        mock.patch.object(opening, "PRAGMAS", pragmas),
         mock.patch.object(full_text, "create", create),
     ):
         yield

@@ -50,8 +50,7 @@ from family_recall.errors import (
     ModelError,
 )
 from family_recall.maintenance.archive import check_record
-from family_recall.stores.file import checksums
-from family_recall.stores.file.archive import Loader
+from family_recall.stores.file.archive_loader import ArchiveLoader
 from family_recall.stores.file.schema import MIGRATIONS
 from family_recall.types.json_lines import read_jsonl
 from tools.common import MODELS, parser_of
@@ -259,7 +258,7 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
     connection = apsw.Connection(":memory:")
     for step in MIGRATIONS:
         connection.execute(step)
-    loader = Loader(connection)
+    loader = ArchiveLoader(connection)
     for whole in records:
         loader.load(whole["table"], {name: whole[name] for name in whole if name != "table"})
     keys = {
@@ -291,8 +290,7 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
             if table in keys:
                 clear(table, fields)
             loader.load(table, fields)
-            loader.check()
-            checksums.seal(connection)
+            loader.finish()
         finally:
             connection.execute("ROLLBACK")
 

@@ -132,7 +132,7 @@ class Household:
             Hidden(space_id, role, tuple(json.loads(fields)))
             for space_id, role, fields in sql.rows(
                 self.connection,
-                "SELECT s.space_id, v.role, v.fields FROM veil v JOIN space s ON s.no = v.space"
+                "SELECT s.space_id, v.role, v.fields FROM redacted_view v JOIN space s ON s.no = v.space"
                 " ORDER BY v.no",
             )
         ]
@@ -164,7 +164,7 @@ class Household:
             "SELECT s.space_id, s.kind, e.role, e.expires_s, coalesce(v.no, 0)"
             f" FROM ({granted}SELECT s.no AS space, 'guest' AS role, NULL AS expires_s"
             f"  FROM space s WHERE {as_guest}) e JOIN space s ON s.no = e.space"
-            " LEFT JOIN veil v ON v.space = e.space AND v.role = e.role ORDER BY s.space_id",
+            " LEFT JOIN redacted_view v ON v.space = e.space AND v.role = e.role ORDER BY s.space_id",
             values,
         )
         return [Access(*row) for row in rows]
@@ -187,9 +187,9 @@ class Household:
             for *row, guardians in sql.rows(
                 self.connection,
                 "SELECT p.no, s.space_id, p.band, p.n_current, p.n_past, p.words_current,"
-                " p.words_past, p.n_bounded, p.rewrites, p.veil,"
-                " CASE WHEN p.ward THEN (SELECT json_group_array(o.person_id) FROM guardian g"
-                "  JOIN person o ON o.no = g.guardian WHERE g.child = p.ward) END"
+                " p.words_past, p.n_bounded, p.rewrites, p.redacted_view,"
+                " CASE WHEN p.child THEN (SELECT json_group_array(o.person_id) FROM guardian g"
+                "  JOIN person o ON o.no = g.guardian WHERE g.child = p.child) END"
                 " FROM partition p JOIN space s ON s.no = p.space ORDER BY p.no",
             )
         ]

@@ -28,7 +28,7 @@ from family_recall.stores.write.transaction import WriteTransaction
 
 REFERENCES: tuple[tuple[str, str], ...] = (
     ("memory", "id"), ("memory", "context_id"), ("embedding", "memory"), ("mention", "memory"),
-    ("identifier", "memory"), ("edge", "src"), ("edge", "dst"), ("judgement", "memory"),
+    ("identifier", "memory"), ("edge", "src"), ("edge", "dst"), ("feedback", "memory"),
     ("shown", "memory"), ("audit_memory", "memory"),
 )  # fmt: skip
 """Columns that hold a memory's row id. A new table with one belongs here, and is erased too."""
@@ -103,7 +103,7 @@ class Eraser:
             edges.remove_node(self._connection, memory)
         tables.remove(self._connection, ids, vec0=self._vec0)
         if not self._vec0:
-            overwriting.blank(self._connection, ids)
+            overwriting.overwrite(self._connection, ids)
         for table, column in self._references(except_for=("memory", "edge")):
             self._delete(table, column, ids)
         self._delete("memory", "id", ids)
@@ -144,8 +144,8 @@ class Eraser:
             newer = sql.row(
                 self._connection,
                 "SELECT recorded_s FROM memory WHERE space = :space AND doc_id = :doc_id"
-                " AND veil = :veil AND superseded_s IS NULL",
-                {name: row[name] for name in ("space", "doc_id", "veil")},
+                " AND redacted_view = :redacted_view AND superseded_s IS NULL",
+                {name: row[name] for name in ("space", "doc_id", "redacted_view")},
             )
             superseded_s = row["superseded_s"]
             if superseded_s is None and newer is not None:
@@ -157,8 +157,8 @@ class Eraser:
             )
             ids.append(row["id"])
         # Rows that were put in the trash before rows had checksums.
-        bare = [row["id"] for row in rows if row.get("seal") is None]
-        checksums.seal(self._connection, np.array(bare, np.int64))
+        bare = [row["id"] for row in rows if row.get("checksum") is None]
+        checksums.fill(self._connection, np.array(bare, np.int64))
         self._connection.executemany(
             "UPDATE memory SET context_id = ? WHERE id = ?",
             [(context, memory) for memory, context in self._context.contexts(ids).items()],
@@ -185,7 +185,7 @@ class Eraser:
             " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
             (json.dumps(list(ids)),),
         )
-        vectors = overwriting.held(self._connection, ids, vec0=self._vec0)
+        vectors = overwriting.vector_bytes(self._connection, ids, vec0=self._vec0)
         return [
             ErasedRow(
                 memory, space_id, doc_id,
@@ -208,13 +208,13 @@ class Eraser:
             self._connection,
             "WITH gone(id) AS (SELECT value FROM json_each(?1))"
             " SELECT p.person_id FROM person p WHERE p.no IN ("
-            "  SELECT j.person FROM judgement j WHERE j.memory IN gone"
-            "  UNION SELECT j.person FROM shown s JOIN judgement j ON j.no = s.judgement"
+            "  SELECT j.person FROM feedback j WHERE j.memory IN gone"
+            "  UNION SELECT j.person FROM shown s JOIN feedback j ON j.no = s.feedback"
             "   WHERE s.memory IN gone"
             "  UNION SELECT l.person FROM learned l WHERE EXISTS"
             "   (SELECT 1 FROM memory m JOIN gone ON gone.id = m.id"
             "    WHERE m.superseded_s IS NOT NULL)"
-            "   AND l.judgement NOT IN (SELECT no FROM judgement))",
+            "   AND l.feedback NOT IN (SELECT no FROM feedback))",
             (json.dumps(list(ids)),),
         )
         return {person_id for (person_id,) in rows}

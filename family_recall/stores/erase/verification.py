@@ -44,7 +44,7 @@ _TEXTS = (
     "SELECT value FROM identifier",
     "SELECT sql FROM sqlite_master",
     "SELECT record FROM receipt",
-    "SELECT record FROM aside",
+    "SELECT record FROM trash",
 )
 """Texts that are stored in their own right; an erased run in them proves nothing."""
 
@@ -131,7 +131,7 @@ class Search:
                 continue
             counted = sql.row(
                 connection,
-                "SELECT 1 FROM word_count WHERE shelf = ? AND stem = ? AND n > 0",
+                "SELECT 1 FROM word_count WHERE shard = ? AND stem = ? AND n > 0",
                 (shard, stem_number(stem)),
             )
             n_left += counted is None

@@ -1,4 +1,4 @@
-"""Whole files: a copy that is checked before it takes its name, and one put back in its place."""
+"""Whole files: backups that are checked before they get their name, and their restoration."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import apsw
 
 from family_recall.errors import InvalidRequestError, StoreBusyError, StoreError, StoreFullError
 from family_recall.stores.file import integrity, sql
-from family_recall.stores.file.connections import connect, translated
+from family_recall.stores.file.connection import connect, translated
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.schema import APPLICATION_ID, SCHEMA_VERSION
 from family_recall.types.progress import ProgressCallback
 
 _STEP_PAGES = 256  # 1 MiB between two reports
-_KEPT = ".before-restore"
+_BEFORE = ".before-restore"
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A copy that was opened and found sound: where it lies, and what it holds."""
+    """A copy that was opened and passed every check: where it is, and what it holds."""
 
     path: Path
     n_bytes: int
@@ -35,7 +35,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What stands at ``path`` now, and where the file that stood there before is kept."""
+    """What ``path`` holds now, and where the file that was there before is kept."""
 
     path: Path
     kept: Path | None
@@ -53,11 +53,11 @@ def back_up(
     """Copy what a read transaction sees into a file of its own, by SQLite's backup interface.
 
     Others read and write meanwhile. The copy is opened and checked under another name, and then
-    takes its own in one step: what has the name is whole. It is encrypted if its source is.
+    gets its own in one step: a file of that name is whole. It is encrypted if its source is.
 
     Raises:
-        InvalidRequestError: If something has the name already and may not be overwritten.
-        StoreError: If it cannot be written, or is not sound; nothing has the name then.
+        InvalidRequestError: If a file of that name exists and may not be overwritten.
+        StoreError: If it cannot be written, or fails a check; no file has the name then.
 
     Source: sqlite.org/backup.html.
     """
@@ -68,14 +68,14 @@ def back_up(
     if destination.exists() and _in_use(destination):
         raise InvalidRequestError(f"{destination}: is a household in use; give another name")
     sql.row(source, "SELECT count(*) FROM sqlite_schema")  # from here on one snapshot
-    with taking(destination) as made:
-        found = _copied(source, made, key, progress)
-        n_bytes = made.stat().st_size
-    return Backup(destination, n_bytes, *found)
+    with replacing(destination) as partial:
+        schema, memories = _copy(source, partial, key, progress)
+        n_bytes = partial.stat().st_size
+    return Backup(destination, n_bytes, schema, memories)
 
 
 def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
-    """Copy a file as it is, of whatever schema, without bringing it up to date.
+    """Copy a file of any schema as it is, without migrating it.
 
     Raises:
         As :func:`back_up`.
@@ -92,7 +92,7 @@ def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
 
 
 def verify(path: Path, key: Key | None) -> tuple[int, int]:
-    """Open a copy, check it, and give its schema and how many memories it holds.
+    """Check a copy, and return its schema and how many memories it holds.
 
     Raises:
         NotAStoreError: If it is no family_recall file.
@@ -109,9 +109,9 @@ def verify(path: Path, key: Key | None) -> tuple[int, int]:
                     f"{path}: expected a family_recall file of schema 1 to {SCHEMA_VERSION}, found "
                     f"application id {application:#x} and schema {schema}"
                 )
-            wrong = [one for one in integrity.check_pages(connection) if one.problem]
-            if wrong:
-                raise StoreError(f"{path}: {wrong[0].what}: {wrong[0].problem}; copy it again")
+            for finding in integrity.check_pages(connection):
+                if finding.problem:
+                    raise StoreError(f"{path}: {finding.what}: {finding.problem}; copy it again")
             (memories,) = sql.row(connection, "SELECT count(*) FROM memory")
         finally:
             connection.close()
@@ -121,34 +121,33 @@ def verify(path: Path, key: Key | None) -> tuple[int, int]:
 def restore(
     path: Path, backup: Path, key: Key | None, progress: ProgressCallback | None = None
 ) -> Restored:
-    """Put a backup in a household's place, keeping the file that was there beside it.
+    """Replace a household by a backup, keeping the file that was there beside it.
 
-    The backup is copied and checked first; until the copy takes the name, and ever after if that
-    fails, the old file stands.
+    The backup is copied and checked first; the old file stays until the copy gets its name.
 
     Raises:
         StoreBusyError: If the household is open anywhere.
-        StoreError: If the backup is missing or not sound.
+        StoreError: If the backup is missing or fails a check.
     """
     if not backup.exists():
         raise StoreError(f"{backup}: no such file; make one with family-recall backup")
     if path.exists() and path.samefile(backup):
         raise InvalidRequestError(f"{path}: is the backup itself; give the household's file")
-    with taking(path) as made, translated(backup):
+    with replacing(path) as partial, translated(backup):
         source = connect(backup, key, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
-            _, memories = _copied(source, made, key, progress)
+            _, memories = _copy(source, partial, key, progress)
         finally:
             source.close()
-        kept = _set_aside(path, key) if path.exists() else None
+        kept = _keep_old(path, key) if path.exists() else None
     return Restored(path, kept, memories)
 
 
-def _copied(
-    source: apsw.Connection, made: Path, key: Key | None, progress: ProgressCallback | None
+def _copy(
+    source: apsw.Connection, partial: Path, key: Key | None, progress: ProgressCallback | None
 ) -> tuple[int, int]:
-    """Copy a file into another, check that one and bring it to the disk: (schema, memories)."""
-    copy = connect(made, key)
+    """Copy a file into another, check that one and sync it: (schema, memories)."""
+    copy = connect(partial, key)
     try:
         with copy.backup("main", source, "main") as running:
             while not running.done:
@@ -159,13 +158,13 @@ def _copied(
         copy.pragma("journal_mode", "delete")
     finally:
         copy.close()
-    found = verify(made, key)
-    _sync(made)
-    return found
+    schema_and_memories = verify(partial, key)
+    _sync(partial)
+    return schema_and_memories
 
 
 def rekey(path: Path, key: Key | None, new: Key | None) -> None:
-    """Encrypt a file, change its key, or take the encryption away (``new`` is None).
+    """Encrypt a file, change its key, or decrypt it (``new`` is None).
 
     In place and in one transaction, so an interruption leaves the file under one of the two keys.
 
@@ -185,7 +184,7 @@ def rekey(path: Path, key: Key | None, new: Key | None) -> None:
 
 
 def alone(path: Path, key: Key | None) -> None:
-    """Bring a file's log into it and make sure that nobody else has it open.
+    """Write a file's log back into it, and make sure that nobody else has it open.
 
     Raises:
         StoreBusyError: If somebody has.
@@ -199,7 +198,7 @@ def alone(path: Path, key: Key | None) -> None:
 
 
 def _alone(connection: apsw.Connection, path: Path) -> None:
-    # SQLite lets only the last one who has the file open leave WAL mode.
+    # SQLite lets only the last connection to a file leave WAL mode.
     connection.set_busy_timeout(1000)
     try:
         connection.pragma("journal_mode", "delete")
@@ -214,16 +213,16 @@ def _in_use(path: Path) -> bool:
     return Path(f"{path}-shm").exists()
 
 
-def _set_aside(path: Path, key: Key | None) -> Path:
-    """Give an old file a second name, under which it stays when another takes the first."""
+def _keep_old(path: Path, key: Key | None) -> Path:
+    """Link an old file under a second name, under which it stays when the first is replaced."""
     try:
         alone(path, key)
     except StoreBusyError:
         raise
     except StoreError:
-        pass  # damaged, or under another key: it is kept as it is
+        pass  # damaged, or under another key: it is kept unchanged
     number = 1
-    while (kept := path.with_name(f"{path.name}{_KEPT}-{number}")).exists():
+    while (kept := path.with_name(f"{path.name}{_BEFORE}-{number}")).exists():
         number += 1
     try:
         os.link(path, kept)
@@ -237,18 +236,18 @@ def _set_aside(path: Path, key: Key | None) -> Path:
 
 
 @contextlib.contextmanager
-def taking(path: Path) -> Iterator[Path]:
-    """Give a name beside ``path`` to write under; what was written takes ``path`` at the end.
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a path to write to; at the end its file replaces the one at ``path``.
 
     Raises:
-        StoreError: If it cannot be written, ``StoreFullError`` where the disk is full; what
-            else goes wrong meanwhile is not about this file.
+        StoreError: If it cannot be written, ``StoreFullError`` where the disk is full; other
+            errors of the block pass through.
     """
-    made = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        _discard(made)
-        yield made
-        made.replace(path)
+        _discard(partial)
+        yield partial
+        partial.replace(path)
         _sync(path.parent)
     except (apsw.FullError, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.ENOSPC:
@@ -261,7 +260,7 @@ def taking(path: Path) -> Iterator[Path]:
             f"{path}: cannot be written ({error}); does its folder exist, and may it be written to?"
         ) from error
     finally:
-        _discard(made)
+        _discard(partial)
 
 
 def _discard(path: Path) -> None:
@@ -271,7 +270,7 @@ def _discard(path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Make a file's content, or a folder's names, last through a power cut."""
+    """Sync a file's content, or a folder's names, so that they survive a power cut."""
     if path.is_file():
         with path.open("r+b") as file:
             os.fsync(file.fileno())

@@ -7,29 +7,42 @@ edge table. Each partition has two shards: its current memories, and its superse
 
 from __future__ import annotations
 
+import apsw
+
+from family_recall.stores.file import sql
+
 PARTITION_SHIFT = 40
 """Bits below the partition number in a row id: a million million memories each."""
 
+SHARD_OF_MEMORY = f"(m.id >> {PARTITION_SHIFT}) * 2 + (m.superseded_s IS NOT NULL)"
+"""The shard of ``memory m``, in SQL."""
+
+
+def partition_of(node: int) -> int:
+    """Return the partition of a memory's or entity's row id."""
+    return abs(node) >> PARTITION_SHIFT
+
+
+def id_range(partition: int) -> tuple[int, int]:
+    """Return the first and last row id a partition can hold."""
+    return partition << PARTITION_SHIFT, ((partition + 1) << PARTITION_SHIFT) - 1
+
 
 def shard_of(partition: int, *, past: bool) -> int:
-    """Number a partition's current memories apart from its superseded ones.
+    """Return the shard of a partition's current or superseded memories.
 
-    What has been replaced keeps words and vectors, for questions about what was once
-    believed, but on a shelf of its own, where it counts for nobody else.
+    What has been replaced keeps words and vectors, for questions about what was once believed,
+    but apart, where it does not count in current statistics.
     """
     return partition * 2 + int(past)
 
 
-def id_range(partition: int) -> tuple[int, int]:
-    """First and last row id a partition can hold."""
-    return partition << PARTITION_SHIFT, ((partition + 1) << PARTITION_SHIFT) - 1
+def shards_in(connection: apsw.Connection) -> list[int]:
+    """List the shards of every partition of a file."""
+    partitions = sql.rows(connection, "SELECT no FROM partition ORDER BY no")
+    return [shard_of(no, past=past) for (no,) in partitions for past in (False, True)]
 
 
-def partition_of(node: int) -> int:
-    """Partition of a memory's or entity's row id."""
-    return abs(node) >> PARTITION_SHIFT
-
-
-def words_table(shelf: int) -> str:
-    """Name of the FTS5 table of one shelf (see :func:`shard_of`)."""
-    return f"words_{shelf}"
+def words_table(shard: int) -> str:
+    """Return the name of a shard's FTS5 table."""
+    return f"words_{shard}"

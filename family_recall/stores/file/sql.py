@@ -1,4 +1,4 @@
-"""Rows out of SQLite, untyped as they come; whoever asks turns them into records at once."""
+"""Rows of SQLite, untyped; the function that reads them turns them into records at once."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from family_recall.types import IdArray
 
 
 def rows(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> list[Any]:
-    """Run one statement and give all its rows, as tuples."""
+    """Run one statement and return all its rows, as tuples."""
     return connection.execute(sql, values).fetchall()
 
 
 def row(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> Any:
-    """Run one statement and give its first row, a tuple, or None."""
+    """Run one statement and return its first row, a tuple, or None."""
     return connection.execute(sql, values).fetchone()
 
 

@@ -65,7 +65,7 @@ def of_kind(
         " (SELECT json_group_array(m.author) FROM json_each(r.evidence) e"
         "  JOIN memory m ON m.id = e.value)"
         f" {_JOINED} WHERE r.relation = ? AND r.valid_from_s IS ? AND s.space_id = ?"
-        f" AND p.band = ? AND c.person_id IS ? AND p.veil = ? AND {retained} ORDER BY r.no",
+        f" AND p.band = ? AND c.person_id IS ? AND p.redacted_view = ? AND {retained} ORDER BY r.no",
         (
             relation.relation, valid_from_s, relation.space_id, relation.band,
             relation.guardians_of, view, *values,
@@ -90,7 +90,7 @@ def of_space(connection: apsw.Connection, space_id: str, zone: dt.tzinfo) -> lis
     """List the relations of a space, the oldest first, with all of their evidence."""
     rows = sql.rows(
         connection,
-        f"{_select('TRUE')} WHERE s.space_id = ? AND p.veil = 0 ORDER BY r.no",
+        f"{_select('TRUE')} WHERE s.space_id = ? AND p.redacted_view = 0 ORDER BY r.no",
         (space_id,),
     )
     return [_recorded(row, zone) for row in rows]
@@ -178,7 +178,7 @@ def _retained(scope: Scope) -> scope_sql.Condition:
 _JOINED = (
     "FROM relation r JOIN entity a ON a.id = r.subject JOIN entity b ON b.id = r.object"
     f" JOIN partition p ON p.no = -r.subject >> {PARTITION_SHIFT}"
-    " JOIN space s ON s.no = p.space LEFT JOIN person c ON c.no = p.ward"
+    " JOIN space s ON s.no = p.space LEFT JOIN person c ON c.no = p.child"
 )
 
 

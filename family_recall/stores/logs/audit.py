@@ -15,9 +15,9 @@ _DAYS = "audit_days"
 # The memory itself, even if a redacted view of it was returned; each half has its own index.
 _RETURNED = (
     "SELECT ?1, ?2, coalesce("
-    "(SELECT m.id FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.veil = 0"
+    "(SELECT m.id FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.redacted_view = 0"
     " AND m.superseded_s IS NULL),"
-    "(SELECT max(m.id) FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.veil = 0"
+    "(SELECT max(m.id) FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.redacted_view = 0"
     " AND m.superseded_s IS NOT NULL)) AS id FROM space s WHERE s.space_id = ?3"
 )
 DAY_S = 86_400.0

@@ -47,7 +47,7 @@ class ErasureLog:
 
     def remove(self, receipt_id: str) -> None:
         """Delete a receipt, with its rows in the trash."""
-        for table in ("aside", "receipt"):
+        for table in ("trash", "receipt"):
             self.connection.execute(f"DELETE FROM {table} WHERE receipt_id = ?", (receipt_id,))
 
     def receipts(self) -> list[Receipt]:
@@ -62,7 +62,7 @@ class ErasureLog:
         rows = sql.rows(
             self.connection,
             "SELECT record FROM receipt WHERE NOT clean"
-            " AND receipt_id NOT IN (SELECT receipt_id FROM aside)",
+            " AND receipt_id NOT IN (SELECT receipt_id FROM trash)",
         )
         return [Receipt.from_json(json.loads(record)) for (record,) in rows]
 
@@ -82,14 +82,14 @@ class ErasureLog:
             for table, of_table in rows.items()
         }
         self.connection.execute(
-            "INSERT INTO aside(receipt_id, until_s, record) VALUES(?, ?, ?)",
+            "INSERT INTO trash(receipt_id, until_s, record) VALUES(?, ?, ?)",
             (receipt_id, until_s, json.dumps(encoded)),
         )
 
     def trash(self, receipt_id: str) -> tuple[float, dict[str, list[dict[str, Any]]]] | None:
         """Return until when rows are in the trash, and those rows by table; None if there are none."""
         row = sql.row(
-            self.connection, "SELECT until_s, record FROM aside WHERE receipt_id = ?", (receipt_id,)
+            self.connection, "SELECT until_s, record FROM trash WHERE receipt_id = ?", (receipt_id,)
         )
         if row is None:
             return None
@@ -100,12 +100,12 @@ class ErasureLog:
 
     def has_expired_trash(self, now_s: float) -> bool:
         """Return whether anything in the trash can no longer be brought back."""
-        row = sql.row(self.connection, "SELECT 1 FROM aside WHERE until_s <= ? LIMIT 1", (now_s,))
+        row = sql.row(self.connection, "SELECT 1 FROM trash WHERE until_s <= ? LIMIT 1", (now_s,))
         return row is not None
 
     def empty_expired_trash(self, now_s: float) -> None:
         """Delete what can no longer be brought back."""
-        self.connection.execute("DELETE FROM aside WHERE until_s <= ?", (now_s,))
+        self.connection.execute("DELETE FROM trash WHERE until_s <= ?", (now_s,))
 
     def rules(self) -> list[RetentionRule]:
         """List for how long categories are retained, by category."""
@@ -134,7 +134,7 @@ class ErasureLog:
         Memories recorded from now on are retained for the shortest rule at least. Infinite
         without rules and trash; with rules, every row is read.
         """
-        due = [until_s for (until_s,) in sql.rows(self.connection, "SELECT until_s FROM aside")]
+        due = [until_s for (until_s,) in sql.rows(self.connection, "SELECT until_s FROM trash")]
         for rule in self.rules():
             (oldest_s,) = sql.row(
                 self.connection,

@@ -72,7 +72,7 @@ class FeedbackLog:
         """List the ids of the people who gave feedback or have a learning step."""
         rows = sql.rows(
             self.connection,
-            "SELECT person_id FROM person WHERE no IN (SELECT person FROM judgement)"
+            "SELECT person_id FROM person WHERE no IN (SELECT person FROM feedback)"
             " OR no IN (SELECT person FROM learned) ORDER BY person_id",
         )
         return [person_id for (person_id,) in rows]
@@ -94,7 +94,7 @@ class FeedbackLog:
         """Store an entry, delete the oldest ones beyond the limit, and return its number."""
         person = self._person_no(person_id)
         self.connection.execute(
-            "INSERT INTO judgement(person, memory, at_s, question, accepted, weight, kind,"
+            "INSERT INTO feedback(person, memory, at_s, question, accepted, weight, kind,"
             " features) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 person, entry.memory, entry.at_s, entry.question, entry.accepted, entry.weight,
@@ -103,14 +103,14 @@ class FeedbackLog:
         )  # fmt: skip
         no = int(self.connection.last_insert_rowid())
         self.connection.executemany(
-            "INSERT INTO shown(judgement, rank, memory, feature_values) VALUES(?, ?, ?, ?)",
+            "INSERT INTO shown(feedback, rank, memory, feature_values) VALUES(?, ?, ?, ?)",
             [
                 (no, result.rank, result.memory, np.asarray(result.values, "<f4").tobytes())
                 for result in entry.shown
             ],
         )
         self._delete(
-            "SELECT no FROM judgement WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?",
+            "SELECT no FROM feedback WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?",
             (person, LOG_LENGTH),
         )
         return no
@@ -121,8 +121,8 @@ class FeedbackLog:
         shown: dict[int, list[ShownResult]] = {}
         for no, rank, memory, values in sql.rows(
             self.connection,
-            "SELECT s.judgement, s.rank, s.memory, s.feature_values FROM judgement j"
-            " CROSS JOIN shown s ON s.judgement = j.no WHERE j.person = ? ORDER BY j.no, s.rank",
+            "SELECT s.feedback, s.rank, s.memory, s.feature_values FROM feedback j"
+            " CROSS JOIN shown s ON s.feedback = j.no WHERE j.person = ? ORDER BY j.no, s.rank",
             (person,),
         ):
             if partition_of(memory) in partitions:
@@ -136,7 +136,7 @@ class FeedbackLog:
             for no, memory, at_s, question, accepted, weight, kind, features in sql.rows(
                 self.connection,
                 "SELECT no, memory, at_s, question, accepted, weight, kind, features"
-                " FROM judgement WHERE person = ? ORDER BY no",
+                " FROM feedback WHERE person = ? ORDER BY no",
                 (person,),
             )
             if partition_of(memory) in partitions
@@ -146,7 +146,7 @@ class FeedbackLog:
         """Count a person's entries."""
         (n,) = sql.row(
             self.connection,
-            "SELECT count(*) FROM judgement WHERE person = ?",
+            "SELECT count(*) FROM feedback WHERE person = ?",
             (self._person_no(person_id),),
         )
         return int(n)
@@ -154,14 +154,14 @@ class FeedbackLog:
     def put_guard(self, no: int, guard: Mapping[str, object]) -> None:
         """Store the guard's figures with the entry that was learned from."""
         self.connection.execute(
-            "UPDATE judgement SET guard = ? WHERE no = ?", (json.dumps(guard), no)
+            "UPDATE feedback SET guard = ? WHERE no = ?", (json.dumps(guard), no)
         )
 
     def last_guard(self, person_id: str) -> Mapping[str, object] | None:
         """Return the guard's last figures; None if there are none."""
         row = sql.row(
             self.connection,
-            "SELECT guard FROM judgement WHERE person = ? AND guard IS NOT NULL"
+            "SELECT guard FROM feedback WHERE person = ? AND guard IS NOT NULL"
             " ORDER BY no DESC LIMIT 1",
             (self._person_no(person_id),),
         )
@@ -175,7 +175,7 @@ class FeedbackLog:
         """Store the step learned from an entry, and delete the oldest ones beyond the limit."""
         person = self._person_no(person_id)
         self.connection.execute(
-            "INSERT INTO learned(person, judgement, at_s, record) VALUES(?, ?, ?, ?)",
+            "INSERT INTO learned(person, feedback, at_s, record) VALUES(?, ?, ?, ?)",
             (person, no, at_s, json.dumps(asdict(step))),
         )
         self.connection.execute(
@@ -188,9 +188,9 @@ class FeedbackLog:
         """Delete a person's steps; returns the number of their last entry."""
         person = self._person_no(person_id)
         self.connection.execute("DELETE FROM learned WHERE person = ?", (person,))
-        self.connection.execute("UPDATE judgement SET guard = NULL WHERE person = ?", (person,))
+        self.connection.execute("UPDATE feedback SET guard = NULL WHERE person = ?", (person,))
         (last,) = sql.row(
-            self.connection, "SELECT max(no) FROM judgement WHERE person = ?", (person,)
+            self.connection, "SELECT max(no) FROM feedback WHERE person = ?", (person,)
         )
         return None if last is None else int(last)
 
@@ -203,19 +203,19 @@ class FeedbackLog:
         whose = None if person_id is None else self._person_no(person_id)
         rows = sql.rows(
             self.connection,
-            "SELECT no FROM judgement WHERE person = coalesce(?1, person)"
-            " UNION SELECT judgement FROM learned WHERE person = coalesce(?1, person)"
+            "SELECT no FROM feedback WHERE person = coalesce(?1, person)"
+            " UNION SELECT feedback FROM learned WHERE person = coalesce(?1, person)"
             " ORDER BY 1 DESC LIMIT ?2",
             (whose, last),
         )
         if rows:
             first = rows[-1][0]
             self._delete(
-                "SELECT no FROM judgement WHERE no >= ? AND person = coalesce(?, person)",
+                "SELECT no FROM feedback WHERE no >= ? AND person = coalesce(?, person)",
                 (first, whose),
             )
             self.connection.execute(
-                "DELETE FROM learned WHERE judgement >= ? AND person = coalesce(?, person)",
+                "DELETE FROM learned WHERE feedback >= ? AND person = coalesce(?, person)",
                 (first, whose),
             )
         return len(rows)
@@ -223,7 +223,7 @@ class FeedbackLog:
     def reset(self, person_id: str | None) -> None:
         """Delete all entries and steps, of one person or of everyone."""
         whose = None if person_id is None else self._person_no(person_id)
-        self._delete("SELECT no FROM judgement WHERE person = coalesce(?, person)", (whose,))
+        self._delete("SELECT no FROM feedback WHERE person = coalesce(?, person)", (whose,))
         self.connection.execute("DELETE FROM learned WHERE person = coalesce(?, person)", (whose,))
 
     def _person_no(self, person_id: str) -> int:
@@ -232,7 +232,7 @@ class FeedbackLog:
     def _delete(self, query: str, values: apsw.Bindings) -> None:
         """Delete the entries that a query selects, by number."""
         numbers = json.dumps([no for (no,) in sql.rows(self.connection, query, values)])
-        for table, column in (("shown", "judgement"), ("judgement", "no")):
+        for table, column in (("shown", "feedback"), ("feedback", "no")):
             self.connection.execute(
                 f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
                 (numbers,),

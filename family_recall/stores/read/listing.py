@@ -115,7 +115,7 @@ class Listings:
         (found,) = memories.load(
             self._connection,
             "m.space = (SELECT no FROM space WHERE space_id = ?) AND m.doc_id = ?"
-            " AND m.veil = 0 AND m.superseded_s IS NULL",
+            " AND m.redacted_view = 0 AND m.superseded_s IS NULL",
             (space_id, doc_id),
             self._zone,
         )

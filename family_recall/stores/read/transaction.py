@@ -9,6 +9,8 @@ from collections.abc import MutableMapping
 import apsw
 
 from family_recall.stores.access.household import Household
+from family_recall.stores.file import sql
+from family_recall.stores.file.archive import ArchiveReader
 from family_recall.stores.logs.audit import AuditTables
 from family_recall.stores.logs.erasure_log import ErasureLog
 from family_recall.stores.logs.feedback import FeedbackLog, LearningStep
@@ -16,6 +18,7 @@ from family_recall.stores.read.listing import Listings
 from family_recall.stores.read.snapshot import SqliteSnapshot
 from family_recall.stores.read.versions import Versions
 from family_recall.stores.vectors.index import VectorIndexes
+from family_recall.stores.vectors.pending import PendingVectors
 
 
 class Transaction:
@@ -30,6 +33,12 @@ class Transaction:
         self.erasure_log = ErasureLog(connection)
         self.versions = Versions(connection)
         self.listings = Listings(connection, zone)
+        self.pending_vectors = PendingVectors(connection)
+
+    def info(self, key: str) -> str | None:
+        """Return a fact about the file, such as its time zone; None if it is not set."""
+        row = sql.row(self._connection, "SELECT value FROM info WHERE key = ?", (key,))
+        return str(row[0]) if row else None
 
 
 class ReadTransaction(Transaction):
@@ -43,6 +52,7 @@ class ReadTransaction(Transaction):
         learned: MutableMapping[int, LearningStep],
     ) -> None:
         super().__init__(connection, zone)
+        self.archive = ArchiveReader(connection)
         self._indexes = indexes
         self._learned = learned
 

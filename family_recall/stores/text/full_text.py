@@ -1,4 +1,4 @@
-"""Words: memories in, BM25 matches and word counts out. One FTS5 table a shelf."""
+"""Full-text search: one FTS5 table a shard, and counts of its words beside it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import numpy as np
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import words_table
 from family_recall.stores.records import WORD_ENTRY, Hits, stem_number
+from family_recall.stores.scope_sql import Condition
 
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
-_TEXTS_KNOWN = 1_000
+_CACHED_TEXTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +39,14 @@ def split(connection: apsw.Connection, text: str) -> list[tuple[str, str]]:
 
 
 def splitter() -> Callable[[str], list[tuple[str, str]]]:
-    """Give what splits texts as the index does, where there is no file."""
+    """Return a function that splits texts as the index does, without a file."""
     return functools.partial(split, apsw.Connection(":memory:"))
 
 
 def find_stems(
     connection: apsw.Connection, text: str, stems: Collection[str]
 ) -> tuple[tuple[int, int], ...]:
-    """Find where a text says some stems: (start, end) in characters, in order."""
+    """Return where words with some stems stand in a text: (start, end) in characters."""
     raw, tokens = _tokens(connection, text)
     spans = [(start, end) for start, end, stem in tokens if stem in stems]
     if text.isascii():
@@ -56,26 +57,25 @@ def find_stems(
 class WordCounter:
     """Counts the words of memories as the index splits them, for as long as one transaction.
 
-    What it has counted it knows for a while: a turn's text is the context of the next one, and
-    its speaker and day are its neighbours' too.
+    It caches the counts of some texts: a turn's text is the context of the next one, and its
+    speaker and day are its neighbours' too.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
-        """Take the index's tokenizer from a connection."""
         self._tokenize: Any = connection.fts5_tokenizer(*_TOKENIZER)
-        self._known: dict[str, tuple[dict[int, int], int]] = {}
+        self._cache: dict[str, tuple[dict[int, int], int]] = {}
 
     def prepare(
         self, memory_id: int, body: str, header: str, context: tuple[str | None, str]
     ) -> Words:
         """Count a memory's words column by column.
 
-        ``context`` is who spoke the turn before, and what was said; empty where there is none.
+        ``context`` is the author and text of the turn before; empty where there is none.
         """
         speaker, before = context
         entries: dict[int, int] = {}
         n_words = 0
-        # Between a speaker and a text stands a colon, so no word is of both.
+        # A colon separates a speaker from a text, so no word spans both.
         for shift, text in ((32, body), (40, header), (48, before)):
             counts, n = self._count(text)
             if shift == 48 and speaker:
@@ -83,20 +83,20 @@ class WordCounter:
                 counts = {stem: counts.get(stem, 0) + more.get(stem, 0) for stem in counts | more}
                 n += n_more
             n_words += n
-            for stem, each in counts.items():
-                entries[stem] = entries.get(stem, 0) + (min(each, 255) << shift)
+            for stem, count in counts.items():
+                entries[stem] = entries.get(stem, 0) + (min(count, 255) << shift)
         # WORD_ENTRY, little-endian: the stem's number in the low half, a byte a column above it.
         packed = struct.pack(
             f"<{len(entries)}Q", *(stem + entries[stem] for stem in sorted(entries))
         )
-        said = f"{speaker}: {before}" if speaker else before
-        return Words(memory_id, body, header, said, packed, n_words)
+        spoken = f"{speaker}: {before}" if speaker else before
+        return Words(memory_id, body, header, spoken, packed, n_words)
 
     def _count(self, text: str) -> tuple[dict[int, int], int]:
-        """Count a text's stems by number, and give how many words it has."""
-        known = self._known.get(text)
-        if known is not None:
-            return known
+        """Count a text's stems by number; returns them and how many words it has."""
+        cached = self._cache.get(text)
+        if cached is not None:
+            return cached
         stems = self._tokenize(
             text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
             include_offsets=False, include_colocated=False,
@@ -105,40 +105,40 @@ class WordCounter:
         for stem in stems:
             number = stem_number(stem)
             counts[number] = counts.get(number, 0) + 1
-        if len(self._known) >= _TEXTS_KNOWN:
-            self._known.clear()
-        self._known[text] = counts, len(stems)
+        if len(self._cache) >= _CACHED_TEXTS:
+            self._cache.clear()
+        self._cache[text] = counts, len(stems)
         return counts, len(stems)
 
 
-def add(connection: apsw.Connection, shelf: int, rows: Sequence[Words]) -> None:
-    """Put memories into a shelf's words and counts."""
-    name = words_table(shelf)
+def add(connection: apsw.Connection, shard: int, rows: Sequence[Words]) -> None:
+    """Add memories to a shard's words and counts."""
+    name = words_table(shard)
     connection.executemany(
         f"INSERT INTO {name}(rowid, body, header, context) VALUES(?, ?, ?, ?)",
         [(row.id, row.body, row.header, row.context) for row in rows],
     )
-    _count(connection, shelf, rows, +1)
+    _count(connection, shard, rows, +1)
 
 
-def remove(connection: apsw.Connection, shelf: int, rows: Sequence[Words]) -> None:
-    """Take memories out of a shelf, given exactly as they were put in."""
-    name = words_table(shelf)
+def remove(connection: apsw.Connection, shard: int, rows: Sequence[Words]) -> None:
+    """Remove memories from a shard; their words must be those they were added with."""
+    name = words_table(shard)
     connection.executemany(
         f"INSERT INTO {name}({name}, rowid, body, header, context) VALUES('delete', ?, ?, ?, ?)",
         [(row.id, row.body, row.header, row.context) for row in rows],
     )
-    _count(connection, shelf, rows, -1)
-    connection.execute("DELETE FROM word_count WHERE shelf = ? AND n <= 0", (shelf,))
+    _count(connection, shard, rows, -1)
+    connection.execute("DELETE FROM word_count WHERE shard = ? AND n <= 0", (shard,))
 
 
-def create(connection: apsw.Connection, shelf: int) -> None:
+def create(connection: apsw.Connection, shard: int) -> None:
     """Create a shard's FTS5 table.
 
     External content, so the text is stored once; not contentless, because only then does
     FTS5's secure-delete leave no word behind (sqlite.org/fts5.html#the_secure_delete_option).
     """
-    name = words_table(shelf)
+    name = words_table(shard)
     connection.execute(
         f"CREATE VIRTUAL TABLE {name} USING fts5(body, header, context,"
         " content='words_content', content_rowid='id',"
@@ -147,39 +147,39 @@ def create(connection: apsw.Connection, shelf: int) -> None:
     )
 
 
-def clear(connection: apsw.Connection, shelf: int) -> None:
-    """Empty a shelf: its words and their counts."""
-    connection.execute(f"DROP TABLE IF EXISTS {words_table(shelf)}")
-    connection.execute("DELETE FROM word_count WHERE shelf = ?", (shelf,))
-    create(connection, shelf)
+def clear(connection: apsw.Connection, shard: int) -> None:
+    """Delete a shard's words and their counts."""
+    connection.execute(f"DROP TABLE IF EXISTS {words_table(shard)}")
+    connection.execute("DELETE FROM word_count WHERE shard = ?", (shard,))
+    create(connection, shard)
 
 
 def counts_by_shard(
-    connection: apsw.Connection, shelves: Sequence[int], stems: Sequence[str]
+    connection: apsw.Connection, shards: Sequence[int], stems: Sequence[str]
 ) -> dict[str, dict[int, int]]:
-    """Count, shelf by shelf, the memories that hold each stem; shelves without one are absent."""
+    """Count the memories of each shard that hold each stem; shards without one are absent."""
     numbers = {stem: stem_number(stem) for stem in stems}
-    found = sql.rows(
+    rows = sql.rows(
         connection,
-        "SELECT w.stem, w.shelf, w.n FROM carray(?) s CROSS JOIN carray(?) t"
-        " CROSS JOIN word_count w ON w.shelf = s.value AND w.stem = t.value",
+        "SELECT w.stem, w.shard, w.n FROM carray(?) s CROSS JOIN carray(?) t"
+        " CROSS JOIN word_count w ON w.shard = s.value AND w.stem = t.value",
         (
-            sql.id_array(np.array(shelves, np.int64)),
+            sql.id_array(np.array(shards, np.int64)),
             sql.id_array(np.array(list(numbers.values()), np.int64)),
         ),
     )
     counts: dict[int, dict[int, int]] = {number: {} for number in numbers.values()}
-    for number, shelf, n in found:
-        counts[number][shelf] = n
+    for number, shard, n in rows:
+        counts[number][shard] = n
     return {stem: counts[number] for stem, number in numbers.items()}
 
 
 def expression(words: Sequence[str], common: Sequence[str]) -> str:
-    """Write an FTS5 question: any of the words, each quoted so that none is an operator.
+    """Return an FTS5 query: any of the words, each quoted so that none is an operator.
 
-    Common words add to the score where one of the others stands, and are not looked up by
-    themselves: half the memories of a family hold somebody's name, and scoring them all would
-    cost more than everything else (0.8 ms for each thousand).
+    Common words add to the score of a match and are not looked up by themselves: half the memories
+    of a family hold somebody's name, and scoring them all would cost more than everything else
+    (0.8 ms for each thousand).
 
     >>> expression(["dinner", "lake"], [])
     '"dinner" OR "lake"'
@@ -194,44 +194,44 @@ def expression(words: Sequence[str], common: Sequence[str]) -> str:
 
 def match(
     connection: apsw.Connection,
-    shelf: int,
-    asked: str,
+    shard: int,
+    query: str,
     k: int,
     weights: tuple[float, float, float],
-    condition: tuple[str, tuple[object, ...]] | None = None,
+    condition: Condition | None = None,
 ) -> Hits:
-    """Find a shelf's best k memories for an :func:`expression`, by FTS5's BM25.
+    """Find a shard's best k memories for an :func:`expression`, by FTS5's BM25.
 
-    With a condition on ``memory m`` only rows that meet it are counted towards k.
+    With a condition on ``memory m`` only rows that meet it count towards k.
     """
-    name = words_table(shelf)
+    name = words_table(shard)
     # `ORDER BY bm25()` rather than `ORDER BY rank`: half the time at 100,000 memories.
     score = f"bm25({name}, {weights[0]}, {weights[1]}, {weights[2]}) AS s"
     if condition is None:
         rows = sql.rows(
             connection,
             f"SELECT rowid, {score} FROM {name} WHERE {name} MATCH ? ORDER BY s LIMIT ?",
-            (asked, k),
+            (query, k),
         )
     else:
         rows = sql.rows(
             connection,
             f"SELECT m.id, {score} FROM {name} CROSS JOIN memory m ON m.id = {name}.rowid"
             f" WHERE {name} MATCH ? AND {condition[0]} ORDER BY s LIMIT ?",
-            (asked, *condition[1], k),
+            (query, *condition[1], k),
         )
-    ids = np.array([row[0] for row in rows], np.int64)
+    ids = np.array([memory for memory, _ in rows], np.int64)
     # FTS5's bm25() is lower-is-better and a run is higher-is-better (sqlite.org/fts5.html).
-    return Hits(ids, -np.array([row[1] for row in rows], np.float32))
+    return Hits(ids, -np.array([score for _, score in rows], np.float32))
 
 
-def _count(connection: apsw.Connection, shelf: int, rows: Sequence[Words], sign: int) -> None:
+def _count(connection: apsw.Connection, shard: int, rows: Sequence[Words], sign: int) -> None:
     entries = np.frombuffer(b"".join(row.entries for row in rows), WORD_ENTRY)
     stems, counts = np.unique(entries["stem"], return_counts=True)
     connection.executemany(
-        "INSERT INTO word_count(shelf, stem, n) VALUES(?, ?, ?)"
+        "INSERT INTO word_count(shard, stem, n) VALUES(?, ?, ?)"
         " ON CONFLICT DO UPDATE SET n = n + excluded.n",
-        [(shelf, stem, sign * n) for stem, n in zip(stems.tolist(), counts.tolist(), strict=True)],
+        [(shard, stem, sign * n) for stem, n in zip(stems.tolist(), counts.tolist(), strict=True)],
     )
 
 

@@ -1,12 +1,12 @@
-"""Identifiers: what memories quote that stands for one thing; exact and prefix look-up out.
+"""The identifiers that memories quote, such as numbers and addresses, found whole or in part.
 
-A row is a partition, a value and a memory. A value is ``space:form``, where the form is what
-two spellings of the same identifier share, so that equal things are equal text:
+A row is a partition, a value and a memory. A value is ``kind:form``, where the form is what two
+spellings of the same identifier share:
 
 - ``number`` order numbers, issues, tickets and plates, capitals and digits alone;
-- ``phone`` the digits from the last to the first, without the zeros a country puts in front,
-  so that numbers with the same end begin alike;
-- ``url`` without scheme and www, its ``host`` once more by itself, as is an e-mail's;
+- ``phone`` the digits from the last to the first, without leading zeros, so that numbers with the
+  same end begin alike;
+- ``url`` without scheme and www, and its ``host`` by itself, as is an e-mail's;
 - ``email``, ``isbn`` (13 digits) and ``path`` as they are, in lower case.
 """
 
@@ -22,6 +22,7 @@ import numpy as np
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.records import Hits, Identifier, Texts
+from family_recall.stores.scope_sql import Condition
 
 WHOLE, PART = 1.0, 0.5
 """Scores of a memory that holds an identifier whole, and of one that holds it in part."""
@@ -30,11 +31,11 @@ SHORTEST_END = 8
 """Digits from which two phone numbers with the same end are the same."""
 
 _BATCH = 500  # memories
-_AFTER_ALL = "\U0010ffff"
+_LAST_CHARACTER = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
-class _Sought:
+class _Lookup:
     """One value to look up, or all that begin with it."""
 
     value: str
@@ -42,28 +43,28 @@ class _Sought:
     prefix: bool = False
 
 
-def put(connection: apsw.Connection, memory: int, found: Iterable[Identifier]) -> None:
-    """Keep the identifiers of a memory, in place of those it had."""
+def put(connection: apsw.Connection, memory: int, new: Iterable[Identifier]) -> None:
+    """Write the identifiers of a memory, in place of those it had."""
     remove(connection, memory)
     partition = partition_of(memory)
     connection.executemany(
         "INSERT OR IGNORE INTO identifier(partition, value, memory) VALUES(?, ?, ?)",
-        [(partition, value, memory) for one in found for value in _stored(one)],
+        [(partition, value, memory) for identifier in new for value in _values(identifier)],
     )
 
 
 def remove(connection: apsw.Connection, memory: int) -> None:
-    """Take away every identifier of a memory."""
+    """Delete every identifier of a memory."""
     connection.execute("DELETE FROM identifier WHERE memory = ?", (memory,))
 
 
 def clear(connection: apsw.Connection) -> None:
-    """Take away every identifier of every memory."""
+    """Delete every identifier of every memory."""
     connection.execute("DELETE FROM identifier")
 
 
 def texts(connection: apsw.Connection) -> Iterator[tuple[int, Texts]]:
-    """Go through what may hold identifiers, each memory's with its id, superseded ones too."""
+    """Yield what may hold identifiers, with the id of its memory; superseded ones too."""
     after = -1
     while True:
         rows = sql.rows(
@@ -83,100 +84,111 @@ def find(
     connection: apsw.Connection,
     identifiers: Sequence[Identifier],
     partitions: Sequence[int],
-    condition: tuple[str, tuple[object, ...]],
+    condition: Condition,
     k: int,
 ) -> Hits:
     """Find memories of some partitions that hold any of the identifiers.
 
-    Of each value and partition the k newest by id are looked at that meet the condition on
-    ``memory m``. What comes back is ordered by score, then the newest to happen first, then by id.
+    Of each value and partition the k newest by id that meet the condition on ``memory m`` are
+    considered. Results are ordered by score, then the latest to happen first, then by id.
     """
     scores: dict[int, float] = {}
     moments: dict[int, float] = {}
-    mine = sql.id_array(np.array(partitions, np.int64))
-    for sought in dict.fromkeys(each for one in identifiers for each in _sought(one)):
-        values = (sought.value, sought.value + _AFTER_ALL) if sought.prefix else (sought.value,)
-        held = "i.value >= ? AND i.value < ?" if sought.prefix else "i.value = ?"
+    partition_array = sql.id_array(np.array(partitions, np.int64))
+    for lookup in dict.fromkeys(
+        lookup for identifier in identifiers for lookup in _lookups(identifier)
+    ):
+        values = (
+            (lookup.value, lookup.value + _LAST_CHARACTER) if lookup.prefix else (lookup.value,)
+        )
+        matching = "i.value >= ? AND i.value < ?" if lookup.prefix else "i.value = ?"
         # Inside, ids alone are walked, newest first, until k of a partition are visible.
         rows = sql.rows(
             connection,
             "SELECT o.id, o.order_s FROM carray(?) p CROSS JOIN memory o WHERE o.id IN ("
             "  SELECT DISTINCT m.id FROM identifier i CROSS JOIN memory m ON m.id = i.memory"
-            f"  WHERE i.partition = p.value AND {held} AND {condition[0]}"
+            f"  WHERE i.partition = p.value AND {matching} AND {condition[0]}"
             "  ORDER BY i.memory DESC LIMIT ?)",
-            (mine, *values, *condition[1], k),
+            (partition_array, *values, *condition[1], k),
         )
         for memory, order_s in rows:
-            scores[memory] = max(sought.score, scores.get(memory, 0.0))
+            scores[memory] = max(lookup.score, scores.get(memory, 0.0))
             moments[memory] = order_s
-    best = sorted(scores, key=lambda one: (-scores[one], -moments[one], one))[:k]
-    return Hits(np.array(best, np.int64), np.array([scores[one] for one in best], np.float32))
+    best = sorted(scores, key=lambda memory: (-scores[memory], -moments[memory], memory))[:k]
+    return Hits(np.array(best, np.int64), np.array([scores[memory] for memory in best], np.float32))
 
 
-def _stored(one: Identifier) -> list[str]:
-    """Give the values a memory with an identifier is found by."""
-    if one.kind == "url":
-        address = _address(one.normalised)
-        return [f"url:{address}", f"host:{_host(address)}"]
-    if one.kind == "email":
-        return [f"email:{one.normalised}", f"host:{one.normalised.rsplit('@', 1)[1]}"]
-    if one.kind == "path":
-        return [f"path:{one.normalised.lower()}"]
-    if one.kind == "phone":
-        return [f"phone:{_from_the_end(one.normalised)}"]
-    if one.kind == "isbn":
-        digits = _ten_digits(one)
-        alike = [f"phone:{_from_the_end(digits)}", f"number:{digits}"] if digits else []
-        return [f"isbn:{one.normalised}", *alike]
-    return [f"number:{_compact(one.normalised)}"]
+def _values(identifier: Identifier) -> list[str]:
+    """Return the values that a memory with an identifier is stored under."""
+    form = identifier.normalised
+    match identifier.kind:
+        case "url":
+            address = _address(form)
+            return [f"url:{address}", f"host:{_host(address)}"]
+        case "email":
+            return [f"email:{form}", f"host:{form.rsplit('@', 1)[1]}"]
+        case "path":
+            return [f"path:{form.lower()}"]
+        case "phone":
+            return [f"phone:{_reversed(form)}"]
+        case "isbn":
+            digits = _ten_digits(identifier)
+            others = [f"phone:{_reversed(digits)}", f"number:{digits}"] if digits else []
+            return [f"isbn:{form}", *others]
+        case _:
+            return [f"number:{_compact(form)}"]
 
 
-def _sought(one: Identifier) -> list[_Sought]:
-    """Give what to look up for an identifier of a question."""
-    if one.kind == "url":
-        address = _address(one.normalised)
-        part = (
-            _Sought(f"url:{address}/", PART, prefix=True)
-            if "/" in address
-            else _Sought(f"host:{address}", PART)
-        )
-        return [_Sought(f"url:{address}"), part]
-    if one.kind == "email":
-        return [_Sought(f"email:{one.normalised}")]
-    if one.kind == "path":
-        path = one.normalised.lower().rstrip("/")
-        return [_Sought(f"path:{path}"), _Sought(f"path:{path}/", PART, prefix=True)]
-    if one.kind == "phone":
-        digits = one.normalised
-        alike = [] if digits.startswith("+") else [_Sought(f"number:{digits}")]
-        return [*_phones(digits), *alike]
-    if one.kind == "isbn":
-        digits = _ten_digits(one)
-        alike = [*_phones(digits), _Sought(f"number:{digits}")] if digits else []
-        return [_Sought(f"isbn:{one.normalised}"), *alike]
-    return [_Sought(f"number:{_compact(one.normalised)}")]
+def _lookups(identifier: Identifier) -> list[_Lookup]:
+    """Return what to look up for an identifier of a question."""
+    form = identifier.normalised
+    match identifier.kind:
+        case "url":
+            address = _address(form)
+            part = (
+                _Lookup(f"url:{address}/", PART, prefix=True)
+                if "/" in address
+                else _Lookup(f"host:{address}", PART)
+            )
+            return [_Lookup(f"url:{address}"), part]
+        case "email":
+            return [_Lookup(f"email:{form}")]
+        case "path":
+            path = form.lower().rstrip("/")
+            return [_Lookup(f"path:{path}"), _Lookup(f"path:{path}/", PART, prefix=True)]
+        case "phone":
+            numbers = [] if form.startswith("+") else [_Lookup(f"number:{form}")]
+            return [*_phones(form), *numbers]
+        case "isbn":
+            digits = _ten_digits(identifier)
+            others = [*_phones(digits), _Lookup(f"number:{digits}")] if digits else []
+            return [_Lookup(f"isbn:{form}"), *others]
+        case _:
+            return [_Lookup(f"number:{_compact(form)}")]
 
 
-def _phones(digits: str) -> list[_Sought]:
-    """Look for a number, for its end alone, and for longer ones that end with it."""
-    turned = _from_the_end(digits)
-    ends = [_Sought(f"phone:{turned[:n]}", PART) for n in range(SHORTEST_END, len(turned))]
-    longer = [_Sought(f"phone:{turned}", PART, prefix=True)] if len(turned) >= SHORTEST_END else []
-    return [_Sought(f"phone:{turned}"), *ends, *longer]
+def _phones(digits: str) -> list[_Lookup]:
+    """Look up a number, its end alone, and longer numbers that end with it."""
+    backwards = _reversed(digits)
+    ends = [_Lookup(f"phone:{backwards[:n]}", PART) for n in range(SHORTEST_END, len(backwards))]
+    longer = (
+        [_Lookup(f"phone:{backwards}", PART, prefix=True)] if len(backwards) >= SHORTEST_END else []
+    )
+    return [_Lookup(f"phone:{backwards}"), *ends, *longer]
 
 
-def _from_the_end(digits: str) -> str:
-    """Turn a number round: +91 98450-12345 and 098450 12345 then begin with the same ten digits.
+def _reversed(digits: str) -> str:
+    """Reverse a number: +91 98450-12345 and 098450 12345 then begin with the same ten digits.
 
-    >>> _from_the_end("+919845012345"), _from_the_end("09845012345")
+    >>> _reversed("+919845012345"), _reversed("09845012345")
     ('543210548919', '5432105489')
     """
     return digits.lstrip("+0")[::-1]
 
 
-def _ten_digits(one: Identifier) -> str:
-    """Give the digits of an ISBN-10, which one telephone number in eleven could be, else none."""
-    digits = "".join(str(int(ch)) for ch in one.text if ch.isdecimal())
+def _ten_digits(isbn: Identifier) -> str:
+    """Return the digits of an ISBN-10, which one telephone number in eleven could be, else none."""
+    digits = "".join(str(int(ch)) for ch in isbn.text if ch.isdecimal())
     return digits if len(digits) == 10 else ""
 
 
@@ -185,7 +197,7 @@ def _compact(text: str) -> str:
 
 
 def _address(url: str) -> str:
-    """Reduce a URL to what two ways to write it share; what follows its path becomes a part of it.
+    """Reduce a URL to what two spellings of it share; a query becomes a part of its path.
 
     >>> _address("https://www.example.org/cake?page=2"), _address("example.org/cake/")
     ('example.org/cake/?page=2', 'example.org/cake')

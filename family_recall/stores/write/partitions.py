@@ -52,11 +52,11 @@ class Partitions:
         """
         child = 0 if guardians_of is None else self._household.person_no(guardians_of)
         key = (self._household.space_no(space_id), band, child, view)
-        find = "SELECT no FROM partition WHERE space = ? AND band = ? AND ward = ? AND veil = ?"
+        find = "SELECT no FROM partition WHERE space = ? AND band = ? AND child = ? AND redacted_view = ?"
         row = sql.row(self._connection, find, key)
         if row is None:
             self._connection.execute(
-                "INSERT INTO partition(space, band, ward, veil) VALUES(?, ?, ?, ?)", key
+                "INSERT INTO partition(space, band, child, redacted_view) VALUES(?, ?, ?, ?)", key
             )
             row = sql.row(self._connection, find, key)
             for past in (False, True):
@@ -70,7 +70,7 @@ class Partitions:
                 RedactedView(no, Hidden(space_id, role, tuple(json.loads(fields))))
                 for no, role, fields in sql.rows(
                     self._connection,
-                    "SELECT v.no, v.role, v.fields FROM veil v JOIN space s ON s.no = v.space"
+                    "SELECT v.no, v.role, v.fields FROM redacted_view v JOIN space s ON s.no = v.space"
                     " WHERE s.space_id = ? ORDER BY v.no",
                     (space_id,),
                 )
@@ -91,7 +91,7 @@ class Partitions:
         if not hidden.fields:
             return None
         self._connection.execute(
-            "INSERT INTO veil(space, role, fields) VALUES(?, ?, ?)",
+            "INSERT INTO redacted_view(space, role, fields) VALUES(?, ?, ?)",
             (space, hidden.role, json.dumps(hidden.fields)),
         )
         return RedactedView(self._connection.last_insert_rowid(), hidden)
@@ -99,11 +99,11 @@ class Partitions:
     def _delete_view(self, view: int) -> None:
         """Delete a view with every partition that holds it."""
         for (partition,) in sql.rows(
-            self._connection, "SELECT no FROM partition WHERE veil = ?", (view,)
+            self._connection, "SELECT no FROM partition WHERE redacted_view = ?", (view,)
         ):
             self._empty(partition)
             self._connection.execute("DELETE FROM partition WHERE no = ?", (partition,))
-        self._connection.execute("DELETE FROM veil WHERE no = ?", (view,))
+        self._connection.execute("DELETE FROM redacted_view WHERE no = ?", (view,))
 
     def _empty(self, partition: int) -> None:
         """Delete the memories of a partition, what was derived from them, and its entities."""
@@ -115,7 +115,7 @@ class Partitions:
         tables.remove(self._connection, [memory for (memory,) in rows], vec0=self._vec0)
         for shard in (shard_of(partition, past=False), shard_of(partition, past=True)):
             execute(f"DROP TABLE IF EXISTS {words_table(shard)}")
-            execute("DELETE FROM word_count WHERE shelf = ?", (shard,))
+            execute("DELETE FROM word_count WHERE shard = ?", (shard,))
         derived = (("mention", "memory"), ("identifier", "memory"), ("edge", "src"))
         for table, column in (*derived, ("memory", "id")):
             execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", (first, last))

@@ -9,6 +9,7 @@ import apsw
 
 from family_recall.errors import StoreError
 from family_recall.stores.file import sql
+from family_recall.stores.file.archive_loader import ArchiveLoader
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, id_range, partition_of, shard_of
 from family_recall.stores.graph import edges, relation_queries
 from family_recall.stores.graph.edge_buffer import EdgeBuffer
@@ -60,11 +61,6 @@ class WriteTransaction(Transaction):
         self.edge_buffer.flush()
         self._counters.flush()
 
-    def info(self, key: str) -> str | None:
-        """Return a fact about the file, such as its time zone; None if it is not set."""
-        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (key,))
-        return str(row[0]) if row else None
-
     def put_info(self, key: str, value: str) -> None:
         """Set a fact about the file."""
         self.connection.execute(
@@ -80,7 +76,7 @@ class WriteTransaction(Transaction):
         row = sql.row(
             self.connection,
             "SELECT m.id FROM memory m"
-            " WHERE m.space = ? AND m.doc_id = ? AND m.veil = ? AND m.superseded_s IS NULL",
+            " WHERE m.space = ? AND m.doc_id = ? AND m.redacted_view = ? AND m.superseded_s IS NULL",
             (self.household.space_no(space_id), doc_id, view),
         )
         # Most memories are new: whole rows are read of the others alone.
@@ -111,7 +107,7 @@ class WriteTransaction(Transaction):
         """
         versions = memories.load(
             self.connection,
-            "s.space_id = ? AND m.veil = 0"
+            "s.space_id = ? AND m.redacted_view = 0"
             " ORDER BY m.recorded_s, m.superseded_s IS NULL, m.superseded_s, m.id",
             (space_id,),
             self.zone,
@@ -223,7 +219,11 @@ class WriteTransaction(Transaction):
 
     def to_embed(self) -> list[ToEmbed]:
         """List what a model is to read of the memories that are new in this transaction."""
-        return memories.readings(self.connection, self.changed)
+        return self.pending_vectors.texts(self.changed)
+
+    def archive_loader(self) -> ArchiveLoader:
+        """Return what writes exported records into an empty household."""
+        return ArchiveLoader(self.connection)
 
     def put_identifiers(self, memory: int, found: Iterable[Identifier]) -> None:
         """Store the identifiers of a memory, in place of those it had."""

@@ -101,7 +101,7 @@ class WordIndex:
         # Shard by shard: the table is ordered by shard first, and there are few.
         query = (
             "SELECT EXISTS (SELECT 1 FROM partition p JOIN word_count w"
-            " ON w.shelf IN (2 * p.no, 2 * p.no + 1) AND w.stem = ?)"
+            " ON w.shard IN (2 * p.no, 2 * p.no + 1) AND w.stem = ?)"
         )
         return {
             stem for stem in stems if not sql.row(self._connection, query, (stem_number(stem),))[0]

@@ -1,0 +1,162 @@
+"""The vectors of one snapshot, searched and compared within a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import apsw
+import numpy as np
+
+from family_recall.stores.file import sql
+from family_recall.stores.file.row_ids import PARTITION_SHIFT, shard_of
+from family_recall.stores.records import Hits, Partition, TokenVectors, among
+from family_recall.stores.text import memories
+from family_recall.stores.vectors import index, loading, tables
+from family_recall.stores.vectors.encoding import unpack_tokens
+from family_recall.stores.vectors.index import Allowed, VectorIndex, VectorIndexes
+from family_recall.types import FloatArray, IdArray, Scope
+
+
+class ScopedVectors:
+    """Searches the vector indexes of a scope's shards. One thread at a time may use it."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        indexes: VectorIndexes,
+        partitions: Mapping[int, Partition],
+    ) -> None:
+        self._connection = connection
+        self._indexes = indexes
+        self._partitions = partitions
+        self._models: dict[str, list[tables.Model]] = {}
+        self._loaded: dict[tuple[int, int], VectorIndex] = {}
+        self._last_no: int | None = None
+
+    def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
+        """Find the k memories whose best views have the highest cosine with a unit vector."""
+        scoped = [
+            (vector_index, self.allowed(scope) if self.narrows(shard, scope) else None)
+            for shard, vector_index in self._in_scope(model_id, scope, views=True)
+        ]
+        n_views = len(self._models_of(model_id))
+        if n_views < 2:
+            return index.search(scoped, vector, k)
+        # However many views a memory has, k memories are among so many vectors.
+        hits = index.search(scoped, vector, k * n_views)
+        _, first = np.unique(hits.ids, return_index=True)
+        best = np.sort(first)[:k]
+        return Hits(hits.ids[best], hits.scores[best])
+
+    def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
+        """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
+        cosines = np.full(len(ids), np.nan, np.float32)
+        partitions = ids >> PARTITION_SHIFT
+        for shard, vector_index in self._in_scope(model_id, scope, views=True):
+            own = np.flatnonzero(partitions == shard // 2)
+            if len(own):
+                numbers, here = vector_index.locate(ids[own])
+                own = own[here]
+                cosines[own] = np.fmax(cosines[own], vector_index.cosines(vector, numbers[here]))
+        return cosines
+
+    def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
+        """Return the cosines (n, n) between bodies; None unless every memory has a vector."""
+        units: FloatArray | None = None
+        missing = np.ones(len(ids), np.bool_)
+        for _, vector_index in self._in_scope(model_id, scope):
+            numbers, here = vector_index.locate(ids)
+            if units is None:
+                units = np.zeros((len(ids), vector_index.dim), np.float32)
+            units[here] = vector_index.units(numbers[here])
+            missing &= ~here
+        if units is None or missing.any():
+            return None
+        cosines: FloatArray = units.dot(units.T)
+        return cosines
+
+    def token_vectors(self, model_id: str, ids: IdArray, in_scope: IdArray) -> TokenVectors:
+        """Return the token vectors of those of the ids that are in scope, of all their views."""
+        models = self._models_of(model_id)
+        if not models:
+            return _NO_TOKENS
+        model = models[0]
+        rows = sql.rows(
+            self._connection,
+            "SELECT e.memory, e.tokens FROM carray(?) ids CROSS JOIN embedding e"
+            " ON e.memory = ids.value AND e.model = ?",
+            (sql.id_array(np.sort(in_scope)), model.no),
+        )
+        rows = [row for row in rows if row[1]]
+        if not rows:
+            return _NO_TOKENS
+        with_tokens, blobs = zip(*rows, strict=True)
+        order = np.argsort(ids)
+        numbers = order[np.searchsorted(ids, with_tokens, sorter=order)]
+        ends = np.cumsum([2 * len(blob) // model.token_dim for blob in blobs])
+        return TokenVectors(
+            unpack_tokens(b"".join(blobs), model.token_dim),
+            np.concatenate([[0], ends[:-1]]).astype(np.int64),
+            numbers,
+        )
+
+    def n_embedded(self, model_id: str | None, scope: Scope) -> int:
+        """Count the scope's current memories with a vector of a model, or of the newest."""
+        if model_id is None:
+            newest = {model.role: model.model_id for model in tables.models(self._connection)}
+            model_id = newest.get("embedder", newest.get("static", ""))
+        indexes = self._in_scope(model_id, scope)
+        return sum(len(vector_index) for shard, vector_index in indexes if shard % 2 == 0)
+
+    def shards(self, scope: Scope) -> list[int]:
+        """List the scope's shards; those of superseded memories where it asks about the past."""
+        past = (False,) if scope.known_at_s is None else (False, True)
+        return [
+            shard_of(no, past=side)
+            for no in scope.partitions
+            if no in self._partitions
+            for side in past
+        ]
+
+    def narrows(self, shard: int, scope: Scope) -> bool:
+        """Whether a scope may leave out rows of a shard."""
+        return (
+            scope.filters.narrows
+            or scope.known_at_s is not None
+            or bool(scope.expired)
+            or self._partitions[shard // 2].n_bounded > 0
+        )
+
+    def allowed(self, scope: Scope) -> Allowed:
+        """Return a function that says which ids a scope covers."""
+        return lambda ids: among(ids, memories.covered(self._connection, ids, scope))
+
+    def _in_scope(
+        self, model_id: str, scope: Scope, *, views: bool = False
+    ) -> list[tuple[int, VectorIndex]]:
+        """List the indexes of bodies or, if wanted, those of bodies and of views, by shard."""
+        models = self._models_of(model_id)
+        loaded = []
+        for model in models if views else models[:1]:
+            for shard in self.shards(scope):
+                key = (model.no, shard)
+                if key not in self._loaded:
+                    if self._last_no is None:
+                        self._last_no = loading.last_number(self._connection)
+                    rewrites = self._partitions[shard // 2].rewrites
+                    self._loaded[key] = self._indexes.get(
+                        self._connection, model, shard, rewrites, self._last_no
+                    )
+                loaded.append((shard, self._loaded[key]))
+        return loaded
+
+    def _models_of(self, model_id: str) -> list[tables.Model]:
+        """List a model and then its views; nothing if the file does not know it."""
+        if model_id not in self._models:
+            self._models[model_id] = tables.find_views(self._connection, model_id)
+        return self._models[model_id]
+
+
+_NO_TOKENS = TokenVectors(
+    np.zeros((0, 1), np.float32), np.zeros(0, np.int64), np.zeros(0, np.int64)
+)
