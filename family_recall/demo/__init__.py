@@ -1,4 +1,4 @@
-"""The demo: nothing in, a family's questions and their answers out."""
+"""The demo: a family's questions and their answers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ NAMES = {person.person_id: person.name for person in PEOPLE}
 
 
 def run(out: TextIO) -> None:
-    """Move the household into a temporary file, ask every question, and write what comes back.
+    """Store the household in a temporary file, ask every question, and write the answers.
 
-    The same text every time, but for the milliseconds and what two of them can buy.
+    The text is the same every time, except for times and what a budget of 2 ms allows.
     """
     with tempfile.TemporaryDirectory(prefix="family_recall_demo_") as scratch:
         path = Path(scratch) / "family.db"
@@ -53,12 +53,12 @@ def ask(path: Path) -> Iterator[tuple[Scene, Answer]]:
     with FamilyRecall.open(path) as home, FamilyRecall.open(path, models=no_models) as bare:
         home.warmup()
         for scene in SCENES:
-            asked = home if scene.with_models else bare
-            yield scene, asked.recall(scene.question, scene.ctx())
+            household = home if scene.with_models else bare
+            yield scene, household.recall(scene.question, scene.ctx())
 
 
 def introduction() -> Iterator[str]:
-    """Give the lines that say who lives here."""
+    """Yield the lines that introduce the household."""
     yield f"The Nairs: {', '.join(NAMES[p] for p in ROLES)}, and a dog called Biscuit."
     yield (
         f"{len(MEMORIES)} memories over two years, {len(KINSHIP) + len(UNDERSTOOD)} relations, "
@@ -67,12 +67,12 @@ def introduction() -> Iterator[str]:
 
 
 def screen(scene: Scene, answer: Answer) -> Iterator[str]:
-    """Give the lines of one question: who asks, what comes back and why, and at what cost."""
+    """Yield the lines of one question: who asks, the answer with its reasons, and the stages."""
     asker = f"{NAMES[scene.person_id]}, in {scene.space_id or 'every space open to them'}"
-    then = f", as of {scene.as_of:%d %B %Y}" if scene.as_of else ""
+    as_of = f", as of {scene.as_of:%d %B %Y}" if scene.as_of else ""
     profile = "" if scene.profile == "default" else f", profile {scene.profile}"
     yield from ("", f"── {SCENES.index(scene) + 1}. {scene.title} ".ljust(WIDTH, "─"))
-    yield f"{asker}{then}{profile}: “{scene.question}”"
+    yield f"{asker}{as_of}{profile}: “{scene.question}”"
     yield (
         f"{answer.status}, confidence {answer.confidence:.2f}, {answer.used_time_ms:.1f} ms "
         f"of {scene.time_budget_ms:,.0f} ms"
@@ -85,8 +85,8 @@ def screen(scene: Scene, answer: Answer) -> Iterator[str]:
 
 def _result(result: Result) -> Iterator[str]:
     who = NAMES.get(result.author or "", result.author or "somebody")
-    said = f"{who}, {(result.occurred_at or '')[:10]}: {result.text}"
-    yield from _wrapped(said, f"  {result.rank}. ", "     ")
+    line = f"{who}, {(result.occurred_at or '')[:10]}: {result.text}"
+    yield from _wrapped(line, f"  {result.rank}. ", "     ")
     *terms, confidence = result.reasons
     more = ("…",) if len(terms) > N_TERMS else ()
     yield f"       {'; '.join((*terms[:N_TERMS], *more, confidence))}"
@@ -95,7 +95,7 @@ def _result(result: Result) -> Iterator[str]:
 
 
 def _trace(answer: Answer) -> Iterator[str]:
-    # Words and embedding run side by side and end in either order; the rest keeps its own.
+    # Word search and embedding run in parallel and end in either order.
     spans = sorted(answer.trace.spans, key=lambda span: FIRST.get(span.stage, len(FIRST)))
     ran = ", ".join(f"{span.stage} {span.ms:.1f} ms" for span in spans)
     yield from _wrapped(f"ran: {ran}", "  ", "    ")

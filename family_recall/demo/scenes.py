@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from family_recall.demo.household import HOME, NOW
 from family_recall.types import RecallContext
 
-ROOMY_MS = 2_000.0
-"""Time enough for every stage on a slow machine, so that the answers repeat."""
-TIGHT_MS = 2.0
+AMPLE_MS = 2_000.0
+"""Enough time for every stage on a slow machine, so that answers repeat."""
+SHORT_MS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class Scene:
     question: str
     person_id: str
     space_id: str | None = HOME
-    time_budget_ms: float = ROOMY_MS
+    time_budget_ms: float = AMPLE_MS
     as_of: dt.datetime | None = None
     profile: str = "default"
     with_models: bool = True
 
     def ctx(self) -> RecallContext:
-        """Give the context the question is asked in; the clock of the demo stands still."""
+        """Return the context of the question; the demo's clock is fixed."""
         return RecallContext(
             person_id=self.person_id,
             space_id=self.space_id,
@@ -91,7 +91,7 @@ SCENES = (
         "What cannot be paid for is left out, and the trace says what and why.",
         "When will grandma land?",
         "arjun",
-        time_budget_ms=TIGHT_MS,
+        time_budget_ms=SHORT_MS,
     ),
     Scene(
         "No model, and nobody ever said her name",
