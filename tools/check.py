@@ -23,7 +23,7 @@ _LAYERS = "import sys; from importlinter.cli import lint_imports_command; sys.ex
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: arguments of the Python interpreter, and what to run first to mend things."""
+    """One check: arguments of the Python interpreter, and what to run first to fix things."""
 
     name: str
     arguments: tuple[str, ...]
@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"run this check only, may be repeated: {', '.join(names)} (default: all)",
     )
     parser.add_argument(
-        "--fix", action="store_true", help="format, and mend what the linter can mend, first"
+        "--fix", action="store_true", help="format, and apply the linter's fixes, first"
     )
     return parser
 

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure() -> None:
     """Fill and ask a plain and an encrypted household by turns; print the ratios of medians."""
     from family_recall import RecallContext  # noqa: PLC0415 -- see above
-    from tools.torture.household import move_in, open_home, told  # noqa: PLC0415 -- only in that environment
+    from tools.torture.household import add_family, note, open_home  # noqa: PLC0415 -- only in that environment
 
     times: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -59,15 +59,15 @@ def _measure() -> None:
             for name, key in kinds if turn % 2 else reversed(kinds):
                 started = time.process_time()
                 with open_home(Path(folder) / f"{name}-{turn}.db", key=key) as home:
-                    move_in(home)
-                    home.remember_many([told(f"n{n}", 0, turn) for n in range(MEMORIES)])
+                    add_family(home)
+                    home.remember_many([note(f"n{n}", 0, turn) for n in range(MEMORIES)])
                     filled = time.process_time()
                     for n in range(QUESTIONS):
-                        home.recall(told(f"n{n}", 0, turn).text, RecallContext())
-                    asked = time.process_time()
+                        home.recall(note(f"n{n}", 0, turn).text, RecallContext())
+                    answered = time.process_time()
                 if turn >= 0:
                     times.setdefault(f"ingest {name}", []).append(filled - started)
-                    times.setdefault(f"recall {name}", []).append(asked - filled)
+                    times.setdefault(f"recall {name}", []).append(answered - filled)
     for what in ("ingest", "recall"):
         plain, encrypted = (
             statistics.median(times[f"{what} {name}"]) for name in ("plain", "encrypted")

@@ -1,9 +1,13 @@
-"""What the scripts share: the repository's folders, and a command line made from a docstring."""
+"""What the scripts share: the repository's folders, command lines, progress and JSON files."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = ROOT / "models"
@@ -18,3 +22,22 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
         epilog="examples:" + examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+
+
+def say(message: str) -> None:
+    """Print progress on stderr, with the processor seconds used so far."""
+    print(f"[{time.process_time():6.1f} s] {message}", file=sys.stderr, flush=True)
+
+
+def write_json(path: Path, record: Any) -> None:
+    """Write a record as a file of indented JSON."""
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def resident_mib() -> float:
+    """Return this process's resident memory (VmRSS), 0 where there is no /proc."""
+    try:
+        status = Path("/proc/self/status").read_text("ascii")
+    except OSError:
+        return 0.0
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024

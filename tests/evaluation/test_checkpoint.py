@@ -43,7 +43,7 @@ class Stopped(KeyboardInterrupt):
 
 @pytest.fixture(autouse=True)
 def _tiny_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a bench load the tiny models in place of the shipped ones."""
+    """Replace the shipped models of a testbed by the tiny ones."""
 
     def load(dataset: Any, context: Any, config: Any, folder: Path, **known: Any) -> Testbed:
         del known["models"]
@@ -56,7 +56,7 @@ def _tiny_models(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give the small dataset as files."""
+    """Return the small dataset as files."""
     folder = tmp_path / "small"
     folder.mkdir()
     stored = [
@@ -90,7 +90,7 @@ def timeless(report: EvaluationReport) -> str:
 
 
 def stopping_at(n: int) -> Any:
-    """Give a progress that presses Ctrl-C when it is told for the n-th time."""
+    """Return a progress callback that presses Ctrl-C at its n-th call."""
     told = iter(range(1, n))
 
     def progress(*_: object) -> None:

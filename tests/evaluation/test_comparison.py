@@ -12,7 +12,7 @@ from family_recall.evaluation.outcomes import Outcome, plain
 
 
 def outcomes(*rankings: str, gold: str = "a", category: str = "plain") -> list[Outcome]:
-    """Give one question a ranking, its memories called by single letters."""
+    """Return an outcome for each ranking, its memories called by single letters."""
     return [
         Outcome(f"q{at}", category, tuple(gold), tuple(ranking), "ok", 0.5, 1.0)
         for at, ranking in enumerate(rankings)

@@ -37,7 +37,7 @@ QUESTIONS = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a dataset of two spaces; each memory is a session of its own."""
+    """Return a dataset of two spaces; each memory is a session of its own."""
     folder = tmp_path_factory.mktemp("sets")
     memories: list[dict[str, Any]] = [
         {

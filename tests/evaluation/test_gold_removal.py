@@ -13,7 +13,7 @@ from tests.evaluation.small import small_testbed
 
 
 def outcome(name: str, confidence: float, gold: str = "a") -> Outcome:
-    """Give an outcome whose first result is ``a``."""
+    """Return an outcome whose first result is ``a``."""
     return Outcome(name, "plain", tuple(gold), ("a", "b"), "ok", confidence, 1.0)
 
 

@@ -14,7 +14,7 @@ from family_recall.evaluation.report import EvaluationReport, summarise
 def outcome(
     ranking: str, gold: str, confidence: float, *, category: str = "plain", ms: float = 5.0
 ) -> Outcome:
-    """Give an outcome whose memories are called by single letters."""
+    """Return an outcome whose memories are called by single letters."""
     status = "ok" if confidence >= 0.5 else "no_match"
     sources = tuple("lexical" for _ in ranking)
     return Outcome(
@@ -31,7 +31,7 @@ OUTCOMES = [
 
 
 def value(row: dict[str, int | Interval], name: str) -> float:
-    """Give the mean of one measure."""
+    """Return the mean of one measure."""
     interval = row[name]
     assert isinstance(interval, Interval)
     return interval.value

@@ -20,7 +20,7 @@ OUTCOMES = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Give a folder with the same outcomes as a report, a run and qrels."""
+    """Return a folder with the same outcomes as a report, a run and qrels."""
     record = {"outcomes": [outcome.to_json() for outcome in OUTCOMES]}
     (tmp_path / "a.json").write_text(json.dumps(record))
     write_run(tmp_path / "a.run", OUTCOMES)

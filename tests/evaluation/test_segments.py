@@ -17,7 +17,7 @@ from family_recall.evaluation.segments import (
 
 
 def outcome(ranking: str, gold: str, **more: Any) -> Outcome:
-    """Give an outcome whose memories are called by single letters."""
+    """Return an outcome whose memories are called by single letters."""
     known: dict[str, Any] = {"sources": tuple("lexical" for _ in ranking), **more}
     return Outcome("q", "plain", tuple(gold), tuple(ranking), "ok", 0.5, 1.0, **known)
 

@@ -31,7 +31,7 @@ THEIRS = {"ndcg@10": "nDCG@10", "recall@10": "R@10", "mrr@10": "RR@10", "recall@
 
 
 def outcome(name: str, ranking: list[str], scores: list[float], gold: list[str]) -> Outcome:
-    """Give an outcome of which only the ranking matters."""
+    """Return an outcome of which only the ranking matters."""
     return Outcome(name, "any", tuple(gold), tuple(ranking), "ok", 0.5, 1.0, tuple(scores))
 
 
@@ -51,7 +51,7 @@ OUTCOMES = [
 
 
 def value(row: dict[str, int | Interval], name: str) -> float:
-    """Give the mean of one measure."""
+    """Return the mean of one measure."""
     interval = row[name]
     assert not isinstance(interval, int)
     return interval.value

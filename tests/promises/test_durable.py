@@ -30,7 +30,7 @@ from tests.conftest import (
 )
 from tools.torture.household import Disk
 
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
+ROOT = Path(__file__).resolve().parents[2]
 QUESTION = "where is the spare key?"
 NOBODY = 65534
 
@@ -39,7 +39,8 @@ def tool(name: str, *arguments: str, tmp_path: Path) -> dict[str, object]:
     """Run a torture tool and give what it reports; it must find nothing."""
     report = tmp_path / "report.json"
     done = subprocess.run(
-        [sys.executable, str(TOOLS / name), *arguments, "--json", str(report)],
+        [sys.executable, "-m", f"tools.torture.{name}", *arguments, "--json", str(report)],
+        cwd=ROOT,
         capture_output=True, text=True, check=False, timeout=220,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -86,7 +87,7 @@ class FillingUp:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the tool forks")
 def test_twenty_killed_processes_lose_nothing(tmp_path: Path) -> None:
     """Killed at random points, a file opens, is sound, and has all that was acknowledged."""
-    report = tool("torture_crash.py", "--kills", "20", "--seed", "11", tmp_path=tmp_path)
+    report = tool("crash", "--kills", "20", "--seed", "11", tmp_path=tmp_path)
 
     assert sum(report["kills"].values()) >= 20  # type: ignore[attr-defined]  # counts by name
 
@@ -95,7 +96,7 @@ def test_twenty_killed_processes_lose_nothing(tmp_path: Path) -> None:
 def test_processes_that_read_write_and_die_see_one_state_each(tmp_path: Path) -> None:
     """Two readers and two writers, one killed a second: no lock error, no answer of two states."""
     report = tool(
-        "torture_processes.py", "--seconds", "6", "--readers", "2", "--writers", "2",
+        "processes", "--seconds", "6", "--readers", "2", "--writers", "2",
         tmp_path=tmp_path,
     )  # fmt: skip
 
@@ -306,22 +307,22 @@ def test_a_forked_process_cannot_harm_the_file(path: Path) -> None:
     """In a forked child the household refuses to work, and closing it leaves the parent's alone."""
     program = f"""
 import os, sys
-sys.path[:0] = {[str(Path(__file__).resolve().parents[2]), str(TOOLS)]!r}
+sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
-from tools.torture.household import open_home, move_in, told
+from tools.torture.household import add_family, note, open_home
 home = open_home(Path({str(path)!r}))
-move_in(home)
-home.remember(told("before", 0, 1))
+add_family(home)
+home.remember(note("before", 0, 1))
 child = os.fork()
 if child == 0:
     try:
-        home.remember(told("in the child", 0, 1))
+        home.remember(note("in the child", 0, 1))
     except Exception as error:
         said = str(error)
-    store_of(home).close()
+    home._engine.store.close()
     os._exit(0 if "before a fork" in said else 3)
 _, status = os.waitpid(child, 0)
-home.remember(told("after", 0, 1))
+home.remember(note("after", 0, 1))
 wrong = [one for one in home.maintenance.check() if one.problem]
 print(os.waitstatus_to_exitcode(status), wrong, home.maintenance.stats()["memories"])
 home.close()

@@ -1,6 +1,6 @@
 """Count the instructions of a recall, by size, by stage and by library, under Valgrind.
 
-Unlike a time, a count hardly depends on what else the machine does. A process opens an invented
+Unlike a time, a count hardly depends on what else the machine does. A process opens a synthetic
 household under `valgrind --tool=callgrind` and asks each question once, so that everything is
 loaded and the questions' vectors are kept; another asks them all again, and what it runs more is
 the recall, without embedding. A stage is what it takes less without it. The shipped models are
@@ -15,7 +15,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -32,7 +31,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 from family_recall import FamilyRecall, RecallContext
 from family_recall.config import RecallConfig
 from tools.bench import data as bench_data
-from tools.common import parser_of
+from tools.common import parser_of, write_json
 
 STAGES = ("lexical", "vector", "graph", "late_interaction", "deduplicate")
 BUDGET_MS = 600_000.0  # Valgrind is fifty times as slow: nothing is left out for lack of time
@@ -68,19 +67,19 @@ def main() -> int:
         return 2
     figures = []
     for size in args.sizes:
-        found = measure(size, args.questions, STAGES if args.stages else ())
-        figures.append(found)
-        print(f"{size:,} memories: {found['recall'] / 1e6:.1f} million instructions a recall")
+        figure = measure(size, args.questions, STAGES if args.stages else ())
+        figures.append(figure)
+        print(f"{size:,} memories: {figure['recall'] / 1e6:.1f} million instructions a recall")
         for about in ("by_library", "by_stage"):
-            for name, n in found[about].items():
+            for name, n in figure[about].items():
                 print(f"  {name:18}{n / 1e6:7.1f}")
     if args.json:
-        args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, figures)
     return 0
 
 
 def measure(n: int, n_questions: int, stages: Iterable[str]) -> dict[str, Any]:
-    """Give a recall's instructions in all, by library, and what each stage adds."""
+    """Count a recall's instructions: total, by library, and what each stage adds."""
     with tempfile.TemporaryDirectory(prefix="family_recall_count_") as folder:
         path = Path(folder) / "family.db"
         with FamilyRecall.open(path, timezone="UTC", encoder=bench_data.FakeEncoder()) as home:
@@ -135,8 +134,8 @@ def ask(path: Path, n_questions: int, times: int, leave_out: frozenset[str]) -> 
         config=RecallConfig(leave_out=leave_out),
     ) as home:
         ctx = RecallContext(bench_data.ASKER, time_budget_ms=BUDGET_MS)
-        asked = bench_data.questions(n_questions, home.maintenance.stats()["memories"])
-        for question in asked * (1 + times):
+        questions = bench_data.questions(n_questions, home.maintenance.stats()["memories"])
+        for question in questions * (1 + times):
             home.recall(question.text, ctx)
 
 
@@ -150,7 +149,7 @@ def instructions_of(profile: Iterable[str]) -> Counter[str]:
     Counter({'Python': 7, 'C library': 5})
     """
     names: dict[str, str] = {}
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     library, called = "other", False
     for line in profile:
         if named := re.match(r"c?ob=(\(\d+\)) ?(.*)", line):
@@ -161,9 +160,9 @@ def instructions_of(profile: Iterable[str]) -> Counter[str]:
             called = True  # the next line is what the callee ran, which is counted there
         elif re.match(r"[\d+*-]", line):
             if not called:
-                found[library] += int(line.split()[1])
+                counts[library] += int(line.split()[1])
             called = False
-    return found
+    return counts
 
 
 def _library(path: str) -> str:

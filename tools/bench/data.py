@@ -1,4 +1,4 @@
-"""The invented household of family_recall.evaluation, and a fast fake encoder for it."""
+"""The synthetic household of family_recall.evaluation, and a fast fake encoder for it."""
 
 from __future__ import annotations
 
@@ -98,19 +98,19 @@ class FakeEncoder:
         )
 
     def token_weights(self, token_ids: Ints) -> Floats:
-        """Give each word's inverse document frequency."""
+        """Return each word's inverse document frequency."""
         weights: Floats = self._weights[token_ids]
         return weights
 
     def _encode(self, text: str) -> Encoding:
         ids = self.token_ids(text)
         tokens = self._tokens[ids]
-        said = (self._weights[ids] @ tokens) @ self._spread
+        meaning = (self._weights[ids] @ tokens) @ self._spread
         rng = np.random.default_rng(zlib.crc32(text.encode()))
         noise = rng.standard_normal(_DIM, dtype=np.float32) / _DIM**0.5
-        length = max(float(np.linalg.norm(said)), 1e-9)
+        length = max(float(np.linalg.norm(meaning)), 1e-9)
         centre = self._centres[int(rng.integers(_N_CLUSTERS))]
-        return Encoding(_unit(said / length + 0.7 * centre + 0.7 * noise), tokens, ids)
+        return Encoding(_unit(meaning / length + 0.7 * centre + 0.7 * noise), tokens, ids)
 
 
 def _unit(rows: Floats) -> Floats:

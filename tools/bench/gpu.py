@@ -34,6 +34,7 @@ from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.errors import ModelError
 from tools.bench import data as bench_data
+from tools.common import parser_of, write_json
 
 N_MEMORIES, N_PAIRS, N_QUESTIONS = 2_000, 400, 40
 TOLERANCE = 1e-3
@@ -59,11 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     agreed = vectors <= options.tolerance and scores <= 10.0 * options.tolerance
     if options.json == "-":
-        print(json.dumps(report, indent=1))
+        print(json.dumps(report, indent=2))
     else:
         show(report)
         if options.json:
-            Path(options.json).write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+            write_json(Path(options.json), report)
     return int(not agreed)
 
 
@@ -73,10 +74,10 @@ def measure(models: Path | None, n: int, n_pairs: int, n_questions: int) -> dict
     if scorer is None:
         raise ModelError("the models folder has no cross-encoder; name another with --models")
     made = list(bench_data.memories(n))
-    asked = bench_data.questions(n_questions, n)
+    questions = bench_data.questions(n_questions, n)
     pairs = [made[at % n].text for at in range(n_pairs)]
-    scorer.score(asked[0].text, pairs[0])  # what is made ready at first use is no part of it
-    rerank_s, scores = _timed(lambda: [scorer.score(asked[0].text, text) for text in pairs])
+    scorer.score(questions[0].text, pairs[0])  # what is made ready at first use is no part of it
+    rerank_s, scores = _timed(lambda: [scorer.score(questions[0].text, text) for text in pairs])
     vectors = [encoding.pooled for encoding in encoder.encode_memories([m.text for m in made[:64]])]
     ctx = RecallContext(
         person_id=bench_data.ASKER, time_budget_ms=BUDGET_MS, allow_cross_encoder=True
@@ -86,8 +87,8 @@ def measure(models: Path | None, n: int, n_pairs: int, n_questions: int) -> dict
         with FamilyRecall.open(path, timezone="UTC", encoder=encoder, scorer=scorer) as home:
             bench_data.furnish(home)
             import_s, _ = _timed(lambda: home.remember_many(made))
-            home.recall(asked[0].text, ctx)
-            times = [_timed(lambda: home.recall(each.text, ctx))[0] * 1000.0 for each in asked]  # noqa: B023
+            home.recall(questions[0].text, ctx)
+            times = [_timed(lambda: home.recall(each.text, ctx))[0] * 1000.0 for each in questions]  # noqa: B023
     return {
         "provider": encoder.provider,
         "vectors": np.array(vectors),
@@ -108,8 +109,8 @@ def show(report: dict[str, Any]) -> None:
     for name in ("import_per_s", "rerank_pairs_per_s"):
         print(f"{name:<22}{report['here'][name]:>24,.0f}{report['cpu'][name]:>24,.0f}")
     for q in ("p50", "p95"):
-        one, other = (report[side]["recall_ms"][q] for side in ("here", "cpu"))
-        print(f"{'recall_ms ' + q:<22}{one:>24.1f}{other:>24.1f}")
+        here, other = (report[side]["recall_ms"][q] for side in ("here", "cpu"))
+        print(f"{'recall_ms ' + q:<22}{here:>24.1f}{other:>24.1f}")
     differ = report["largest_difference"]
     print(
         f"largest difference: vectors {differ['vectors']:.2g}, pair scores "
@@ -135,12 +136,7 @@ def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    description, _, examples = (__doc__ or "").rpartition("\n\n")
-    parser = argparse.ArgumentParser(
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--models", type=Path, metavar="FOLDER", help="default: the shipped ones")
     for name, default, what in (
         ("memories", N_MEMORIES, "to import"),

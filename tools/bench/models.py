@@ -1,4 +1,4 @@
-"""How fast the shipped models are on one core, and what they take: a table, and the machine.
+"""Measure speed and memory of the shipped models on one core.
 
 Question lengths are in tokens, [CLS] and [SEP] included. Wall time of one thread, medians, the
 models interleaved; a shared machine moves them by half, so compare within one run.
@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tools.common import parser_of
+from tools.common import parser_of, write_json
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
@@ -75,13 +75,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = [row for role in STARTS for row in measure(folder, role)]
     report = {"machine": machine(), "rows": rows}
     if args.json:
-        args.json.write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+        write_json(args.json, report)
     show(report)
     return 0
 
 
 def measure(folder: Path, role: str) -> list[dict[str, Any]]:
-    """The rows of one model; none where the folder lacks it."""
+    """Measure one model; no row where the folder lacks it."""
     entry = read_manifest(folder).find_entry(role)
     if entry is None:
         return []
@@ -90,10 +90,10 @@ def measure(folder: Path, role: str) -> list[dict[str, Any]]:
         scorer = CrossEncoder(entry)
         for n in PAIR_TOKENS:
             text = WORD * (n - 11)
-            found = scorer.count_tokens(WORD * 8, text)
+            n_tokens = scorer.count_tokens(WORD * 8, text)
             took = latencies(partial(scorer.score, WORD * 8, text))
-            rows.append(_latency_row(role, f"one pair of {found} tokens", took))
-            rows.append(_row(role, f"pairs of {found} tokens", 1000 / np.median(took), "1/s"))
+            rows.append(_latency_row(role, f"one pair of {n_tokens} tokens", took))
+            rows.append(_row(role, f"pairs of {n_tokens} tokens", 1000 / np.median(took), "1/s"))
     else:
         encoder = BiEncoder(entry) if role == "embedder" else StaticEncoder(entry)
         for n in QUESTION_TOKENS:
@@ -114,7 +114,7 @@ def measure(folder: Path, role: str) -> list[dict[str, Any]]:
 
 
 def latencies(run: Callable[[], object]) -> list[float]:
-    """Milliseconds of each run, after a few to warm up."""
+    """Measure the milliseconds of each run, after a few to warm up."""
     took = []
     for _ in range(RUNS + 20):
         began = time.perf_counter()
@@ -124,7 +124,7 @@ def latencies(run: Callable[[], object]) -> list[float]:
 
 
 def per_second(run: Callable[[], object], threads: int) -> float:
-    """Runs a second, over `threads` threads on one model."""
+    """Measure the runs a second, over `threads` threads on one model."""
     run()
     began = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
@@ -133,19 +133,19 @@ def per_second(run: Callable[[], object], threads: int) -> float:
 
 
 def start(folder: Path, role: str) -> tuple[float, float]:
-    """Milliseconds to the first answer of a fresh process, median; KiB resident then (Linux)."""
+    """Measure median milliseconds to a fresh process's first answer; KiB resident then (Linux)."""
     module, name, use = STARTS[role]
     code = START.format(module=module, name=name, use=use, folder=str(folder))
-    found = [
+    runs = [
         [float(x) for x in subprocess.check_output([sys.executable, "-c", code]).split()]
         for _ in range(N_STARTS)
     ]
-    cold_ms, resident_kib = np.median(found, axis=0)
+    cold_ms, resident_kib = np.median(runs, axis=0)
     return float(cold_ms), float(resident_kib)
 
 
 def operators(path: Path, n_tokens: int = 64) -> str:
-    """The operators that take most of the time, with their shares, by ONNX Runtime's profile."""
+    """Return the operators that take most of the time, with their shares, by ONNX's profile."""
     with tempfile.TemporaryDirectory() as scratch:
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
@@ -153,7 +153,9 @@ def operators(path: Path, n_tokens: int = 64) -> str:
         options.profile_file_prefix = str(Path(scratch) / "profile")
         opened = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         row = np.arange(2000, 2000 + n_tokens, dtype=np.int64)[None]
-        feed = {one.name: np.ones_like(row) for one in opened.get_inputs()} | {"input_ids": row}
+        feed = {inputs.name: np.ones_like(row) for inputs in opened.get_inputs()} | {
+            "input_ids": row
+        }
         feed |= {"token_type_ids": np.zeros_like(row)} if "token_type_ids" in feed else {}
         for _ in range(30):
             opened.run(None, feed)
@@ -167,7 +169,7 @@ def operators(path: Path, n_tokens: int = 64) -> str:
 
 
 def machine() -> dict[str, object]:
-    """What decides the kernels: MLAS takes the first of `CPU_FLAGS` that the processor has."""
+    """Return what decides the kernels: MLAS takes the first of `CPU_FLAGS` the processor has."""
     info = Path("/proc/cpuinfo")
     words = info.read_text("utf-8").split() if info.is_file() else []
     return {

@@ -1,6 +1,6 @@
-"""Measure what keeping a promise costs: storing, replacing and asking, with it and without it.
+"""Measure what a guarantee costs: storing, replacing and asking, with it and without it.
 
-One household is filled twice for each promise, in turns: once as the library is, once without.
+One household is filled twice for each guarantee, alternately: once as the library is, once without.
 Figures are processor time of all threads; `ratio` is with over without, the median over the
 rounds, and of each question the quickest of its repeats counts. Embedding is left to a fake
 encoder, so that storing is what is measured.
@@ -16,7 +16,6 @@ import argparse
 import contextlib
 import dataclasses
 import functools
-import json
 import os
 import statistics
 import sys
@@ -37,14 +36,14 @@ from family_recall.stores.file import connection as opening
 from family_recall.stores.file.row_ids import words_table
 from family_recall.stores.text import full_text
 from tools.bench import data as bench_data
-from tools.common import parser_of
+from tools.common import parser_of, write_json
 
 STEPS = ("remember_many", "remember", "replace", "recall")
 
 
 @dataclass(frozen=True)
 class Overhead:
-    """A promise with a price: how to go without it, and how to open a household with it."""
+    """A guarantee: how to do without it, and how to open a household with it."""
 
     name: str
     without: Callable[[], contextlib.AbstractContextManager[object]]
@@ -53,8 +52,8 @@ class Overhead:
 
 
 @contextlib.contextmanager
-def careless_deletion() -> Iterator[None]:
-    """Leave what is deleted where it lies, in SQLite's pages and in FTS5's."""
+def insecure_deletion() -> Iterator[None]:
+    """Delete without overwriting, in SQLite's pages and in FTS5's."""
 
     def secure_delete_off(connection: apsw.Connection) -> None:
         connection.execute("PRAGMA secure_delete = OFF")
@@ -78,7 +77,7 @@ def careless_deletion() -> Iterator[None]:
 
 
 OVERHEADS = (
-    Overhead("secure_delete", careless_deletion),
+    Overhead("secure_delete", insecure_deletion),
     Overhead(
         "encryption",
         contextlib.nullcontext,
@@ -86,14 +85,14 @@ OVERHEADS = (
         possible=hasattr(apsw, "mc_version"),
     ),
 )
-"""What can be measured; a promise is added with what it is to go without it."""
+"""What can be measured; a new guarantee is added with how to do without it."""
 
 
 def one_round(path: Path, opening: Mapping[str, Any], n: int, n_asked: int) -> dict[str, float]:
-    """Fill and ask one household; gives processor milliseconds a memory, or a question."""
+    """Fill and ask one household; return processor milliseconds a memory, or a question."""
     took: dict[str, float] = {}
-    told = list(bench_data.memories(n + n // 10))
-    batch, singly = told[:n], told[n:]
+    memories = list(bench_data.memories(n + n // 10))
+    batch, singly = memories[:n], memories[n:]
     again = [dataclasses.replace(memory, doc_id=f"again-{at}") for at, memory in enumerate(singly)]
     newer = [dataclasses.replace(memory, text=f"{memory.text} after all") for memory in again]
     ctx = RecallContext(bench_data.ASKER, time_budget_ms=60_000)
@@ -103,10 +102,10 @@ def one_round(path: Path, opening: Mapping[str, Any], n: int, n_asked: int) -> d
         took["remember_many"] = cpu_ms(lambda: home.remember_many(batch)) / len(batch)
         took["remember"] = cpu_ms(lambda: each(home, again)) / len(again)
         took["replace"] = cpu_ms(lambda: each(home, newer)) / len(newer)
-        asked = bench_data.questions(n_asked, n)
+        questions = bench_data.questions(n_asked, n)
         quickest = [
             min(cpu_ms(functools.partial(home.recall, question.text, ctx)) for _ in range(3))
-            for question in asked
+            for question in questions
         ]
         took["recall"] = statistics.median(quickest)
     return took
@@ -119,30 +118,32 @@ def each(home: FamilyRecall, memories: list[Memory]) -> None:
 
 
 def cpu_ms(call: Callable[[], object]) -> float:
-    """Give the processor time a call takes."""
+    """Return the processor time a call takes."""
     began = time.process_time_ns()
     call()
     return (time.process_time_ns() - began) / 1e6
 
 
 def measure(overhead: Overhead, n: int, n_asked: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Give, for each step, milliseconds with and without, and their ratio."""
-    found: list[tuple[dict[str, float], dict[str, float]]] = []
+    """Return for each step the milliseconds with and without, and their ratio."""
+    rounds_ms: list[tuple[dict[str, float], dict[str, float]]] = []
     for number in range(rounds):
         pair: dict[bool, dict[str, float]] = {}
-        # In changing order: whichever is second finds warmer caches.
-        for kept in (True, False) if number % 2 else (False, True):
+        # In changing order: the second one has warmer caches.
+        for with_it in (True, False) if number % 2 else (False, True):
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / "family.db"
-                with contextlib.nullcontext() if kept else overhead.without():
-                    opening = overhead.opening if kept else {}
-                    pair[kept] = one_round(path, opening, n, n_asked)
-        found.append((pair[True], pair[False]))
+                with contextlib.nullcontext() if with_it else overhead.without():
+                    opening = overhead.opening if with_it else {}
+                    pair[with_it] = one_round(path, opening, n, n_asked)
+        rounds_ms.append((pair[True], pair[False]))
     return {
         step: {
-            "with_ms": round(statistics.median(kept[step] for kept, _ in found), 4),
-            "without_ms": round(statistics.median(other[step] for _, other in found), 4),
-            "ratio": round(statistics.median(kept[step] / other[step] for kept, other in found), 3),
+            "with_ms": round(statistics.median(with_it[step] for with_it, _ in rounds_ms), 4),
+            "without_ms": round(statistics.median(other[step] for _, other in rounds_ms), 4),
+            "ratio": round(
+                statistics.median(with_it[step] / other[step] for with_it, other in rounds_ms), 3
+            ),
         }
         for step in STEPS
     }
@@ -169,13 +170,13 @@ def main() -> int:
             continue
         figures[overhead.name] = measure(overhead, args.memories, args.questions, args.rounds)
         print(f"{overhead.name}, {args.memories:,} memories, {args.rounds} rounds")
-        for step, told in figures[overhead.name].items():
+        for step, row in figures[overhead.name].items():
             print(
-                f"  {step:14} {told['with_ms']:8.3f} ms with {told['without_ms']:8.3f} without"
-                f"  × {told['ratio']:.3f}"
+                f"  {step:14} {row['with_ms']:8.3f} ms with {row['without_ms']:8.3f} without"
+                f"  × {row['ratio']:.3f}"
             )
     if args.json:
-        args.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        write_json(args.json, figures)
     return 0
 
 

@@ -1,10 +1,10 @@
-"""Measure what deciding who may see what adds to a recall, and what the audit log adds.
+"""Measure what access decisions add to a recall, and what the audit log adds.
 
 One household, the same questions in every variant, the variants in turns and in changing order;
 of each question the quickest of the repeats counts, by processor time of all threads.
 `ratio` is the median over the questions against `neither`, where the scope is decided once before
-and handed out from then on, and no log is kept. Many grants, guardians and views of the large
-space's memories (see --roles) are there to be decided about.
+and reused, and there is no log. The household has many grants, guardians and redacted views of the
+large space (see --roles).
 
 Examples:
   python -m tools.bench.policy
@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import dataclasses
 import datetime as dt
-import json
 import os
 import random
 import statistics
@@ -36,7 +35,7 @@ from family_recall.access import policy
 from family_recall.stores.read.snapshot import SqliteSnapshot
 from family_recall.types import Scope
 from tools.bench import data as bench_data
-from tools.common import parser_of
+from tools.common import parser_of, write_json
 
 VARIANTS = ("neither", "policy", "audit", "both")
 
@@ -61,7 +60,7 @@ def build(path: Path, n: int, n_roles: int) -> FamilyRecall:
 
 @contextlib.contextmanager
 def decided_before(scope: Scope) -> Iterator[None]:
-    """Hand out one scope, whoever asks."""
+    """Return one scope for every request."""
     with (
         mock.patch.object(policy, "scope_of", return_value=scope),
         mock.patch.object(SqliteSnapshot, "access", return_value=()),
@@ -70,21 +69,21 @@ def decided_before(scope: Scope) -> Iterator[None]:
 
 
 def scope_asked_for(home: FamilyRecall, question: str, ctx: RecallContext) -> Scope:
-    """Give the scope that is decided for a request."""
+    """Return the scope that is decided for a request."""
     decide = policy.scope_of
-    found: list[Scope] = []
+    scopes: list[Scope] = []
 
     def noted(*args: Any, **named: Any) -> Scope:
-        found.append(decide(*args, **named))
-        return found[-1]
+        scopes.append(decide(*args, **named))
+        return scopes[-1]
 
     with mock.patch.object(policy, "scope_of", noted):
         home.recall(question, ctx)
-    return found[0]
+    return scopes[0]
 
 
 def time_to_decide_us(home: FamilyRecall, ctx: RecallContext, repeats: int = 400) -> float:
-    """Give the microseconds it takes to read who may enter what, and decide a scope."""
+    """Return the microseconds it takes to read the access rules and decide a scope."""
     took = []
     with home._engine.store.snapshot() as snapshot:  # noqa: SLF001 - the look-up and the decision alone
         for _ in range(repeats):
@@ -102,18 +101,18 @@ def time_to_decide_us(home: FamilyRecall, ctx: RecallContext, repeats: int = 400
 
 
 def measure(home: FamilyRecall, n_questions: int, n: int, repeats: int) -> dict[str, list[float]]:
-    """Give each variant's processor milliseconds, question by question."""
+    """Return each variant's processor milliseconds, question by question."""
     ctx = RecallContext(bench_data.ASKER, time_budget_ms=60_000)
-    asked = bench_data.questions(n_questions, n)
-    scope = scope_asked_for(home, asked[0].text, ctx)
+    questions = bench_data.questions(n_questions, n)
+    scope = scope_asked_for(home, questions[0].text, ctx)
     rng = random.Random(0)
-    quickest = {name: [float("inf")] * len(asked) for name in VARIANTS}
+    quickest = {name: [float("inf")] * len(questions) for name in VARIANTS}
     for _ in range(repeats):
         for name in rng.sample(VARIANTS, len(VARIANTS)):
             home.audit.keep_days(30 if name in {"audit", "both"} else 0)
             decides = name in {"policy", "both"}
             with contextlib.nullcontext() if decides else decided_before(scope):
-                for at, question in enumerate(asked):
+                for at, question in enumerate(questions):
                     began = time.process_time_ns()
                     home.recall(question.text, ctx)
                     ms = (time.process_time_ns() - began) / 1e6
@@ -134,18 +133,18 @@ def main() -> int:
         home = build(Path(folder) / "family.db", args.memories, args.roles)
         with home:
             decide_us = time_to_decide_us(home, RecallContext(bench_data.ASKER))
-            found = measure(home, args.questions, args.memories, args.repeats)
+            quickest = measure(home, args.questions, args.memories, args.repeats)
     print(f"deciding a scope takes {decide_us:.0f} µs")
     figures: dict[str, dict[str, float]] = {"decide": {"us": round(decide_us, 1)}}
     for name in VARIANTS:
-        pairs = zip(found[name], found["neither"], strict=True)
+        pairs = zip(quickest[name], quickest["neither"], strict=True)
         figures[name] = {
-            "cpu_ms": round(statistics.median(found[name]), 3),
-            "ratio": round(statistics.median(one / other for one, other in pairs), 4),
+            "cpu_ms": round(statistics.median(quickest[name]), 3),
+            "ratio": round(statistics.median(ms / other for ms, other in pairs), 4),
         }
         print(f"{name:8} {figures[name]['cpu_ms']:8.3f} ms  × {figures[name]['ratio']:.4f}")
     if args.json:
-        args.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        write_json(args.json, figures)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Measure speed and size on an invented household of each size; see tools/bench/data.py.
+"""Measure speed and size on a synthetic household of each size; see tools/bench/data.py.
 
 A question is asked across all six spaces of the household, the largest of which holds over half
 of the memories, or with --scope large in that one alone. `ms` is wall time, `cpu_ms` the
@@ -48,13 +48,14 @@ from family_recall.evaluation.machine import describe
 from family_recall.evaluation.timing import quantiles, timed
 from family_recall.reports import evaluation
 from tools.bench import data as bench_data
+from tools.common import parser_of, resident_mib, say, write_json
 
 SIZES = (1_000, 10_000, 100_000)
 LARGEST = 1_000_000  # memories: 3.3 GB of scratch space, and 1 GB of memory
 N_QUESTIONS = 200
 N_WARMUP = 10
 BUDGET_MS = 1_000.0  # no stage is left out for lack of time
-INGESTED = 4_096  # memories made up and handed over at a time
+INGESTED = 4_096  # memories generated and stored at a time
 EMBEDDED_TOKENS = (8, 16, 32, 64)
 EMBEDDING_RUNS = 40
 N_STARTS = 3
@@ -104,16 +105,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 options.questions,
                 scope=options.scope,
                 model=options.model,
-                kept=options.keep if size == options.sizes[-1] else None,
+                keep=options.keep if size == options.sizes[-1] else None,
             )
         )
     if options.json == "-":
-        print(json.dumps(report, indent=1))
+        print(json.dumps(report, indent=2))
     else:
         # Into a file, tables keep a width of their own.
         show(report, Console(width=None if sys.stdout.isatty() else 110))
         if options.json:
-            Path(options.json).write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+            write_json(Path(options.json), report)
     if options.report:
         written = evaluation.speed_page(
             report,
@@ -130,24 +131,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def measure(
-    n: int, n_questions: int, *, scope: str, model: bool, kept: Path | None = None
+    n: int, n_questions: int, *, scope: str, model: bool, keep: Path | None = None
 ) -> dict[str, Any]:
     """Fill a household of n memories, ask, and start a fresh process on its file.
 
     Raises:
-        SystemExit: If ``kept`` is there already.
+        SystemExit: If ``keep`` is there already.
     """
-    if kept is not None and kept.exists():
-        raise SystemExit(f"--keep {kept}: is there already; name a new file, or remove it")
+    if keep is not None and keep.exists():
+        raise SystemExit(f"--keep {keep}: is there already; name a new file, or remove it")
     encoder = _Timed(_encoder(model=model))
     with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
-        path = Path(scratch) / "bench.db" if kept is None else kept
+        path = Path(scratch) / "bench.db" if keep is None else keep
         with FamilyRecall.open(path, timezone="UTC", encoder=encoder) as home:
             bench_data.furnish(home)
             ingest = measure_ingest(home, n, encoder)
-            asked = bench_data.questions(n_questions, n)
+            questions = bench_data.questions(n_questions, n)
             space_id = bench_data.LARGE if scope == "large" else None
-            recall, planted = measure_recall(home, asked, space_id, encoder)
+            recall, planted = measure_recall(home, questions, space_id, encoder)
             quoted = measure_identifiers(home, bench_data.order_questions(n_questions, n))
         n_bytes = path.stat().st_size
         command = [sys.executable, "-m", "tools.bench.speed", "--start", str(path)]
@@ -164,9 +165,9 @@ def measure(
 
 
 def measure_ingest(home: FamilyRecall, n: int, encoder: _Timed) -> dict[str, float]:
-    """Store n texts, then vectors; making up the first and encoding for the second do not count.
+    """Store n texts, then vectors; generating the texts and encoding do not count.
 
-    The household is made and stored a part at a time, so that a million need no more memory here.
+    The household is generated and stored a part at a time, so that a million need no more memory.
     """
     made = bench_data.memories(n)
     text = {"ms": 0.0, "cpu_ms": 0.0}
@@ -191,20 +192,20 @@ def measure_ingest(home: FamilyRecall, n: int, encoder: _Timed) -> dict[str, flo
 
 def measure_recall(
     home: FamilyRecall,
-    asked: Sequence[bench_data.Question],
+    questions: Sequence[bench_data.Question],
     space_id: str | None,
     encoder: _Timed,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Ask all questions; give times by stage and in total, and which planted ones were found."""
+    """Ask all questions; return times by stage and in total, and which planted ones were found."""
     ctx = RecallContext(person_id=bench_data.ASKER, space_id=space_id, time_budget_ms=BUDGET_MS)
-    for question in asked[:N_WARMUP]:
+    for question in questions[:N_WARMUP]:
         home.recall(question.text, ctx)
     stages: dict[str, list[float]] = {}
     totals: list[Mapping[str, float]] = []
     others: list[Mapping[str, float]] = []
     ranks: dict[str, int | None] = {}
     skips: dict[str, int] = {}
-    for question in asked:
+    for question in questions:
         encoder.cpu_s = 0.0
         total, answer = timed(functools.partial(home.recall, question.text, ctx))
         spans: dict[str, float] = {}
@@ -222,8 +223,8 @@ def measure_recall(
             {"ms": total["ms"] - added, "cpu_ms": total["cpu_ms"] - encoder.cpu_s * 1000.0}
         )
         if question.planted:
-            found = [result.doc_id for result in answer.results[:FOUND_WITHIN]]
-            rank = found.index(question.planted) + 1 if question.planted in found else None
+            first = [result.doc_id for result in answer.results[:FOUND_WITHIN]]
+            rank = first.index(question.planted) + 1 if question.planted in first else None
             ranks[question.planted] = rank
     recall = {
         "visible": answer.trace.counts.get("visible"),
@@ -236,13 +237,15 @@ def measure_recall(
     return recall, {"n": len(ranks), "found": len(ranks) - len(lost), "lost": lost, "ranks": ranks}
 
 
-def measure_identifiers(home: FamilyRecall, asked: Sequence[bench_data.Question]) -> dict[str, Any]:
-    """Ask for what quotes an order, in every space: total times, and how many came first."""
+def measure_identifiers(
+    home: FamilyRecall, questions: Sequence[bench_data.Question]
+) -> dict[str, Any]:
+    """Ask for memories that quote an order, in every space: total times, and hits at rank 1."""
     ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=BUDGET_MS)
-    took = [timed(functools.partial(home.recall, each.text, ctx)) for each in asked]
+    took = [timed(functools.partial(home.recall, each.text, ctx)) for each in questions]
     first = [answer.results[0].doc_id if answer.results else None for _, answer in took]
-    found = sum(doc_id == each.planted for doc_id, each in zip(first, asked, strict=True))
-    return {"n": len(asked), "found": found, **_both([times for times, _ in took])}
+    n_first = sum(doc_id == each.planted for doc_id, each in zip(first, questions, strict=True))
+    return {"n": len(questions), "found": n_first, **_both([times for times, _ in took])}
 
 
 def measure_start(path: Path, *, model: bool) -> dict[str, float]:
@@ -325,15 +328,6 @@ def import_ms() -> dict[str, float]:
     }
 
 
-def resident_mib() -> float:
-    """Give this process's resident memory (VmRSS), 0 where /proc does not tell."""
-    try:
-        status = Path("/proc/self/status").read_text("ascii")
-    except OSError:
-        return 0.0
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
-
-
 def show(report: Mapping[str, Any], console: Console) -> None:
     """Print the report as tables."""
     work, imports = report["machine"], report["import_ms"]
@@ -393,7 +387,7 @@ def _size_table(sizes: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> T
 
 
 class _Timed:
-    """An `Encoder` that adds up the processor time another one takes."""
+    """An `Encoder` that sums the processor time of another one."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -422,7 +416,7 @@ class _Timed:
 
 
 class _Mixed(_Timed):
-    """The shipped embedder, but for memories nobody planted, whose vectors are invented."""
+    """The shipped embedder; memories that are not planted get fake vectors."""
 
     def __init__(self, model: Encoder) -> None:
         super().__init__(model)
@@ -472,13 +466,9 @@ def _sizes(text: str) -> list[int]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    description, _, examples = (__doc__ or "").rpartition("\n\n")
+    parser = parser_of(__doc__)
     keys = "\n".join(f"  {name:<24} {meaning}" for name, meaning in SECTIONS.items())
-    parser = argparse.ArgumentParser(
-        description=description,
-        epilog=f"JSON keys:\n{keys}\n\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser.epilog = f"JSON keys:\n{keys}\n\n{parser.epilog}"
     parser.add_argument(
         "--sizes",
         type=_sizes,
@@ -521,11 +511,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _progress() -> Progress:
     return Progress(console=Console(stderr=True), disable=not sys.stderr.isatty())
-
-
-def say(message: str) -> None:
-    """Tell how far it is, apart from the results."""
-    print(message, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Draw the pictures of docs/explanation: the demo's household in, SVG out, light and dark in one.
+"""Draw the pictures of docs/explanation from the demo's household, as SVG for light and dark.
 
-What they show is asked of the library while they are drawn, and said in words inside each file.
+The library is asked while they are drawn, and each file describes its picture in words.
 
 Examples:
   python -m tools.docs.figures
@@ -57,17 +57,17 @@ def ask() -> tuple[Answer, list[tuple[Scene, Answer]]]:
         move_in(home)
         home.warmup()
         ctx = RecallContext(ASKER, HOME, time_budget_ms=10_000, top_k=TOP_K, now=NOW)
-        one = home.recall(QUESTION, ctx)
-        told = [(scene, home.recall(scene.question, scene.ctx())) for scene in SCENES]
-    return one, told
+        answer = home.recall(QUESTION, ctx)
+        scenes = [(scene, home.recall(scene.question, scene.ctx())) for scene in SCENES]
+    return answer, scenes
 
 
-def pictures(one: Answer, told: Sequence[tuple[Scene, Answer]]) -> dict[str, str]:
-    """Give every picture by its file's name."""
+def pictures(answer: Answer, scenes: Sequence[tuple[Scene, Answer]]) -> dict[str, str]:
+    """Return every picture by its file's name."""
     return {
-        "funnel.svg": funnel(one),
-        "score.svg": score(one),
-        "confidence.svg": confidence(told),
+        "funnel.svg": funnel(answer),
+        "score.svg": score(answer),
+        "confidence.svg": confidence(scenes),
     }
 
 
@@ -97,8 +97,8 @@ def funnel(answer: Answer) -> str:
         axes.set_xlim(0, max(values) * 1.1)
         _rows(axes, list(steps))
 
-    said = ", ".join(f"{name} {n}" for name, (n, _) in steps.items())
-    return picture("Memories, step by step", f"{answer.query_text} {said}.", draw, height=225)
+    text = ", ".join(f"{name} {n}" for name, (n, _) in steps.items())
+    return picture("Memories, step by step", f"{answer.query_text} {text}.", draw, height=225)
 
 
 def score(answer: Answer) -> str:
@@ -138,20 +138,20 @@ def score(answer: Answer) -> str:
             handlelength=0.9, columnspacing=1.0,
         )  # fmt: skip
 
-    said = "; ".join(
+    text = "; ".join(
         f"{result.text!r} {result.score:.2f} = "
         + " + ".join(f"{name} {amount:.2f}" for name, amount in row.items())
         for result, row in zip(answer.results, parts, strict=True)
     )
-    return picture("A score is a sum", f"{answer.query_text} {said}.", draw, height=320)
+    return picture("A score is a sum", f"{answer.query_text} {text}.", draw, height=320)
 
 
-def confidence(told: Sequence[tuple[Scene, Answer]]) -> str:
+def confidence(scenes: Sequence[tuple[Scene, Answer]]) -> str:
     """Draw how a score is read as a probability, with the demo's own first results on it."""
     fitted = find_calibration("default", "full", reranked=True)
-    asked = [
+    points = [
         (scene, answer)
-        for scene, answer in told
+        for scene, answer in scenes
         if scene.profile == "default"
         and scene.with_models
         and answer.strategy != "TIMELINE"
@@ -171,15 +171,15 @@ def confidence(told: Sequence[tuple[Scene, Answer]]) -> str:
                 name, (0.0, low), xytext=(2, 3), textcoords="offset points", fontsize=8.5,
                 color=colour("soft"),
             )  # fmt: skip
-        said_at: list[tuple[float, float, list[str]]] = []
-        for scene, answer in sorted(asked, key=lambda pair: pair[1].results[0].score):
+        labels_at: list[tuple[float, float, list[str]]] = []
+        for scene, answer in sorted(points, key=lambda pair: pair[1].results[0].score):
             x, y, number = answer.results[0].score, answer.confidence, SCENES.index(scene) + 1
             axes.plot([x], [y], "o", color=colour(colours[answer.status]))
-            if said_at and x - said_at[-1][0] < CLOSE:
-                said_at[-1][2].append(str(number))
+            if labels_at and x - labels_at[-1][0] < CLOSE:
+                labels_at[-1][2].append(str(number))
             else:
-                said_at.append((x, y, [str(number)]))
-        for x, y, numbers in said_at:
+                labels_at.append((x, y, [str(number)]))
+        for x, y, numbers in labels_at:
             axes.annotate(
                 ", ".join(sorted(numbers)), (x, y), xytext=(6, -10), textcoords="offset points",
                 fontsize=9,
@@ -188,11 +188,11 @@ def confidence(told: Sequence[tuple[Scene, Answer]]) -> str:
             xlim=(0, 1.2), ylim=(0, 1), xlabel="score of the first result", ylabel="confidence"
         )
 
-    said = "; ".join(
+    text = "; ".join(
         f"{SCENES.index(scene) + 1}. {scene.question} {answer.confidence:.2f}, {answer.status}"
-        for scene, answer in asked
+        for scene, answer in points
     )
-    return picture("From score to confidence", said, draw, height=250)
+    return picture("From score to confidence", text, draw, height=250)
 
 
 def _rows(axes: Axes, labels: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Print the reference: what the code says of itself in; docs/reference/*.md out.
+"""Print the reference, docs/reference/*.md, from the code.
 
 Features, profiles, settings, errors, the command line and the Python interface, each read from
 where it is declared, so that no page can say anything else. The tests print it again, and fail
@@ -19,7 +19,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import click
@@ -31,8 +30,8 @@ from family_recall.cli.settings import SETTINGS
 from family_recall.ranking.features import FEATURES
 from family_recall.ranking.profiles import profiles
 from family_recall.types import stages
+from tools.common import ROOT, parser_of
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "reference"
 COLUMNS = 100
 NOTE = "Printed by `python -m tools.docs.reference` from the code; edit that, not this page."
@@ -44,7 +43,7 @@ _CODE = re.compile(r"``([^`]+)``")
 
 
 def pages() -> dict[str, str]:
-    """Give every page by its file's name."""
+    """Return every page by its file's name."""
     return {name: f"{made().rstrip()}\n" for name, made in PAGES.items()}
 
 
@@ -79,16 +78,16 @@ def features() -> str:
 
 
 def configuration() -> str:
-    """Print what may be said once, and the constants that a program may replace."""
-    said = (
+    """Print the settings, and the constants that a program may replace."""
+    settings = (
         (
-            f"`{one.flag}`",
-            f"`{one.variable}`",
-            f"`{one.name} = {one.example}`",
-            one.question,
-            "" if one.default is None else f"`{one.default}`",
+            f"`{setting.flag}`",
+            f"`{setting.variable}`",
+            f"`{setting.name} = {setting.example}`",
+            setting.question,
+            "" if setting.default is None else f"`{setting.default}`",
         )
-        for one in SETTINGS.values()
+        for setting in SETTINGS.values()
     )
     comments = _comments(config.RecallConfig)
     constants = (
@@ -115,7 +114,7 @@ def configuration() -> str:
         "An option comes before the environment, that before the config file (TOML), that before",
         "the default. `family-recall config` says what is in effect, and who says so.",
         "",
-        *_table(("option", "environment", "config file", "answers", "default"), said),
+        *_table(("option", "environment", "config file", "answers", "default"), settings),
         "",
         "## In a program: `RecallConfig`",
         "",
@@ -240,21 +239,23 @@ def _shown(value: object) -> str:
 
 
 def _comments(described: type) -> dict[str, str]:
-    """Read what the source says of each field: the comments above it, and beside it."""
-    found: dict[str, str] = {}
+    """Return the comments above and beside each field in the source."""
+    described_as: dict[str, str] = {}
     above: list[str] = []
     for line in inspect.getsource(described).splitlines():
         stripped = line.strip()
         if stripped.startswith("#"):
             above.append(stripped.removeprefix("#").strip())
         elif match := re.match(r"(\w+): .+?(?:# (.*))?$", stripped):
-            said = [*above, *filter(None, [match[2]])]
+            comments = [*above, *filter(None, [match[2]])]
             # "# Vectors." heads some fields, and is no word about the first of them.
-            found[match[1]] = " ".join(said[len(said) > 1 and " " not in said[0] :])
+            described_as[match[1]] = " ".join(
+                comments[len(comments) > 1 and " " not in comments[0] :]
+            )
             above = []
         else:
             above = []
-    return found
+    return described_as
 
 
 def _tree(error: type[Exception], depth: int) -> Iterator[str]:
@@ -293,7 +294,7 @@ def _class(made: type, called: str | None = None) -> Iterator[str]:
     if issubclass(made, (enum.Enum, Exception)):
         return
     members = {
-        name: one for part in reversed(made.__mro__[:-1]) for name, one in vars(part).items()
+        name: member for part in reversed(made.__mro__[:-1]) for name, member in vars(part).items()
     }
     for name, member in members.items():
         if name.startswith("_"):
@@ -344,21 +345,25 @@ def _signature(made: Callable[..., Any], name: str) -> str:
 
 def _parameters(own: Sequence[inspect.Parameter]) -> list[str]:
     parts, starred = [], False
-    for one in own:
-        if one.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+    for parameter in own:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
             parts.append("*")
             starred = True
-        starred = starred or one.kind is inspect.Parameter.VAR_POSITIONAL
-        star = _STARS.get(one.kind.name, "")
-        kind = "" if one.annotation is inspect.Parameter.empty else f": {one.annotation}"
-        default = "" if one.default is inspect.Parameter.empty else f" = {one.default!r}"
-        parts.append(f"{star}{one.name}{kind}{default}")
+        starred = starred or parameter.kind is inspect.Parameter.VAR_POSITIONAL
+        star = _STARS.get(parameter.kind.name, "")
+        kind = (
+            "" if parameter.annotation is inspect.Parameter.empty else f": {parameter.annotation}"
+        )
+        default = (
+            "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!r}"
+        )
+        parts.append(f"{star}{parameter.name}{kind}{default}")
     return parts
 
 
 def _described(made: object) -> Iterator[str]:
     text = inspect.getdoc(made) or ""
-    text = _SECTION.sub(lambda found: f"{_section(found[1], found[2])}\n", text)
+    text = _SECTION.sub(lambda section: f"{_section(section[1], section[2])}\n", text)
     text = _CODE.sub(r"`\1`", _ROLE.sub(r"`\1`", text))
     text = re.sub(r"^(>>> .*(?:\n(?!\n).*)*)", r"```python\n\1\n```", text, flags=re.MULTILINE)
     yield text.strip()
@@ -386,12 +391,7 @@ def _section(title: str, body: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    description, _, examples = (__doc__ or "").rpartition("\n\n")
-    parser = argparse.ArgumentParser(
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; 1 where a page differs"
     )

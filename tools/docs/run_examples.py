@@ -47,12 +47,12 @@ _VARYING = (
     re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{16,}\b"),
     re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+\+00:00"),
 )
-"""What is never the same twice: times, sizes, moments, and ids that were made up."""
+"""Output that differs from run to run: times, sizes, moments and generated ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """One block of a page: what is run, what it has to print, or why it is not run."""
+    """One block of a page: its source, its expected output, or why it is not run."""
 
     kind: str
     source: str
@@ -61,7 +61,7 @@ class CodeBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class BlockResult:
     """A block with what it printed."""
 
     block: CodeBlock
@@ -78,14 +78,14 @@ class PageError(Exception):
 
 
 def blocks(text: str) -> list[CodeBlock]:
-    """Give the blocks of a page in order."""
+    """Return the blocks of a page in order."""
     return [
-        CodeBlock(found["kind"], found["source"], found["shown"], found["why"])
-        for found in _BLOCK.finditer(text)
+        CodeBlock(match["kind"], match["source"], match["shown"], match["why"])
+        for match in _BLOCK.finditer(text)
     ]
 
 
-def run(text: str, folder: Path, *, here: Collection[str] = ()) -> list[Ran]:
+def run(text: str, folder: Path, *, here: Collection[str] = ()) -> list[BlockResult]:
     """Run a page's blocks in a folder, one after another.
 
     Args:
@@ -98,7 +98,7 @@ def run(text: str, folder: Path, *, here: Collection[str] = ()) -> list[Ran]:
     """
     names: dict[str, Any] = {"__name__": "page"}
     ran = []
-    with contextlib.chdir(folder), _nobodys_settings(folder):
+    with contextlib.chdir(folder), _clean_environment(folder):
         for block in blocks(text):
             if block.why is not None and block.why not in here:
                 continue
@@ -106,19 +106,21 @@ def run(text: str, folder: Path, *, here: Collection[str] = ()) -> list[Ran]:
                 printed = _python(block.source, names)
             else:
                 may_fail = "Error: " in (block.shown or "")
-                printed = "".join(_command(one, may_fail) for one in statements(block.source))
-            ran.append(Ran(block, printed))
+                printed = "".join(
+                    _command(statement, may_fail) for statement in statements(block.source)
+                )
+            ran.append(BlockResult(block, printed))
     return ran
 
 
 def agrees(shown: str, printed: str) -> bool:
-    """Whether what is shown, with … for anything, is what was printed."""
+    """Return whether the text shown, with … for anything, is what was printed."""
     lines = ("(?:.*\n)*?" if line == "…" else _pattern(line) for line in shown.splitlines())
     return re.fullmatch("".join(lines), printed) is not None
 
 
 def _pattern(line: str) -> str:
-    """Give what matches a line; a longer number leaves fewer blanks before it."""
+    """Return a pattern for a line; a longer number leaves fewer blanks before it."""
     parts = re.split(r" *…", line)
     return ".*".join(map(re.escape, parts)) + "[ ]*\n"
 
@@ -140,8 +142,8 @@ def statements(source: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _nobodys_settings(folder: Path) -> Iterator[None]:
-    """Let a page start with an environment of its own, and put this one back afterwards."""
+def _clean_environment(folder: Path) -> Iterator[None]:
+    """Run a page in an environment of its own, and restore this one afterwards."""
     before = dict(os.environ)
     for name in [name for name in before if name.startswith("FAMILY_RECALL_")]:
         del os.environ[name]
@@ -159,12 +161,15 @@ def _command(statement: str, may_fail: bool) -> str:
     if exported := _EXPORT.match(statement.strip()):
         (os.environ[exported[1]],) = shlex.split(exported[2])
         return ""
-    said = statement.rstrip().removesuffix(_SILENT)
-    if said.startswith("family-recall ") and not _BASH_ALONE & set(said):
+    command = statement.rstrip().removesuffix(_SILENT)
+    if command.startswith("family-recall ") and not _BASH_ALONE & set(command):
         # In this process it costs no start, and is the same command.
-        words = shlex.split(said, comments=True)[1:]
+        words = shlex.split(command, comments=True)[1:]
         done = CliRunner().invoke(command_line, words, prog_name="family-recall")
-        status, printed = done.exit_code, done.output if said == statement.rstrip() else done.stderr
+        status, printed = (
+            done.exit_code,
+            done.output if command == statement.rstrip() else done.stderr,
+        )
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
     else:
@@ -188,21 +193,25 @@ def _python(source: str, names: dict[str, Any]) -> str:
     return out.getvalue()
 
 
-def _left_open(found: re.Match[str]) -> str:
+def _left_open(match: re.Match[str]) -> str:
     """Put … where something stood, as far to the right, so that columns stay columns."""
-    told = found.group()
-    return "…".rjust(len(told)) if told.startswith("  ") else told.replace(told.strip(), "…")
+    varying = match.group()
+    return (
+        "…".rjust(len(varying))
+        if varying.startswith("  ")
+        else varying.replace(varying.strip(), "…")
+    )
 
 
-def rewritten(text: str, ran: Sequence[Ran]) -> str:
-    """Give a page that shows what its blocks printed, where it did not."""
-    for one in ran:
-        if not one.as_shown and one.block.shown is not None:
-            source = f"```{one.block.kind}\n{one.block.source}```\n\n```text\n"
-            now = one.printed
+def rewritten(text: str, ran: Sequence[BlockResult]) -> str:
+    """Return the page with the output of its blocks where it showed another."""
+    for result in ran:
+        if not result.as_shown and result.block.shown is not None:
+            source = f"```{result.block.kind}\n{result.block.source}```\n\n```text\n"
+            now = result.printed
             for pattern in _VARYING:
                 now = pattern.sub(_left_open, now)
-            text = text.replace(f"{source}{one.block.shown}```", f"{source}{now}```")
+            text = text.replace(f"{source}{result.block.shown}```", f"{source}{now}```")
     return text
 
 
@@ -211,7 +220,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("pages", nargs="+", type=Path, metavar="PAGE", help="a page of docs/")
     parser.add_argument(
-        "--write", action="store_true", help="let pages show what they print (default: compare)"
+        "--write", action="store_true", help="write the output into the pages (default: compare)"
     )
     options = parser.parse_args(arguments)
     wrong = 0
@@ -219,9 +228,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         text = page.read_text("utf-8")
         with tempfile.TemporaryDirectory(prefix="family_recall_page_") as folder:
             ran = run(text, Path(folder))
-        differing = [one for one in ran if not one.as_shown]
-        for one in differing:
-            print(f"{page}:\n{one.block.source}printed\n{one.printed}")
+        differing = [result for result in ran if not result.as_shown]
+        for result in differing:
+            print(f"{page}:\n{result.block.source}printed\n{result.printed}")
         if options.write and differing:
             page.write_text(rewritten(text, ran), "utf-8", newline="\n")
         wrong += len(differing)

@@ -4,8 +4,8 @@ Asks the questions of each set's `dev` folder under every profile, with both emb
 `full`), with the static one alone (`static`) and with none (`words`), each with the cross-encoder
 (`full_reranked`) where the profile weighs it and without, and fits slope and offset
 (Platt) on how often results of a score were right. The sets weigh the same: a smaller set's
-questions are repeated. A share of the questions is asked once more as if what answers them had
-never been stored: their best other result is what a household would get that was never told.
+questions are repeated. A share of the questions is asked once more as if their answer had never
+been stored: their best other result is what a household without it would get.
 
 Examples:
   python -m tools.fit.calibration ~/sets
@@ -20,7 +20,6 @@ import math
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from typing import Any
 
 from family_recall.evaluation.datasets import spread
 from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
-from tools.common import ROOT, parser_of
+from tools.common import ROOT, parser_of, say
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
@@ -71,7 +70,7 @@ KINDS = ("full", "static", "words")
 BASES = ("first", "all")
 TOP_K = 20
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
-MISSING_SHARE = 0.2  # of all questions: what is asked at home is not always in store
+MISSING_SHARE = 0.2  # of all questions: not everything asked at home was stored
 LOST_SHARE = 0.10  # of right answers, called no_match
 
 RULE = (
@@ -112,16 +111,16 @@ Group = Sequence[Asked]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Fit, write the file, and say how well it holds on sets left out."""
+    """Fit, write the file, and print how well it holds on sets left out."""
     parser = _parser()
     options = parser.parse_args(arguments)
-    asked: dict[tuple[str, str], dict[str, Group]] = {}
+    by_profile: dict[tuple[str, str], dict[str, Group]] = {}
     names = []
     for name, dataset in chosen_sets(parser, options):
         names.append(name)
         for (profile, kind), group in ask(dataset):
-            asked.setdefault((profile, kind), {})[name] = group
-    record = fit(asked, seed=options.seed)
+            by_profile.setdefault((profile, kind), {})[name] = group
+    record = fit(by_profile, seed=options.seed)
     record["command"] = " ".join(
         ["python -m tools.fit.calibration DATA_DIR --sets", ",".join(names)]
         + ([] if options.limit is None else ["--limit", str(options.limit)])
@@ -137,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def licences_of(options: argparse.Namespace) -> dict[str, str]:
-    """Give the terms of the sets that may be fitted on, those of the command line among them."""
+    """Return the licences of the sets that may be fitted on, with those of the command line."""
     return {**LICENCES, **dict(options.licence)}
 
 
@@ -166,7 +165,7 @@ def chosen_sets(
 
 
 def refusal(folder: Path, licences: Mapping[str, str]) -> str | None:
-    """Say why a set may not be fitted on; None when it may."""
+    """Return why a set may not be fitted on; None when it may."""
     dev = folder / "dev"
     for name in sorted({folder.name, folder.resolve().name, dev.resolve().parent.name}):
         if name.casefold() in EVALUATION_ONLY:
@@ -246,11 +245,11 @@ def read(answer: Answer, gold: set[str], profile: Profile) -> Asked:
 
 
 def best_without(results: Sequence[Result], gold: set[str], profile: Profile) -> float:
-    """Give the best score among the others, as if the gold had never been stored.
+    """Return the best score among the others, as if the gold had never been stored.
 
-    A memory's score has a part from the best memory of its talk, which may be gold: that part
-    is taken from the best of the others there. What else the gold may have lent (its share of
-    PageRank, a rank each) stays.
+    A memory's score has a part from the best memory of its session, which may be gold: that part
+    is computed from the best of the others there. What else the gold may have added (its share
+    of PageRank, a rank each) stays.
     """
     others = [result for result in results if result.doc_id not in gold]
     if not others:
@@ -274,26 +273,26 @@ def best_without(results: Sequence[Result], gold: set[str], profile: Profile) ->
     )  # fmt: skip
 
 
-def fit(asked: Mapping[tuple[str, str], Mapping[str, Group]], *, seed: int) -> dict[str, Any]:
+def fit(by_profile: Mapping[tuple[str, str], Mapping[str, Group]], *, seed: int) -> dict[str, Any]:
     """Choose the basis, fit every profile and kind on all sets, and measure on sets left out."""
     measured = {
-        basis: {key: left_out(groups, basis, seed) for key, groups in asked.items()}
+        basis: {key: left_out(groups, basis, seed) for key, groups in by_profile.items()}
         for basis in BASES
     }
     errors = {
-        basis: _mean(one["ece"] for sets in by_key.values() for one in sets.values())
+        basis: _mean(figures["ece"] for sets in by_key.values() for figures in sets.values())
         for basis, by_key in measured.items()
     }
     basis = min(BASES, key=lambda name: errors[name])
     fitted: dict[str, dict[str, dict[str, float]]] = {}
-    for key, groups in asked.items():
+    for key, groups in by_profile.items():
         sets = measured[basis][key].values()
         fitted.setdefault(key[0], {})[key[1]] = {
             **constants(groups, basis, seed),
-            **{name: _mean(one[name] for one in sets) for name in MEASURES},
+            **{name: _mean(figures[name] for figures in sets) for name in MEASURES},
         }
     return {
-        "source": f"fitted on the development halves of {', '.join(asked['default', 'full'])}",
+        "source": f"fitted on the development halves of {', '.join(by_profile['default', 'full'])}",
         "rule": RULE.format(
             basis=BASIS[basis].format(top_k=TOP_K),
             top_k=TOP_K,
@@ -302,8 +301,8 @@ def fit(asked: Mapping[tuple[str, str], Mapping[str, Group]], *, seed: int) -> d
         ),
         "measures": {**MEASURES, "ece_by_basis": errors},
         "leave_one_set_out": {
-            name: {measure: round(value, 4) for measure, value in one.items()}
-            for name, one in measured[basis]["default", "full" + RERANKED].items()
+            name: {measure: round(value, 4) for measure, value in figures.items()}
+            for name, figures in measured[basis]["default", "full" + RERANKED].items()
         },
         "profiles": fitted,
     }
@@ -316,8 +315,8 @@ def left_out(groups: Mapping[str, Group], basis: str, seed: int) -> dict[str, di
         others = [other for key, other in groups.items() if key != name]
         platt = platt_of(*pairs(with_missing(balanced(others, seed), seed), basis))
         scores, right = pairs(with_missing(group, seed), "first")
-        stored = [first_score(one) for one in group if one.answerable]
-        missing = [one.without for one in group]
+        stored = [first_score(outcome) for outcome in group if outcome.answerable]
+        missing = [outcome.without for outcome in group]
         measured[name] = {
             "ece": ece(platt(scores).tolist(), right.tolist()),
             "auroc": auroc([*stored, *missing], [True] * len(stored) + [False] * len(missing)),
@@ -355,7 +354,7 @@ def platt_of(scores: Scores, right: Flags) -> Platt:
 
 
 def balanced(groups: Sequence[Group], seed: int) -> list[Asked]:
-    """Take as many questions from each set as the largest has, a smaller one's over again."""
+    """Draw as many questions from each set as the largest has, repeating those of smaller sets."""
     rng = np.random.default_rng(seed)
     n = max(len(group) for group in groups)
     sample: list[Asked] = []
@@ -380,16 +379,16 @@ def with_missing(group: Group, seed: int) -> list[Asked]:
 
 
 def pairs(group: Group, basis: str) -> tuple[Scores, Flags]:
-    """Give scores and whether each was right, of first results or of all."""
+    """Return scores and whether each was right, of first results or of all."""
     most = 1 if basis == "first" else None
-    scores = [one.scores[:most] for one in group]
-    right = [one.right[:most] for one in group]
+    scores = [outcome.scores[:most] for outcome in group]
+    right = [outcome.right[:most] for outcome in group]
     return np.concatenate([*scores, np.zeros(0)]), np.concatenate([*right, np.zeros(0, np.bool_)])
 
 
-def first_score(one: Asked) -> float:
-    """Give the first result's score, −∞ without results."""
-    return float(one.scores[0]) if one.scores.size else -math.inf
+def first_score(outcome: Asked) -> float:
+    """Return the first result's score, −∞ without results."""
+    return float(outcome.scores[0]) if outcome.scores.size else -math.inf
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -406,14 +405,9 @@ def show(record: Mapping[str, Any]) -> None:
             print(f"{profile:<12}{kind:<7}", end="")
             print("".join(f"{entry[name]:>16.4f}" for name in columns))
     print(f"by basis, mean ECE on sets left out: {record['measures']['ece_by_basis']}")
-    for name, one in record["leave_one_set_out"].items():
-        error, chance = one["ece"], one["auroc"]
+    for name, figures in record["leave_one_set_out"].items():
+        error, chance = figures["ece"], figures["auroc"]
         print(f"default{RERANKED}, {name} left out: ece {error:.3f}, auroc {chance:.3f}")
-
-
-def say(message: str) -> None:
-    """Progress, with the processor seconds used so far."""
-    print(f"[{time.process_time():6.1f} s] {message}", file=sys.stderr, flush=True)
 
 
 def licence(text: str) -> tuple[str, str]:
@@ -431,7 +425,7 @@ def _positive(text: str) -> int:
 
 
 def add_sets(parser: argparse.ArgumentParser) -> None:
-    """Let one choose the sets to fit on; `chosen_sets` loads them."""
+    """Add the options that choose the sets to fit on; `chosen_sets` loads them."""
     parser.add_argument("data", type=Path, metavar="DATA_DIR", help="holds <set>/dev/*.jsonl")
     parser.add_argument(
         "--sets",

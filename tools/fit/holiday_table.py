@@ -298,7 +298,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
     made = table()
-    lines = ",\n".join(json.dumps(one) for one in made.pop("holidays"))
+    lines = ",\n".join(json.dumps(holiday) for holiday in made.pop("holidays"))
     print(json.dumps(made)[:-1] + f', "holidays": [\n{lines}\n]}}')
 
 

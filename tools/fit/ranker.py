@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
-from tools.common import ROOT, parser_of
+from tools.common import ROOT, parser_of, write_json
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
@@ -117,7 +117,7 @@ def collect(dataset: Dataset) -> list[Judged]:
 
 
 def shipped_weights() -> Floats:
-    """Give the default profile's weights in the order of `FITTED`."""
+    """Return the default profile's weights in the order of `FITTED`."""
     known = profiles()["default"].weights
     return np.array([known.get(name, 0.0) for name in FITTED])
 
@@ -136,7 +136,7 @@ def fit(sets: Sequence[Sequence[Judged]], start: Floats, pull: float) -> Floats:
     for step in range(1, STEPS + 1):
         slope = 2.0 * pull * (weights - start)
         for judged in sets:
-            slope += np.mean([_slope(one, weights) for one in judged], axis=0) / len(sets)
+            slope += np.mean([_slope(question, weights) for question in judged], axis=0) / len(sets)
         first = 0.9 * first + 0.1 * slope
         second = 0.99 * second + 0.01 * slope**2
         move = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
@@ -144,27 +144,27 @@ def fit(sets: Sequence[Sequence[Judged]], start: Floats, pull: float) -> Floats:
     return weights / (float(weights.sum()) * scale)
 
 
-def _slope(one: Judged, weights: Floats) -> Floats:
-    """Gradient of the listwise loss of one question; 0 where no candidate answers it."""
-    if not one.right.any():
+def _slope(question: Judged, weights: Floats) -> Floats:
+    """Return the gradient of one question's listwise loss; 0 where no candidate answers it."""
+    if not question.right.any():
         return np.zeros(len(weights))
-    logits = SHARPNESS * (one.features @ weights)
+    logits = SHARPNESS * (question.features @ weights)
     share = np.exp(logits - logits.max())
     share /= share.sum()
-    target = one.right / one.right.sum()
-    gradient: Floats = SHARPNESS * ((share - target) @ one.features)
+    target = question.right / question.right.sum()
+    gradient: Floats = SHARPNESS * ((share - target) @ question.features)
     return gradient
 
 
 def ndcg(judged: Sequence[Judged], weights: Floats) -> Floats:
-    """Give nDCG@10 of each question (q,) under some weights."""
+    """Return nDCG@10 of each question (q,) under some weights."""
     rankings, golds = [], []
-    for one in judged:
-        order = np.argsort(-(one.features @ weights), kind="stable")
+    for question in judged:
+        order = np.argsort(-(question.features @ weights), kind="stable")
         ranked = [str(row) for row in order.tolist()]
-        unseen = [f"unseen {n}" for n in range(one.n_gold - int(one.right.sum()))]
+        unseen = [f"unseen {n}" for n in range(question.n_gold - int(question.right.sum()))]
         rankings.append(ranked)
-        golds.append([str(row) for row in np.flatnonzero(one.right).tolist()] + unseen)
+        golds.append([str(row) for row in np.flatnonzero(question.right).tolist()] + unseen)
     return measure_each(rankings, golds, ["ndcg@10"])[:, 0]
 
 
@@ -181,11 +181,11 @@ def write(output: Path, fitted: Floats, names: Sequence[str], options: argparse.
             record["weights"][name] = round(weight, 3)
         else:
             record["weights"].pop(name, None)
-    output.write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+    write_json(output, record)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     made = parser_of(__doc__)
     add_sets(made)
     made.add_argument(

@@ -1,13 +1,13 @@
-"""Simulate a household that judges answers, and measure what that does to ranking.
+"""Simulate a household that gives feedback, and measure what that does to ranking.
 
-A stated user asks half of the questions and judges what is shown: with probability --wrong a
-result drawn from the first ten is clicked, else the user reads down and clicks each right result
-with probability --click until one is clicked; who finds nothing right rejects the first result
-with probability --reject, or says nothing. The other half of the questions is never judged:
-nDCG@10 on it is measured before, after 50 and after 200 judgements, with 95 % bootstrap intervals
-over questions, of the difference too.
+A simulated user asks half of the questions and reacts to the results: with probability --wrong a
+result drawn from the first ten is clicked; otherwise the user reads down and clicks each right
+result with probability --click until one is clicked; without a right result the first one is
+rejected with probability --reject. The other half of the questions gets no feedback: nDCG@10 on it
+is measured before, after 50 and after 200 reactions, with 95 % bootstrap intervals over questions,
+of the difference too.
 
-Without --data the household is invented from held-out conversation cards.
+Without --data the household is generated from held-out conversation cards.
 
 Examples:
   python -m tools.fit.simulate_feedback
@@ -37,25 +37,25 @@ from family_recall.evaluation.intervals import bootstrap_means
 from family_recall.evaluation.measures import ece, measure_each
 from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
 from family_recall.types import Answer, RecallContext
-from tools.common import ROOT, parser_of
+from tools.common import parser_of
 from tools.fit.calibration import LICENCES, licence, refusal
-from tools.train.generate_homes import main as invent_homes
+from tools.train.cards.loader import HELD_OUT
+from tools.train.generate_homes import main as generate_homes
 
-CARDS = ROOT / "tools/train/cards/held_out.jsonl"
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
 SEEN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """How the simulated user judges: see the module's text."""
+    """How the simulated user reacts, see the module's docstring."""
 
     click: float
     wrong: float
     reject: float
 
-    def judges(self, answer: Answer, gold: Sequence[str], rng: Random) -> tuple[str, bool] | None:
-        """Give the doc_id the user judges, and whether it was accepted; None for no judgement."""
+    def reacts(self, answer: Answer, gold: Sequence[str], rng: Random) -> tuple[str, bool] | None:
+        """Return the doc_id the user reacts to, and whether it is accepted; None if none is."""
         seen = [result.doc_id for result in answer.results[:SEEN]]
         if seen and rng.random() < self.wrong:
             return rng.choice(seen), True
@@ -68,7 +68,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The unjudged questions at one moment: nDCG@10 of each, and how honest confidence is."""
+    """The questions without feedback at one moment: nDCG@10 of each, and calibration."""
 
     ndcg: tuple[float, ...]
     ece: float
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             parser.error(problem)
         dataset = load_dataset(options.data / "dev")
     else:
-        dataset = invented(options.homes, options.seed)
+        dataset = generated(options.homes, options.seed)
     answerable = tuple(query for query in dataset.queries if query.gold)
     dataset = spread(Dataset(dataset.name, dataset.memories, answerable), options.limit)
     for wrong in options.wrong:
@@ -97,11 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def invented(homes: int, seed: int) -> Dataset:
-    """Invent a household from cards that trained nothing."""
+def generated(homes: int, seed: int) -> Dataset:
+    """Generate a household from cards that trained nothing."""
     with tempfile.TemporaryDirectory(prefix="family_recall_homes_") as scratch:
-        invent_homes(
-            ["--cards", str(CARDS), "--homes", str(homes), "--seed", str(seed), "--without",
+        generate_homes(
+            ["--cards", str(HELD_OUT), "--homes", str(homes), "--seed", str(seed), "--without",
              "hint", "--out", scratch]
         )  # fmt: skip
         return dataclasses.replace(load_dataset(Path(scratch) / "dev"), name="invented")
@@ -110,7 +110,7 @@ def invented(homes: int, seed: int) -> Dataset:
 def simulate(
     dataset: Dataset, user: User, after: Sequence[int], *, rerank: bool, seed: int
 ) -> Mapping[str, object]:
-    """Let the user judge half of the questions, over and over; measure the other half."""
+    """Simulate feedback on half of the questions, repeatedly; measure the other half."""
     rng = Random(seed)
     order = list(dataset.queries)
     rng.shuffle(order)
@@ -151,24 +151,24 @@ def simulate(
                 "judged_questions": len(taught), "unseen_questions": len(unseen),
                 "before": _line(before, before, seed),
             }  # fmt: skip
-            done = asked = kept = 0
+            done = n_asked = n_learned = 0
             learning_s = 0.0
             for wanted in sorted(after):
-                while done < wanted and asked < 20 * wanted:
-                    query = taught[asked % len(taught)]
-                    asked += 1
+                while done < wanted and n_asked < 20 * wanted:
+                    query = taught[n_asked % len(taught)]
+                    n_asked += 1
                     answer, ctx = ask(home, query)
-                    judged = user.judges(answer, query.gold, rng)
+                    judged = user.reacts(answer, query.gold, rng)
                     if judged is None:
                         continue
                     doc_id, accepted = judged
                     started = time.perf_counter()
-                    said = home.feedback(answer, doc_id, accepted, ctx=ctx)
+                    receipt = home.feedback(answer, doc_id, accepted, ctx=ctx)
                     learning_s += time.perf_counter() - started
-                    done += said.kept
-                    kept += said.learned
+                    done += receipt.kept
+                    n_learned += receipt.learned
                 record[f"after_{wanted}"] = _line(measured(home), before, seed)
-            record["steps_kept"] = kept
+            record["steps_kept"] = n_learned
             record["feedback_ms"] = round(1000 * learning_s / max(done, 1), 1)
             (learning,) = home.learning.all(EVALUATOR)
             record["ratios"] = {

@@ -1,10 +1,10 @@
-"""Kill -9 a process that writes, at random points, and see that nothing is lost or half there.
+"""Kill -9 a process that writes, at random points, and check that nothing is lost or incomplete.
 
 Each kill starts a process that imports, re-embeds, rebuilds, migrates, checkpoints, backs up,
-exports, restores or forgets, and ends it: half of the time after a random while, half of the time
-in the middle of a random write to the disk. Afterwards the file must open, all its checks pass,
-everything that was acknowledged be there as told, and of what was not, nothing or all of a batch.
-The exit status is 1 if anything was not so.
+exports, restores or forgets, and kills it: half of the time after a random delay, half of the time
+in the middle of a random write to the disk. Afterwards the file must open, all its checks must
+pass, every acknowledged memory must be there unchanged, and of a batch that was not acknowledged
+either nothing or everything. The exit status is 1 otherwise.
 
 Examples:
   python -m tools.torture.crash
@@ -36,16 +36,16 @@ from family_recall import RecallContext, Relation
 from family_recall.api import FamilyRecall, files
 from family_recall.errors import FamilyRecallError
 from family_recall.stores.file import copies
-from tools.common import FIXTURES, parser_of
-from tools.torture.household import HOME, Disk, HashEncoder, killing_at, move_in, open_home, told
+from tools.common import FIXTURES, parser_of, write_json
+from tools.torture.household import HOME, Disk, HashEncoder, add_family, killing_at, note, open_home
 
 BATCH = 8  # memories a transaction
-FRESH_EVERY = 40  # kills after which a new household is begun
-LONGEST_S = 0.4  # a process lives at most so long after it is ready, if it does not end by itself
-MOST_WRITES = 400  # a process dies at one of its first so many writes
+FRESH_EVERY = 40  # kills before a new household
+LONGEST_S = 0.4  # a process is killed at the latest this long after it is ready
+MOST_WRITES = 400  # a process is killed at one of this many first writes
 START_S = 60.0
 
-Tell = Callable[[str], None]
+Send = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Expected:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of it."""
+    """The result so far."""
 
     kills: Counter[str] = field(default_factory=Counter)
     ended: Counter[str] = field(default_factory=Counter)
@@ -69,7 +69,7 @@ class Tally:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Kill so many times; 1 if the file was not as it should be after any."""
+    """Kill this many times; return 1 if the file was wrong after any."""
     options = _parser().parse_args(arguments)
     started = time.monotonic()
 
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "failures": tally.failures, "seed": options.seed,
                 "seconds": round(time.monotonic() - started, 1),
             }  # fmt: skip
-            options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+            write_json(options.json, record)
 
     chosen = options.only or sorted(WORK)
     tally = torture(options.kills, options.seed, chosen, options.folder, report)
@@ -108,7 +108,7 @@ def torture(
 ) -> Tally:
     """Kill processes at work ``kills`` times; those that end before their kill do not count.
 
-    ``report`` is given the tally so far after each.
+    ``report`` is called with the tally so far after each.
     """
     chance = random.Random(seed)
     tally = Tally()
@@ -119,14 +119,16 @@ def torture(
             if not path.exists():
                 expected = Expected()
                 with open_home(path) as home:
-                    move_in(home)
+                    add_family(home)
             work = chance.choice(list(only))
             before = tally.kills.total()
             _kill_once(path, work, chance, expected, tally, seed)
             n = tally.kills.total()
             problems = _problems(path, work, expected, chance)
             if problems:
-                tally.failures += [f"kill {n} ({work}, seed {seed}): {one}" for one in problems]
+                tally.failures += [
+                    f"kill {n} ({work}, seed {seed}): {problem}" for problem in problems
+                ]
             if problems or (n > before and n % FRESH_EVERY == 0):
                 for each in place.iterdir():
                     each.unlink()
@@ -138,7 +140,7 @@ def torture(
 def _kill_once(
     path: Path, work: str, chance: random.Random, expected: Expected, tally: Tally, seed: int
 ) -> None:
-    """Start a process, end it, and note what it acknowledged before."""
+    """Start a process, kill it, and record what it had acknowledged."""
     at_write = chance.randrange(MOST_WRITES) if chance.random() < 0.5 else None
     share, after_s = chance.random(), chance.uniform(0.0, LONGEST_S)
     reading, writing = os.pipe()
@@ -148,15 +150,15 @@ def _kill_once(
         os.close(reading)
         _work(path, work, first, seed, writing, None if at_write is None else (at_write, share))
     os.close(writing)
-    said = _wait_and_kill(child, reading, after_s if at_write is None else START_S)
+    output = _wait_and_kill(child, reading, after_s if at_write is None else START_S)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         tally.kills[work] += 1
     else:
         tally.ended[work] += 1
         if os.waitstatus_to_exitcode(status) != 0:
-            tally.failures.append(f"{work} failed by itself: {said[-2000:]}")
-    for line in said.splitlines():
+            tally.failures.append(f"{work} failed by itself: {output[-2000:]}")
+    for line in output.splitlines():
         word, _, rest = line.partition(" ")
         if word == "try":
             expected.open_batch = json.loads(rest)
@@ -174,8 +176,8 @@ def _kill_once(
 
 
 def _wait_and_kill(child: int, reading: int, after_s: float) -> str:
-    """Read what a process says; kill it so long after it was ready. Gives all it said."""
-    said, until = b"", time.monotonic() + START_S
+    """Read what a process sends, kill it ``after_s`` after it was ready, and return all of it."""
+    output, until = b"", time.monotonic() + START_S
     ready = False
     with open(reading, "rb", buffering=0) as pipe:
         while True:
@@ -185,9 +187,9 @@ def _wait_and_kill(child: int, reading: int, after_s: float) -> str:
                 until = time.monotonic() + START_S
             chunk = pipe.read(65536)
             if not chunk:
-                return said.decode()
-            said += chunk
-            if not ready and b"ready\n" in said:
+                return output.decode()
+            output += chunk
+            if not ready and b"ready\n" in output:
                 ready, until = True, time.monotonic() + after_s
 
 
@@ -198,52 +200,52 @@ def _work(
     status = 0
     try:
 
-        def tell(line: str) -> None:
+        def send(line: str) -> None:
             os.write(pipe, line.encode() + b"\n")
 
         disk = None if kill is None else Disk(killing_at(*kill))
-        tell("ready")
-        WORK[work](path, first, seed, tell)
+        send("ready")
+        WORK[work](path, first, seed, send)
         del disk
-    except BaseException:  # noqa: BLE001  told to the parent, which fails
+    except BaseException:  # noqa: BLE001  sent to the parent, which fails
         os.write(pipe, traceback.format_exc().encode())
         status = 1
     finally:
         os._exit(status)
 
 
-def _import(path: Path, first: int, seed: int, tell: Tell, *, batches: int = 40) -> None:
-    """Remember batch after batch, change what was told before, and relate."""
+def _import(path: Path, first: int, seed: int, send: Send, *, batches: int = 40) -> None:
+    """Remember batch after batch, replace earlier memories, and add relations."""
     with open_home(path, create=False) as home:
         for batch in range(first, first + batches):
-            new = [told(f"b{batch}-{i}", 0, seed) for i in range(BATCH - 2)]
-            # What this process told itself: of an earlier one's last batch nobody knows.
-            again = [told(f"b{max(first, batch - 3)}-{i}", batch, seed) for i in range(2)]
-            texts = {str(one.doc_id): one.text for one in (*new, *again)}
-            tell(f"try {json.dumps(texts)}")
+            new = [note(f"b{batch}-{i}", 0, seed) for i in range(BATCH - 2)]
+            # Of this process alone: whether an earlier one's last batch is there is unknown.
+            again = [note(f"b{max(first, batch - 3)}-{i}", batch, seed) for i in range(2)]
+            texts = {str(memory.doc_id): memory.text for memory in (*new, *again)}
+            send(f"try {json.dumps(texts)}")
             home.remember_many([*new, *again], batch_size=BATCH)
-            tell("ack")
+            send("ack")
             if batch % 5 == 0:
                 home.relations.add(Relation("Priya", f"knows {batch}", "Rajesh", HOME))
 
 
-def _reembed(path: Path, first: int, seed: int, tell: Tell) -> None:
+def _reembed(path: Path, first: int, seed: int, send: Send) -> None:
     """Make the vectors of a new model, then drop the old ones; then again with the first."""
-    del seed, tell
+    del seed, send
     with open_home(path, create=False) as home:
         for model_id in (f"hash/{first + 2}", "hash/1"):
             home.maintenance.reembed(encoder=HashEncoder(model_id), drop_others=True)
 
 
-def _rebuild(path: Path, first: int, seed: int, tell: Tell) -> None:
-    del first, seed, tell
+def _rebuild(path: Path, first: int, seed: int, send: Send) -> None:
+    del first, seed, send
     with open_home(path, create=False) as home:
         home.maintenance.rebuild()
 
 
-def _migrate(path: Path, first: int, seed: int, tell: Tell) -> None:
+def _migrate(path: Path, first: int, seed: int, send: Send) -> None:
     """Bring a file of every old schema up to date."""
-    del first, seed, tell
+    del first, seed, send
     for old in sorted(FIXTURES.glob("schema_*.db")):
         copy = path.with_name(f"migrated-{old.name}")
         if not copy.exists():
@@ -254,50 +256,50 @@ def _migrate(path: Path, first: int, seed: int, tell: Tell) -> None:
             Path(f"{copy}{suffix}").unlink(missing_ok=True)
 
 
-def _checkpoint(path: Path, first: int, seed: int, tell: Tell) -> None:
-    """Write the log back again and again, beside an import."""
+def _checkpoint(path: Path, first: int, seed: int, send: Send) -> None:
+    """Checkpoint the write-ahead log repeatedly, beside an import."""
     for batch in range(first, first + 20):
-        _import(path, batch, seed, tell, batches=1)
+        _import(path, batch, seed, send, batches=1)
         other = apsw.Connection(str(path))
         other.set_busy_timeout(5000)
         other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         other.close()
 
 
-def _backup(path: Path, first: int, seed: int, tell: Tell) -> None:
+def _backup(path: Path, first: int, seed: int, send: Send) -> None:
     for batch in range(first, first + 20):
-        _import(path, batch, seed, tell, batches=1)
+        _import(path, batch, seed, send, batches=1)
         with open_home(path, create=False) as home:
             home.maintenance.backup(path.with_name("backup.db"), overwrite=True)
 
 
-def _export(path: Path, first: int, seed: int, tell: Tell) -> None:
+def _export(path: Path, first: int, seed: int, send: Send) -> None:
     for batch in range(first, first + 20):
-        _import(path, batch, seed, tell, batches=1)
+        _import(path, batch, seed, send, batches=1)
         with open_home(path, create=False) as home:
             home.maintenance.export_to(path.with_name("export.jsonl"), overwrite=True)
 
 
-def _restore(path: Path, first: int, seed: int, tell: Tell) -> None:
+def _restore(path: Path, first: int, seed: int, send: Send) -> None:
     """Put the file's own backup in its place, so that nothing may be missing afterwards."""
-    del first, seed, tell
+    del first, seed, send
     for _ in range(5):
         with open_home(path, create=False) as home:
             home.maintenance.backup(path.with_name("restored.db"), overwrite=True)
         files.restore(path, path.with_name("restored.db"))
 
 
-def _forget(path: Path, first: int, seed: int, tell: Tell) -> None:
+def _forget(path: Path, first: int, seed: int, send: Send) -> None:
     for batch in range(first, first + 20):
-        _import(path, batch, seed, tell, batches=1)
+        _import(path, batch, seed, send, batches=1)
         with open_home(path, create=False) as home:
             doc_ids = [f"b{batch}-{i}" for i in range(3, 6)]
-            tell(f"forget {json.dumps(doc_ids)}")
+            send(f"forget {json.dumps(doc_ids)}")
             home.forget(doc_ids, person_id="priya")
-            tell("forgotten")
+            send("forgotten")
 
 
-WORK: dict[str, Callable[[Path, int, int, Tell], None]] = {
+WORK: dict[str, Callable[[Path, int, int, Send], None]] = {
     "import": _import,
     "reembed": _reembed,
     "rebuild": _rebuild,
@@ -311,12 +313,14 @@ WORK: dict[str, Callable[[Path, int, int, Tell], None]] = {
 
 
 def _problems(path: Path, work: str, expected: Expected, chance: random.Random) -> list[str]:
-    """Open what a kill left and hold it against what is expected."""
+    """Open the file after a kill and compare it with what is expected."""
     problems: list[str] = []
     try:
         with open_home(path, create=False) as home:
             problems += [
-                f"{one.what}: {one.problem}" for one in home.maintenance.check() if one.problem
+                f"{finding.what}: {finding.problem}"
+                for finding in home.maintenance.check()
+                if finding.problem
             ]
             problems += _wrong_texts(path, expected)
             problems += _not_found(home, expected, chance)
@@ -340,19 +344,19 @@ def _wrong_texts(path: Path, expected: Expected) -> list[str]:
         here.get(doc_id) == text and expected.texts.get(doc_id) != text
         for doc_id, text in expected.open_batch.items()
     ):
-        problems.append(f"half of a batch: {sorted(expected.open_batch)}")
+        problems.append(f"part of a batch: {sorted(expected.open_batch)}")
     expected.open_batch = {}
     if gone := expected.maybe_gone - here.keys():
         if gone != expected.maybe_gone:
-            problems.append(f"forgotten by half: {sorted(gone)} of {sorted(expected.maybe_gone)}")
+            problems.append(f"partly forgotten: {sorted(gone)} of {sorted(expected.maybe_gone)}")
         for doc_id in gone:
             expected.texts.pop(doc_id, None)
     expected.maybe_gone = set()
     lost = [doc_id for doc_id, text in expected.texts.items() if here.get(doc_id) != text]
     if lost:
-        problems.append(f"{len(lost)} acknowledged memories are not there as told: {lost[:5]}")
+        problems.append(f"{len(lost)} acknowledged memories are missing or changed: {lost[:5]}")
     if strangers := sorted(here.keys() - expected.texts.keys()):
-        problems.append(f"{len(strangers)} memories nobody told: {strangers[:5]}")
+        problems.append(f"{len(strangers)} memories that were never written: {strangers[:5]}")
     return problems
 
 
@@ -363,13 +367,13 @@ def _not_found(home: FamilyRecall, expected: Expected, chance: random.Random) ->
     doc_id = chance.choice(sorted(expected.texts))
     text = expected.texts[doc_id]
     answer = home.recall(text, RecallContext(time_budget_ms=60_000, top_k=10))
-    if any(one.doc_id == doc_id and one.text == text for one in answer.results):
+    if any(result.doc_id == doc_id and result.text == text for result in answer.results):
         return []
     return [f"{doc_id} is not found by its own words"]
 
 
 def _wrong_copies(path: Path, work: str) -> list[str]:
-    """Look at backups, exports and migrated files: what has a name is whole."""
+    """Check backups, exports and migrated files: one that has its final name is complete."""
     del work
     for name in ("backup.db", "restored.db"):
         if path.with_name(name).exists():
@@ -383,8 +387,8 @@ def _wrong_copies(path: Path, work: str) -> list[str]:
     problems = []
     for migrated in path.parent.glob("migrated-*.db"):
         with open_home(migrated, create=False) as home:
-            wrong = [one for one in home.maintenance.check() if one.problem]
-            problems += [f"{migrated.name}: {one.what}: {one.problem}" for one in wrong]
+            wrong = [finding for finding in home.maintenance.check() if finding.problem]
+            problems += [f"{migrated.name}: {finding.what}: {finding.problem}" for finding in wrong]
         with contextlib.suppress(OSError):
             migrated.unlink()
     return problems

@@ -1,7 +1,7 @@
 """Ask at random budgets while the machine is busy, and see how often an answer comes late.
 
 Each recall draws a budget between --shortest and --longest (its logarithm evenly) and a question of
-an invented household, see tools/bench/data.py. What it took past its budget is its overshoot, 0
+a synthetic household, see tools/bench/data.py. What it took past its budget is its overshoot, 0
 where it was in time. `idle` asks alone; `load` asks while another thread of this process imports
 memories, and another process keeps every processor busy half of the time.
 Every answer is checked: ranks from 1, no memory twice, each score the sum of its reasons, and the
@@ -42,7 +42,7 @@ from rich.table import Table
 from family_recall import Answer, RecallContext
 from family_recall.api import FamilyRecall
 from tools.bench import data as bench_data
-from tools.common import ROOT, parser_of
+from tools.common import ROOT, parser_of, write_json
 
 PHASES = ("idle", "load")
 N_RECALLS = 20_000
@@ -52,7 +52,7 @@ BURN_S = 0.05  # a burner works this long, and rests as long
 BATCH = 16  # memories the importing thread stores at a time
 TOLERANCE = 1e-4  # of a score, against the sum of its reasons
 _QUANTILES = (50, 95, 99)
-_EXAMPLES = 5  # of what went wrong that are told
+_EXAMPLES = 5  # of faults that are printed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,21 +77,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             }
             for phase in [options.only] if options.only else PHASES:
                 with busy(home, options.memories) if phase == "load" else contextlib.nullcontext():
-                    found = torture(home, options)
-                report["phases"][phase] = found
+                    figures = torture(home, options)
+                report["phases"][phase] = figures
     if options.json == "-":
-        print(json.dumps(report, indent=1))
+        print(json.dumps(report, indent=2))
     else:
         show(report, Console(width=None if sys.stdout.isatty() else 110))
         if options.json:
-            Path(options.json).write_text(json.dumps(report, indent=1) + "\n", "utf-8")
-    return int(any(_failed(found, options.limit_ms) for found in report["phases"].values()))
+            write_json(Path(options.json), report)
+    return int(any(_failed(figures, options.limit_ms) for figures in report["phases"].values()))
 
 
 def torture(home: FamilyRecall, options: argparse.Namespace) -> dict[str, Any]:
-    """Ask until the number, or the seconds, are over; give what became of the answers."""
+    """Ask until the number, or the seconds, are over; return the figures of the answers."""
     draw = random.Random(options.seed)
-    asked = bench_data.questions(500, options.memories, seed=options.seed)
+    questions = bench_data.questions(500, options.memories, seed=options.seed)
     until_s = time.perf_counter() + (options.seconds or math.inf)
     rows: list[tuple[float, float]] = []
     wrong: list[str] = []
@@ -104,7 +104,7 @@ def torture(home: FamilyRecall, options: argparse.Namespace) -> dict[str, Any]:
         if time.perf_counter() > until_s:
             break
         budget_ms = math.exp(draw.uniform(math.log(options.shortest), math.log(options.longest)))
-        question = draw.choice(asked).text
+        question = draw.choice(questions).text
         ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=budget_ms)
         start_s = time.perf_counter()
         try:
@@ -120,7 +120,7 @@ def torture(home: FamilyRecall, options: argparse.Namespace) -> dict[str, Any]:
         skipped.update({skip.stage for skip in answer.trace.skips})
         n_pairs += sum(span.n_in for span in answer.trace.spans if span.stage == "rerank")
         if took_ms > budget_ms + 1.0:
-            # What the time went to: the dearest stage of a late answer, or what is in none.
+            # Where the time went: the slowest stage of a late answer, or time in none.
             spans = {span.stage: span.ms for span in answer.trace.spans}
             spans["between stages"] = took_ms - sum(spans.values())
             late[max(spans, key=lambda stage: spans[stage])] += 1
@@ -143,7 +143,7 @@ def torture(home: FamilyRecall, options: argparse.Namespace) -> dict[str, Any]:
 
 
 def fault_of(answer: Answer) -> str | None:
-    """Say what is wrong with the order, or the sums, of an answer; None where nothing is."""
+    """Return what is wrong with the order, or the sums, of an answer; None where nothing is."""
     results = answer.results
     if [result.rank for result in results] != list(range(1, len(results) + 1)):
         return "ranks are not 1, 2, 3, …"
@@ -169,7 +169,7 @@ def busy(home: FamilyRecall, n_memories: int) -> Iterator[None]:
     def run() -> None:
         more = bench_data.memories(10**9, seed=n_memories + 1)
         while not stop.is_set():
-            # New ones: under the names of those that are there they would replace them.
+            # Without ids: with those of stored memories they would replace them.
             batch = [dataclasses.replace(next(more), doc_id=None) for _ in range(BATCH)]
             home.remember_many(batch)
 
@@ -199,11 +199,11 @@ def burn() -> int:
 
 
 def quantiles(values: np.ndarray[Any, np.dtype[np.float64]]) -> dict[str, float]:
-    """Give p50, p95, p99 and the largest, in milliseconds; zeros of nothing."""
+    """Return p50, p95, p99 and the largest, in milliseconds; zeros of nothing."""
     if not len(values):
         return {**{f"p{q}": 0.0 for q in _QUANTILES}, "max": 0.0}
-    found = {f"p{q}": round(float(np.percentile(values, q)), 3) for q in _QUANTILES}
-    return {**found, "max": round(float(values.max()), 3)}
+    figures = {f"p{q}": round(float(np.percentile(values, q)), 3) for q in _QUANTILES}
+    return {**figures, "max": round(float(values.max()), 3)}
 
 
 def show(report: dict[str, Any], console: Console) -> None:
@@ -217,28 +217,30 @@ def show(report: dict[str, Any], console: Console) -> None:
     table = Table("", *phases, title="ms: p50 / p95 / p99 / max")
     for name in ("overshoot_ms", "overshoot_below_20_ms", "took_ms"):
         cells = (
-            " / ".join(f"{ms:.2f}" for ms in found[name].values()) for found in phases.values()
+            " / ".join(f"{ms:.2f}" for ms in figures[name].values()) for figures in phases.values()
         )
         table.add_row(name.replace("_", " "), *cells)
     for name in ("recalls", "late_share", "budget_used", "pairs_per_recall", "exceptions", "wrong"):
-        table.add_row(name.replace("_", " "), *(f"{found[name]:,}" for found in phases.values()))
+        table.add_row(
+            name.replace("_", " "), *(f"{figures[name]:,}" for figures in phases.values())
+        )
     for name in ("embedders", "skips", "late_by"):
         table.add_row(
             name.replace("_", " "),
             *(
-                "\n".join(f"{key} {n:,}" for key, n in found[name].items())
-                for found in phases.values()
+                "\n".join(f"{key} {n:,}" for key, n in figures[name].items())
+                for figures in phases.values()
             ),
         )
     console.print(table)
-    for phase, found in phases.items():
-        for example in found["examples"]:
+    for phase, figures in phases.items():
+        for example in figures["examples"]:
             console.print(f"{phase}: {example}", style="red", highlight=False)
 
 
-def _failed(found: dict[str, Any], limit_ms: float | None) -> bool:
-    too_late = limit_ms is not None and found["overshoot_ms"]["p99"] > limit_ms
-    return bool(found["exceptions"] or found["wrong"] or too_late)
+def _failed(figures: dict[str, Any], limit_ms: float | None) -> bool:
+    too_late = limit_ms is not None and figures["overshoot_ms"]["p99"] > limit_ms
+    return bool(figures["exceptions"] or figures["wrong"] or too_late)
 
 
 def _parser() -> argparse.ArgumentParser:

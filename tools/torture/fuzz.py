@@ -53,8 +53,8 @@ from family_recall.maintenance.archive import check_record
 from family_recall.stores.file.archive_loader import ArchiveLoader
 from family_recall.stores.file.schema import MIGRATIONS
 from family_recall.types.json_lines import read_jsonl
-from tools.common import MODELS, parser_of
-from tools.torture.household import HOME, move_in, open_home, told
+from tools.common import MODELS, parser_of, write_json
+from tools.torture.household import HOME, add_family, note, open_home
 
 MANIFEST = MODELS / "manifest.json"
 QUESTIONS = (
@@ -85,7 +85,7 @@ Run = Callable[[random.Random, Any], object]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something that takes input: how often it is chosen, and which errors are its answer."""
+    """Something that takes input: how often it is chosen, and which errors are allowed."""
 
     weight: float
     seeds: tuple[Any, ...]
@@ -95,7 +95,7 @@ class Target:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of it."""
+    """The result so far."""
 
     inputs: Counter[str] = field(default_factory=Counter)
     accepted: Counter[str] = field(default_factory=Counter)
@@ -103,7 +103,7 @@ class Tally:
 
 
 class Changed(Exception):  # noqa: N818  a finding, not an error of anybody's
-    """Something was taken in and did not come out the same."""
+    """An accepted input did not come out the same."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,17 +118,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 "total": tally.inputs.total(), "seed": options.seed,
                 "seconds": round(time.monotonic() - started, 1), "findings": tally.findings,
             }  # fmt: skip
-            options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+            write_json(options.json, record)
 
     tally = fuzz(options.inputs, options.seed, options.only, options.longest_s, report)
     seconds = time.monotonic() - started
     for finding in tally.findings[:20]:
         print(f"{finding['target']}: {finding['input']}\n{finding['error']}\n")
     for name, n in sorted(tally.inputs.items()):
-        print(f"{name:<10} {n:>9,} inputs, {tally.accepted[name]:>9,} taken in")
-    found = len(tally.findings)
-    print(f"{tally.inputs.total():,} inputs in {seconds:,.0f} s, {found} findings")
-    return 1 if found else 0
+        print(f"{name:<10} {n:>9,} inputs, {tally.accepted[name]:>9,} accepted")
+    n_findings = len(tally.findings)
+    print(f"{tally.inputs.total():,} inputs in {seconds:,.0f} s, {n_findings} findings")
+    return 1 if n_findings else 0
 
 
 def fuzz(
@@ -138,9 +138,9 @@ def fuzz(
     longest_s: float = 5.0,
     report: Callable[[Tally], None] | None = None,
 ) -> Tally:
-    """Hand out so many inputs; the same seed makes the same ones.
+    """Run this many inputs; the same seed makes the same ones.
 
-    ``report`` is given the tally so far, now and then and at the end.
+    ``report`` is called with the tally so far, regularly and at the end.
     """
     chance, tally = random.Random(seed), Tally()
     with _targets() as targets:
@@ -148,18 +148,18 @@ def fuzz(
         weights = [targets[name].weight for name in chosen]
         for n, name in enumerate(chance.choices(chosen, weights, k=inputs), start=1):
             target = targets[name]
-            given = _mutated(chance, chance.choice(target.seeds), target.seeds)
+            value = _mutated(chance, chance.choice(target.seeds), target.seeds)
             started = time.monotonic()
             tally.inputs[name] += 1
             try:
-                target.run(chance, given)
+                target.run(chance, value)
                 tally.accepted[name] += 1
             except target.allowed:
                 pass
-            except Exception:  # noqa: BLE001  that is what is looked for
-                _find(tally, name, given, traceback.format_exc(limit=-6))
+            except Exception:  # noqa: BLE001  what is searched for
+                _find(tally, name, value, traceback.format_exc(limit=-6))
             if (took_s := time.monotonic() - started) > longest_s:
-                _find(tally, name, given, f"took {took_s:.1f} s")
+                _find(tally, name, value, f"took {took_s:.1f} s")
             if report is not None and n % _REPORT_EVERY == 0:
                 report(tally)
     if report is not None:
@@ -172,15 +172,15 @@ def _targets() -> Iterator[dict[str, Target]]:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         with open_home(place / "family.db") as home:
-            move_in(home)
-            home.remember_many([told(f"note-{number}", 0, 1) for number in range(40)])
+            add_family(home)
+            home.remember_many([note(f"note-{number}", 0, 1) for number in range(40)])
             home.relations.add(Relation("Priya", "sister of", "Rajesh", HOME, evidence=("note-1",)))
-            home.remember(told("note-1", 1, 1))
+            home.remember(note("note-1", 1, 1))
             home.erasure.set_rule("casual", 30_000)
             home.people.add_guardian("priya", "rajesh")
             home.spaces.hide(Hidden(HOME, "guest", ("author",)))
-            found = home.recall(QUESTIONS[0], RecallContext(person_id="priya"))
-            home.feedback(found, found.results[0].doc_id, True, ctx=RecallContext("priya"))
+            answer = home.recall(QUESTIONS[0], RecallContext(person_id="priya"))
+            home.feedback(answer, answer.results[0].doc_id, True, ctx=RecallContext("priya"))
             home.forget("note-39", person_id="priya")
             home.audit.entries("priya")  # so that the log is written
             home.maintenance.export_to(place / "export.jsonl", judgements=True, log=True)
@@ -189,11 +189,11 @@ def _targets() -> Iterator[dict[str, Target]]:
 
 
 def _targets_on(home: FamilyRecall, place: Path) -> dict[str, Target]:
-    export, kept = (place / "export.jsonl").read_bytes(), (place / "backup.db").read_bytes()
+    export, backup = (place / "export.jsonl").read_bytes(), (place / "backup.db").read_bytes()
     answers = [home.recall(question).to_json() for question in QUESTIONS]
     context = RecallContext(time_budget_ms=1000.0)
     records = [json.loads(line) for line in export.splitlines()[1:]]
-    memories = [told(f"m{number}", 0, 2).to_json() for number in range(20)]
+    memories = [note(f"m{number}", 0, 2).to_json() for number in range(20)]
     filters = [
         {"kinds": ["fact"], "authors": ["Priya"], "labels": ["a"], "after": "2025-01-01"},
         {"sources": ["kitchen"], "before": "2025-06-01T10:00:00+02:00", "before_session": "t"},
@@ -202,7 +202,7 @@ def _targets_on(home: FamilyRecall, place: Path) -> dict[str, Target]:
     lines = [b"\n".join(export.splitlines()[start : start + 3]) for start in range(0, 60, 3)]
     requests, memory = (InvalidRequestError,), (InvalidMemoryError, TypeError)
     importing = (DatasetError, InvalidRequestError)
-    # A broken answer is the host's own: it need not be told more than Python tells.
+    # An answer comes from the host: Python's own errors are enough.
     broken = (KeyError, TypeError, ValueError, AttributeError, IndexError)
     return {
         "question": Target(3, QUESTIONS, lambda _, text: home.understand(text), requests),
@@ -212,27 +212,27 @@ def _targets_on(home: FamilyRecall, place: Path) -> dict[str, Target]:
         "jsonl": Target(15, tuple(lines), _lines_in(place / "lines.jsonl"), (DatasetError,)),
         "record": Target(15, tuple(records), _record(records), (*importing, *memory)),
         "export": Target(0.1, (export,), _import_in(place), importing),
-        "file": Target(1, (kept,), _open_in(place, records), (FamilyRecallError,)),
+        "file": Target(1, (backup,), _open_in(place, records), (FamilyRecallError,)),
         "answer": Target(10, tuple(answers), _answer, broken),
         "manifest": Target(20, tuple(_entries()), _manifest, (ModelError,)),
     }
 
 
 def _filters(_: random.Random, record: Any) -> None:
-    found = Filters.from_json(record)
-    if Filters.from_json(found.to_json()) != found:
+    filters = Filters.from_json(record)
+    if Filters.from_json(filters.to_json()) != filters:
         raise Changed
 
 
 def _memory(_: random.Random, record: Any) -> None:
-    found = Memory.from_json(record)
-    if Memory.from_json(found.to_json()) != found:
+    memory = Memory.from_json(record)
+    if Memory.from_json(memory.to_json()) != memory:
         raise Changed
 
 
 def _answer(_: random.Random, record: Any) -> None:
-    found = Answer.from_json(record)
-    found.to_json()
+    answer = Answer.from_json(record)
+    answer.to_json()
 
 
 def _manifest(_: random.Random, record: Any) -> None:
@@ -254,7 +254,7 @@ def _lines_in(path: Path) -> Run:
 
 
 def _record(records: Sequence[Mapping[str, Any]]) -> Run:
-    """Load records into a household in memory, in place of those they were, and take them back."""
+    """Load records into a household in memory, in place of the originals, and roll back."""
     connection = apsw.Connection(":memory:")
     for step in MIGRATIONS:
         connection.execute(step)
@@ -273,7 +273,10 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
 
     def clear(table: str, fields: Mapping[str, Any]) -> None:
         values = [fields.get(name) for name in keys[table]]
-        if all(isinstance(one, str) or (type(one) is int and abs(one) < 2**63) for one in values):
+        if all(
+            isinstance(value, str) or (type(value) is int and abs(value) < 2**63)
+            for value in values
+        ):
             where = " AND ".join(f"{name} = ?" for name in keys[table])
             # A lone surrogate is no key of anything.
             with contextlib.suppress(UnicodeEncodeError):
@@ -298,7 +301,7 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
 
 
 def _open_in(place: Path, records: Sequence[Mapping[str, Any]]) -> Run:
-    texts = {one["text"] for one in records if one["table"] == "memory"}
+    texts = {record["text"] for record in records if record["table"] == "memory"}
 
     def run(_: random.Random, content: bytes) -> None:
         for made in place.glob("damaged.db*"):
@@ -306,9 +309,9 @@ def _open_in(place: Path, records: Sequence[Mapping[str, Any]]) -> Run:
         (place / "damaged.db").write_bytes(content)
         with open_home(place / "damaged.db", create=False) as home:
             for question in QUESTIONS[:2]:
-                said = {one.text for one in home.recall(question).results}
-                if said - texts:
-                    raise Changed(said - texts)
+                texts_returned = {result.text for result in home.recall(question).results}
+                if texts_returned - texts:
+                    raise Changed(texts_returned - texts)
             home.maintenance.check()
 
     return run
@@ -323,7 +326,7 @@ def _import_in(place: Path) -> Run:
         with open_home(place / "imported.db") as home:
             home.maintenance.import_from(broken)
             home.maintenance.export_to(again, judgements=True, log=True, overwrite=True)
-            wrong = [one for one in home.maintenance.check() if one.problem]
+            wrong = [finding for finding in home.maintenance.check() if finding.problem]
             home.flush()
             home.recall(QUESTIONS[0])
         if wrong:
@@ -390,19 +393,19 @@ def _mutated_value(chance: random.Random, value: Any) -> Any:
     """Copy JSON with some values replaced, dropped, added or renamed, at any depth."""
     odds = chance.choice((0.0, 0.03, 0.1, 0.4))
 
-    def copied(one: Any) -> Any:
+    def copied(part: Any) -> Any:
         if chance.random() < odds:
             return chance.choice(ODD)
-        if isinstance(one, dict):
-            made = {_renamed(chance, name, odds / 4): copied(part) for name, part in one.items()}
+        if isinstance(part, dict):
+            made = {_renamed(chance, name, odds / 4): copied(part) for name, part in part.items()}
             if chance.random() < odds / 2:
                 made[str(chance.choice(ODD))] = chance.choice(ODD)
             return made
-        if isinstance(one, list):
-            return [copied(part) for part in one if chance.random() >= odds / 4]
-        if isinstance(one, str) and chance.random() < odds:
-            return _mutated_text(chance, one)
-        return one
+        if isinstance(part, list):
+            return [copied(part) for part in part if chance.random() >= odds / 4]
+        if isinstance(part, str) and chance.random() < odds:
+            return _mutated_text(chance, part)
+        return part
 
     made = copied(value)
     return made if isinstance(made, dict) else {"value": made}
@@ -412,8 +415,8 @@ def _renamed(chance: random.Random, name: str, odds: float) -> str:
     return chance.choice(("", "text", "id", "x" * 50)) if chance.random() < odds else name
 
 
-def _find(tally: Tally, name: str, given: Any, error: str) -> None:
-    tally.findings.append({"target": name, "input": repr(given)[:2000], "error": error})
+def _find(tally: Tally, name: str, value: Any, error: str) -> None:
+    tally.findings.append({"target": name, "input": repr(value)[:2000], "error": error})
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -426,7 +429,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--longest-s", type=float, default=5.0, metavar="S", help="a finding past it (default: 5)"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what came of it there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
     return parser
 
 

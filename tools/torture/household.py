@@ -1,6 +1,6 @@
-"""What the torture tools share: a small household, a small model, and a disk that can fail.
+"""A small household, a small model and a disk that can fail, for the torture scripts.
 
-The model is deterministic and costs microseconds, so that time goes into the file.
+The model is deterministic and takes microseconds, so that most of the time goes into the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NO_MODELS = Path("a folder that is not there")
 
 
 class HashEncoder:
-    """A text as the sum of its words' hashes: what shares words lies close."""
+    """A text as the sum of its words' hashes: texts with common words are close."""
 
     token_dim = 8
 
@@ -73,16 +73,16 @@ def open_home(
     )
 
 
-def move_in(home: FamilyRecall) -> None:
-    """Let in a family of two, and a space for both, which Priya owns."""
+def add_family(home: FamilyRecall) -> None:
+    """Add a family of two, and a space for both, which Priya owns."""
     home.spaces.add(Space(HOME, "shared"))
     for name, role in (("Priya", "owner"), ("Rajesh", "adult")):
         home.people.add(Person(name.casefold(), name))
         home.spaces.grant(Grant(name.casefold(), HOME, role))
 
 
-def told(doc_id: str, version: int, seed: int) -> Memory:
-    """Make up a memory: the same id, version and seed tell the same."""
+def note(doc_id: str, version: int, seed: int) -> Memory:
+    """Generate a memory; the same id, version and seed make the same text."""
     pick = zlib.crc32(f"{doc_id}/{version}/{seed}".encode())
     text = (
         f"{doc_id} version {version}: {_SUBJECTS[pick % 8]} {_VERBS[pick // 8 % 8]} "
@@ -93,30 +93,30 @@ def told(doc_id: str, version: int, seed: int) -> Memory:
         HOME,
         doc_id=doc_id,
         author="Priya" if pick % 3 else None,
-        session_id=f"talk-{pick % 7}" if pick % 2 else None,
+        session_id=f"session-{pick % 7}" if pick % 2 else None,
         title="A note" if pick % 5 == 0 else None,
     )
 
 
 def kill_self() -> None:
-    """End this process as a power cut for programs would: nothing is closed or tidied."""
+    """Kill this process: nothing is closed or cleaned up."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Disk(apsw.VFS):
-    """The system's files, but for what ``before_write`` does with a write, or instead of it.
+    """The system's files, with ``before_write`` called for each write.
 
-    It is given the bytes; what it returns is written, and what it raises SQLite meets.
+    It receives the bytes and returns those to write; what it raises reaches SQLite.
     """
 
     def __init__(self, before_write: Callable[[bytes], bytes], *, name: str = "torture") -> None:
-        """Stand in for the default of this process."""
+        """Replace the default of this process."""
         self._base = apsw.vfs_names()[0]
         self._before_write = before_write
         super().__init__(name, self._base, makedefault=True)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802  apsw's name
-        """Open a file whose writes are looked at."""
+        """Open a file whose writes go through ``before_write``."""
         return _File(self._base, name, flags, self._before_write)
 
 
@@ -139,7 +139,7 @@ class _File(apsw.VFSFile):
 
 
 def killing_at(write: int, share: float) -> Callable[[bytes], bytes]:
-    """Let ``write`` writes pass, then write ``share`` of the next one and die."""
+    """Pass ``write`` writes on, then write ``share`` of the next one and die."""
     passed = 0
 
     def before_write(data: bytes) -> bytes:

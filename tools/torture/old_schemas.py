@@ -21,7 +21,7 @@ import apsw
 from family_recall import Memory, Relation
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from tools.common import FIXTURES, parser_of
-from tools.torture.household import HOME, move_in, open_home, told
+from tools.torture.household import HOME, add_family, note, open_home
 
 KEY = "The spare key is under the red pot"
 
@@ -41,10 +41,10 @@ def _write(path: Path) -> None:
     with open_home(path) as home:
         # In plain tables, so that the file opens without sqlite-vec too.
         home._engine.store._connections.vec0 = False  # noqa: SLF001
-        move_in(home)
+        add_family(home)
         home.remember(Memory("The spare key is under the blue pot", HOME, doc_id="key"))
         home.remember(Memory(KEY, HOME, doc_id="key", kind="fact"))
-        home.remember_many([told(f"note-{number}", 0, 1) for number in range(6)])
+        home.remember_many([note(f"note-{number}", 0, 1) for number in range(6)])
         home.relations.add(Relation("Priya", "sister of", "Rajesh", HOME, evidence=("note-1",)))
     connection = apsw.Connection(str(path))
     connection.execute("PRAGMA journal_mode = DELETE; VACUUM")

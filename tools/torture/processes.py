@@ -1,11 +1,11 @@
 """Read and write one household from many processes and threads at once, and kill some of them.
 
-Each writer owns a set of memories and tells all of them anew, in one transaction, with the number
-of the round in every text. Readers ask for a writer's set: one answer must never hold two rounds,
+Each writer owns a set of memories and replaces all of them in one transaction, with the number of
+the round in every text. Readers ask for a writer's set: one answer must never hold two rounds,
 and a round must never be older than one the same reader has seen. Every second a writer is killed
 with kill -9 and another takes its place; the others must go on. `locked` errors, exceptions and
 waits longer than SQLite's busy timeout are failures, and at the end the file must pass its checks.
-The exit status is 1 if anything was not so.
+The exit status is 1 otherwise.
 
 Examples:
   python -m tools.torture.processes --seconds 20
@@ -35,10 +35,10 @@ from typing import Any
 from family_recall import Filters, Memory, RecallContext
 from family_recall.api import FamilyRecall
 from family_recall.stores.file.connection import BUSY_TIMEOUT_MS
-from tools.common import parser_of
-from tools.torture.household import HOME, move_in, open_home
+from tools.common import parser_of, write_json
+from tools.torture.household import HOME, add_family, open_home
 
-SET = 6  # memories a writer tells anew at once
+SET = 6  # memories a writer replaces at once
 THREADS = 2  # in each reader
 KILL_EVERY_S = 1.0
 _ROUND = re.compile(r"writer (\d+) round (\d+) ")
@@ -46,7 +46,7 @@ _ROUND = re.compile(r"writer (\d+) round (\d+) ")
 
 @dataclass(slots=True)
 class Tally:
-    """What came of it."""
+    """The result so far."""
 
     counts: Counter[str] = field(default_factory=Counter)
     longest_ms: dict[str, float] = field(default_factory=dict)
@@ -54,14 +54,14 @@ class Tally:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Torture for so long; 1 if anything was not as it should be."""
+    """Run for the time given; return 1 if anything was wrong."""
     options = _parser().parse_args(arguments)
     tally = torture(options.readers, options.writers, options.seconds, options.seed)
     for failure in tally.failures[:20]:
         print(failure)
-    told = ", ".join(f"{n:,} {name}" for name, n in sorted(tally.counts.items()))
+    counts = ", ".join(f"{n:,} {name}" for name, n in sorted(tally.counts.items()))
     waited = ", ".join(f"{name} {ms:,.0f} ms" for name, ms in sorted(tally.longest_ms.items()))
-    print(f"{options.seconds:g} s: {told}; longest: {waited}; {len(tally.failures)} failures")
+    print(f"{options.seconds:g} s: {counts}; longest: {waited}; {len(tally.failures)} failures")
     if options.json:
         record = {
             "seconds": options.seconds,
@@ -71,17 +71,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "longest_ms": {name: round(ms, 1) for name, ms in tally.longest_ms.items()},
             "failures": tally.failures,
         }
-        options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_json(options.json, record)
     return 1 if tally.failures else 0
 
 
 def torture(readers: int, writers: int, seconds: float, seed: int) -> Tally:
-    """Let processes read and write one file for so long, then look at the file."""
+    """Read and write one file from several processes for a time, then check the file."""
     tally, chance = Tally(), random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "family.db"
         with open_home(path) as home:
-            move_in(home)
+            add_family(home)
         until = time.time() + seconds
         reports = Path(folder) / "reports"
         reports.mkdir()
@@ -92,14 +92,13 @@ def torture(readers: int, writers: int, seconds: float, seed: int) -> Tally:
             running[_start(_read, path, reports, number, until, writers)] = ("reader", number)
         while time.time() < until:
             time.sleep(min(KILL_EVERY_S, max(until - time.time(), 0.0)))
-            kind_of = {pid: number for pid, (kind, number) in running.items() if kind == "writer"}
-            if until - time.time() > 2 * KILL_EVERY_S and kind_of:
-                victim = chance.choice(sorted(kind_of))
+            if until - time.time() > 2 * KILL_EVERY_S and writers:
+                pids = [pid for pid, (kind, _) in running.items() if kind == "writer"]
+                victim = chance.choice(sorted(pids))
                 os.kill(victim, signal.SIGKILL)
                 os.waitpid(victim, 0)
-                del running[victim]
-                number = kind_of[victim]
-                running[_start(_write, path, reports, number, until)] = ("writer", number)
+                writer = running.pop(victim)
+                running[_start(_write, path, reports, writer[1], until)] = writer
                 tally.counts["kills"] += 1
         for pid, (kind, number) in running.items():
             _, status = os.waitpid(pid, 0)
@@ -107,21 +106,26 @@ def torture(readers: int, writers: int, seconds: float, seed: int) -> Tally:
                 tally.failures.append(f"{kind} {number} ended with {status}")
         for report in sorted(reports.iterdir()):
             _add(tally, json.loads(report.read_text(encoding="utf-8") or "{}"))
-        with open_home(path, create=False) as home:
-            tally.failures += [
-                f"{one.what}: {one.problem}" for one in home.maintenance.check() if one.problem
-            ]
-            tally.counts["memories"] = home.maintenance.stats()["memories"]
-            tally.counts["superseded"] = home.maintenance.stats()["superseded"]
-            tally.counts["rounds"] = (
-                home.maintenance.stats()["memories"] + home.maintenance.stats()["superseded"]
-            ) // SET
+        _check_file(path, tally)
+    return tally
+
+
+def _check_file(path: Path, tally: Tally) -> None:
+    """Run the checks of the file that is left, count what is in it, and check the longest waits."""
+    with open_home(path, create=False) as home:
+        tally.failures += [
+            f"{finding.what}: {finding.problem}"
+            for finding in home.maintenance.check()
+            if finding.problem
+        ]
+        stats = home.maintenance.stats()
+    tally.counts.update({name: stats[name] for name in ("memories", "superseded")})
+    tally.counts["rounds"] = (stats["memories"] + stats["superseded"]) // SET
     for name, ms in tally.longest_ms.items():
         if ms > BUSY_TIMEOUT_MS:
             tally.failures.append(f"a {name} waited {ms:,.0f} ms")
     if not tally.counts["rounds"] or not tally.counts["answers"]:
-        tally.failures.append("nothing was written, or nothing asked: that is no torture")
-    return tally
+        tally.failures.append("nothing was written, or nothing was asked")
 
 
 def _start(work: Any, path: Path, reports: Path, *arguments: Any) -> int:
@@ -131,7 +135,7 @@ def _start(work: Any, path: Path, reports: Path, *arguments: Any) -> int:
     status, report = 0, _Report(reports / f"{os.getpid()}.json")
     try:
         work(path, report, *arguments)
-    except BaseException:  # noqa: BLE001  told in the report
+    except BaseException:  # noqa: BLE001  in the report
         report.failures.append(traceback.format_exc())
         status = 1
     finally:
@@ -213,8 +217,8 @@ def _ask(home: FamilyRecall, report: _Report, until: float, writers: int, seed: 
             )  # fmt: skip
             with report.timed("answer"):
                 answer = home.recall(f"what does writer {writer} tell of the family?", context)
-            found = [_ROUND.match(result.text) for result in answer.results]
-            rounds = {int(one.group(2)) for one in found if one}
+            matches = [_ROUND.match(result.text) for result in answer.results]
+            rounds = {int(match.group(2)) for match in matches if match}
             whole = {result.doc_id for result in answer.results}
             with report.lock:
                 report.counts["answers"] += 1
@@ -226,7 +230,7 @@ def _ask(home: FamilyRecall, report: _Report, until: float, writers: int, seed: 
                 if rounds and min(rounds) < newest[writer]:
                     report.failures.append(f"writer {writer}: went back to {sorted(rounds)}")
             newest[writer] = max(rounds | {newest[writer]})
-    except BaseException:  # noqa: BLE001  told in the report
+    except BaseException:  # noqa: BLE001  in the report
         with report.lock:
             report.failures.append(traceback.format_exc())
 
@@ -249,7 +253,7 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=float, default=20.0, metavar="S", help="how long (default: 20)"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of chance (default: 1)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write what came of it there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
     return parser
 
 

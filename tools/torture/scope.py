@@ -1,7 +1,7 @@
 """Ask in many random households whether anything hidden changes an answer.
 
 Runs the promise of tests/promises/test_scope.py on other households than the tests do: each is
-asked by three people or voices, and each answer is held against one from a household that holds
+asked by three people or voices, and each answer is compared with one from a household that holds
 only what the asker may see. Households are drawn in batches, batch i from the seed --seed + i, so
 that a batch that fails can be run again by itself, and shrunk, with the command that is printed.
 
@@ -26,7 +26,7 @@ NAME = "test_what_is_hidden_changes_nothing"
 
 
 def run(seed: int, households: int) -> tuple[int, bool, str]:
-    """Run one batch; gives its seed, whether it passed, and the end of what it printed."""
+    """Run one batch; return its seed, whether it passed, and the end of its output."""
     known = {"FAMILY_RECALL_WORLDS": str(households), "FAMILY_RECALL_SEED": str(seed)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=0"]
     done = subprocess.run(

@@ -35,8 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         before = start.get(name)
         if before is not None and before.shape != value.shape:
             raise SystemExit(f"{name}: {value.shape} trained, {before.shape} at the start")
-        kept = value if before is None else args.share * value + (1 - args.share) * before
-        averaged[name] = np.ascontiguousarray(kept, dtype=np.float32)
+        mixed = value if before is None else args.share * value + (1 - args.share) * before
+        averaged[name] = np.ascontiguousarray(mixed, dtype=np.float32)
     args.out.mkdir(parents=True, exist_ok=True)
     save_file(averaged, args.out / WEIGHTS)
     shutil.copyfile(args.trained / TOKENIZER, args.out / TOKENIZER)
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     made = parser_of(__doc__)
     made.add_argument("trained", type=Path, help="folder of the trained model")
     made.add_argument("start", type=Path, help="folder of the weights it started from")

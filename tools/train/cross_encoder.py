@@ -53,7 +53,7 @@ class CrossEncoder(nn.Module):
         nn.init.zeros_(self.classifier.bias)
 
     def forward(self, batch: Packed) -> Tensor:
-        """One logit for each pair, (n,)."""
+        """Return one logit for each pair, (n,)."""
         pooled = batch.mean(self.encoder(batch).float())
         logits: Tensor = self.classifier(pooled).float()[:, 0]
         return logits
@@ -72,7 +72,7 @@ class Losses:
         self.device = next(model.parameters()).device
 
     def __call__(self, rng: Random) -> Mapping[str, Tensor]:
-        """The listwise and the pairwise loss, in nats."""
+        """Return the listwise and the pairwise loss, in nats."""
         groups = [listed(group, rng) for group in self.data.draw(self.batch, rng)]
         groups = filled(groups, rng)
         queries = [g.query for g in groups for _ in candidates(g)]
@@ -83,20 +83,20 @@ class Losses:
         first = [g.positive is not None for g in groups]
         sizes = [len(candidates(g)) for g in groups]
         lists = logits.split(sizes)
-        answered = [one for one, has in zip(lists, first, strict=True) if has]
+        answered = [scores for scores, has in zip(lists, first, strict=True) if has]
         label = torch.cat([answer_first(n, has) for n, has in zip(sizes, first, strict=True)])
-        listwise = torch.stack([-functional.log_softmax(one, dim=0)[0] for one in answered])
+        listwise = torch.stack([-functional.log_softmax(scores, dim=0)[0] for scores in answered])
         pairwise = functional.binary_cross_entropy_with_logits(logits, label.to(self.device))
         return {"listwise": listwise.mean(), "pairwise": BCE_WEIGHT * pairwise}
 
     def _encode(
         self, queries: Sequence[str], texts: Sequence[str], before: Sequence[str]
     ) -> Packed:
-        asked = self.tokenizer.encode_batch_fast(list(queries))
-        told = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        questions = self.tokenizer.encode_batch_fast(list(queries))
+        memories = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         earlier = self.tokenizer.encode_batch_fast(list(before), add_special_tokens=False)
         ids, types = [], []
-        for question, text, turn in zip(asked, told, earlier, strict=True):
+        for question, text, turn in zip(questions, memories, earlier, strict=True):
             end = question.ids[-1]
             left = question.ids[: MAX_QUESTION - 1]
             left = left if left[-1] == end else [*left, end]
@@ -108,14 +108,14 @@ class Losses:
 
 
 def listed(group: Group, rng: Random) -> Group:
-    """The group with `N_NEGATIVES` at most, and now and then without its answer."""
+    """Return the group with at most `N_NEGATIVES`, and sometimes without its answer."""
     negatives = tuple(rng.sample(group.negatives, min(N_NEGATIVES, len(group.negatives))))
     unanswered = len(negatives) > 1 and rng.random() < SHARE_UNANSWERED
     return replace(group, positive=None if unanswered else group.positive, negatives=negatives)
 
 
 def filled(groups: Sequence[Group], rng: Random) -> list[Group]:
-    """The groups with too few negatives given answers to the other questions of the batch."""
+    """Add answers to other questions of the batch where a group has too few negatives."""
     answers = [(g.query, g.positive) for g in groups if g.positive is not None]
     turns = {text: turn for g in groups for text, turn in g.before.items()}
     made = []
@@ -130,12 +130,12 @@ def filled(groups: Sequence[Group], rng: Random) -> list[Group]:
 
 
 def candidates(group: Group) -> tuple[str, ...]:
-    """The answer first, where there is one."""
+    """Return the texts to score: the answer first, where there is one."""
     return group.negatives if group.positive is None else (group.positive, *group.negatives)
 
 
 def answer_first(n: int, has_answer: bool) -> Tensor:
-    """Labels of one question's `n` memories."""
+    """Return the labels of one question's `n` memories."""
     label = torch.zeros(n)
     label[0] = float(has_answer)
     return label

@@ -54,7 +54,7 @@ class Embedder(nn.Module):
         self.token_projection = nn.Linear(encoder.width, TOKEN_DIM, bias=False)
 
     def forward(self, batch: Packed) -> tuple[Tensor, Tensor]:
-        """Pooled (n, width) and token (t, TOKEN_DIM) vectors, all of unit length."""
+        """Return pooled (n, width) and token (t, TOKEN_DIM) vectors, all of unit length."""
         hidden = self.encoder(batch)
         pooled = functional.normalize(batch.mean(hidden.float()), dim=-1)
         tokens = functional.normalize(self.token_projection(hidden).float(), dim=-1)
@@ -75,19 +75,19 @@ class Losses:
         self.amp = torch.autocast(idf.device.type, torch.bfloat16)
 
     def __call__(self, rng: Random) -> Mapping[str, Tensor]:
-        """InfoNCE of the pooled vectors and of late interaction, each in nats."""
+        """Return InfoNCE of the pooled vectors and of late interaction, each in nats."""
         groups = [g for g in self.data.draw(self.batch, rng) if g.positive is not None]
         texts = [g.positive or "" for g in groups]
         texts += [rng.choice(g.negatives) for g in groups if g.negatives]
         questions = self.encoded([g.query for g in groups], MAX_QUESTION)
         memories = self.encoded(texts, MAX_MEMORY)
         with self.amp:
-            asked, asked_tokens = self.model(questions)
+            question_vectors, asked_tokens = self.model(questions)
             stored, stored_tokens = self.model(memories)
             late = late_interaction(questions, asked_tokens, memories, stored_tokens, self.idf)
         answers = answering(groups, texts).to(self.idf.device)
         target = torch.arange(len(groups), device=self.idf.device)
-        pooled = (POOLED_SCALE * asked @ stored.T).masked_fill(answers, EXCLUDED)
+        pooled = (POOLED_SCALE * question_vectors @ stored.T).masked_fill(answers, EXCLUDED)
         return {
             "pooled": functional.cross_entropy(pooled, target),
             "late": functional.cross_entropy(
@@ -96,37 +96,37 @@ class Losses:
         }
 
     def encoded(self, texts: Sequence[str], longest: int) -> Packed:
-        """Texts as one row of tokens."""
+        """Encode texts as one row of tokens."""
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(list(texts))]
         return pack([cut(i, longest) for i in ids], device=self.idf.device)
 
 
 def cut(ids: list[int], longest: int) -> list[int]:
-    """At most `longest` ids, the last one ([SEP]) kept."""
+    """Return at most `longest` ids, the last one ([SEP]) kept."""
     return ids if len(ids) <= longest else [*ids[: longest - 1], ids[-1]]
 
 
 def answering(groups: Sequence[Group], texts: Sequence[str]) -> Tensor:
-    """(questions, texts) bool: texts that also answer a question, its own positive apart."""
-    found = torch.zeros((len(groups), len(texts)), dtype=torch.bool)
+    """Return which texts answer a question besides its own positive, (questions, texts) bool."""
+    answers_too = torch.zeros((len(groups), len(texts)), dtype=torch.bool)
     asked_alike: dict[str, set[str]] = {}
     for group in groups:
         asked_alike.setdefault(group.query, set()).add(group.positive or "")
     for i, group in enumerate(groups):
         answers = group.also | asked_alike[group.query] | {group.positive}
         for j, text in enumerate(texts):
-            found[i, j] = j != i and text in answers
-    return found
+            answers_too[i, j] = j != i and text in answers
+    return answers_too
 
 
 def late_interaction(
-    questions: Packed, asked: Tensor, memories: Packed, stored: Tensor, idf: Tensor
+    questions: Packed, question_vectors: Tensor, memories: Packed, stored: Tensor, idf: Tensor
 ) -> Tensor:
-    """(questions, memories): the weighted mean, over question tokens, of the best cosine."""
+    """Return the weighted mean, over question tokens, of the best cosine; (questions, memories)."""
     weights = questions.padded(idf[questions.ids])
     weights = weights / weights.sum(dim=1, keepdim=True).clamp(min=1e-6)
     counted = memories.padded(idf[memories.ids] > 0)
-    left, right = questions.padded(asked), memories.padded(stored)
+    left, right = questions.padded(question_vectors), memories.padded(stored)
     cosines = (left.flatten(0, 1) @ right.flatten(0, 1).T).view(
         len(left), questions.width, len(right), memories.width
     )
@@ -136,7 +136,7 @@ def late_interaction(
 
 @torch.no_grad()
 def principal_axes(model: Embedder, losses: Losses, texts: Sequence[str], seed: int) -> Tensor:
-    """Axes through the origin that keep most of the token vectors, turned at random; (64, width).
+    """Return axes that keep most of the token vectors, rotated at random; (64, width).
 
     The turn changes no cosine; it spreads the variance over the axes, so that rounding a vector
     to four bits with one scale loses less.
@@ -150,8 +150,8 @@ def principal_axes(model: Embedder, losses: Losses, texts: Sequence[str], seed: 
     _, axes = torch.linalg.eigh(vectors.T @ vectors)
     generator = torch.Generator().manual_seed(seed)
     turn, _ = torch.linalg.qr(torch.randn((TOKEN_DIM, TOKEN_DIM), generator=generator).double())
-    found: Tensor = (axes[:, -TOKEN_DIM:] @ turn.to(axes.device)).T.float()
-    return found
+    rotated: Tensor = (axes[:, -TOKEN_DIM:] @ turn.to(axes.device)).T.float()
+    return rotated
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,8 +1,8 @@
-"""Invented homes: the conversation cards in, a dataset of talks and questions out.
+"""Generate households as a dataset of conversations and questions, from conversation cards.
 
-Each home is one space: a few people who talk in pairs, some cards a talk, the lines of a card in
-turn, over a year of invented days. Written as `memories.jsonl` and `queries.jsonl`, so that our
-own pipeline can be asked and its mistakes become hard negatives.
+Each home is one space: a few people who talk in pairs, some cards a session, over a year of
+invented days. The dataset is `memories.jsonl` and `queries.jsonl`, so that our own pipeline can be
+asked and its mistakes become hard negatives.
 
 Examples:
   python -m tools.train.generate_homes --out ~/invented --homes 60
@@ -22,15 +22,16 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tools.common import parser_of
-from tools.train.conversations import CARDS, read_cards, told_card, two_names
+from tools.train.cards.loader import CARDS, read_cards
+from tools.train.conversations import session_of, two_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tools.train.conversations import Card
+    from tools.train.cards.loader import Card
 
 CARDS_PER_HOME = 60
-CARDS_PER_TALK = 3
+CARDS_PER_SESSION = 3
 FIRST_DAY = dt.date(2024, 1, 1)
 Record = dict[str, object]
 
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         (folder / "queries.jsonl").open("w", encoding="utf-8") as queries,
     ):
         for home in range(args.homes):
-            for is_query, record in invent(f"home-{home:03d}", cards, rng):
+            for is_query, record in generate(f"home-{home:03d}", cards, rng):
                 if record.get("category") in args.without:
                     continue
                 out = queries if is_query else memories
@@ -55,16 +56,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def invent(space: str, cards: Sequence[Card], rng: Random) -> Iterator[tuple[bool, Record]]:
-    """The lines of one home, and its questions: (is a question, record)."""
+def generate(space: str, cards: Sequence[Card], rng: Random) -> Iterator[tuple[bool, Record]]:
+    """Yield the lines of one home, and its questions: (is a question, record)."""
     people = two_names(rng)
     drawn = rng.sample(cards, min(CARDS_PER_HOME, len(cards)))
-    for start in range(0, len(drawn), CARDS_PER_TALK):
-        session = f"S{start // CARDS_PER_TALK:03d}"
+    for start in range(0, len(drawn), CARDS_PER_SESSION):
+        session = f"S{start // CARDS_PER_SESSION:03d}"
         day = FIRST_DAY + dt.timedelta(days=start * 6 + rng.randrange(12))
-        for i, card in enumerate(drawn[start : start + CARDS_PER_TALK]):
-            talk = told_card(card, people[i % 2], people[1 - i % 2], rng)
-            for line in talk.lines:
+        for i, card in enumerate(drawn[start : start + CARDS_PER_SESSION]):
+            part = session_of(card, people[i % 2], people[1 - i % 2], rng)
+            for line in part.lines:
                 yield (
                     False,
                     {
@@ -76,7 +77,7 @@ def invent(space: str, cards: Sequence[Card], rng: Random) -> Iterator[tuple[boo
                         "space": space,
                     },
                 )
-            for n, (query, category, key) in enumerate(talk.questions):
+            for n, (query, category, key) in enumerate(part.questions):
                 yield (
                     True,
                     {
@@ -93,7 +94,7 @@ def invent(space: str, cards: Sequence[Card], rng: Random) -> Iterator[tuple[boo
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     made = parser_of(__doc__)
     made.add_argument("--out", type=Path, required=True, help="folder to write dev/ into")
     made.add_argument("--homes", type=int, default=60, help="how many (default: 60)")

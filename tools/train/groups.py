@@ -1,4 +1,4 @@
-"""What the trainers learn from: questions, each beside texts that answer it and that do not.
+"""Groups to train on: questions, each with texts that answer it and texts that do not.
 
 A source draws groups that sit well in one batch, near neighbours together, since within a batch
 each text is a negative of every other question.
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-# How many places of a file one batch is drawn from: neighbours there share a scene or an article.
+# Runs of lines that one batch is drawn from: neighbours share a scene or an article.
 STRETCHES_PER_BATCH = 4
 
 
@@ -42,7 +42,7 @@ class Source(Protocol):
     name: str
 
     def draw(self, n: int, rng: random.Random) -> list[Group]:
-        """`n` groups for one batch."""
+        """Draw `n` groups for one batch."""
 
 
 class Pairs:
@@ -65,18 +65,18 @@ class Pairs:
             FileNotFoundError: If there is none.
             ValueError: If a line lacks a field, or no line is there.
         """
-        found: list[tuple[str, str, list[str], dict[str, str]]] = []
+        pairs: list[tuple[str, str, list[str], dict[str, str]]] = []
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for n, line in enumerate(lines, 1):
                 pair = json.loads(line)
                 try:
                     texts = [pair["positive"], *pair["hard_negative"]]
                     before = dict(zip(texts, pair.get("before", ()), strict=False))
-                    found.append((pair["query"], texts[0], texts[1:], before))
+                    pairs.append((pair["query"], texts[0], texts[1:], before))
                 except KeyError as missing:
                     raise ValueError(f"{path}, line {n}: field {missing} is missing") from missing
         answers: dict[str, set[str]] = {}
-        for query, positive, _, _ in found:
+        for query, positive, _, _ in pairs:
             answers.setdefault(query, set()).add(positive)
         groups = [
             Group(
@@ -86,12 +86,12 @@ class Pairs:
                 frozenset(answers[query] - {positive}),
                 before,
             )
-            for query, positive, negatives, before in found
+            for query, positive, negatives, before in pairs
         ]
         return cls(name or path.parent.name, groups)
 
     def draw(self, n: int, rng: random.Random) -> list[Group]:
-        """Several stretches of neighbouring lines."""
+        """Draw several runs of neighbouring lines."""
         length = -(-n // STRETCHES_PER_BATCH)
         starts = [rng.randrange(len(self.groups)) for _ in range(STRETCHES_PER_BATCH)]
         drawn = [self.groups[(s + i) % len(self.groups)] for s in starts for i in range(length)]
@@ -106,5 +106,5 @@ class Mixture:
         self.shares = shares
 
     def draw(self, n: int, rng: random.Random) -> list[Group]:
-        """One batch."""
+        """Draw one batch."""
         return rng.choices(self.sources, self.shares)[0].draw(n, rng)

@@ -1,4 +1,4 @@
-"""Memory on Linux: batches of ever other sizes would else cost a third of the time in fresh pages.
+"""Keep freed heap memory on Linux: batches of varying sizes spend a third of the time on new pages.
 
 The kernel's large pages help as much again: `GLIBC_TUNABLES=glibc.malloc.hugetlb=1`.
 """
@@ -12,14 +12,14 @@ _NEVER = 2**31 - 1
 
 
 def keep_heap() -> None:
-    """Have glibc keep what is freed instead of handing each large block back at once."""
+    """Keep freed memory in the process, instead of returning each large block at once."""
     if (libc := _glibc()) is not None:
         libc.mallopt(_M_MMAP_MAX, 0)
         libc.mallopt(_M_TRIM_THRESHOLD, _NEVER)
 
 
 def trim_heap() -> None:
-    """Hand back all that is free now; without this now and then a heap grows by its gaps."""
+    """Return free memory to the system; a heap that is never trimmed grows by its gaps."""
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)
 

@@ -1,15 +1,15 @@
-"""The loop both trainers share: a schedule, checkpoints to go on from, lines of progress."""
+"""The training loop: a schedule, checkpoints to continue from, lines of progress."""
 
 from __future__ import annotations
 
 import random
-import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 
+from tools.common import say
 from tools.train.heap import trim_heap
 
 if TYPE_CHECKING:
@@ -23,13 +23,13 @@ WARM_UP = 0.06
 FLOOR = 0.05
 LARGEST_GRADIENT = 1.0
 SECONDS_BETWEEN_LINES = 20.0
-SECONDS_BETWEEN_TIDYING = 60.0
+SECONDS_BETWEEN_TRIMS = 60.0
 AVERAGE = 0.98
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long, how fast, from which seed.
+    """Steps, learning rate, seed and checkpoint of a run.
 
     ``learning_rate`` is the highest one, reached after `WARM_UP` of the steps; it then falls in a
     straight line to `FLOOR` of it.
@@ -42,7 +42,7 @@ class Plan:
     save_every_s: float = 180.0
 
     def rate(self, step: int) -> float:
-        """Learning rate of one step."""
+        """Return the learning rate of one step."""
         done = step / self.steps
         if done < WARM_UP:
             return self.learning_rate * (done / WARM_UP)
@@ -52,13 +52,13 @@ class Plan:
 def train(
     model: nn.Module, plan: Plan, losses: Callable[[random.Random], Mapping[str, Tensor]]
 ) -> None:
-    """Take `plan.steps` steps down the sum of `losses(rng)`, from the checkpoint if one is there.
+    """Minimise the sum of `losses(rng)` in `plan.steps` steps, from the checkpoint if there is one.
 
     Each step draws with a generator seeded by the plan's seed and the step, so that a run that
-    was stopped and taken up again draws what it would have drawn.
+    was interrupted and continued draws what it would have drawn.
 
     Raises:
-        FloatingPointError: If a loss is no longer a number; the checkpoint keeps what was before.
+        FloatingPointError: If a loss is no longer a number; the checkpoint is not overwritten.
     """
     learnt = [p for p in model.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(learnt, lr=plan.learning_rate, weight_decay=WEIGHT_DECAY)
@@ -84,8 +84,8 @@ def train(
             shown = now
             left = (now - started) / (step + 1 - first) * (plan.steps - step - 1)
             texts = "  ".join(f"{name} {value:.3f}" for name, value in averages.items())
-            _say(f"step {step + 1}/{plan.steps}  {texts}  {left / 60:.1f} min left")
-        if now - tidied > SECONDS_BETWEEN_TIDYING:
+            say(f"step {step + 1}/{plan.steps}  {texts}  {left / 60:.1f} min left")
+        if now - tidied > SECONDS_BETWEEN_TRIMS:
             tidied = now
             trim_heap()
         if now - saved > plan.save_every_s:
@@ -101,11 +101,11 @@ def _resume(model: nn.Module, optimiser: torch.optim.Optimizer, plan: Plan) -> i
     if (state["steps"], state["seed"]) != (plan.steps, plan.seed):
         raise SystemExit(
             f"{plan.checkpoint}: a run of {state['steps']} steps with seed {state['seed']}, "
-            f"not {plan.steps} with {plan.seed}; delete it to start anew"
+            f"not {plan.steps} with {plan.seed}; delete it to start again"
         )
     model.load_state_dict(state["model"])
     optimiser.load_state_dict(state["optimiser"])
-    _say(f"going on from step {state['step']}")
+    say(f"continuing from step {state['step']}")
     return int(state["step"])
 
 
@@ -121,7 +121,3 @@ def _save(model: nn.Module, optimiser: torch.optim.Optimizer, step: int, plan: P
     }
     torch.save(state, partial)
     partial.replace(plan.checkpoint)
-
-
-def _say(message: str) -> None:
-    print(f"[{time.process_time():7.1f} s] {message}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Hard negatives by our own pipeline: what it ranks high and should not.
+"""Mine hard negatives: memories that our own pipeline ranks high and should not.
 
 Every question of a set is asked in its own space with a deep result list; the best-ranked
 memories that are not its gold become its hard negatives, near copies of the gold left
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def mine(
     dataset: Dataset, models: Path | None, *, rerank: bool = True
 ) -> Iterator[dict[str, object]]:
-    """One pair for each memory that answers a question, with the question's hard negatives."""
+    """Yield a pair for each memory that answers a question, with its hard negatives."""
     text = {m.id: f"{m.speaker}: {m.text}" if m.speaker else m.text for m in dataset.memories}
     before = turns_before(dataset)
     last = last_moments(dataset)
@@ -95,22 +95,24 @@ def mine(
 
 
 def turns_before(dataset: Dataset) -> dict[str, str]:
-    """What was said just before each memory, in the same talk of the same space."""
-    talks: dict[tuple[str, str], list[DatasetMemory]] = {}
+    """Return the text just before each memory, in the same session of the same space."""
+    sessions: dict[tuple[str, str], list[DatasetMemory]] = {}
     for memory in dataset.memories:
         if memory.session is not None:
-            talks.setdefault((memory.space, memory.session), []).append(memory)
-    return {later.id: earlier.text for talk in talks.values() for earlier, later in pairwise(talk)}
+            sessions.setdefault((memory.space, memory.session), []).append(memory)
+    return {
+        later.id: earlier.text for turns in sessions.values() for earlier, later in pairwise(turns)
+    }
 
 
 def near_copy(text: str, gold: str) -> bool:
-    """Whether most words of the shorter one stand in both."""
+    """Return whether most words of the shorter text are in both."""
     left, right = set(text.casefold().split()), set(gold.casefold().split())
     return len(left & right) >= NEAR_COPY * min(len(left), len(right))
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     made = parser_of(__doc__)
     made.add_argument("data", type=Path, help="folder with <set>/dev/{memories,queries}.jsonl")
     made.add_argument("--sets", required=True, help="names of sets, with commas between")

@@ -1,4 +1,4 @@
-"""The sets the trainers draw from, and how much of each.
+"""The training sets, and the share of each.
 
 Shares count batches, not lines. Only sets whose terms ask for attribution at most are read: the
 share-alike ones that may lie beside them are left out, so that the weights carry one licence.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from tools.train.conversations import Conversations, read_cards
+from tools.train.cards.loader import read_cards
+from tools.train.conversations import Conversations
 from tools.train.groups import Mixture, Pairs
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ SHARE_OF_CONVERSATIONS = 0.35
 
 
 def mixture(folders: list[Path], cards: Path) -> Mixture:
-    """Every set of `PAIR_SETS` found as `<set>/pairs.jsonl.gz` under a folder, and the cards."""
+    """Load the cards, and every set of `PAIR_SETS` that is `<set>/pairs.jsonl.gz` in a folder."""
     sources: list[Source] = [Conversations(read_cards(cards))]
     shares = [SHARE_OF_CONVERSATIONS]
     for name, (share, _licence) in PAIR_SETS.items():

@@ -1,4 +1,4 @@
-"""Trained weights in, the files of `models/` out: int8 for processors, and fp16 made from those.
+"""Write the files of `models/` from trained weights: int8 for CPUs, and fp16 made from those.
 
 The embedder's graph gives `embedding` [B, 384], the mean of the tokens at unit length, and
 `tokens` [B, S, 64], each token's last hidden state projected and at unit length. The
@@ -19,7 +19,6 @@ import json
 import random
 import shutil
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +27,9 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from tools.common import MODELS, parser_of
+from tools.common import MODELS, parser_of, say, write_json
 from tools.train.base_weights import open_tokenizer
-from tools.train.conversations import CARDS
+from tools.train.cards.loader import CARDS
 from tools.train.export.fidelity import cross_encoder_fidelity, embedder_fidelity
 from tools.train.export.graph import build, read_built
 from tools.train.export.manifest import file_facts, put_entry
@@ -91,7 +90,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         write(args, path, bert, head, calibration)
     measure = embedder_fidelity if args.role == "embedder" else cross_encoder_fidelity
     report = measure(path, build(bert, head), held_out)
-    (args.out / f"{args.role}.fidelity.json").write_text(json.dumps(report, indent=2) + "\n")
+    write_json((args.out / f"{args.role}.fidelity.json"), report)
     print(json.dumps(report, indent=2))
     return 0
 
@@ -103,7 +102,7 @@ def write(
     head: EmbedderHead | ScoreHead,
     calibration: Sequence[Inputs],
 ) -> None:
-    """The int8 file, what goes with it, and its entry in the manifest."""
+    """Write the int8 file, what goes with it, and its entry in the manifest."""
     args.out.mkdir(parents=True, exist_ok=True)
     recipe = Recipe(alpha=args.alpha)
     smoothed, sites = quantise(bert, head, calibration, run_each, recipe=recipe, progress=say)
@@ -135,7 +134,7 @@ def write(
 
 
 def restore(models: Path, role: str, folder: Path) -> None:
-    """Float weights of a shipped int8 file, every scale multiplied back, to train on from."""
+    """Write the float weights of a shipped int8 file, to continue training from."""
     bert, head = read_built(models / f"{role}.int8.onnx")
     folder.mkdir(parents=True, exist_ok=True)
     write_weights(folder / "model.safetensors", bert, head)
@@ -144,7 +143,7 @@ def restore(models: Path, role: str, folder: Path) -> None:
 
 
 def calibration_inputs(args: argparse.Namespace, tokenizer: Tokenizer) -> list[Inputs]:
-    """Texts, or pairs, to calibrate on, and after them those to measure on."""
+    """Encode texts, or pairs, to calibrate on, and after them those to measure on."""
     rng = random.Random(args.seed)
     n = args.n_calibration + args.n_fidelity
     if args.role == "embedder":
@@ -155,14 +154,14 @@ def calibration_inputs(args: argparse.Namespace, tokenizer: Tokenizer) -> list[I
 
 
 def idf_texts(args: argparse.Namespace) -> list[str]:
-    """Where tokens are counted: in every public text, or without them in invented ones."""
+    """Return the texts to count tokens in: every public one, or else invented ones."""
     if args.texts is None:
         return mixed_texts(None, args.cards, args.n_calibration, random.Random(args.seed))
     return [line for lines in public_texts(args.texts).values() for line in lines]
 
 
 def token_idf(tokenizer: Tokenizer, texts: Sequence[str]) -> npt.NDArray[np.float16]:
-    """Smoothed inverse document frequency of every id, ``log(1 + (n − df + ½)/(df + ½))``.
+    """Return the inverse document frequency of every id, ``log(1 + (n − df + ½)/(df + ½))``.
 
     Zero for special tokens and punctuation; an id never seen gets the highest value.
     """
@@ -179,7 +178,7 @@ def token_idf(tokenizer: Tokenizer, texts: Sequence[str]) -> npt.NDArray[np.floa
 
 
 def punctuation_ids(tokenizer: Tokenizer) -> frozenset[int]:
-    """Ids of special tokens and of tokens without a letter or digit."""
+    """Return the ids of special tokens and of tokens without a letter or digit."""
     return frozenset(
         index
         for token, index in tokenizer.get_vocab().items()
@@ -188,7 +187,7 @@ def punctuation_ids(tokenizer: Tokenizer) -> frozenset[int]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     made = parser_of(__doc__)
     made.add_argument("role", choices=ROLES, help="which model")
     made.add_argument("--trained", type=Path, help="folder with model.safetensors, tokenizer.json")
@@ -213,11 +212,6 @@ def parser() -> argparse.ArgumentParser:
         "--measure-only", action="store_true", help="keep the file in --out and measure it"
     )
     return made
-
-
-def say(message: str) -> None:
-    """Progress, with the processor seconds used so far."""
-    print(f"[{time.process_time():6.1f} s] {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ class Model:
         self.idf = idf
 
     def embed(self, text: str, kind: str) -> Embedded:
-        """One text, cut as the library cuts it."""
+        """Embed one text, cut as the library cuts it."""
         feed = encode(self.tokenizer, text, MAX_TOKENS[kind])
         pooled, tokens = self.opened.run(["embedding", "tokens"], feed)
         weights = self.idf[feed["input_ids"][0]]
@@ -82,14 +82,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         for way in WAYS:
             means = bootstrap_means(scored[0][way], seed=args.seed)
             line = {
-                measure: [round(x, 4) for x in (one.value, one.low, one.high)]
-                for measure, one in zip(MEASURES, means, strict=True)
+                measure: [round(x, 4) for x in (mean.value, mean.low, mean.high)]
+                for measure, mean in zip(MEASURES, means, strict=True)
             }
             if args.against:
                 gains = bootstrap_means(scored[0][way] - scored[1][way], seed=args.seed)
                 line |= {
-                    f"{measure} gain": [round(x, 4) for x in (one.value, one.low, one.high)]
-                    for measure, one in zip(MEASURES, gains, strict=True)
+                    f"{measure} gain": [round(x, 4) for x in (gain.value, gain.low, gain.high)]
+                    for measure, gain in zip(MEASURES, gains, strict=True)
                 }
             report.setdefault(name, {})[way] = line
             if not args.json:
@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def score(
     model: Model, dataset: Dataset, limit: int | None = None
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """(questions with gold, measures) for each way."""
+    """Return the measures (questions with gold, measures) of each way."""
     spaces: dict[str, list[tuple[str, str | None, Embedded]]] = defaultdict(list)
     for memory in dataset.memories:
         text = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
@@ -114,31 +114,31 @@ def score(
     golds = [query.gold for query in queries]
     rankings: dict[str, list[list[str]]] = {way: [] for way in WAYS}
     for query in queries:
-        asked = model.embed(query.text, "question")
+        question = model.embed(query.text, "question")
         seen = [
-            (one, text)
-            for one, talk, text in spaces[query.space]
-            if query.session is None or (talk is not None and talk < query.session)
+            (memory_id, text)
+            for memory_id, session, text in spaces[query.space]
+            if query.session is None or (session is not None and session < query.session)
         ]
-        ids = [one for one, _ in seen]
-        pooled = np.array([asked.pooled @ text.pooled for _, text in seen])
-        late = np.array([late_interaction(asked, text) for _, text in seen])
+        ids = [memory_id for memory_id, _ in seen]
+        pooled = np.array([question.pooled @ text.pooled for _, text in seen])
+        late = np.array([late_interaction(question, text) for _, text in seen])
         for way, scores in zip(WAYS, (pooled, late), strict=True):
             ranking = [ids[i] for i in np.argsort(-scores, kind="stable")[:10]]
             rankings[way].append(ranking)
     return {way: measure_each(rankings[way], golds, MEASURES) for way in WAYS}
 
 
-def late_interaction(asked: Embedded, stored: Embedded) -> float:
-    """Σ over question tokens of weight · best cosine, over Σ of weights."""
-    if not len(asked.tokens) or not len(stored.tokens):
+def late_interaction(question: Embedded, stored: Embedded) -> float:
+    """Return Σ over question tokens of weight · best cosine, over Σ of weights."""
+    if not len(question.tokens) or not len(stored.tokens):
         return 0.0
-    best = (asked.tokens @ stored.tokens.T).max(axis=1)
-    return float(best @ asked.weights / asked.weights.sum())
+    best = (question.tokens @ stored.tokens.T).max(axis=1)
+    return float(best @ question.weights / question.weights.sum())
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     made = parser_of(__doc__)
     made.add_argument("data", type=Path, help="folder with <set>/dev/{memories,queries}.jsonl")
     made.add_argument("--sets", required=True, help="names of sets, with commas between")

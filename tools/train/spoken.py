@@ -1,4 +1,4 @@
-"""A clean question in, the same question as somebody might say or type it."""
+"""Change a clean question as somebody might say or type it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORTEST_TO_MISSPELL = 4
 
 
 def as_spoken(text: str, rng: random.Random) -> str:
-    """Three in four are left alone; the others lose or gain what speech and typing do."""
+    """Change one question in four as speech and typing do; the others stay as they are."""
     if rng.random() >= SHARE_CHANGED:
         return text
     change = rng.choice((_opening, _restart, _misspelt, _plain, _keywords))
@@ -60,10 +60,10 @@ def _plain(text: str, rng: random.Random) -> str:
 
 
 def _keywords(text: str, rng: random.Random) -> str:
-    """The words a search box would be given, those of grammar left out."""
+    """Keep the words of a search box, without those of grammar."""
     small = (
         "what when where who why how which did does do is are was were has have had the a an to of "
         "in on at for by with that it be been would about any kind"
     ).split()
-    kept = [word for word in text.rstrip("?.!").split() if word.lower() not in small]
-    return " ".join(kept).lower() if rng.random() < 0.5 else " ".join(kept)
+    words = [word for word in text.rstrip("?.!").split() if word.lower() not in small]
+    return " ".join(words).lower() if rng.random() < 0.5 else " ".join(words)

@@ -1,4 +1,4 @@
-"""Distil the static embedder: a table of token vectors whose weighted mean stands for a text.
+"""Distil the static embedder: a table of token vectors whose weighted mean represents a text.
 
 It starts from the teacher's vectors of single tokens, turned onto the axes that keep most of the
 teacher's vectors of texts, weighted by inverse document frequency. Table and weights then learn
@@ -36,10 +36,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from family_recall.encoders.static import StaticEncoder, StaticTable, write_table
-from tools.common import MODELS, parser_of
+from tools.common import MODELS, parser_of, say, write_json
 from tools.train.base_weights import open_tokenizer
+from tools.train.cards.loader import CARDS
 from tools.train.command_line import settle
-from tools.train.conversations import CARDS
 from tools.train.embedder import answering
 from tools.train.export.fidelity import NEAREST, top_overlap
 from tools.train.export.manifest import file_facts, put_entry
@@ -84,19 +84,19 @@ class Teacher:
     tokenizer: Tokenizer
 
     def embed(self, ids: Sequence[Sequence[int]]) -> Floats:
-        """Vectors (n, width) of texts of one length, special tokens among the ids."""
+        """Embed texts of one length, special tokens among the ids; (n, width)."""
         rows = np.array(ids, dtype=np.int64)
-        given = {
+        tensors = {
             "input_ids": rows,
             "attention_mask": np.ones_like(rows),
             "token_type_ids": np.zeros_like(rows),
         }
-        feed = {one.name: given[one.name] for one in self.opened.get_inputs()}
-        found: Floats = self.opened.run(["embedding"], feed)[0]
-        return found
+        feed = {tensor.name: tensors[tensor.name] for tensor in self.opened.get_inputs()}
+        vectors: Floats = self.opened.run(["embedding"], feed)[0]
+        return vectors
 
     def texts(self, texts: Sequence[str]) -> Floats:
-        """Vectors (n, width) of texts, one run each, as the library runs them."""
+        """Embed texts, one run each, as the library runs them; (n, width)."""
         rows = []
         for text in texts:
             ids = self.tokenizer.encode(text).ids
@@ -105,16 +105,16 @@ class Teacher:
         return np.array(rows, np.float32)
 
     def tokens(self, n: int) -> Floats:
-        """Vectors (n, width) of the first `n` tokens of the vocabulary, each as a whole text."""
+        """Embed the first `n` tokens of the vocabulary, each as a whole text; (n, width)."""
         probe = self.tokenizer.encode("a").ids
         first, last = probe[0], probe[-1]
-        found = []
+        parts = []
         for start in range(0, n, TOKENS_A_RUN):
             ids = range(start, min(start + TOKENS_A_RUN, n))
-            found.append(self.embed([[first, token, last] for token in ids]))
+            parts.append(self.embed([[first, token, last] for token in ids]))
             if start % (TOKENS_A_RUN * 64) == 0:
                 say(f"teacher: token {start} of {n}")
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
 
 class Student(nn.Module):
@@ -126,7 +126,7 @@ class Student(nn.Module):
         self.log_weights = nn.Parameter(torch.from_numpy(np.log(weights)))
 
     def forward(self, texts: Sequence[Sequence[int]]) -> Tensor:
-        """Unit vectors (n, dim) of texts given as ids; one without any is zero."""
+        """Return unit vectors (n, dim) of texts, each a list of ids; an empty one is zero."""
         lengths = [len(ids) for ids in texts]
         flat = torch.tensor([i for ids in texts for i in ids], dtype=torch.long)
         starts = torch.tensor([0, *np.cumsum(lengths)[:-1].tolist()], dtype=torch.long)
@@ -141,7 +141,7 @@ class Student(nn.Module):
         return functional.normalize(summed, dim=-1)
 
     def rounded(self) -> StaticTable:
-        """The table as it is stored."""
+        """Return the table as it is stored."""
         return StaticTable.of(
             self.table.detach().cpu().numpy(), self.log_weights.detach().exp().cpu().numpy()
         )
@@ -166,27 +166,27 @@ class Losses:
         self.batch = batch
 
     def __call__(self, rng: random.Random) -> Mapping[str, Tensor]:
-        """One less the cosine to the teacher, and InfoNCE in nats."""
+        """Return one less the cosine to the teacher, and InfoNCE in nats."""
         at = [rng.randrange(len(self.ids)) for _ in range(min(TEXTS_A_STEP, len(self.ids)))]
         pupils = self.student([self.ids[i] for i in at])
         distance = 1.0 - (pupils * self.targets[at]).sum(dim=-1).mean()
         groups = [g for g in self.data.draw(self.batch, rng) if g.positive is not None]
         texts = [g.positive or "" for g in groups]
         texts += [rng.choice(g.negatives) for g in groups if g.negatives]
-        asked = self.student(self.encoded([g.query for g in groups], MAX_QUESTION))
+        questions = self.student(self.encoded([g.query for g in groups], MAX_QUESTION))
         stored = self.student(self.encoded(texts, MAX_MEMORY))
-        answers = answering(groups, texts).to(asked.device)
-        logits = (SCALE * asked @ stored.T).masked_fill(answers, EXCLUDED)
-        target = torch.arange(len(groups), device=asked.device)
+        answers = answering(groups, texts).to(questions.device)
+        logits = (SCALE * questions @ stored.T).masked_fill(answers, EXCLUDED)
+        target = torch.arange(len(groups), device=questions.device)
         return {
             "distance": DISTANCE_SHARE * distance,
             "pairs": functional.cross_entropy(logits, target),
         }
 
     def encoded(self, texts: Sequence[str], longest: int) -> list[list[int]]:
-        """Ids of texts, without special tokens."""
-        found = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        return [one.ids[:longest] for one in found]
+        """Return the ids of texts, without special tokens."""
+        encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [encoding.ids[:longest] for encoding in encodings]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -197,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     data = without(mixture(args.data, args.cards), HELD_APART)
     n_texts, n_held_out = (SMOKE_TEXTS, SMOKE_HELD_OUT) if args.smoke else (TEXTS, HELD_OUT)
     texts = drawn(data, n_texts + n_held_out, random.Random(args.seed))
-    vectors = taught(teacher, texts, args)
+    vectors = teacher_vectors(teacher, texts, args)
     axes = principal_axes(vectors[:n_texts], args.dim)
     targets = turned(vectors, axes)
     student = Student(
@@ -208,23 +208,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     train(student, args.plan, losses)
     write(args, student.rounded())
     report = measure(args.out, texts[n_texts:], targets[n_texts:])
-    (args.out / "static.fidelity.json").write_text(json.dumps(report, indent=2) + "\n", "utf-8")
+    write_json((args.out / "static.fidelity.json"), report)
     print(json.dumps(report, indent=2))
     return 0
 
 
 def without(data: Mixture, names: frozenset[str]) -> Mixture:
-    """The mixture less some sets."""
-    kept = [
+    """Return the mixture without some sets."""
+    remaining = [
         (source, share)
         for source, share in zip(data.sources, data.shares, strict=True)
         if source.name not in names
     ]
-    return Mixture([source for source, _ in kept], [share for _, share in kept])
+    return Mixture([source for source, _ in remaining], [share for _, share in remaining])
 
 
 def drawn(data: Mixture, n: int, rng: random.Random) -> list[str]:
-    """`n` different texts: questions, what answers them, what does not."""
+    """Draw `n` different texts: questions, what answers them, what does not."""
     texts: dict[str, None] = {}
     while len(texts) < n:
         for group in data.draw(16, rng):
@@ -233,61 +233,61 @@ def drawn(data: Mixture, n: int, rng: random.Random) -> list[str]:
                 texts[group.positive] = None
             if group.negatives:
                 texts[rng.choice(group.negatives)] = None
-    found = [text for text in texts if text.strip()]
-    rng.shuffle(found)
-    return found[:n]
+    different = [text for text in texts if text.strip()]
+    rng.shuffle(different)
+    return different[:n]
 
 
-def taught(teacher: Teacher, texts: Sequence[str], args: argparse.Namespace) -> Floats:
-    """The teacher's vectors of texts, a file of them at a time."""
-    found = []
+def teacher_vectors(teacher: Teacher, texts: Sequence[str], args: argparse.Namespace) -> Floats:
+    """Compute the teacher's vectors of texts, a file of them at a time."""
+    parts = []
     for start in range(0, len(texts), TEXTS_A_FILE):
         part = texts[start : start + TEXTS_A_FILE]
-        found.append(kept(args, f"texts {part!r}", functools.partial(teacher.texts, part)))
+        parts.append(cached(args, f"texts {part!r}", functools.partial(teacher.texts, part)))
         say(f"teacher: text {start + len(part)} of {len(texts)}")
-    return np.concatenate(found)
+    return np.concatenate(parts)
 
 
 def token_vectors(teacher: Teacher, args: argparse.Namespace) -> Floats:
-    """The teacher's vector of every token; in a smoke run of the first few, the rest random."""
+    """Compute the teacher's vector of every token; in a smoke run most are random."""
     n = teacher.tokenizer.get_vocab_size()
     first = SMOKE_TOKENS if args.smoke else n
-    found = kept(args, f"tokens {first}", functools.partial(teacher.tokens, first))
-    rest = np.random.default_rng(args.seed).standard_normal((n - first, found.shape[1]))
-    return np.concatenate([found, (rest / np.sqrt(found.shape[1])).astype(np.float32)])
+    vectors = cached(args, f"tokens {first}", functools.partial(teacher.tokens, first))
+    rest = np.random.default_rng(args.seed).standard_normal((n - first, vectors.shape[1]))
+    return np.concatenate([vectors, (rest / np.sqrt(vectors.shape[1])).astype(np.float32)])
 
 
-def kept(args: argparse.Namespace, what: str, make: Callable[[], Floats]) -> Floats:
-    """What the teacher said before, from the output folder; or what it says now, put there."""
+def cached(args: argparse.Namespace, what: str, make: Callable[[], Floats]) -> Floats:
+    """Return the cached vectors of the output folder, or compute them and cache them there."""
     key = hashlib.sha256(f"{file_facts(args.teacher)['sha256']} {what}".encode()).hexdigest()
-    path = args.out / f"taught-{key[:16]}.npy"
+    path = args.out / f"teacher-{key[:16]}.npy"
     if not path.is_file():
         partial = path.with_suffix(".part.npy")
         np.save(partial, make())
         partial.replace(path)
-    found: Floats = np.load(path)
-    return found
+    vectors: Floats = np.load(path)
+    return vectors
 
 
 def principal_axes(vectors: Floats, dim: int) -> Floats:
-    """Axes through the origin that keep most of some vectors (n, width): shape (width, dim)."""
+    """Return the axes that keep most of some vectors (n, width): shape (width, dim)."""
     wide = vectors.astype(np.float64)
     _, axes = np.linalg.eigh(wide.T @ wide)
     if dim > axes.shape[1]:
         raise SystemExit(f"--dim must be at most {axes.shape[1]}, as the teacher has; got {dim}")
-    found: Floats = axes[:, ::-1][:, :dim].astype(np.float32)
-    return found
+    principal: Floats = axes[:, ::-1][:, :dim].astype(np.float32)
+    return principal
 
 
 def turned(vectors: Floats, axes: Floats) -> Floats:
-    """Vectors on those axes, made unit length again."""
-    found = vectors @ axes
-    unit: Floats = found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+    """Project vectors on those axes, and scale them to unit length."""
+    projected = vectors @ axes
+    unit: Floats = projected / np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-9)
     return unit
 
 
 def inverse_frequency(tokenizer: Tokenizer, texts: Sequence[str]) -> Floats:
-    """What a token weighs at first: its smoothed inverse document frequency in the texts."""
+    """Return a token's first weight: its smoothed inverse document frequency in the texts."""
     counts: Counter[int] = Counter()
     for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False):
         counts.update(set(encoding.ids))
@@ -297,7 +297,7 @@ def inverse_frequency(tokenizer: Tokenizer, texts: Sequence[str]) -> Floats:
 
 
 def write(args: argparse.Namespace, table: StaticTable) -> None:
-    """The file, the tokeniser beside it, and its entry in the manifest."""
+    """Write the file, the tokeniser beside it, and its entry in the manifest."""
     path = args.out / "static.npz"
     write_table(path, table)
     tokenizer = args.out / "tokenizer.json"
@@ -323,9 +323,9 @@ def write(args: argparse.Namespace, table: StaticTable) -> None:
 
 
 def measure(folder: Path, texts: Sequence[str], targets: Floats) -> dict[str, object]:
-    """What was written beside the teacher, on texts that were not learnt from."""
+    """Compare the written table with the teacher, on texts it was not trained on."""
     encoder = StaticEncoder.load(folder)
-    pupils = np.array([one.pooled for one in encoder.encode_memories(texts)])
+    pupils = np.array([encoding.pooled for encoding in encoder.encode_memories(texts)])
     cosine = (pupils * targets).sum(axis=1)
     short = [text for text in texts if len(text.split()) <= LONGEST_TIMED] or list(texts)
     took = []
@@ -348,7 +348,7 @@ def measure(folder: Path, texts: Sequence[str], targets: Floats) -> dict[str, ob
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Return the command line."""
     made = parser_of(__doc__)
     made.add_argument(
         "--teacher",
@@ -378,15 +378,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seed", type=int, default=17, help="of every draw (default: 17)")
     made.add_argument("--threads", type=int, default=1, help="of torch (default: 1)")
     made.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
-    made.add_argument(
-        "--smoke", action="store_true", help="two steps on few texts, to see that it runs"
-    )
+    made.add_argument("--smoke", action="store_true", help="two steps on few texts, as a check")
     return made
-
-
-def say(message: str) -> None:
-    """Progress, with the processor seconds used so far."""
-    print(f"[{time.process_time():7.1f} s] {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

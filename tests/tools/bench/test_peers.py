@@ -55,9 +55,9 @@ def test_a_peer_that_fails_is_a_line_of_the_page() -> None:
         "qdrant": {"version": "1", "stopped_at": 4096, "ingest_wall_s": 240.0},
         "chroma": {**measured, "cpu_ms_mean": 1.0},
     }
-    work = {"processors": 2, "processor": "x", "memory_gib": 1, "system": "y", "python": "3"}
+    machine = {"processors": 2, "processor": "x", "memory": "1 GiB", "system": "y", "Python": "3"}
     report = {
-        "date": "2026-01-01", "command": "python …", "machine": {**work, "load_1_min": 0.1},
+        "date": "2026-01-01", "command": "python …", "machine": machine, "load_1_min": 0.1,
         "sizes": [{"memories": 1000, "peers": peers}],
     }  # fmt: skip
     page = run.markdown(report)

@@ -79,7 +79,7 @@ def write_lines(path: Path, records: list[dict[str, Any]]) -> None:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Give a folder with two small sets."""
+    """Return a folder with two small sets."""
     for name, texts in TEXTS.items():
         dev = tmp_path / "data" / name / "dev"
         dev.mkdir(parents=True)
@@ -175,7 +175,7 @@ PROFILE = Profile("test", {"bm25": 1.0, "session": 0.5}, 1.0)
 
 
 def result(doc_id: str, session_id: str, *, words: float, talk: float) -> Result:
-    """Give a result with two features that count."""
+    """Return a result with two features that count."""
     return Result(
         rank=1, doc_id=doc_id, score=words + 0.5 * talk, confidence=0.5, text=doc_id,
         space_id="home", kind="episode", author=None, title=None, session_id=session_id,

@@ -37,10 +37,10 @@ def test_the_user_does_what_is_stated(home: FamilyRecall) -> None:
     answer = recall(home, "cake and vacation", "rajesh")
     first, *_, last = found(answer)
 
-    assert User(1.0, 0.0, 0.0).judges(answer, [last, first], Random(0)) == (first, True)
-    assert User(1.0, 0.0, 0.0).judges(answer, ["nothing"], Random(0)) is None
-    assert User(1.0, 0.0, 1.0).judges(answer, ["nothing"], Random(0)) == (first, False)
-    careless = {User(1.0, 1.0, 0.0).judges(answer, [first], Random(n)) for n in range(60)}
+    assert User(1.0, 0.0, 0.0).reacts(answer, [last, first], Random(0)) == (first, True)
+    assert User(1.0, 0.0, 0.0).reacts(answer, ["nothing"], Random(0)) is None
+    assert User(1.0, 0.0, 1.0).reacts(answer, ["nothing"], Random(0)) == (first, False)
+    careless = {User(1.0, 1.0, 0.0).reacts(answer, [first], Random(n)) for n in range(60)}
     assert careless == {(doc_id, True) for doc_id in found(answer)[:10]}
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def folder(path: Path, **tensors: list[float]) -> str:
-    """A model folder."""
+    """Write a model folder."""
     path.mkdir()
     save_file({k: np.array(v, np.float32) for k, v in tensors.items()}, path / "model.safetensors")
     (path / "tokenizer.json").write_text("{}")

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.train.conversations import Card, Conversations, Fact, first_person, read_cards, told_card
+from tools.train.cards.loader import Card, Fact, read_cards
+from tools.train.conversations import Conversations, first_person, session_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,13 +22,13 @@ SEEDS = st.integers(0, 2**32)
 
 
 def card(**changes: object) -> dict[str, Any]:
-    """A card of one fact, as its file has it."""
+    """Return a card of one fact, as its file has it."""
     fact = {
         "says": ["My {pet} is deaf."],
         "asks": ["Whose {pet} is deaf, {me}'s?"],
         "hints": ["H."],
     }
-    return {"topic": "pets", "slots": {"pet": ["cat"]}, "facts": [fact], "near": ["Hm?"]} | changes
+    return {"topic": "pets", "slots": {"pet": ["cat"]}, "facts": [fact], "near": ["Hm?", "Ah."]} | changes
 
 
 def written(folder: Path, *cards: dict[str, Any]) -> Path:
@@ -73,7 +74,7 @@ def test_a_talk_holds_every_fact_once_and_its_questions_point_at_it(seed: int) -
     """Each key is a line's, and each fact of the card has questions."""
     rng = random.Random(seed)
     one = rng.choice(CARDS)
-    talk = told_card(one, "Ada", "Bo", rng)
+    talk = session_of(one, "Ada", "Bo", rng)
     keys = [line.key for line in talk.lines]
 
     assert len(talk.lines) == len(one.facts) + len(one.near)
@@ -130,5 +131,5 @@ def test_a_card_reads_as_it_was_written(tmp_path: Path) -> None:
     fact = Fact(("My {pet} is deaf.",), ("Whose {pet} is deaf, {me}'s?",), ("H.",))
 
     assert read_cards(written(tmp_path, card())) == [
-        Card("pets", {"pet": ["cat"]}, (fact,), ("Hm?",))
+        Card("pets", {"pet": ["cat"]}, (fact,), ("Hm?", "Ah."))
     ]

@@ -27,7 +27,7 @@ PAIRS = [
 
 
 def written(folder: Path, pairs: Sequence[Mapping[str, object]]) -> Path:
-    """A pairs file in a folder named like its set."""
+    """Write a pairs file in a folder named like its set."""
     path = folder / "pets" / "pairs.jsonl.gz"
     path.parent.mkdir()
     with gzip.open(path, "wt", encoding="utf-8") as out:

@@ -17,7 +17,7 @@ TEXTS = ("Mira baked a lemon cake.", "The oven is broken.", "Arjun ate the lemon
 
 
 def data(folder: Path, name: str) -> Path:
-    """A set of four memories and one question, the first memory its gold."""
+    """Write a set of four memories and one question, the first memory its gold."""
     dev = folder / name / "dev"
     dev.mkdir(parents=True)
     memories = [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def floats(values: npt.ArrayLike) -> npt.NDArray[np.float32]:
-    """An array of the type that models give."""
+    """Return an array of the type that models return."""
     return np.array(values, dtype=np.float32)
 
 

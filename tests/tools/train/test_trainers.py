@@ -137,7 +137,7 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Both models after a smoke run, quantised into one folder."""
+    """Return both models after a smoke run, quantised into one folder."""
     folder = tmp_path_factory.mktemp("trained")
     for role in ("embedder", "cross_encoder"):
         tool(role, "--smoke", "--out", folder / role)

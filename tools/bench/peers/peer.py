@@ -1,7 +1,7 @@
-"""One peer, measured: a folder of texts and vectors in, a JSON line of figures out.
+"""Measure one peer on a folder of texts and vectors, and print its figures as a line of JSON.
 
-Runs in the peer's own environment, so it needs nothing but numpy. Filling and asking are two
-processes: the second opens what the first has left on the disk, as an application does.
+It runs in the peer's own environment, so it needs nothing but numpy. Filling and asking are two
+processes: the second opens the files that the first left, as an application does.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tools.common import resident_mib
+
 Floats = npt.NDArray[np.float32]
 
 FOUND_WITHIN = 10
-N_CANDIDATES = 50  # of each half of a hybrid search, where a peer lets that be said
+N_CANDIDATES = 50  # of each half of a hybrid search, where a peer has that setting
 N_WARMUP = 10
-INGESTED = 4_096  # memories handed over at a time
+INGESTED = 4_096  # memories added at a time
 RRF_K = 60
 
 
 class Peer(Protocol):
-    """What is measured of a peer."""
+    """The calls that are measured of a peer."""
 
     version: str
 
@@ -38,7 +40,7 @@ class Peer(Protocol):
         """Do what makes everything stored searchable, and leave it on the disk."""
 
     def search(self, text: str, vector: Floats) -> list[int]:
-        """Give the numbers of the ten best memories for a question, best first."""
+        """Return the numbers of the ten best memories for a question, best first."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Data:
     folder: Path
 
     def parts(self, n: int) -> Iterator[tuple[int, list[str], Floats]]:
-        """Give the first n memories a part at a time: the first's number, texts, vectors."""
+        """Yield the first n memories a part at a time: the first's number, texts, vectors."""
         vectors = np.load(self.folder / "vectors.npy", mmap_mode="r")
         texts: list[str] = []
         first = 0
@@ -62,17 +64,17 @@ class Data:
                     return
 
     def questions(self) -> list[dict[str, Any]]:
-        """Give the questions: ``text``, and ``planted``, the number of what must be found."""
+        """Return the questions: ``text``, and ``planted``, the number of the expected memory."""
         return [json.loads(line) for line in (self.folder / "questions.jsonl").open("rb")]
 
     def question_vectors(self) -> Floats:
-        """Give the vectors of the questions (q, dim)."""
+        """Return the vectors of the questions (q, dim)."""
         loaded: Floats = np.load(self.folder / "questions.npy")
         return loaded
 
 
 def fused(*runs: Sequence[int]) -> list[int]:
-    """Reciprocal rank fusion as everybody writes it by hand: the ten best of some runs."""
+    """Fuse runs by reciprocal rank, as everybody writes it by hand: the ten best."""
     scores: dict[int, float] = {}
     for run in runs:
         for rank, number in enumerate(run, 1):
@@ -136,7 +138,7 @@ def ask(make: Callable[[Path, Data], Peer], data: Data, folder: Path) -> dict[st
     first = time.perf_counter() - wall
     for question, vector in zip(questions[:N_WARMUP], vectors, strict=False):
         peer.search(question["text"], vector)
-    walls, cpus, found, planted = [], [], 0, 0
+    walls, cpus, n_found, planted = [], [], 0, 0
     for question, vector in zip(questions, vectors, strict=True):
         wall, cpu = time.perf_counter(), time.process_time()
         numbers = peer.search(question["text"], vector)
@@ -144,22 +146,13 @@ def ask(make: Callable[[Path, Data], Peer], data: Data, folder: Path) -> dict[st
         cpus.append((time.process_time() - cpu) * 1000.0)
         if question["planted"] is not None:
             planted += 1
-            found += question["planted"] in numbers[:FOUND_WITHIN]
+            n_found += question["planted"] in numbers[:FOUND_WITHIN]
     return {
         "open_and_first_answer_ms": first * 1000.0,
         "wall_ms": {f"p{q}": float(np.percentile(walls, q)) for q in (50, 95)},
         "cpu_ms": {f"p{q}": float(np.percentile(cpus, q)) for q in (50, 95)},
         "cpu_ms_mean": float(np.mean(cpus)),
-        "planted_found": found,
+        "planted_found": n_found,
         "planted": planted,
         "resident_mib": resident_mib(),
     }
-
-
-def resident_mib() -> float:
-    """Give this process's resident memory (VmRSS), 0 where /proc does not tell."""
-    try:
-        status = Path("/proc/self/status").read_text("ascii")
-    except OSError:
-        return 0.0
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024

@@ -41,10 +41,10 @@ class Chroma:
     def search(self, text: str, vector: Floats) -> list[int]:
         """Find the nearest."""
         del text
-        found = self._collection.query(
+        matches = self._collection.query(
             query_embeddings=vector[None, :], n_results=FOUND_WITHIN, include=["documents"]
         )
-        return [int(number) for number in found["ids"][0]]
+        return [int(number) for number in matches["ids"][0]]
 
 
 if __name__ == "__main__":

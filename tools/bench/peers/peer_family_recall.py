@@ -1,4 +1,4 @@
-"""This library, whole or with words, vectors and their fusion alone, as the peers search."""
+"""This library: complete, or words, vectors and their fusion alone, as the peers search."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ALONE = frozenset({"graph", "late_interaction", "rerank", "diversify", "deduplic
 BUDGET_MS = 1_000.0  # no stage is left out for lack of time
 
 
-class Given(FakeEncoder):
-    """An `Encoder` that gives the pooled vectors every peer is given; tokens are its own."""
+class SharedVectors(FakeEncoder):
+    """An `Encoder` with the pooled vectors that every peer gets; tokens are its own."""
 
     def __init__(self) -> None:
-        """Know nothing yet."""
+        """Start without vectors."""
         super().__init__()
         self.known: dict[str, Floats] = {}
 
@@ -46,7 +46,7 @@ class Whole:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / "memories.db"
         fresh = not path.exists()
-        self._encoder = Given()
+        self._encoder = SharedVectors()
         questions = [question["text"] for question in data.questions()]
         self._encoder.known.update(zip(questions, data.question_vectors(), strict=True))
         self._home = FamilyRecall.open(
@@ -81,7 +81,7 @@ class Whole:
 
 
 class Alone(Whole):
-    """The same without graph, late interaction, folding and diversification."""
+    """The same without graph, late interaction, deduplication and diversification."""
 
     version = f"{Whole.version}, words and vectors alone"
     leave_out = ALONE

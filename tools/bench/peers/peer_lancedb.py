@@ -45,7 +45,7 @@ class LanceDb:
 
     def search(self, text: str, vector: Floats) -> list[int]:
         """Search both ways at once."""
-        found = (
+        matches = (
             self._table.search(query_type="hybrid")
             .vector(vector)
             .text(text)
@@ -54,7 +54,7 @@ class LanceDb:
             .limit(FOUND_WITHIN)
             .to_arrow()
         )
-        return [int(number) for number in found["id"].to_pylist()]
+        return [int(number) for number in matches["id"].to_pylist()]
 
 
 if __name__ == "__main__":

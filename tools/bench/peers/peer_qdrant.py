@@ -53,13 +53,13 @@ class Qdrant:
         )
 
     def finish(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._client.close()
 
     def search(self, text: str, vector: Floats) -> list[int]:
         """Search both ways at once."""
         models = self._models
-        found = self._client.query_points(
+        matches = self._client.query_points(
             "memories",
             prefetch=[
                 models.Prefetch(query=vector.tolist(), using="dense", limit=N_CANDIDATES),
@@ -69,7 +69,7 @@ class Qdrant:
             limit=FOUND_WITHIN,
             with_payload=True,
         )
-        return [int(point.id) for point in found.points]
+        return [int(point.id) for point in matches.points]
 
     def _words(self, text: str) -> Any:
         counts = Counter(zlib.crc32(word.encode()) for word in re.findall(r"\w+", text.lower()))

@@ -52,10 +52,10 @@ class SqliteVec:
 
     def search(self, text: str, vector: Floats) -> list[int]:
         """Search both tables and fuse."""
-        asked = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", text)))
+        expression = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", text)))
         words = self._db.execute(
             "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?",
-            (asked, N_CANDIDATES),
+            (expression, N_CANDIDATES),
         )
         near = self._db.execute(
             "SELECT id FROM vectors WHERE vector MATCH ? AND k = ?",

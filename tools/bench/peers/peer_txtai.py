@@ -23,8 +23,8 @@ class Txtai:
     def __init__(self, folder: Path, data: Data) -> None:
         """Load the index if it is there."""
         self._folder = folder
-        asked = [question["text"] for question in data.questions()]
-        self._vectors = dict(zip(asked, data.question_vectors(), strict=True))
+        questions = [question["text"] for question in data.questions()]
+        self._vectors = dict(zip(questions, data.question_vectors(), strict=True))
         self._waiting: list[tuple[int, str, None]] = []
 
         def encode(texts: Sequence[str]) -> Floats:
@@ -52,12 +52,12 @@ class Txtai:
     def search(self, text: str, vector: Floats) -> list[int]:
         """Search both ways at once."""
         self._vectors[text] = vector
-        found = self._index.search(
+        rows = self._index.search(
             "SELECT id, score FROM txtai WHERE similar(:asked)",
             FOUND_WITHIN,
             parameters={"asked": text},
         )
-        return [int(one["id"]) for one in found]
+        return [int(row["id"]) for row in rows]
 
 
 if __name__ == "__main__":

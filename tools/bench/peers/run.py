@@ -1,4 +1,4 @@
-"""Compare with what one would pick instead: the same texts, vectors and questions for each.
+"""Compare with other libraries on the same texts, vectors and questions.
 
 Makes an environment for every peer under --folder (2.5 GB in all, from PyPI, once), fills and asks
 each in processes of its own, one after the other, and writes a page and the figures. A peer that
@@ -16,7 +16,6 @@ import argparse
 import datetime as dt
 import json
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -28,9 +27,10 @@ from typing import Any
 
 import numpy as np
 
+from family_recall.evaluation.machine import describe
 from tools.bench import data as bench_data
 from tools.bench.peers.peer import INGESTED
-from tools.common import ROOT
+from tools.common import ROOT, parser_of, say, write_json
 
 SIZES = (10_000, 100_000)
 N_QUESTIONS = 108
@@ -41,7 +41,7 @@ INSTALL_LIMIT_S = 1_800.0
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the comparison: whose adapter, and whether it searches words and vectors."""
+    """One line of the comparison: its adapter, and whether it searches words and vectors."""
 
     name: str
     title: str
@@ -73,41 +73,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pythons = {entry.name: python_of(entry, options.folder) for entry in entries}
     report: dict[str, Any] = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "command": "python "
-        + " ".join(["-m", "tools.bench.peers.run", *(arguments or sys.argv[1:])]),
-        "machine": machine(),
+        "command": " ".join(["python -m tools.bench.peers.run", *(arguments or sys.argv[1:])]),
+        "machine": describe(),
+        "load_1_min": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
         "sizes": [],
     }
     for size in options.sizes:
         data = options.folder / f"data_{size}"
         make_data(data, size, options.questions)
-        found: dict[str, Any] = {}
+        figures: dict[str, Any] = {}
         for entry in entries:
             say(f"{size:,} memories: {entry.title}")
             python = pythons[entry.name]
-            found[entry.name] = (
+            figures[entry.name] = (
                 {"failed": python}
                 if isinstance(python, str)
                 else measure(entry, python, data, options.folder / "store", size, options.limit_s)
             )
-        report["sizes"].append({"memories": size, "peers": found})
+        report["sizes"].append({"memories": size, "peers": figures})
     page = markdown(report)
     print(page)
     if options.markdown:
         options.markdown.write_text(page, "utf-8")
     if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+        write_json(options.json, report)
     ours = [
-        found
+        figures
         for size in report["sizes"]
-        for name, found in size["peers"].items()
+        for name, figures in size["peers"].items()
         if name.startswith("family_recall")
     ]
-    return int(any("failed" in found for found in ours))
+    return int(any("failed" in figures for figures in ours))
 
 
 def python_of(entry: Entry, folder: Path) -> Path | str:
-    """Give the Python that has a peer, installing it first; or say why there is none."""
+    """Return the Python that has a peer, installed first; or why there is none."""
     if entry.environment is None:
         return Path(sys.executable)
     environment = folder / "environments" / entry.environment
@@ -143,12 +143,12 @@ def make_data(folder: Path, n: int, n_questions: int) -> None:
             if at % INGESTED == 0:
                 say(f"  made {at:,} of {n:,}")
     vectors.flush()
-    asked = bench_data.questions(n_questions, n)
+    questions = bench_data.questions(n_questions, n)
     with (folder / "questions.jsonl").open("w", encoding="utf-8") as lines:
-        for each in asked:
+        for each in questions:
             planted = numbers[each.planted] if each.planted else None
             lines.write(json.dumps({"text": each.text, "planted": planted}) + "\n")
-    rows = np.array([encoder.encode_question(each.text).pooled for each in asked])
+    rows = np.array([encoder.encode_question(each.text).pooled for each in questions])
     np.save(folder / "questions.npy", rows)
 
 
@@ -164,9 +164,9 @@ def measure(
         shutil.rmtree(store, ignore_errors=True)
         return filled
     n_bytes = sum(file.stat().st_size for file in store.rglob("*") if file.is_file())
-    asked = _figures([*command, "ask", *common], entry, ASK_LIMIT_S)
+    answered = _figures([*command, "ask", *common], entry, ASK_LIMIT_S)
     shutil.rmtree(store, ignore_errors=True)
-    return {**filled, "bytes_per_memory": n_bytes / n, **asked}
+    return {**filled, "bytes_per_memory": n_bytes / n, **answered}
 
 
 def _figures(command: Sequence[str], entry: Entry, limit_s: float) -> dict[str, Any]:
@@ -185,7 +185,7 @@ def _run(
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         "FAMILY_RECALL_BENCH": "alone" if alone else "",
-        # Nobody calls home while being measured.
+        # No telemetry while measuring.
         "ANONYMIZED_TELEMETRY": "False",
         "HF_HUB_OFFLINE": "1",
         "LANCEDB_TELEMETRY": "0",
@@ -202,34 +202,13 @@ def _run(
     return done
 
 
-def machine() -> dict[str, Any]:
-    """Describe the machine, as far as it tells."""
-    name = platform.processor() or platform.machine()
-    memory = 0
-    try:
-        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
-            if line.startswith("model name"):
-                name = line.split(":", 1)[1].strip()
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**30
-    except (OSError, ValueError):
-        pass
-    return {
-        "processor": name,
-        "processors": os.cpu_count(),
-        "memory_gib": memory,
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "load_1_min": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
-    }
-
-
 def markdown(report: Mapping[str, Any]) -> str:
     """Write the page: a table a size, and what was ahead of what."""
     work = report["machine"]
     about = (
         f"Measured {report['date']} with `{report['command']}` on {work['processors']} processors "
-        f"({work['processor']}), {work['memory_gib']} GiB, {work['system']}, Python "
-        f"{work['python']}, load {work['load_1_min']} at the start."
+        f"({work['processor']}), {work['memory']}, {work['system']}, Python {work['Python']}, "
+        f"load {report['load_1_min']} at the start."
     )
     head = (
         "| | recall CPU ms, mean | recall wall ms, p50 / p95 | planted in first ten "
@@ -254,24 +233,24 @@ def markdown(report: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(entry: Entry, found: Mapping[str, Any]) -> str:
-    if "failed" in found:
-        return f"| {entry.title} | failed: {found['failed']} | | | | | | |"
-    if "stopped_at" in found:
-        stopped = f"stopped: {found['stopped_at']:,} stored in {found['ingest_wall_s']:.0f} s"
+def _line(entry: Entry, figures: Mapping[str, Any]) -> str:
+    if "failed" in figures:
+        return f"| {entry.title} | failed: {figures['failed']} | | | | | | |"
+    if "stopped_at" in figures:
+        stopped = f"stopped: {figures['stopped_at']:,} stored in {figures['ingest_wall_s']:.0f} s"
         return f"| {entry.title} | {stopped} | | | | | | |"
     return (
-        f"| {entry.title} | {found['cpu_ms_mean']:.2f} "
-        f"| {found['wall_ms']['p50']:.1f} / {found['wall_ms']['p95']:.1f} "
-        f"| {found['planted_found']} of {found['planted']} "
-        f"| {found['ingest_per_s']:,.0f} ({found['ingest_per_cpu_s']:,.0f}) "
-        f"| {found['bytes_per_memory']:,.0f} | {found['resident_mib']:.0f} "
-        f"| {found['open_and_first_answer_ms']:,.0f} |"
+        f"| {entry.title} | {figures['cpu_ms_mean']:.2f} "
+        f"| {figures['wall_ms']['p50']:.1f} / {figures['wall_ms']['p95']:.1f} "
+        f"| {figures['planted_found']} of {figures['planted']} "
+        f"| {figures['ingest_per_s']:,.0f} ({figures['ingest_per_cpu_s']:,.0f}) "
+        f"| {figures['bytes_per_memory']:,.0f} | {figures['resident_mib']:.0f} "
+        f"| {figures['open_and_first_answer_ms']:,.0f} |"
     )
 
 
 def _ahead(peers: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Say how far each of ours is from the hybrid peer that needs the least processor time."""
+    """Compare each of ours with the hybrid peer that needs the least processor time."""
     hybrid = {
         entry.name: peers[entry.name]["cpu_ms_mean"]
         for entry in PEERS
@@ -286,11 +265,6 @@ def _ahead(peers: Mapping[str, Mapping[str, Any]]) -> list[str]:
         for entry in PEERS
         if entry.environment is None and "cpu_ms_mean" in peers.get(entry.name, {})
     ]
-
-
-def say(message: str) -> None:
-    """Tell how far it is, apart from the results."""
-    print(message, file=sys.stderr, flush=True)
 
 
 def _sizes(text: str) -> list[int]:
@@ -312,12 +286,7 @@ def _names(text: str) -> list[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    description, _, examples = (__doc__ or "").rpartition("\n\n")
-    parser = argparse.ArgumentParser(
-        description=description,
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--sizes", type=_sizes, default=list(SIZES), metavar="N,…",
         help="memories (default: 10000,100000)",

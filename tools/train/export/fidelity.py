@@ -1,4 +1,4 @@
-"""A rounded graph beside its float parent: how close it is, and how long each takes."""
+"""Compare a quantised graph with its float parent: how close it is, and how long each takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEAREST = 10
 def embedder_fidelity(
     path: Path, parent: onnx.ModelProto, inputs: Sequence[Inputs]
 ) -> dict[str, object]:
-    """Cosines of pooled and token vectors, agreement on neighbours, independence of the batch."""
+    """Measure cosines of vectors, agreement on neighbours and independence of the batch."""
     opened = session(path)
     want, have = run_each(parent, inputs), run_each(opened, inputs)
     a = np.concatenate([out["embedding"] for out in want])
@@ -51,7 +51,7 @@ def embedder_fidelity(
 def cross_encoder_fidelity(
     path: Path, parent: onnx.ModelProto, inputs: Sequence[Inputs]
 ) -> dict[str, object]:
-    """Correlation and distance of the logits."""
+    """Measure correlation and distance of the logits."""
     opened = session(path)
     want, have = (
         np.concatenate([out["logit"][:, 0] for out in run_each(model, inputs)])
@@ -69,7 +69,7 @@ def cross_encoder_fidelity(
 
 
 def top_overlap(a: Floats, b: Floats, k: int) -> float:
-    """Mean share of each text's `k` nearest others that both sets of vectors agree on."""
+    """Return the mean share of each text's `k` nearest others that both sets of vectors share."""
 
     def nearest(x: Floats) -> npt.NDArray[np.intp]:
         similarity = x @ x.T
@@ -81,7 +81,7 @@ def top_overlap(a: Floats, b: Floats, k: int) -> float:
 
 
 def _facts(path: Path, inputs: Sequence[Inputs]) -> dict[str, object]:
-    lengths = [one["input_ids"].shape[1] for one in inputs]
+    lengths = [text["input_ids"].shape[1] for text in inputs]
     return {
         "file": path.name,
         "bytes": path.stat().st_size,
@@ -100,11 +100,11 @@ def _latency(opened: ort.InferenceSession, parent: onnx.ModelProto) -> dict[str,
 
 
 def _padded(inputs: Sequence[Inputs]) -> Inputs:
-    """Texts as one batch."""
-    width = max(one["input_ids"].shape[1] for one in inputs)
+    """Pad texts to one batch."""
+    width = max(text["input_ids"].shape[1] for text in inputs)
     return {
         name: np.concatenate(
-            [np.pad(one[name], ((0, 0), (0, width - one[name].shape[1]))) for one in inputs]
+            [np.pad(text[name], ((0, 0), (0, width - text[name].shape[1]))) for text in inputs]
         )
         for name in inputs[0]
     }

@@ -40,7 +40,7 @@ LAYER_NORM_EPSILON = 1e-12
 class QuantisedLinear:
     """A `Linear` in integers: u8 activations with one scale, s8 weights with one per column.
 
-    ``smoothing`` (n_in,) multiplies the input first; None where it is folded elsewhere.
+    ``smoothing`` (n_in,) multiplies the input first; None where it is merged into another matrix.
     """
 
     smoothing: Floats | None
@@ -52,20 +52,20 @@ class QuantisedLinear:
 
 
 def site_names(n_layers: int) -> list[str]:
-    """Names of the matrices that may be quantised, in the order the graph runs them."""
+    """Return the names of the matrices that may be quantised, in the graph's order."""
     parts = ("qkv", "context", "intermediate", "output")
     return [f"layer{i}.{part}" for i in range(n_layers) for part in parts]
 
 
 def linear_at(bert: Bert, site: str) -> Linear:
-    """The float matrix at `site`, one of `site_names`."""
+    """Return the float matrix at `site`, one of `site_names`."""
     layer, part = site.split(".")
-    found: Linear = getattr(bert.layers[int(layer.removeprefix("layer"))], part)
-    return found
+    linear: Linear = getattr(bert.layers[int(layer.removeprefix("layer"))], part)
+    return linear
 
 
 def with_linear(bert: Bert, site: str, linear: Linear) -> Bert:
-    """`bert` with another float matrix at `site`."""
+    """Return `bert` with another float matrix at `site`."""
     name, part = site.split(".")
     i = int(name.removeprefix("layer"))
     changes: dict[str, Any] = {part: linear}
@@ -172,7 +172,7 @@ class _Writer:
         return name
 
     def encoder(self, *, quantise_words: bool, typed: bool) -> str:
-        """Embeddings and every layer; returns the last hidden state [B, S, hidden]."""
+        """Write embeddings and every layer; return the last hidden state [B, S, hidden]."""
         mask = self.node("Cast", ["attention_mask"], to=self.onnx_float)
         absent = self.node("Sub", [self.constant(1.0), mask])
         bias = self.node("Mul", [absent, self.constant(MASKED)])
@@ -263,7 +263,7 @@ class _Writer:
         return self.node("LayerNormalization", inputs, axis=-1, epsilon=LAYER_NORM_EPSILON)
 
     def pooled(self, hidden: str) -> str:
-        """Mean over the mask, [B, hidden]."""
+        """Write the mean over the mask, [B, hidden]."""
         mask = self.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
         row = self.node("Unsqueeze", [mask, self.constant([1], np.int64)])
         summed = self.node("MatMul", [row, hidden])
@@ -287,13 +287,16 @@ class _Writer:
 
 
 def read_built(path: Path, n_heads: int = 12) -> tuple[Bert, EmbedderHead | ScoreHead]:
-    """The float weights that an int8 file of `build` stands for, every scale multiplied back.
+    """Read the float weights of an int8 file of `build`, every scale multiplied back.
 
     Raises:
         ValueError: If the file was not written by `build` with every site and the words quantised.
     """
     model = onnx.load(path)
-    values = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    values = {
+        initializer.name: numpy_helper.to_array(initializer)
+        for initializer in model.graph.initializer
+    }
     makers = {output: node for node in model.graph.node for output in node.output}
     nodes: dict[str, deque[onnx.NodeProto]] = {}
     for node in model.graph.node:

@@ -13,7 +13,7 @@ FORMAT = 1
 
 
 def file_facts(path: Path) -> dict[str, object]:
-    """Name, sha256 and size of a file, as the manifest states them."""
+    """Return name, sha256 and size of a file, as the manifest states them."""
     data = path.read_bytes()
     return {"file": path.name, "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
 
@@ -22,6 +22,6 @@ def put_entry(folder: Path, entry: dict[str, object]) -> None:
     """Write `entry` into the manifest in `folder`, in place of the one with the same role."""
     path = folder / "manifest.json"
     models = json.loads(path.read_text("utf-8"))["models"] if path.exists() else []
-    models = [one for one in models if one["role"] != entry["role"]] + [entry]
-    models.sort(key=lambda one: str(one["role"]), reverse=True)
+    models = [old for old in models if old["role"] != entry["role"]] + [entry]
+    models.sort(key=lambda entry_of_role: str(entry_of_role["role"]), reverse=True)
     path.write_text(json.dumps({"format": FORMAT, "models": models}, indent=2) + "\n", "utf-8")

@@ -27,7 +27,7 @@ LATENCY_RUNS = 200
 
 
 def session(model: onnx.ModelProto | Path) -> ort.InferenceSession:
-    """A session on one thread, like the library's."""
+    """Open a session on one thread, like the library's."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -39,14 +39,14 @@ def session(model: onnx.ModelProto | Path) -> ort.InferenceSession:
 def run_each(
     model: onnx.ModelProto | ort.InferenceSession, inputs: Sequence[Inputs]
 ) -> list[dict[str, Floats]]:
-    """Every output of `model` for each input, by name."""
+    """Return every output of `model` for each input, by name."""
     opened = session(model) if isinstance(model, onnx.ModelProto) else model
     names = [output.name for output in opened.get_outputs()]
-    return [dict(zip(names, opened.run(None, one), strict=True)) for one in inputs]
+    return [dict(zip(names, opened.run(None, feed), strict=True)) for feed in inputs]
 
 
 def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> Inputs:
-    """One text as a batch of one, [CLS] and [SEP] kept when it is cut."""
+    """Encode one text as a batch of one, [CLS] and [SEP] kept when it is cut."""
     ids = tokenizer.encode(text).ids
     ids = ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
     row = np.array([ids], dtype=np.int64)
@@ -54,7 +54,7 @@ def encode(tokenizer: Tokenizer, text: str, max_tokens: int) -> Inputs:
 
 
 def encode_pair(tokenizer: Tokenizer, question: str, memory: str, max_tokens: int) -> Inputs:
-    """A question (type 0) and a memory (type 1) as a batch of one; the memory is cut."""
+    """Encode a question (type 0) and a memory (type 1) as a batch of one; the memory is cut."""
     left = tokenizer.encode(question).ids
     right = tokenizer.encode(memory, add_special_tokens=False).ids
     right = [*right[: max(max_tokens - len(left) - 1, 0)], left[-1]]
@@ -64,9 +64,9 @@ def encode_pair(tokenizer: Tokenizer, question: str, memory: str, max_tokens: in
 
 
 def latency_ms(opened: ort.InferenceSession, n_tokens: int) -> dict[str, float]:
-    """Wall milliseconds of one text, p50 and p95."""
+    """Measure the wall milliseconds of one text, p50 and p95."""
     row = np.arange(2000, 2000 + n_tokens, dtype=np.int64)[None]
-    wanted = {one.name for one in opened.get_inputs()}
+    wanted = {tensor.name for tensor in opened.get_inputs()}
     every = {
         "input_ids": row,
         "attention_mask": np.ones_like(row),

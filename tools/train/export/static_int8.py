@@ -65,7 +65,7 @@ def quantise(
         progress: Told about each finished layer.
 
     Returns:
-        The weights with attention's smoothing folded in, and a `QuantisedLinear` per site.
+        The weights with attention's smoothing merged in, and a `QuantisedLinear` per site.
     """
     done: dict[str, QuantisedLinear] = {}
     for i in range(len(bert.layers)):
@@ -76,7 +76,7 @@ def quantise(
             for site in sites
         }
         del probed
-        bert, seen = _fold_context(bert, seen, sites[0], sites[1], recipe.alpha)
+        bert, seen = _merge_context(bert, seen, sites[0], sites[1], recipe.alpha)
         for site in sites:
             linear = linear_at(bert, site)
             smoothing = None if site == sites[1] else _smoothing(seen[site], linear, recipe.alpha)
@@ -112,7 +112,7 @@ def quantise_linear(
 
 
 def clipped_scale(x: Floats, channel_weight: Floats) -> tuple[float, int]:
-    """The u8 scale and zero point with the least squared error, each channel weighted.
+    """Return the u8 scale and zero point with the least squared error, each channel weighted.
 
     Searches both ends of the range, from the extremes inwards: a few outliers then cost less
     than a coarse grid for everybody else.
@@ -171,7 +171,7 @@ def gptq(
 
 
 def _column_scale(weight: Floats, importance: npt.NDArray[np.float64], limit: int) -> Floats:
-    """Per column, the scale with the least weighted rounding error."""
+    """Return for each column the scale with the least weighted rounding error."""
     full = np.maximum(np.abs(weight).max(axis=0), 1e-8) / limit
     best_error = np.full(weight.shape[1], np.inf)
     best = full.copy()
@@ -181,12 +181,12 @@ def _column_scale(weight: Floats, importance: npt.NDArray[np.float64], limit: in
         error = (importance[:, None] * np.square(weight - back)).sum(axis=0)
         best = np.where(error < best_error, scale, best)
         best_error = np.minimum(error, best_error)
-    found: Floats = best.astype(np.float32)
-    return found
+    scales: Floats = best.astype(np.float32)
+    return scales
 
 
 def _smoothing(x: Floats, linear: Linear, alpha: float) -> Floats:
-    """What to multiply each input channel with: max|w|^(1−α) / max|x|^α, around 1."""
+    """Return each input channel's factor: max|w|^(1−α) / max|x|^α, around 1."""
     x_max = np.maximum(np.abs(x).max(axis=0), 1e-5)
     w_max = np.maximum(np.abs(linear.weight).max(axis=1), 1e-5)
     smoothing = w_max ** (1.0 - alpha) / x_max**alpha
@@ -194,7 +194,7 @@ def _smoothing(x: Floats, linear: Linear, alpha: float) -> Floats:
     return centred
 
 
-def _fold_context(
+def _merge_context(
     bert: Bert, seen: dict[str, Floats], qkv_site: str, site: str, alpha: float
 ) -> tuple[Bert, dict[str, Floats]]:
     """Smooth attention's output for free: scale the value columns that produce it."""

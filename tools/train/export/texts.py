@@ -7,7 +7,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from tools.train.conversations import Conversations, read_cards
+from tools.train.cards.loader import read_cards
+from tools.train.conversations import Conversations
 
 if TYPE_CHECKING:
     import random
@@ -26,7 +27,7 @@ SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def mixed_texts(folder: Path | None, cards: Path, n: int, rng: random.Random) -> list[str]:
-    """`n` different questions and utterances, shuffled; half are public where a folder is given.
+    """Draw `n` different questions and utterances; half are public where a folder is given.
 
     Raises:
         FileNotFoundError: If `folder` is given and has none of `PERMITTED_SETS`.
@@ -36,9 +37,9 @@ def mixed_texts(folder: Path | None, cards: Path, n: int, rng: random.Random) ->
         public = public_texts(folder)
         for lines in public.values():
             texts.update(dict.fromkeys(rng.sample(lines, min(len(lines), n // 2 // len(public)))))
-    talks = Conversations(read_cards(cards))
+    conversations = Conversations(read_cards(cards))
     while len(texts) < n:
-        for group in talks.draw(100, rng):
+        for group in conversations.draw(100, rng):
             texts.update({group.query: None, group.positive or group.query: None})
     return rng.sample(list(texts)[:n], n)
 
@@ -46,7 +47,7 @@ def mixed_texts(folder: Path | None, cards: Path, n: int, rng: random.Random) ->
 def mixed_pairs(
     folder: Path | None, cards: Path, n: int, rng: random.Random
 ) -> list[tuple[str, str]]:
-    """`n` questions, each with a text that answers it or one that does not, shuffled.
+    """Draw `n` questions, each with a text that answers it or one that does not.
 
     Raises:
         FileNotFoundError: If `folder` is given and has none of `PERMITTED_SETS`.
@@ -57,8 +58,8 @@ def mixed_pairs(
         with gzip.open(path, "rt", encoding="utf-8") as file:
             lines = [json.loads(line) for line in file]
         pairs += [
-            (one["query"], rng.choice([one["positive"], *one["hard_negative"][:1]]))
-            for one in rng.sample(lines, min(len(lines), n // 2 // len(paths)))
+            (line["query"], rng.choice([line["positive"], *line["hard_negative"][:1]]))
+            for line in rng.sample(lines, min(len(lines), n // 2 // len(paths)))
         ]
     for group in Conversations(read_cards(cards)).draw(n - len(pairs), rng):
         texts = [group.positive or "", group.negatives[0]]
@@ -67,12 +68,12 @@ def mixed_pairs(
 
 
 def public_texts(folder: Path) -> dict[str, list[str]]:
-    """The different questions and sentences of each permitted set under `folder`, in file order.
+    """Return the different questions and sentences of each permitted set, in file order.
 
     Raises:
         FileNotFoundError: If `folder` has none of `PERMITTED_SETS`.
     """
-    found: dict[str, list[str]] = {}
+    by_set: dict[str, list[str]] = {}
     for path in pair_files(folder):
         texts: dict[str, None] = {}
         with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -82,20 +83,20 @@ def public_texts(folder: Path) -> dict[str, list[str]]:
                 for sentence in SENTENCE_END.split(pair["positive"]):
                     texts[sentence.strip()] = None
         texts.pop("", None)
-        found[path.parent.name] = list(texts)
-    return found
+        by_set[path.parent.name] = list(texts)
+    return by_set
 
 
 def pair_files(folder: Path) -> list[Path]:
-    """`<set>/pairs.jsonl.gz` of each permitted set under `folder`.
+    """Return `<set>/pairs.jsonl.gz` of each permitted set under `folder`.
 
     Raises:
         FileNotFoundError: If there is none.
     """
     paths = [folder / name / "pairs.jsonl.gz" for name in sorted(PERMITTED_SETS)]
-    found = [path for path in paths if path.is_file()]
-    if not found:
+    existing = [path for path in paths if path.is_file()]
+    if not existing:
         raise FileNotFoundError(
             f"{folder}: none of {', '.join(sorted(PERMITTED_SETS))}/pairs.jsonl.gz is here"
         )
-    return found
+    return existing

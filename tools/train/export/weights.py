@@ -1,4 +1,4 @@
-"""The weights of a model, out of a safetensors file or into one: what is trained and exported."""
+"""Read the weights of a model from a safetensors file, and write them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Norm:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One transformer layer; query, key and value packed in `qkv`, 1/√d folded into query."""
+    """One transformer layer; query, key and value packed in `qkv`, 1/√d merged into query."""
 
     qkv: Linear
     context: Linear
@@ -115,7 +115,7 @@ def read_bert(path: Path, n_heads: int = 12) -> Bert:
 
 
 def read_head(path: Path) -> EmbedderHead | ScoreHead:
-    """The head trained with the encoder: `token_projection.weight`, or `classifier.*`.
+    """Read the head trained with the encoder: `token_projection.weight`, or `classifier.*`.
 
     Raises:
         ValueError: If the file has neither.
