@@ -28,7 +28,12 @@ def card(**changes: object) -> dict[str, Any]:
         "asks": ["Whose {pet} is deaf, {me}'s?"],
         "hints": ["H."],
     }
-    return {"topic": "pets", "slots": {"pet": ["cat"]}, "facts": [fact], "near": ["Hm?", "Ah."]} | changes
+    return {
+        "topic": "pets",
+        "slots": {"pet": ["cat"]},
+        "facts": [fact],
+        "near": ["Hm?", "Ah."],
+    } | changes
 
 
 def written(folder: Path, *cards: dict[str, Any]) -> Path:
