@@ -49,9 +49,7 @@ def month_alone(s: Sentence, i: int) -> Phrase | None:
     number = MONTHS.get(s.word(i))
     if number is None:
         return None
-    return Phrase(
-        i, i + 1, "month", repeat=yearly(lambda year: [iv.month(year, number)]), bare=True
-    )
+    return Phrase(i, i + 1, "month", None, yearly(lambda year: [iv.month(year, number)]), bare=True)
 
 
 def _month(s: Sentence, i: int) -> Phrase | None:

@@ -10,46 +10,76 @@ listed for the years it states and mean nothing outside them:
   day may be one later, so Eid al-Fitr has three days and Eid al-Adha its four.
 * Jewish holidays begin with the civil day at whose dusk they begin.
 
-A period such as Christmas (24 to 26 December), Easter (Friday to Monday) or New Year (31
-December and 1 January) is that period after *at*, *over* or *last*, and its main day after
-*on*, *before*, *after* and *since*.
+A period such as Christmas (24 to 26 December) is that period after *at*, *over* or *last*, and its
+main day after *on*, *before*, *after* and *since*.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
-from .intervals import DAY, Interval, midnight
+from . import intervals as iv
+from .intervals import DAY, Interval
 from .tokens import Token
 
-DayOfYear: TypeAlias = Callable[[int], dt.date | None]
-DaysOfYear: TypeAlias = Callable[[int], list[Interval]]
-_ABBREVIATED_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-class Holiday(NamedTuple):
-    """What a name means: its period and its main day in a year, and how sure the dates are."""
+@dataclass(frozen=True, slots=True)
+class Holiday:
+    """What a name means in a country: an entry of the table, and how sure its dates are."""
 
-    period: DaysOfYear
-    main_day: DaysOfYear
+    entry: Mapping[str, Any]
     certainty: float = 0.95
 
+    @property
+    def is_period(self) -> bool:
+        """Whether it is more than its main day, as Christmas is."""
+        return "main_day" in self.entry
 
-def holiday_at(
-    tokens: Sequence[Token], first: int, country: str
-) -> tuple[Holiday, int, tuple[str, ...]] | None:
+    def period(self, year: int) -> list[Interval]:
+        """Return its days in a year; none if the country does not observe it."""
+        if "listed" in self.entry:
+            listed: list[Interval] = self.entry["listed"].get(year, [])
+            return listed
+        day = self._first_day(year)
+        if day is None:
+            return []
+        start = iv.midnight(day) + self.entry.get("shift", 0) * DAY
+        return [Interval(start, start + self.entry.get("days", 1) * DAY)]
+
+    def main_day(self, year: int) -> list[Interval]:
+        """Return its main day in a year."""
+        if not self.is_period:
+            return self.period(year)
+        day = _day_by_rule(self.entry["main_day"], year)
+        return [iv.day(day)] if day else []
+
+    def _first_day(self, year: int) -> dt.date | None:
+        moved = self.entry.get("exceptions", {}).get(str(year))
+        if moved:
+            return dt.date.fromisoformat(f"{year}-{moved}")
+        rule, until = self.entry["rule"], self.entry.get("until")
+        day = _day_by_rule(until["rule"] if until and year <= until["year"] else rule, year)
+        taken = "week_later" in self.entry and day == _day_by_rule(self.entry["week_later"], year)
+        return day + 7 * DAY if day and taken else day
+
+
+def holiday_at(tokens: Sequence[Token], first: int, country: str) -> tuple[Holiday, int] | None:
     """Find the longest holiday name that begins at a token.
 
     Returns:
-        The holiday, the token after its name, and the name; None if there is none there. One
-        that the country does not observe has no days.
+        The holiday and the token after its name; None if there is none there. One that the
+        country does not observe has no days.
     """
     longest = None
-    for name in _NAMES_BY_FIRST_WORD.get(tokens[first].word, ()):
+    for name, by_country in _NAMES_BY_FIRST_WORD.get(tokens[first].word, {}).items():
         last = first
         for word in name:
             while last < len(tokens) and last > first and tokens[last].word in {"-", ".", "'"}:
@@ -59,9 +89,7 @@ def holiday_at(
             last += 1
         else:
             if longest is None or last > longest[1]:
-                by_country = _HOLIDAYS[name]
-                holiday = by_country.get(country.upper()) or by_country.get("", _NEVER)
-                longest = holiday, last, name
+                longest = by_country.get(country.upper()) or by_country.get("", _NEVER), last
     return longest
 
 
@@ -83,89 +111,44 @@ def easter(year: int) -> dt.date:
     return dt.date(year, month, day + 1)
 
 
-def _day_by_rule(rule: str) -> DayOfYear:
-    """Return the function of a rule such as ``12-24``, ``thu>=11-22`` or ``easter-47``."""
+@lru_cache(maxsize=4096)
+def _day_by_rule(rule: str, year: int) -> dt.date | None:
+    """Return the day that ``12-24``, ``thu>=11-22`` or ``easter-47`` is in a year."""
     if rule.startswith("easter"):
-        after_easter = int(rule.removeprefix("easter") or 0) * DAY
-        return lambda year: easter(year) + after_easter
+        return easter(year) + int(rule.removeprefix("easter") or 0) * DAY
     weekday, _, day = rule.rpartition(">=")
-    month, number = map(int, day.split("-"))
-
-    def day_of_year(year: int) -> dt.date | None:
-        try:
-            first = dt.date(year, month, number)
-        except ValueError:
-            return None  # 29 February
-        if not weekday:
-            return first
-        return first + (_ABBREVIATED_WEEKDAYS.index(weekday) - first.weekday()) % 7 * DAY
-
-    return day_of_year
+    try:
+        first = dt.date.fromisoformat(f"{year:04}-{day}")
+    except ValueError:
+        return None  # 29 February
+    return first + (_WEEKDAYS.index(weekday) - first.weekday()) % 7 * DAY if weekday else first
 
 
-def _ruled(entry: dict[str, Any]) -> Holiday:
-    """Return a holiday that a rule gives for every year."""
-    day_by_rule = _day_by_rule(entry["rule"])
-    exceptions: dict[str, str] = entry.get("exceptions", {})
-    until: dict[str, Any] = entry.get("until", {"year": 0, "rule": entry["rule"]})
-    day_by_earlier_rule = _day_by_rule(until["rule"])
-    taken = _day_by_rule(entry["week_later"]) if "week_later" in entry else None
-
-    def day_of_year(year: int) -> dt.date | None:
-        if str(year) in exceptions:
-            return dt.date.fromisoformat(f"{year}-{exceptions[str(year)]}")
-        day = (day_by_earlier_rule if year <= until["year"] else day_by_rule)(year)
-        return day + 7 * DAY if day and taken and day == taken(year) else day
-
-    period = _in_year(day_of_year, entry.get("shift", 0), entry.get("days", 1))
-    main_day = _in_year(_day_by_rule(entry["main_day"])) if "main_day" in entry else period
-    return Holiday(period, main_day)
-
-
-def _in_year(day_of_year: DayOfYear, shift: int = 0, n_days: int = 1) -> DaysOfYear:
-    def period(year: int) -> list[Interval]:
-        day = day_of_year(year)
-        if day is None:
-            return []
-        start = midnight(day) + shift * DAY
-        return [Interval(start, start + n_days * DAY)]
-
-    return period
-
-
-def _listed(dates: str, certainty: float) -> Holiday:
-    """Return a holiday whose days are listed, as ``2026-03-20/3``: so many days from there."""
+def _listed(dates: str) -> dict[int, list[Interval]]:
+    """Read first days by year, each with a number of days: ``2026-03-20/3``."""
     by_year: dict[int, list[Interval]] = {}
     for listed in dates.split():
         day, _, n_days = listed.partition("/")
-        start = midnight(dt.date.fromisoformat(day))
+        start = iv.midnight(dt.date.fromisoformat(day))
         by_year.setdefault(start.year, []).append(Interval(start, start + int(n_days or 1) * DAY))
-
-    def period(year: int) -> list[Interval]:
-        return by_year.get(year, [])
-
-    return Holiday(period, period, certainty)
+    return by_year
 
 
-def _load() -> dict[tuple[str, ...], dict[str, Holiday]]:
-    """Read every name's holiday by country; under ``""`` stands that of all the others."""
+def _load() -> dict[str, dict[tuple[str, ...], dict[str, Holiday]]]:
+    """Read the holidays by first word, name and country; ``""`` is every other country."""
     table = json.loads(Path(__file__).with_name("holidays.json").read_text("utf-8"))
-    holidays: dict[tuple[str, ...], dict[str, Holiday]] = {}
+    holidays: dict[str, dict[tuple[str, ...], dict[str, Holiday]]] = {}
     for entry in table["holidays"]:
-        listed = "dates" in entry
-        holiday = _listed(entry["dates"], entry["certainty"]) if listed else _ruled(entry)
-        for name in entry["names"]:
-            by_country = holidays.setdefault(tuple(name.split()), {})
+        if "dates" in entry:
+            holiday = Holiday({"listed": _listed(entry["dates"])}, entry["certainty"])
+        else:
+            holiday = Holiday(entry)
+        for words in map(str.split, entry["names"]):
+            by_country = holidays.setdefault(words[0], {}).setdefault(tuple(words), {})
             by_country |= dict.fromkeys(entry.get("countries", [""]), holiday)
     return holidays
 
 
-_HOLIDAYS = _load()
-_NEVER = Holiday(lambda _year: [], lambda _year: [])
-_NAMES_BY_FIRST_WORD: dict[str, list[tuple[str, ...]]] = {}
-for _name in _HOLIDAYS:
-    _NAMES_BY_FIRST_WORD.setdefault(_name[0], []).append(_name)
-
+_NAMES_BY_FIRST_WORD = _load()
+_NEVER = Holiday({"listed": {}})
 FIRST_WORDS = frozenset(_NAMES_BY_FIRST_WORD)
-PERIODS = frozenset(("christmas", "xmas", "easter", "new year", "new years"))
-"""Names that mean a period after *at* or *last* and a day after *on* or *before*."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import intervals as iv
 from . import repeats
 from .dates import year_at
-from .holidays import FIRST_WORDS, PERIODS, holiday_at
+from .holidays import FIRST_WORDS, holiday_at
 from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import phrase_at, register
@@ -99,26 +99,26 @@ def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
     match = holiday_at(s.tokens, i, s.country) if s.word(i) in FIRST_WORDS else None
     if match is None:
         return None
-    (period, main_day, certainty), j, name = match
+    holiday, j = match
     if s.word(j) in COMPOUNDS:
         return no_time(i, j + 1)
     if s.word(j) in PARTS or s.word(j) == "weekend":
         hours = PARTS.get(s.word(j))
         repeat = repeats.mapped(
-            yearly(main_day),
+            yearly(holiday.main_day),
             lambda day: iv.part_of_day(day.start, hours) if hours else _weekend_around(day),
         )
-        return Phrase(i, j + 1, "holiday", repeat=repeat, certainty=certainty)
+        return Phrase(i, j + 1, "holiday", repeat=repeat, certainty=holiday.certainty)
     year = year_at(s, j)
     if year is None:
-        main = yearly(main_day) if " ".join(name) in PERIODS else None
-        return Phrase(i, j, "holiday", None, yearly(period), certainty, bare=True, main_day=main)
-    intervals, days = period(year[0]), main_day(year[0])
+        main = yearly(holiday.main_day) if holiday.is_period else None
+        repeat = yearly(holiday.period)
+        return Phrase(i, j, "holiday", None, repeat, holiday.certainty, bare=True, main_day=main)
+    intervals, days = holiday.period(year[0]), holiday.main_day(year[0])
     if len(intervals) != 1:
         return no_time(i, year[1])
-    return Phrase(
-        i, year[1], "holiday", intervals[0], None, certainty, main_day=lambda _low, _high: days
-    )
+    fixed = Phrase(i, year[1], "holiday", intervals[0], None, holiday.certainty)
+    return fixed._replace(main_day=lambda _low, _high: days)
 
 
 def _weekend_around(day: Interval) -> Interval:
