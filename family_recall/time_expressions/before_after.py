@@ -42,8 +42,9 @@ def _unit_beside(s: Sentence, i: int) -> Phrase | None:
         return _of(s, i)
     if word in PARTS:
         return Phrase(i, i + 1, "daily", repeat=daily(PARTS[word]), bare=True)
-    weekend = word == "weekend"
-    return Phrase(i, i + 1, word, repeat=weekly(5, 2), bare=True) if weekend else None
+    if word == "weekend":
+        return Phrase(i, i + 1, "weekend", repeat=weekly(5, 2), bare=True)
+    return None
 
 
 def _unit_of_anchor(s: Sentence, i: int, j: int) -> Phrase | None:

@@ -51,7 +51,7 @@ def clauses_of(s: Sentence) -> list[Clause]:
             continue
         if _is_unclear(s, clause, read_to):
             return []
-        if not clause.is_time:
+        if clause.phrase.grain == "nothing":
             held = held or ambiguity.is_held(s, clause.phrase.first, clause.last)
         elif not (s.word(clause.first - 1) in _QUOTES and s.word(clause.last) in _QUOTES):
             clauses.append(clause)
@@ -69,11 +69,12 @@ def _after_habit(s: Sentence, i: int) -> int:
 
 def _is_unclear(s: Sentence, clause: Clause, read_to: int) -> bool:
     """Whether words beside a clause make of it a time that only the speaker knows."""
+    nothing = clause.phrase.grain == "nothing"
     return (
         clause.phrase.grain == "unclear"
         or ambiguity.is_compared(s, clause.first, clause.last)
         or ambiguity.is_picked(s, clause.first)
-        or (not clause.interval and clause.is_time and ambiguity.is_some_time(s, clause.first))
+        or (not clause.interval and not nothing and ambiguity.is_some_time(s, clause.first))
         or ambiguity.depends_on_event(s, read_to, clause.first)
         or (ambiguity.is_joined(s, clause.last) and _continued(s, clause.last, clause) is None)
     )
@@ -87,7 +88,7 @@ def _continued(s: Sentence, i: int, before: Clause) -> Clause | None:
     if phrase is None or phrase.grain != before.phrase.grain:
         return None
     clause = simple(s, i + 1, phrase, before.preposition)
-    return clause if clause.is_time else None
+    return clause if clause.phrase.grain != "nothing" else None
 
 
 def _just_before(clause: Clause, other: Clause) -> Clause | None:

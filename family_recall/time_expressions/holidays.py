@@ -1,11 +1,10 @@
 """Holidays: the days of each year that a name means in a country.
 
 ``holidays.json`` holds the names and their dates; ``tools/fit/holiday_table.py`` prints it from
-the ``holidays`` library. A rule answers for every year, moved days included; lunar holidays are
+the ``holidays`` library. A rule answers for every year: ``12-24`` is that day, ``thu>=11-22`` the
+first Thursday from that day on, ``easter-47`` a day counted from Easter Sunday. Lunar holidays are
 listed for the years it states and mean nothing outside them:
 
-* ``12-24`` is that day, ``thu>=11-22`` the first Thursday from that day on, ``easter-47`` a day
-  counted from Easter Sunday.
 * Eid and Ramadan follow the Umm al-Qura calendar of Saudi Arabia. Where the moon is sighted the
   day may be one later, so Eid al-Fitr has three days and Eid al-Adha its four.
 * Jewish holidays begin with the civil day at whose dusk they begin.

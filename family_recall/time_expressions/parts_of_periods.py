@@ -20,11 +20,8 @@ _LONG = frozenset("month season quarter year decade".split())
 _PERIODS = frozenset("week month quarter year decade".split())
 _COUNTED_PARTS = frozenset("day week weekend month".split())
 _SMALLER_GRAIN = {"year": "season", "decade": "year"}
-_BANK_HOLIDAYS = {
-    ("may", 1): ("monday", 1), ("may", 2): ("monday", -1), ("may", -1): ("monday", -1),
-    ("august", 1): ("monday", -1), ("august", -1): ("monday", -1),
-}  # fmt: skip
-"""British ones by month and number, as a weekday of that month."""
+_BANK_HOLIDAYS = {"may": {1: 1, 2: -1, -1: -1}, "august": {1: -1, -1: -1}}
+"""British ones by month and number, as the first or the last Monday of that month."""
 
 
 def _period_at(s: Sentence, i: int) -> Phrase | None:
@@ -120,13 +117,13 @@ def _ordinal_days(s: Sentence, i: int, nth: int) -> Phrase | None:
 
 def _bank_holiday(s: Sentence, i: int, nth: int) -> Phrase | None:
     """Read *the first* and *the last bank holiday in May*, which are Mondays in Britain."""
-    rule = _BANK_HOLIDAYS.get((s.word(i + 4), nth))
-    if s.word(i + 3) not in {"in", "of"} or rule is None or s.country.upper() != "GB":
+    which = _BANK_HOLIDAYS.get(s.word(i + 4), {}).get(nth)
+    if s.word(i + 3) not in {"in", "of"} or which is None or s.country.upper() != "GB":
         return unclear(i, i + 3)
     period = argument_at(s, i + 4, anchored=False)
     if period is None or period.grain != "month":
         return unclear(i, i + 3)
-    return _part_of(s, period, i, lambda month: _nth_in(month, *rule))
+    return _part_of(s, period, i, lambda month: _nth_in(month, "monday", which))
 
 
 def _nth_of(s: Sentence, i: int, name: str, nth: int) -> Phrase | None:

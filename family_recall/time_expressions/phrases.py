@@ -108,11 +108,8 @@ def unclear(first: int, last: int) -> Phrase:
 def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = None) -> Phrase:
     """Fix a phrase that repeats; it stays as it is if there is no such occurrence.
 
-    Args:
-        s: The question.
-        phrase: What was read.
-        choice: ``last``, ``this``, ``next``, or nothing: then the tense decides.
-        tense: That of the sentence, when left out.
+    ``choice`` is ``last``, ``this`` or ``next``; without one the tense decides, by default that
+    of the sentence.
     """
     if phrase.fixed is not None or phrase.repeat is None:
         return phrase

@@ -41,11 +41,6 @@ class Clause(NamedTuple):
     interval: OpenInterval | None
     certainty: float
 
-    @property
-    def is_time(self) -> bool:
-        """Whether it means a time, even one that is not clear."""
-        return self.phrase.grain != "nothing"
-
 
 def closed(i: int, preposition: str, phrase: Phrase) -> Clause:
     """Return the clause of a time that the preposition does not change."""

@@ -51,10 +51,7 @@ def _readers(word: str) -> Sequence[Reader]:
 def phrase_at(s: Sentence, i: int, *, anchored: bool = False) -> Phrase | None:
     """Find the longest time expression that begins at a token.
 
-    Args:
-        s: The question.
-        i: The token.
-        anchored: Whether the household's anchors count here: only after *since*, *on*, *when*.
+    ``anchored`` counts the household's anchors as well: only after *since*, *on*, *when*.
     """
     if s.depth >= _MAX_DEPTH:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from .words import COUNTS, DASHES, ORDINALS, TENS
@@ -67,6 +68,7 @@ def tokens_of(question: str) -> list[Token]:
     return _with_whole_numbers(tokens)
 
 
+@lru_cache(maxsize=4096)
 def _corrected(word: str) -> str:
     """Correct a long time word in which one letter is wrong, missing, doubled or swapped."""
     if word in _MISSPELLINGS:

@@ -34,11 +34,9 @@ CHOICES = {
     "next": "next", "coming": "next",
 }  # fmt: skip
 TENS = {
-    word: 10 * tens
-    for word, tens in _numbered(
-        2, *"twenty thirty forty fifty sixty seventy eighty ninety".split()
-    ).items()
-}
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
+    "eighty": 80, "ninety": 90,
+}  # fmt: skip
 COUNTS = TENS | _numbered(
     1,
     *"one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split(),
