@@ -88,18 +88,12 @@ def _content_of_clause(tokens: Sequence[Token]) -> dict[str, int]:
 
 def _best_anchors(anchors: Sequence[Anchor], clause: Mapping[str, int]) -> list[Anchor]:
     """Return the anchors with the most words of a clause; none if these are not the same words."""
-    best: list[Anchor] = []
-    best_words: frozenset[str] = frozenset()
-    for anchor in anchors:
-        words = content_words(anchor.words)
-        if not words or len(words) < len(best_words) or not words <= clause.keys():
-            continue
-        if len(words) > len(best_words):
-            best, best_words = [], words
-        elif words != best_words:
-            return []
-        best.append(anchor)
-    return best
+    words_of = {anchor: content_words(anchor.words) for anchor in anchors}
+    fitting = [words for words in words_of.values() if words and words <= clause.keys()]
+    most = max(fitting, key=len, default=frozenset())
+    if any(len(words) == len(most) and words != most for words in fitting):
+        return []
+    return [anchor for anchor in anchors if most and words_of[anchor] == most]
 
 
 def _is_continued(words: str, following: Sequence[Token]) -> bool:

@@ -115,7 +115,10 @@ def _number(s: Sentence, i: int) -> Phrase | None:
         return _numeric_date(i, match)
     year = year_at(s, i)
     if year and word not in {",", "of", "in"}:
-        return _year(s, i, *year)
+        numbered = s.word(year[1]) in _NUMBERED_BY_YEAR and s.ends_at(year[1] + 1)
+        owned = numbered and s.word(i - 1) in OWNERS | {"the"}
+        certainty = 0.85 if owned else 0.95
+        return Phrase(i, year[1], "year", iv.years(year[0]), None, certainty, bare=not owned)
     days, j = _days_at(s, i)
     if days is None:
         return None
@@ -156,12 +159,6 @@ def _numeric_date(i: int, match: re.Match[str]) -> Phrase:
     elif two > 12:
         fixed = _date(year, one, two)
     return Phrase(i, i + 1, "day", fixed) if fixed else no_time(i, i + 1)
-
-
-def _year(s: Sentence, i: int, year: int, j: int) -> Phrase:
-    numbered = s.word(j) in _NUMBERED_BY_YEAR and s.ends_at(j + 1)
-    owned = s.word(i - 1) in OWNERS | {"the"} and numbered
-    return Phrase(i, j, "year", iv.years(year), None, 0.85 if owned else 0.95, bare=not owned)
 
 
 def _decade(s: Sentence, i: int) -> Phrase | None:

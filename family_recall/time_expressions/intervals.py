@@ -24,8 +24,6 @@ class OpenInterval(NamedTuple):
 DAY = dt.timedelta(days=1)
 MICROSECOND = dt.timedelta(microseconds=1)
 _MONTHS_IN = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
-_MONTHS_TO_CUTS = {"season": (0, 1, 2, 3), "quarter": (0, 1, 2, 3), "year": (0, 4, 8, 12)}
-_MONTHS_TO_CUTS_OF_DECADE = (0, 48, 84, 120)
 
 
 def midnight(moment: dt.datetime | dt.date) -> dt.datetime:
@@ -122,8 +120,9 @@ def third(interval: Interval, grain: str, which: int) -> Interval:
     if grain == "month":
         cuts = [start, start + 10 * DAY, start + 20 * DAY, end]
     else:
-        months = _MONTHS_TO_CUTS.get(grain, _MONTHS_TO_CUTS_OF_DECADE)
-        cuts = [add_months(start, n) for n in months]
+        months = _MONTHS_IN.get(grain, 3)
+        cuts_at = (0, 48, 84, 120) if grain == "decade" else range(0, months + 1, months // 3)
+        cuts = [add_months(start, n) for n in cuts_at]
     return Interval(cuts[which], cuts[which + 1])
 
 

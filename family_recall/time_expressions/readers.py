@@ -22,14 +22,14 @@ _TO_WHOM = frozenset(
     "to with than did does is was will has had can could should would tell told ask asked give "
     "gave call called visit visited see saw meet met invite invited help helped".split()
 )
-_READERS: dict[str, tuple[Reader, ...]] = {}
+READERS: dict[str, tuple[Reader, ...]] = {}
 _NUMBER_READERS: list[Reader] = []
 
 
 def register(reader: Reader, *words: str) -> None:
     """Have phrases that begin with one of these words read by a reader as well."""
     for word in words:
-        _READERS[word] = (*_READERS.get(word, ()), reader)
+        READERS[word] = (*READERS.get(word, ()), reader)
 
 
 def register_numbers(*readers: Reader) -> None:
@@ -37,14 +37,9 @@ def register_numbers(*readers: Reader) -> None:
     _NUMBER_READERS.extend(readers)
 
 
-def starters() -> frozenset[str]:
-    """Return every word that a phrase can begin with."""
-    return frozenset(_READERS)
-
-
 def _readers(word: str) -> Sequence[Reader]:
-    if word in _READERS:
-        return _READERS[word]
+    if word in READERS:
+        return READERS[word]
     return _NUMBER_READERS if word[:1].isdigit() or word[:1] in {"'", "’"} else ()
 
 

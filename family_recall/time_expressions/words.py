@@ -1,7 +1,5 @@
 """The words for times: months, weekdays, seasons, units, counts and the words around them."""
 
-from __future__ import annotations
-
 
 def _numbered(first: int, *names: str) -> dict[str, int]:
     """Number names from ``first`` on; names in one string share a number."""
