@@ -50,9 +50,8 @@ def _unit_beside(s: Sentence, i: int) -> Phrase | None:
 def _unit_of_anchor(s: Sentence, i: int, j: int) -> Phrase | None:
     """Read *the month we moved* and *the year of the wedding*."""
     anchor = anchor_phrase_at(s, j, reach=1) if s.anchors else None
-    if anchor is None or anchor.fixed is None:
-        return None
-    return anchor._replace(first=i, fixed=iv.unit(anchor.fixed.start, s.word(i), 0))
+    unit = iv.unit(anchor.fixed.start, s.word(i), 0) if anchor and anchor.fixed else None
+    return anchor._replace(first=i, fixed=unit) if anchor and unit else None
 
 
 def _before_or_after(s: Sentence, i: int) -> Phrase | None:
@@ -147,9 +146,8 @@ def _after_next(s: Sentence, i: int) -> Phrase | None:
     if grain not in {"weekday", "weekend"}:
         return unclear(i, i + 3)
     following = choose(s, Phrase(i, i + 3, grain, repeat=repeat), "next")
-    if following.fixed is None:
-        return None
-    return following._replace(fixed=Interval(*(edge + 7 * DAY for edge in following.fixed)))
+    fixed = following.fixed and Interval(*(edge + 7 * DAY for edge in following.fixed))
+    return following._replace(fixed=fixed) if fixed else None
 
 
 def _second_unit(s: Sentence, i: int, shift: int) -> Phrase | None:

@@ -173,9 +173,7 @@ def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
 
 def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Clause | None:
     """Join two times; one that repeats is chosen by the other."""
-    if not {"nothing", "unclear", "time"}.isdisjoint({first.grain, second.grain}):
-        return None
-    if _is_part_of_name(s, first) or _is_part_of_name(s, second):
+    if _is_no_edge(s, first) or _is_no_edge(s, second):
         return None
     tense = s.tense(first.first, second.last)
     if first.grain == "nth" and second.grain == "day":
@@ -197,10 +195,11 @@ def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Clause | None:
     return Clause(i, second.last, "between", phrase, OpenInterval(*whole), certainty)
 
 
-def _is_part_of_name(s: Sentence, phrase: Phrase) -> bool:
-    """Whether *the March* or *March's* at one end of a range is no time."""
+def _is_no_edge(s: Sentence, phrase: Phrase) -> bool:
+    """Whether a phrase cannot be one end of a range: *two o'clock*, *the March*, *March's*."""
     article = phrase.article and phrase.grain in {"month", "holiday", "weekday"}
-    return phrase.bare and (article or s.at(phrase.first).possessive)
+    name = phrase.bare and (article or s.at(phrase.first).possessive)
+    return name or phrase.grain in {"nothing", "unclear", "time"}
 
 
 def _in_future(s: Sentence, i: int) -> Clause | None:
@@ -211,11 +210,9 @@ def _in_future(s: Sentence, i: int) -> Clause | None:
         return None
     last = i + 3 + (s.word(i + 3) == "time")
     alone = i == 0 and not s.word(last)
-    if last == i + 3 and s.tense(i, last) != "future" and not alone:
-        return None
-    if not s.ends_at(last):
-        return None
-    return closed(i, "in", Phrase(i, last, name, iv.unit(s.now, name, count), certainty=0.8))
+    ahead = last > i + 3 or alone or s.tense(i, last) == "future"
+    phrase = Phrase(i, last, name, iv.unit(s.now, name, count), certainty=0.8)
+    return closed(i, "in", phrase) if ahead and s.ends_at(last) else None
 
 
 def _when(s: Sentence, i: int) -> Clause | None:
@@ -225,12 +222,9 @@ def _when(s: Sentence, i: int) -> Clause | None:
         or s.word(i + 1) in _AUXILIARIES
         or not _ASKING.isdisjoint(s.words_before(i, 2))
     )
-    if asks or not s.anchors:
-        return None
-    phrase = phrase_at(s, i + 1, anchored=True)
-    if phrase is None or phrase.grain != "anchor":
-        return None
-    return closed(i, s.word(i), choose(s, phrase))
+    phrase = None if asks or not s.anchors else phrase_at(s, i + 1, anchored=True)
+    anchored = phrase is not None and phrase.grain == "anchor"
+    return closed(i, s.word(i), choose(s, phrase)) if phrase and anchored else None
 
 
 _CLAUSES: dict[str, Callable[[Sentence, int], Clause | None]] = {

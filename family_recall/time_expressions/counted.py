@@ -126,12 +126,10 @@ def _from_day(s: Sentence, i: int, count: Count, name: str) -> Phrase | None:
     """Read *two weeks from today*, *a week from Monday*: that day, so much later."""
     j = count.last + 2
     day = phrase_at(s, j)
-    if day is None or day.grain not in {"day", "weekday"}:
-        return None
-    if s.word(j - 1) == "on" and s.tense(i, j) == "past":
+    if day is None or (s.word(j - 1) == "on" and s.tense(i, j) == "past"):
         return None
     day = choose(s, day, tense="future")
-    if day.fixed is None:
+    if day.fixed is None or day.grain not in {"day", "weekday"}:
         return None
     start = iv.rolling(day.fixed.start, name, -count.least).end - DAY
     return Phrase(i, day.last, "day", iv.day(start), None, day.certainty)
