@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from family_recall.encoders.base import Encoding, Floats, Ints
-from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
-from family_recall.encoders.session import Session
-from family_recall.encoders.tokenizer import read_tokenizer
+from family_recall.encoders.manifest import ModelEntry, verify
+from family_recall.encoders.manifest_model import TextEncoder
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Callable
 
-ROLE = "embedder"
 TOKENS = "tokens"
 """The optional output with token vectors."""
 UNIT_TOLERANCE = 1e-3
 
 
-class BiEncoder:
-    """The sentence encoder of a manifest entry; an `Encoder`. Safe to share between threads.
+class BiEncoder(TextEncoder):
+    """The sentence encoder of a manifest entry. Safe to share between threads.
 
     Each text is one run at its own length, so its vectors depend on nothing else.
     """
+
+    ROLE = "embedder"
 
     def __init__(self, entry: ModelEntry) -> None:
         """Verify and load the entry's files: 150 to 300 ms for the shipped model.
@@ -34,41 +33,12 @@ class BiEncoder:
         Raises:
             ModelError: If a file is missing or altered, or does not fit the entry.
         """
-        if entry.role != ROLE:
-            raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
-        self._entry = entry
-        self._tokenizer = read_tokenizer(entry.tokenizer)
+        super().__init__(entry)
         # Ids that have a token vector, and their weights.
         self._words = self._tokenizer.words() if self.token_dim else np.zeros(0, np.bool_)
         self._idf = _read_idf(entry, len(self._words))
-        for file in entry.data:
-            verify(file)
-        self._session = Session(verify(entry.model), precision=entry.precision)
         self._outputs = (entry.output, TOKENS) if self.token_dim else (entry.output,)
-        self._session.require(self._outputs)
-
-    @classmethod
-    def load(cls, folder: Path | None = None) -> BiEncoder:
-        """Load the embedder of a models folder, by default the one shipped.
-
-        Raises:
-            ModelError: If there is no such folder, entry or file, or a file is altered.
-        """
-        manifest = read_manifest(folder)
-        entry = manifest.find_entry(ROLE)
-        if entry is None:
-            raise ModelError(f"{manifest.folder}: the manifest has no {ROLE}")
-        return cls(entry)
-
-    @property
-    def model_id(self) -> str:
-        """Stored with each vector; a model with other vectors has another id."""
-        return self._entry.model_id
-
-    @property
-    def dim(self) -> int:
-        """Length of a pooled vector."""
-        return self._entry.dimensions
+        self._session = self._open_graph(self._outputs)
 
     @property
     def token_dim(self) -> int:
@@ -79,23 +49,6 @@ class BiEncoder:
     def provider(self) -> str:
         """The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``."""
         return self._session.provider
-
-    def encode_question(self, text: str) -> Encoding:
-        """Encode a question, truncated to the entry's `max_question_tokens`.
-
-        Raises:
-            ModelError: If the model cannot run or returns a vector that is not of unit length.
-        """
-        return self._encode(self._entry.query_prefix + text, self._entry.max_question_tokens)
-
-    def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
-        """Encode memories in order, each truncated to the entry's `max_memory_tokens`.
-
-        Raises:
-            ModelError: If the model cannot run or returns a vector that is not of unit length.
-        """
-        prefix, max_tokens = self._entry.memory_prefix, self._entry.max_memory_tokens
-        return [self._encode(prefix + text, max_tokens) for text in texts]
 
     def token_ids(self, text: str) -> Ints:
         """Return the vocabulary ids of a text's tokens, as in `Encoding.token_ids`: (n_tokens,)."""

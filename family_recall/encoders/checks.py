@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import ModelEntry, ModelFile, sha256_of
-from family_recall.encoders.static import ROLE as STATIC
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
 
@@ -51,7 +50,7 @@ def _run(entry: ModelEntry) -> str | None:
     long = "grandma " * max(entry.max_question_tokens, entry.max_memory_tokens)
     try:
         if entry.role != "cross_encoder":
-            encoder = StaticEncoder(entry) if entry.role == STATIC else BiEncoder(entry)
+            encoder = StaticEncoder(entry) if entry.role == StaticEncoder.ROLE else BiEncoder(entry)
             encoder.encode_question(SHORT)
             encoder.encode_question(long)
             encoder.encode_memories(["", long])

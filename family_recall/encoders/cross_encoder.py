@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
-from family_recall.encoders.session import Session
-from family_recall.encoders.tokenizer import read_tokenizer
+from family_recall.encoders.manifest import ModelEntry
+from family_recall.encoders.manifest_model import ManifestModel
 from family_recall.errors import ModelError
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-ROLE = "cross_encoder"
-
-
-class CrossEncoder:
+class CrossEncoder(ManifestModel):
     """The reranker of a manifest entry; a `PairScorer`. Safe to share between threads.
 
     One pair per run, at its own length: padding a batch costs more than it saves at this size
@@ -23,35 +15,16 @@ class CrossEncoder:
     deadline can stop after any pair.
     """
 
+    ROLE = "cross_encoder"
+
     def __init__(self, entry: ModelEntry) -> None:
         """Verify and load the entry's files.
 
         Raises:
             ModelError: If a file is missing or altered, or does not fit the entry.
         """
-        if entry.role != ROLE:
-            raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
-        self._entry = entry
-        self._tokenizer = read_tokenizer(entry.tokenizer)
-        for file in entry.data:
-            verify(file)
-        self._session = Session(verify(entry.model), precision=entry.precision)
-        self._session.require([entry.output])
-
-    @classmethod
-    def load(cls, folder: Path | None = None) -> CrossEncoder | None:
-        """Load the cross-encoder of a models folder; None if its manifest has none.
-
-        Raises:
-            ModelError: If there is no such folder or file, or a file is altered.
-        """
-        entry = read_manifest(folder).find_entry(ROLE)
-        return None if entry is None else cls(entry)
-
-    @property
-    def model_id(self) -> str:
-        """Names the model in a trace."""
-        return self._entry.model_id
+        super().__init__(entry)
+        self._session = self._open_graph([entry.output])
 
     @property
     def provider(self) -> str:

@@ -11,7 +11,6 @@ from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import read_manifest
 from family_recall.encoders.question_cache import QuestionCache
-from family_recall.encoders.static import ROLE as STATIC
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
 from family_recall.heap_trimming import trim_heap
@@ -88,7 +87,7 @@ class Models:
 
     def static_id(self) -> str | None:
         """Return the id of the static embedder that is, or would be, loaded, or None."""
-        return self._id_of(self._static, STATIC)
+        return self._id_of(self._static, StaticEncoder.ROLE)
 
     @property
     def why_no_scorer(self) -> str:
@@ -142,7 +141,8 @@ class Models:
             if self._closed:
                 return
             try:
-                self._scorer = CrossEncoder.load(self._folder)
+                if read_manifest(self._folder).find_entry(CrossEncoder.ROLE):
+                    self._scorer = CrossEncoder.load(self._folder)
             except _UNUSABLE as error:
                 # If the embedder failed too, its reason already names the problem of the folder.
                 if self._why is None:

@@ -14,15 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.encoders.base import Encoding, Floats, Ints
-from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
-from family_recall.encoders.tokenizer import read_tokenizer
+from family_recall.encoders.manifest import ModelEntry, verify
+from family_recall.encoders.manifest_model import TextEncoder
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-ROLE = "static_embedder"
 _STEPS = 127.0  # of int8, on either side of zero
 
 
@@ -48,13 +46,14 @@ class StaticTable:
         return cls(rows, scales.astype(np.float32), weights.astype(np.float16))
 
 
-class StaticEncoder:
+class StaticEncoder(TextEncoder):
     """The static embedder of a manifest entry; an `Encoder` without token vectors.
 
     Safe to share between threads. A text's vector depends on nothing else: its tokens are summed
     in their order.
     """
 
+    ROLE = "static_embedder"
     token_dim = 0
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -63,10 +62,7 @@ class StaticEncoder:
         Raises:
             ModelError: If a file is missing or altered, or does not fit the entry.
         """
-        if entry.role != ROLE:
-            raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {ROLE!r}")
-        self._entry = entry
-        self._tokenizer = read_tokenizer(entry.tokenizer)
+        super().__init__(entry)
         table = read_table(verify(entry.model))
         if table.rows.shape[1] != entry.dimensions:
             raise ModelError(
@@ -74,38 +70,6 @@ class StaticEncoder:
             )
         self._rows = table.rows
         self._factors = table.scales * table.weights.astype(np.float32)
-
-    @classmethod
-    def load(cls, folder: Path | None = None) -> StaticEncoder:
-        """Load the static embedder of a models folder, by default the one shipped.
-
-        Raises:
-            ModelError: If there is no such folder, entry or file, or a file is altered.
-        """
-        manifest = read_manifest(folder)
-        entry = manifest.find_entry(ROLE)
-        if entry is None:
-            raise ModelError(f"{manifest.folder}: the manifest has no {ROLE}")
-        return cls(entry)
-
-    @property
-    def model_id(self) -> str:
-        """Stored with each vector; a model with other vectors has another id."""
-        return self._entry.model_id
-
-    @property
-    def dim(self) -> int:
-        """Length of a vector."""
-        return self._entry.dimensions
-
-    def encode_question(self, text: str) -> Encoding:
-        """Encode a question, truncated to the entry's `max_question_tokens`."""
-        return self._encode(self._entry.query_prefix + text, self._entry.max_question_tokens)
-
-    def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
-        """Encode memories in order, each truncated to the entry's `max_memory_tokens`."""
-        prefix, max_tokens = self._entry.memory_prefix, self._entry.max_memory_tokens
-        return [self._encode(prefix + text, max_tokens) for text in texts]
 
     def token_ids(self, text: str) -> Ints:  # noqa: ARG002  the protocol's
         """Return no ids: there are no token vectors."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from family_recall.encoders import CrossEncoder, find_models, read_manifest
+from family_recall.encoders.loader import NO_CROSS_ENCODER, Models
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:
@@ -60,7 +61,12 @@ def test_a_folder_may_have_no_cross_encoder(models: Path) -> None:
     """A manifest without one is no error: there is nothing to rerank with."""
     (models / "manifest.json").write_text(json.dumps({"format": 1, "models": []}))
 
-    assert CrossEncoder.load(models) is None
+    loaded = Models(models)
+    loaded.wait()
+
+    assert loaded.scorer() is None
+    assert loaded.why_no_scorer == NO_CROSS_ENCODER
+    loaded.close()
 
 
 def test_an_embedder_is_no_cross_encoder() -> None:

@@ -1,0 +1,89 @@
+"""What the models of a manifest share: their entry, their tokeniser, and how texts are prepared."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
+from family_recall.encoders.session import Session
+from family_recall.encoders.tokenizer import read_tokenizer
+from family_recall.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from family_recall.encoders.base import Encoding
+
+
+class ManifestModel:
+    """A model of a manifest entry, and its tokeniser."""
+
+    ROLE: ClassVar[str]
+
+    def __init__(self, entry: ModelEntry) -> None:
+        """Verify and load the tokeniser of an entry.
+
+        Raises:
+            ModelError: If the entry has another role, or a file is missing or altered.
+        """
+        if entry.role != self.ROLE:
+            raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {self.ROLE!r}")
+        self._entry = entry
+        self._tokenizer = read_tokenizer(entry.tokenizer)
+
+    @classmethod
+    def load(cls, folder: Path | None = None) -> Self:
+        """Load the model of this role from a models folder, by default the shipped one.
+
+        Raises:
+            ModelError: If there is no such folder, entry or file, or a file is altered.
+        """
+        manifest = read_manifest(folder)
+        entry = manifest.find_entry(cls.ROLE)
+        if entry is None:
+            raise ModelError(f"{manifest.folder}: the manifest has no {cls.ROLE}")
+        return cls(entry)
+
+    @property
+    def model_id(self) -> str:
+        """The id stored with vectors and named in traces; a changed model has another id."""
+        return self._entry.model_id
+
+    def _open_graph(self, outputs: Sequence[str]) -> Session:
+        """Verify and open the entry's ONNX graph, which must have these outputs."""
+        for file in self._entry.data:
+            verify(file)
+        session = Session(verify(self._entry.model), precision=self._entry.precision)
+        session.require(outputs)
+        return session
+
+
+class TextEncoder(ManifestModel):
+    """Encodes each text by itself, with the entry's prefixes and limits; an `Encoder`."""
+
+    @property
+    def dim(self) -> int:
+        """Length of a pooled vector."""
+        return self._entry.dimensions
+
+    def encode_question(self, text: str) -> Encoding:
+        """Encode a question, truncated to the entry's `max_question_tokens`.
+
+        Raises:
+            ModelError: If the model cannot run or returns a vector that is not of unit length.
+        """
+        return self._encode(self._entry.query_prefix + text, self._entry.max_question_tokens)
+
+    def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
+        """Encode memories in order, each truncated to the entry's `max_memory_tokens`.
+
+        Raises:
+            ModelError: If the model cannot run or returns a vector that is not of unit length.
+        """
+        prefix, max_tokens = self._entry.memory_prefix, self._entry.max_memory_tokens
+        return [self._encode(prefix + text, max_tokens) for text in texts]
+
+    @abstractmethod
+    def _encode(self, text: str, max_tokens: int) -> Encoding: ...
