@@ -9,7 +9,7 @@ import click
 import family_recall as fr
 from family_recall.cli.command import household_command
 from family_recall.cli.options import option
-from family_recall.cli.output import Output
+from family_recall.cli.output import Output, counted
 from family_recall.cli.settings import person_option, space_option
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def unlearn(home: fr.FamilyRecall, person_id: str | None, last: int, everything:
 
 
 def _lines(learning: Learning) -> Iterator[str]:
-    yield f"{learning.person_id}: {learning.samples} times feedback"
+    yield f"{learning.person_id}: {counted(learning.samples, 'feedback entry', 'feedback entries')}"
     for name, (shipped, now) in learning.weights.items():
         if now != shipped:
             yield f"{name:<16} {shipped:7.4f} shipped {now:9.4f} now"

@@ -19,7 +19,7 @@ SURPRISE = "The surprise party is in the barn"
 
 
 def commands(command: click.Command = main, *path: str) -> dict[str, click.Command]:
-    """Give every command by the words that call it; the empty text is family-recall itself."""
+    """Return every command by the words that call it; the empty text is family-recall itself."""
     found = {" ".join(path): command}
     if isinstance(command, click.Group):
         for name, part in command.commands.items():

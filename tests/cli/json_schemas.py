@@ -20,27 +20,27 @@ YES_NO: Schema = {"type": "boolean"}
 
 
 def closed(**about: Schema) -> Schema:
-    """Give the schema of an object with these keys and no others."""
+    """Return the schema of an object with these keys and no others."""
     return {**opened(**about), "additionalProperties": False}
 
 
 def opened(**about: Schema) -> Schema:
-    """Give the schema of an object with these keys, which may have more."""
+    """Return the schema of an object with these keys, which may have more."""
     return {"type": "object", "properties": about, "required": list(about)}
 
 
 def by_name(of: Schema) -> Schema:
-    """Give the schema of an object whose keys are data."""
+    """Return the schema of an object whose keys are data."""
     return {"type": "object", "additionalProperties": of}
 
 
 def listed(of: Schema) -> Schema:
-    """Give the schema of a list."""
+    """Return the schema of a list."""
     return {"type": "array", "items": of}
 
 
 def words(*known: str) -> Schema:
-    """Give the schema of one of some words."""
+    """Return the schema of one of some words."""
     return {"enum": list(known)}
 
 

@@ -13,7 +13,7 @@ from tests.cli.runner import call
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a household of alice and bob that remembers a few things."""
+    """Return a household of alice and bob that remembers a few things."""
     path = tmp_path_factory.mktemp("household") / "family.db"
     assert call("init", "--db", path, "--person", "alice", "--person", "bob").exit_code == 0
     for text in ("The spare key hangs behind the blue ladder", "Grandma lands on Sunday evening"):

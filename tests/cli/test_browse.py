@@ -20,7 +20,7 @@ START_S = 60.0
 
 @pytest.fixture
 def db(path: Path) -> Path:
-    """Give a household of Alice."""
+    """Return a household of Alice."""
     done = CliRunner().invoke(main, ["init", "--person", "alice", "--db", str(path)])
     assert done.exit_code == 0, done.output
     return path

@@ -17,7 +17,7 @@ from family_recall.cli.command import is_question
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a household that remembers one thing."""
+    """Return a household that remembers one thing."""
     path = tmp_path_factory.mktemp("household") / "family.db"
     for line in (
         ["init", "--person", "alice"],

@@ -17,14 +17,14 @@ from tests.cli.runner import FAMILY_RECALL
 
 
 def script(shell: str) -> str:
-    """Give the script for a shell."""
+    """Return the script for a shell."""
     done = CliRunner().invoke(main, ["completion", shell], prog_name="family-recall")
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
 def completed(*words: str) -> list[str]:
-    """Give what bash would be offered for the last word."""
+    """Return what bash would be offered for the last word."""
     environment = {
         **os.environ,
         COMPLETE_VARIABLE: "bash_complete",

@@ -13,7 +13,7 @@ from tests.conftest import NO_MODELS, found, move_in, open_home, recall, stories
 
 @pytest.fixture
 def closed(path: Path) -> Path:
-    """Give the file of a household that is closed."""
+    """Return the file of a household that is closed."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         home.remember_many(stories())
@@ -21,7 +21,7 @@ def closed(path: Path) -> Path:
 
 
 def wrong(report: DoctorReport) -> dict[str, str]:
-    """Give what is wrong, but for the models, of which these tests have none."""
+    """Return what is wrong, but for the models, of which these tests have none."""
     return {
         one.name: one.found
         for one in report.checks

@@ -18,7 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def typed(page: Path) -> list[str]:
-    """Give the lines of a page's shell blocks that call the command."""
+    """Return the lines of a page's shell blocks that call the command."""
     blocks = re.findall(r"```(?:sh|console)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
     return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?family-recall ", line)]

@@ -17,7 +17,7 @@ from tests.evaluation.small import QUERIES, memories
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the small dataset as files; one id has a blank."""
+    """Return the small dataset as files; one id has a blank."""
     folder = tmp_path_factory.mktemp("small")
     stored = [
         {
@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def saved(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a folder with what ``eval`` wrote: a report, a run and qrels, and what it printed."""
+    """Return a folder with what ``eval`` wrote: a report, a run and qrels, and what it printed."""
     out = tmp_path_factory.mktemp("saved")
     printed = done(
         *("eval", folder, "--no-rerank", "--budget-ms", "60000", "--ablate", "lexical,bm25"),
@@ -196,7 +196,7 @@ def test_an_evaluation_that_was_stopped_goes_on(
 
 
 def timeless(printed: str) -> list[str]:
-    """Give the lines of a report but that of its milliseconds."""
+    """Return the lines of a report but that of its milliseconds."""
     return [line for line in printed.splitlines() if not line.startswith("latency: ")]
 
 

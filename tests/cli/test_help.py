@@ -26,7 +26,7 @@ UPDATE = "FAMILY_RECALL_UPDATE_SNAPSHOTS"
 
 @pytest.fixture(scope="module")
 def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a household of alice and bob that remembers one thing."""
+    """Return a household of alice and bob that remembers one thing."""
     path = tmp_path_factory.mktemp("household") / "family.db"
     done("init", "--db", path, "--person", "alice", "--person", "bob=Robert", "--timezone", "UTC")
     done(
@@ -38,7 +38,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def db(household: Path, tmp_path: Path) -> Path:
-    """Give a household of one's own to change."""
+    """Return a household of one's own to change."""
     return shutil.copytree(household.parent, tmp_path / "home") / household.name
 
 

@@ -15,7 +15,7 @@ WHO = ("--person", "alice", "--budget-ms", "60000", "--no-rerank", "--now", "202
 
 @pytest.fixture(scope="module")
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a household of alice and bob with three notes on a key, and one that is bob's own."""
+    """Return a household of alice and bob with three notes on a key, and one that is bob's own."""
     path = tmp_path_factory.mktemp("household") / "family.db"
     done("init", "--db", path, "--person", "alice", "--person", "bob", "--timezone", "UTC")
     for name, text in (

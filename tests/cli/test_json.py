@@ -15,7 +15,7 @@ from tests.cli.json_schemas import SCHEMAS
 
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[tuple[str, Any]]]]:
-    """Give what each command said: text, and JSON, a pair for each call."""
+    """Return what each command prints: text, and JSON, a pair for each call."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("no_proxy", "127.0.0.1")
         said: dict[str, list[tuple[str, Any]]] = {}

@@ -31,7 +31,7 @@ def done(*arguments: str | Path) -> str:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
-    """Give a household that remembers one thing."""
+    """Return a household that remembers one thing."""
     path = tmp_path / "family.db"
     done("init", "--db", path, "--person", "alice")
     done("add", "--db", path, "The spare key is under the blue pot", "--id", "key")

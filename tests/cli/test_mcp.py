@@ -30,7 +30,7 @@ QUESTION = {"question": "When will grandma land?"}
 
 @pytest.fixture(scope="module")
 def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a household of Alice and Bob that remembers one thing."""
+    """Return a household of Alice and Bob that remembers one thing."""
     path = tmp_path_factory.mktemp("household") / "family.db"
     said = ("add", "Grandma will land on Sunday at 6:40", "--author", "alice", "--id", "landing")
     for command, *more in (("init", "--person", "alice", "--person", "bob"), said):
@@ -41,7 +41,7 @@ def household(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def db(household: Path, tmp_path: Path) -> Path:
-    """Give a household of one's own to change."""
+    """Return a household of one's own to change."""
     return shutil.copytree(household.parent, tmp_path / "home") / household.name
 
 

@@ -29,7 +29,7 @@ def done(db: Path, *args: str) -> str:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
-    """Give alice and bob five days with three notes, one of them bob's own."""
+    """Return alice and bob five days with three notes, one of them bob's own."""
     path = tmp_path / "family.db"
     done(path, "init", "--person", "alice", "--person", "bob", "--timezone", "UTC")
     for name, day, text, *more in (

@@ -25,7 +25,7 @@ def config(path: Path, text: str) -> Path:
 
 
 def in_effect(*args: str | Path, env: dict[str, str] | None = None) -> dict[str, Any]:
-    """Give the settings as ``config --json`` tells of them."""
+    """Return the settings as ``config --json`` tells of them."""
     result = call(*args, "--json", env=env)
     assert result.exit_code == 0, result.output
     settings = json.loads(result.stdout)["settings"]

@@ -42,7 +42,7 @@ def many(path: Path, n: int) -> Path:
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
-    """Give a household of alice, with nothing in it."""
+    """Return a household of alice, with nothing in it."""
     path = tmp_path / "family.db"
     done = CliRunner().invoke(main, ["init", "--db", str(path), "--person", "alice"])
     assert done.exit_code == 0, done.output

@@ -59,7 +59,7 @@ def call(
 
 
 def returns(name: str) -> dict[str, Any]:
-    """Give a tool's output schema."""
+    """Return a tool's output schema."""
     (found,) = [tool for tool in llm_tools.schema("mcp") if tool["name"] == name]
     return dict(found["outputSchema"])
 
