@@ -67,7 +67,7 @@ def mcp(
     port: int | None,
     token_file: Path | None,
 ) -> None:
-    """Let a program that speaks MCP recall and remember as one person.
+    """Serve a program that speaks MCP, which recalls and remembers as one person.
 
     Over standard input and output; or over HTTP, for this machine alone and with a token.
 

@@ -78,7 +78,7 @@ def spaces_add(home: fr.FamilyRecall, space_id: str, kind: str | None, name: str
 def grant(
     home: fr.FamilyRecall, person_id: str, space_id: str, role: str, expires: dt.datetime | None
 ) -> Output:
-    """Let a person into a space; granting again replaces the role.
+    """Grant a person a role in a space; granting again replaces the role.
 
     Examples:
       family-recall grant alice shared:garden --db family.db
