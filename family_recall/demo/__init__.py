@@ -15,7 +15,7 @@ from family_recall.demo.household import (
     PEOPLE,
     ROLES,
     TIMEZONE,
-    UNDERSTOOD,
+    STATED,
     move_in,
 )
 from family_recall.demo.scenes import SCENES, Scene
@@ -61,7 +61,7 @@ def introduction() -> Iterator[str]:
     """Yield the lines that introduce the household."""
     yield f"The Nairs: {', '.join(NAMES[p] for p in ROLES)}, and a dog called Biscuit."
     yield (
-        f"{len(MEMORIES)} memories over two years, {len(KINSHIP) + len(UNDERSTOOD)} relations, "
+        f"{len(MEMORIES)} memories over two years, {len(KINSHIP) + len(STATED)} relations, "
         f"in one file; it is {NOW:%d %B %Y, %H:%M}."
     )
 

@@ -52,7 +52,7 @@ KINSHIP = (
 )
 """Relations that are stored without evidence."""
 
-UNDERSTOOD = (
+STATED = (
     Relation("Rajesh", "plans vacation with", "Priya", HOME, evidence=("march-1", "goa-1")),
     Relation("Leela", "lives in", "Pune", HOME, evidence=("kothrud",)),
 )
@@ -79,5 +79,5 @@ def move_in(home: FamilyRecall) -> None:
     for relation in KINSHIP:
         home.relations.add(relation)
     home.remember_many(MEMORIES)
-    for relation in UNDERSTOOD:
+    for relation in STATED:
         home.relations.add(relation)

@@ -75,7 +75,7 @@ SCENES = (
     ),
     Scene(
         "The same secret, asked by somebody else",
-        "Rajesh looks everywhere he may, and nothing of it shows.",
+        "Rajesh searches every space open to him, and nothing of it shows.",
         "Where is the birthday telescope hidden?",
         "rajesh",
         space_id=None,
@@ -88,14 +88,14 @@ SCENES = (
     ),
     Scene(
         "Two milliseconds",
-        "What cannot be paid for is left out, and the trace says what and why.",
+        "Stages that would take too long are left out, and the trace says which and why.",
         "When will grandma land?",
         "arjun",
         time_budget_ms=SHORT_MS,
     ),
     Scene(
         "No model, and nobody ever said her name",
-        "No memory says Leela; what was once understood from one leads back to it.",
+        "No memory says Leela; a relation stated by one leads to it.",
         "Where does Leela live?",
         "rajesh",
         with_models=False,

@@ -11,7 +11,7 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.demo import SCENES, ask, run
-from family_recall.demo.household import KINSHIP, MEMORIES, TIMEZONE, UNDERSTOOD, move_in
+from family_recall.demo.household import KINSHIP, MEMORIES, TIMEZONE, STATED, move_in
 
 if TYPE_CHECKING:
     from family_recall import Answer
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
-    """Give the answer of every scene by its title."""
+    """Return the answer of every scene by its title."""
     path = tmp_path_factory.mktemp("demo") / "family.db"
     with FamilyRecall.open(path, timezone=TIMEZONE) as home:
         move_in(home)
@@ -27,7 +27,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
 
 
 def found(answer: Answer) -> list[str]:
-    """Give the doc_ids of an answer, best first."""
+    """Return the doc_ids of an answer, best first."""
     return [result.doc_id for result in answer.results]
 
 
@@ -40,7 +40,7 @@ def test_the_household_holds_together() -> None:
     assert 700 < (max(moments) - min(moments)).days < 740
     assert "Leela" in {name for relation in KINSHIP for name in (relation.subject, relation.object)}
     assert not any("Leela" in memory.text for memory in MEMORIES)
-    assert {doc_id for relation in UNDERSTOOD for doc_id in relation.evidence} <= ids
+    assert {doc_id for relation in STATED for doc_id in relation.evidence} <= ids
 
 
 def test_something_said_at_home_comes_first(answers: dict[str, Answer]) -> None:
@@ -129,12 +129,12 @@ def test_the_demo_is_plain_text_that_repeats() -> None:
 
 
 def steady(text: str) -> str:
-    """Give a transcript without what may vary: milliseconds, what two buy, where lines break."""
+    """Return a transcript without what may vary: milliseconds, what two buy, where lines break."""
     kept = [part for part in text.split("\n── ") if "Two milliseconds" not in part]
     assert len(kept) == len(SCENES)
     return " ".join(re.sub(r"[\d.,]+\s+ms", "… ms", "\n── ".join(kept)).split())
 
 
 def words(text: str) -> set[str]:
-    """Give the words of a text, folded."""
+    """Return the words of a text, in lower case."""
     return set(re.findall(r"\w+", text.casefold()))
