@@ -14,8 +14,8 @@ from family_recall.demo.household import (
     NOW,
     PEOPLE,
     ROLES,
-    TIMEZONE,
     STATED,
+    TIMEZONE,
     move_in,
 )
 from family_recall.demo.scenes import SCENES, Scene

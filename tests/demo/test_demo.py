@@ -11,7 +11,7 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.demo import SCENES, ask, run
-from family_recall.demo.household import KINSHIP, MEMORIES, TIMEZONE, STATED, move_in
+from family_recall.demo.household import KINSHIP, MEMORIES, STATED, TIMEZONE, move_in
 
 if TYPE_CHECKING:
     from family_recall import Answer
