@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import threading
 from pathlib import Path
@@ -125,6 +126,8 @@ class Models:
                 self._thread = threading.Thread(
                     target=self._load, name="family_recall-models", daemon=True
                 )
+                # Python ends daemon threads at exit; inside ONNX Runtime that aborts the process.
+                atexit.register(self.close)
                 self._thread.start()
 
     def _load(self) -> None:
@@ -151,3 +154,4 @@ class Models:
             self._static_ready.set()
             self._ready.set()
             trim_heap()
+            atexit.unregister(self.close)
