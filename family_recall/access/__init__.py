@@ -1,1 +1,1 @@
-"""access."""
+"""Who may see, edit and forget what."""

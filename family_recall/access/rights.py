@@ -1,4 +1,4 @@
-"""Rights: who may mend and forget what. Seeing it comes first, by :mod:`family_recall.access.policy`.
+"""Who may edit and forget what, among what :mod:`family_recall.access.policy` lets them see.
 
 A person may correct and forget what they said, what lies in a private space of their own, and
 whatever lies in a space they own.
@@ -19,68 +19,72 @@ from family_recall.types import Person, RecallContext
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
-    """Somebody who wants something changed or forgotten, and how far they reach.
+class Rights:
+    """What one person may edit and forget.
 
-    ``seen`` are the partitions they are shown, which may be views without some fields; ``told``
-    those of the memories themselves behind what they are shown.
+    Args:
+        person_id: The person.
+        names: Normalised names that mean this person and nobody else here.
+        own_spaces: Spaces in which everything is theirs to edit.
+        visible_partitions: What they are shown, redacted views among it.
+        unredacted_partitions: The memories themselves behind what they are shown.
     """
 
     person_id: str
     names: frozenset[str]
     own_spaces: frozenset[str]
-    seen: frozenset[int]
-    told: frozenset[int]
+    visible_partitions: frozenset[int]
+    unredacted_partitions: frozenset[int]
 
     def may_edit(self, space_id: str, author: str | None) -> bool:
         """Whether what an author said in a space is theirs to correct and to forget."""
-        return space_id in self.own_spaces or self.said(author)
+        return space_id in self.own_spaces or self.is_author(author)
 
-    def said(self, author: str | None) -> bool:
-        """Whether an author as written is this person."""
+    def is_author(self, author: str | None) -> bool:
+        """Whether an author, as written, is this person."""
         return author is not None and (author == self.person_id or normalise(author) in self.names)
 
 
-def asker(household: Household, person_id: str | None, *, wall_s: float) -> Asker:
-    """Decide how far somebody reaches, everywhere they may enter.
+def rights_of(household: Household, person_id: str | None, *, wall_s: float) -> Rights:
+    """Decide what a person may edit, in every space they may enter.
 
     Raises:
-        InvalidRequestError: If nobody in particular asks.
+        InvalidRequestError: If no person is named.
         UnknownPersonError: If there is no such person.
     """
     if person_id is None:
         raise InvalidRequestError(
-            "somebody must say so for a memory to be changed or forgotten; got person_id=None"
+            "a memory is changed or forgotten on behalf of a person; got person_id=None"
         )
     access = policy.entered(household.access(person_id), wall_s).values()
     partitions = household.every_partition()
     ctx = RecallContext(person_id=person_id)
-    seen, told = (
+    visible, unredacted = (
         frozenset(
             policy.scope_of(
                 ctx, entries, partitions, now_s=wall_s, wall_s=wall_s, zone=dt.UTC
             ).partitions
         )
-        for entries in (access, [dataclasses.replace(one, redacted_view=0) for one in access])
+        for entries in (access, [dataclasses.replace(entry, redacted_view=0) for entry in access])
     )
-    owned = {one.space_id for one in access if one.role == "owner"}
-    return Asker(
+    owned = {entry.space_id for entry in access if entry.role == "owner"}
+    return Rights(
         person_id=person_id,
-        names=names_of(person_id, household.people()),
+        names=unique_names_of(person_id, household.people()),
         own_spaces=frozenset(owned | household.alone_in(person_id)),
-        seen=seen,
-        told=told,
+        visible_partitions=visible,
+        unredacted_partitions=unredacted,
     )
 
 
-def names_of(person_id: str, everyone: Sequence[Person]) -> frozenset[str]:
-    """Give the normalised names that are this person's and nobody else's here."""
-    mine: set[str] = set()
+def unique_names_of(person_id: str, everyone: Sequence[Person]) -> frozenset[str]:
+    """Return the normalised names that mean this person and nobody else here."""
+    own: set[str] = set()
     others: set[str] = set()
     for person in everyone:
-        names = mine if person.person_id == person_id else others
+        names = own if person.person_id == person_id else others
         names.add(normalise(person.person_id))
         for name in (person.name, *person.aliases):
             whole = normalise(name)
             names |= {whole, whole.split(" ", maxsplit=1)[0]}
-    return frozenset(mine - others - {""})
+    return frozenset(own - others - {""})

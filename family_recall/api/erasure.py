@@ -5,14 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import Literal, overload
 
-from family_recall.api.engine import Embed, Engine
+from family_recall.api.engine import Embed, Engine, check_embed
 from family_recall.stores.records import epoch_s
-from family_recall.types.erasure import (
-    ForgetPlan,
-    Receipt,
-    RetentionRule,
-    Verification,
-)
+from family_recall.types.erasure import ForgetPlan, Receipt, RetentionRule, Verification
 
 
 class Erasure:
@@ -23,50 +18,55 @@ class Erasure:
 
     def receipts(self) -> list[Receipt]:
         """List what was forgotten, the newest first."""
-        return self._engine.forgetter.receipts()
+        with self._engine.store.reading() as tables:
+            return tables.erasure_log.receipts()
 
     def undo(self, receipt_id: str, *, person_id: str, embed: Embed = "now") -> int:
-        """Bring back what was forgotten with ``undo_for``; returns how many memories.
+        """Restore what was forgotten with ``undo_for``; return how many memories.
 
-        Words, names and edges are made anew, vectors as with :meth:`remember`; judgements of them
-        stay gone. Only who had it forgotten may bring it back.
+        Words, entities and edges are made again, vectors as with ``home.remember``; feedback on
+        them stays deleted. A memory stored under the same id meanwhile stays current, and the
+        restored one becomes an earlier version of it. Only the person who forgot may undo it.
 
         Raises:
-            InvalidRequestError: If nothing is kept under that receipt for this person.
+            InvalidRequestError: If nothing is in the trash under that receipt for this person.
         """
+        check_embed(embed)
         n = self._engine.forgetter.undo(receipt_id, person_id, wall_s=self._engine.wall_clock())
         if embed == "now":
-            self._engine.embed_pending(
-                self._engine.models.static(), self._engine.models.wait(), None
-            )
+            self._engine.embed_pending()
         return n
 
     def verify(self, receipt: Receipt) -> Verification:
-        """Look for what a receipt says was forgotten: in rows, indexes, and bytes of file and log.
+        """Search rows, indexes, and the bytes of file and log for what a receipt says is gone.
 
         Raises:
             InvalidRequestError: If this household never forgot anything.
         """
-        return self._engine.forgetter.verify(receipt)
+        return self._engine.store.verify(receipt)
 
     def rules(self) -> list[RetentionRule]:
         """List how long categories are kept, those that have a rule."""
-        return self._engine.forgetter.rules()
+        with self._engine.store.reading() as tables:
+            return tables.erasure_log.rules()
 
     def set_rule(self, category: str, keep_days: float | None) -> None:
         """Set how many days memories of a category are kept; None keeps them for good.
 
-        Counted from when it happened or was recorded, whichever is later. From then on nobody is
-        shown it. It is forgotten by :meth:`apply_retention`, when the household is opened or
-        closed, and, while it is open, beside the first answer after it has outlived its rule; after
-        a new rule within the hour. Never inside a recall: until it is forgotten, its words still
-        count for how rare a word is, and its names and links for how near other memories are. From
-        then on an answer is what it would be had it never been told.
+        Counted from when it happened or was recorded, whichever is later. An expired memory is
+        shown to nobody. It is erased by :meth:`apply_rules`, when the household is opened or
+        closed, and while it is open: in the background of the first answer after it expired, or
+        within the hour after a new rule. Never inside a recall: until it is erased, its words
+        still count for how rare a word is, and its entities and links for how near other memories
+        are. From then on an answer is what it would be had the memory never been stored.
 
         Raises:
             InvalidRequestError: If there is no such category, or that is no number of days.
         """
-        self._engine.forgetter.set_rule(category, keep_days)
+        if keep_days is not None:
+            RetentionRule(category, keep_days)
+        with self._engine.store.writing() as writing:
+            writing.erasure_log.set_rule(category, keep_days)
 
     @overload
     def apply_rules(
@@ -81,11 +81,11 @@ class Erasure:
     def apply_rules(
         self, now: dt.datetime | None = None, *, dry_run: bool = False
     ) -> ForgetPlan | Receipt | None:
-        """Forget what the household's rules keep no longer, and undos that have run out.
+        """Erase what has expired by the household's rules, and the trash that ran out of time.
 
         Args:
-            now: The moment that is reckoned from; the clock's, when left out.
-            dry_run: Say what would go, and change nothing.
+            now: The moment to count from; the clock's, when left out.
+            dry_run: Report what would go, and change nothing.
 
         Returns:
             The receipt, or None where nothing was due; what would go, with ``dry_run``.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from family_recall.api.engine import ProgressCallback
 from family_recall.indexing import upgrade
 from family_recall.stores.file import copies
 from family_recall.stores.file.copies import Backup, Restored
@@ -13,15 +12,16 @@ from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.file.identity import schema_of
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.store import Store
+from family_recall.types.progress import ProgressCallback
 
 
 def copy_file(
     path: str | os.PathLike[str], copy: str | os.PathLike[str], *, key: Secret | None = None
 ) -> Backup:
-    """Do what :meth:`backup` does without opening, and so migrating, the household.
+    """Copy a file as ``maintenance.backup`` does, without opening, and so migrating, it.
 
     Raises:
-        As :meth:`backup`.
+        As ``maintenance.backup``.
     """
     return copies.copy_of(Path(path), Path(copy), key_of(key))
 
@@ -33,11 +33,11 @@ def restore(
     key: Secret | None = None,
     progress: ProgressCallback | None = None,
 ) -> Restored:
-    """Put a backup in a household's place; the file that was there is kept beside it.
+    """Replace a household's file by a backup; the file before it stays beside it.
 
     Raises:
         StoreBusyError: If the household is open anywhere.
-        StoreError: If the backup is missing or not sound; the household is then as it was.
+        StoreError: If the backup is missing or not sound; the household then stays as it was.
     """
     return copies.restore(Path(path), Path(backup), key_of(key), progress)
 
@@ -47,7 +47,7 @@ def rekey(
 ) -> None:
     """Encrypt a household's file, change its key, or take the encryption away.
 
-    ``key`` opens it now, and ``new_key`` from then on; None is no encryption. Backups keep
+    ``key`` opens it now, and ``new_key`` from then on; None means no encryption. Backups keep
     the key they were made with. What the file held unencrypted may still lie on the disk.
 
     Raises:
@@ -58,10 +58,10 @@ def rekey(
 
 
 def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple[int, int]:
-    """Bring a file to this version's schema, as opening it does; gives schema before and after.
+    """Migrate a file to this version's schema, as opening it does; return the two schemas.
 
     Raises:
-        As :meth:`open`.
+        As ``FamilyRecall.open``.
     """
     before = schema_of(Path(path), key_of(key))
     store = Store(Path(path), create=False, key=key_of(key))

@@ -11,12 +11,21 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, Unpack, overload
 
+from family_recall.api import corrections
 from family_recall.api.audit import Audit
 from family_recall.api.engine import Embed, Engine, check_embed
 from family_recall.api.erasure import Erasure
-from family_recall.api.learning import Learned
+from family_recall.api.keywords import (
+    ContextFields,
+    MemoryFields,
+    SelectionFields,
+    context_of,
+    memory_of,
+    selection_of,
+)
+from family_recall.api.learning import LearnedWeights
 from family_recall.api.maintenance import Maintenance
 from family_recall.api.memories import Memories
 from family_recall.api.people import People
@@ -37,23 +46,21 @@ from family_recall.stores.store import Store
 from family_recall.types import (
     Answer,
     Corrected,
+    ForgetPlan,
     Memory,
     RecallContext,
     RecallRequest,
+    Receipt,
     Region,
     Remembered,
+    Selection,
     Trace,
     Understanding,
-)
-from family_recall.types.erasure import (
-    ForgetPlan,
-    Receipt,
-    Selection,
 )
 from family_recall.types.progress import CountCallback
 
 OPENING_RESULTS = 10  # as the hybrid retrieval design loads before a conversation
-_MOST_BY_QUERY = 100  # memories a question may name to be forgotten
+_MOST_BY_QUERY = 100  # memories that forget(query=…) may select
 _UNHURRIED_MS = 60_000.0
 
 
@@ -61,15 +68,18 @@ class FamilyRecall:
     """One household's memory, in one file. Safe to share between threads.
 
     >>> import tempfile, os
-    >>> from family_recall import Memory, Space
+    >>> from family_recall import Space
     >>> path = os.path.join(tempfile.mkdtemp(), "family.db")
     >>> with FamilyRecall.open(path) as home:
     ...     home.spaces.add(Space("shared:household", "shared"))
-    ...     home.remember(Memory("The spare key is under the blue pot", "shared:household"))
+    ...     home.remember("The spare key is under the blue pot", author="tom")
     ...     answer = home.recall("Where is the spare key?")
     Remembered(doc_id='...', outcome='created')
-    >>> answer.results[0].text
+    >>> answer.best.text
     'The spare key is under the blue pot'
+
+    A call that takes a context takes its fields as keyword arguments instead, such as
+    ``recall("…", person_id="tom", top_k=3)``: see :class:`RecallContext`.
     """
 
     people: People
@@ -77,7 +87,7 @@ class FamilyRecall:
     memories: Memories
     relations: Relations
     erasure: Erasure
-    learning: Learned
+    learning: LearnedWeights
     maintenance: Maintenance
     audit: Audit
 
@@ -102,14 +112,19 @@ class FamilyRecall:
             on_trace: See :meth:`open`.
         """
         self._engine = engine = Engine(
-            store, models, config=config, clock=clock, wall_clock=wall_clock, on_trace=on_trace
+            store,
+            models,
+            config=config or RecallConfig(),
+            clock=clock,
+            wall_clock=wall_clock,
+            on_trace=on_trace,
         )
         self.people = People(engine)
         self.spaces = Spaces(engine)
         self.memories = Memories(engine)
         self.relations = Relations(engine)
         self.erasure = Erasure(engine)
-        self.learning = Learned(engine)
+        self.learning = LearnedWeights(engine)
         self.maintenance = Maintenance(engine)
         self.audit = Audit(engine)
 
@@ -137,16 +152,16 @@ class FamilyRecall:
             create: Whether a missing file is made.
             key: A passphrase, or 32 bytes, of a file that is, or is to be, encrypted; needs the
                 extra ``crypto``.
-            timezone: IANA name of the household's zone, kept in the file; UTC at first.
-            country: ISO 3166 code, kept in the file, for holidays; US at first.
-            hemisphere: ``north`` or ``south``, kept in the file, for seasons; north at first.
+            timezone: IANA name of the household's zone, stored in the file; UTC at first.
+            country: ISO 3166 code, stored in the file, for holidays; US at first.
+            hemisphere: ``north`` or ``south``, stored in the file, for seasons; north at first.
             models: Folder of models; the shipped ones, when left out.
             encoder: An embedder to use instead of the folder's.
             scorer: A cross-encoder to use instead of the folder's.
             static: A static embedder to use instead of the folder's.
             config: Constants; the measured ones, when left out.
-            on_trace: Called with the trace of each answer once it is made, on a thread of its
-                own; what it raises is logged and reaches nobody.
+            on_trace: Called with the trace of each answer, on a separate thread; what it raises
+                is logged and goes no further.
 
         Raises:
             StoreError: If the file cannot be opened; ``NotAStoreError``, ``WrongKeyError`` and
@@ -181,19 +196,8 @@ class FamilyRecall:
         self.close()
 
     def close(self) -> None:
-        """Finish what runs and close the file. Closing twice does nothing."""
-        self._engine.async_executor.shutdown()
-        self._engine.integrity.stop()
-        self._engine.executor.shutdown()
-        if not self._engine.closed:
-            self._engine.closed = True
-            self._engine.apply_retention()
-        self._engine.models.close()
-        if self._engine.trace_hook is not None:
-            self._engine.trace_hook.close()
-        self._engine.audit_log.close()
-        self._engine.save_costs()
-        self._engine.store.close()
+        """Finish running work and close the file. Closing twice does nothing."""
+        self._engine.close()
 
     @property
     def region(self) -> Region:
@@ -208,19 +212,35 @@ class FamilyRecall:
     def warmup(self) -> None:
         """Load models now, so that the first question need not wait for them.
 
-        Then warm_up for a second at most: what stages cost on this device is kept in the file.
+        Then run them for a second at most, to measure what stages cost on this device; the file
+        stores it.
         """
-        self._engine.models.wait()
-        with contextlib.suppress(ModelError):  # a question will meet it, and say so
-            router.encode_prototypes(routing_encoder(self._engine.models.static()))
-        moment_s = self._engine.wall_clock()
-        now = dt.datetime.fromtimestamp(moment_s, self._engine.store.zone)
-        warm_up(self._engine.broker, now, moment_s, self._engine.config.warm_up_ms)
-        self._engine.save_costs()
+        engine = self._engine
+        engine.models.wait()
+        with contextlib.suppress(ModelError):  # a question meets it again, and reports it
+            router.encode_prototypes(routing_encoder(engine.models.static()))
+        moment_s = engine.wall_clock()
+        now = dt.datetime.fromtimestamp(moment_s, self.zone)
+        warm_up(engine.broker, now, moment_s, engine.config.warm_up_ms)
+        engine.save_costs()
 
-    def remember(self, memory: Memory, *, embed: Embed = "now") -> Remembered:
-        """Store one memory; see :meth:`remember_many`."""
-        return self.remember_many([memory], embed=embed)[0]
+    def remember(
+        self, memory: Memory | str, *, embed: Embed = "now", **fields: Unpack[MemoryFields]
+    ) -> Remembered:
+        """Store one memory; see :meth:`remember_many`.
+
+        Args:
+            memory: A memory, or a text with the memory's other fields as keyword arguments.
+            embed: As with :meth:`remember_many`.
+            **fields: Fields of a :class:`Memory` by name. Without ``space_id`` it goes to the
+                household's only space, or to its only one of kind ``household``.
+
+        Raises:
+            InvalidMemoryError: If a field is unknown or out of range, or the space must be named.
+            UnknownSpaceError: If there is no such space.
+        """
+        spaces = [] if isinstance(memory, Memory) or "space_id" in fields else self._usual_spaces()
+        return self.remember_many([memory_of(memory, fields, spaces)], embed=embed)[0]
 
     def remember_many(
         self,
@@ -230,7 +250,7 @@ class FamilyRecall:
         batch_size: int = 256,
         progress: CountCallback | None = None,
     ) -> list[Remembered]:
-        """Store memories, a transaction a batch. Found as soon as this returns.
+        """Store memories, one transaction per batch. Recall finds them as soon as this returns.
 
         The same doc_id with other content supersedes the version before; the same content
         again changes nothing.
@@ -239,7 +259,7 @@ class FamilyRecall:
             memories: What to store.
             embed: ``now`` makes the transformer's vectors too; ``later`` leaves that to
                 :meth:`flush`, and until then words and the static embedder find them.
-            batch_size: Memories a transaction, 1 or more.
+            batch_size: Memories per transaction, 1 or more.
             progress: Called with the number stored so far after each batch.
 
         Raises:
@@ -258,61 +278,84 @@ class FamilyRecall:
             progress=progress,
         )
 
-    async def aremember(self, memory: Memory, *, embed: Embed = "now") -> Remembered:
-        """Do what :meth:`remember` does, on a thread of our own."""
-        return await self._engine.awaited(functools.partial(self.remember, memory, embed=embed))
+    async def aremember(
+        self, memory: Memory | str, *, embed: Embed = "now", **fields: Unpack[MemoryFields]
+    ) -> Remembered:
+        """Do what :meth:`remember` does, on one of the library's own threads."""
+        call = functools.partial(self.remember, memory, embed=embed, **fields)
+        return await self._engine.awaited(call)
 
-    def recall(self, query_text: str, ctx: RecallContext | None = None) -> Answer:
+    def recall(
+        self,
+        query_text: str,
+        ctx: RecallContext | None = None,
+        **fields: Unpack[ContextFields],
+    ) -> Answer:
         """Find the memories that answer a question, within its time budget.
 
+        Args:
+            query_text: Any text.
+            ctx: Who asks, from where, and what it may cost.
+            **fields: Fields of a :class:`RecallContext` by name, in place of ``ctx``.
+
         Raises:
-            InvalidRequestError: If the request cannot be meant.
+            InvalidRequestError: If the request cannot be meant, or has both ``ctx`` and fields.
             UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If who asks, where, or
                 the focus is not there, or not for this person.
         """
-        request = RecallRequest(query_text, ctx or RecallContext())
-        answer = self._engine.broker.recall(
-            request, self._engine.now(request), self._engine.wall_clock()
-        )
-        return self._engine.record("recall", request, answer)
+        request = RecallRequest(query_text, context_of(ctx, fields))
+        answer = self._engine.broker.recall(request, *self._moment(request.ctx))
+        return self._engine.record("recall", request.ctx, answer)
 
-    async def arecall(self, query_text: str, ctx: RecallContext | None = None) -> Answer:
-        """Do what :meth:`recall` does, on a thread of our own."""
-        return await self._engine.awaited(functools.partial(self.recall, query_text, ctx))
+    async def arecall(
+        self,
+        query_text: str,
+        ctx: RecallContext | None = None,
+        **fields: Unpack[ContextFields],
+    ) -> Answer:
+        """Do what :meth:`recall` does, on one of the library's own threads."""
+        return await self._engine.awaited(functools.partial(self.recall, query_text, ctx, **fields))
 
     def explain(
-        self, query_text: str, doc_id: str, ctx: RecallContext | None = None
+        self,
+        query_text: str,
+        doc_id: str,
+        ctx: RecallContext | None = None,
+        **fields: Unpack[ContextFields],
     ) -> Explanation:
-        """Say why a memory is in the answer to a question, or why not.
+        """Explain why a memory is in the answer to a question, or why not.
 
         Raises:
             UnknownMemoryError: If this request may not see such a memory, or there is none.
             StoreError: If it is damaged in the file, and so is in no answer.
         """
-        request = RecallRequest(query_text, ctx or RecallContext())
-        told = self._engine.broker.explain(
-            request, doc_id, self._engine.now(request), self._engine.wall_clock()
+        request = RecallRequest(query_text, context_of(ctx, fields))
+        explanation = self._engine.broker.explain(request, doc_id, *self._moment(request.ctx))
+        self._engine.audit_log.note_memories(
+            "explain", request.ctx, [(explanation.space_id, doc_id)]
         )
-        self._engine.audit_log.note_given("explain", request.ctx, [(told.space_id, doc_id)])
-        return told
+        return explanation
 
-    def inspect(self, query_text: str, ctx: RecallContext | None = None) -> Inspection:
-        """Recall, and say of what came close why it is not in the answer.
+    def inspect(
+        self,
+        query_text: str,
+        ctx: RecallContext | None = None,
+        **fields: Unpack[ContextFields],
+    ) -> Inspection:
+        """Recall, and explain for memories that came close why they are not in the answer.
 
         It takes no longer than :meth:`recall`, but for reading a dozen memories.
 
         Raises:
             As :meth:`recall`.
         """
-        request = RecallRequest(query_text, ctx or RecallContext())
-        told = self._engine.broker.inspect(
-            request, self._engine.now(request), self._engine.wall_clock()
-        )
-        self._engine.record("recall", request, told.answer)
-        if told.missed:
-            pairs = [(one.explanation.space_id, one.doc_id) for one in told.missed]
-            self._engine.audit_log.note_given("explain", request.ctx, pairs)
-        return told
+        request = RecallRequest(query_text, context_of(ctx, fields))
+        inspection = self._engine.broker.inspect(request, *self._moment(request.ctx))
+        self._engine.record("recall", request.ctx, inspection.answer)
+        if inspection.missed:
+            pairs = [(miss.explanation.space_id, miss.doc_id) for miss in inspection.missed]
+            self._engine.audit_log.note_memories("explain", request.ctx, pairs)
+        return inspection
 
     def understand(
         self,
@@ -320,33 +363,31 @@ class FamilyRecall:
         ctx: RecallContext | None = None,
         *,
         region: Region | None = None,
+        **fields: Unpack[ContextFields],
     ) -> Understanding:
-        """Say what a question is understood to ask, without searching for it.
+        """Return what a question is understood to ask, without searching for it.
 
-        ``region`` stands in for the household's own.
-
-        Raises:
-            As :meth:`recall`.
-        """
-        request = RecallRequest(query_text, ctx or RecallContext())
-        return self._engine.broker.understand(
-            request, self._engine.now(request), self._engine.wall_clock(), region
-        )
-
-    def opening(self, ctx: RecallContext | None = None) -> Answer:
-        """Give what a conversation begins with, before anything is asked.
-
-        Recent talk first, then facts and milestones; ``answer.briefing()`` writes the block for
-        a language model. Source: hybrid retrieval, "recent conversations and key facts".
+        ``region`` replaces the household's own.
 
         Raises:
             As :meth:`recall`.
         """
-        request = RecallRequest("", ctx or RecallContext(top_k=OPENING_RESULTS))
-        answer = self._engine.broker.opening(
-            request, self._engine.now(request), self._engine.wall_clock()
-        )
-        return self._engine.record("opening", request, answer)
+        request = RecallRequest(query_text, context_of(ctx, fields))
+        return self._engine.broker.understand(request, *self._moment(request.ctx), region)
+
+    def opening(self, ctx: RecallContext | None = None, **fields: Unpack[ContextFields]) -> Answer:
+        """Return what a conversation begins with, before anything is asked.
+
+        Recent sessions first, then facts and milestones; ``answer.briefing()`` writes the block
+        for a language model. Source: hybrid retrieval, "recent conversations and key facts".
+
+        Raises:
+            As :meth:`recall`.
+        """
+        usual = RecallContext(top_k=OPENING_RESULTS)
+        request = RecallRequest("", context_of(ctx, fields, usual))
+        answer = self._engine.broker.opening(request, *self._moment(request.ctx))
+        return self._engine.record("opening", request.ctx, answer)
 
     def feedback(
         self,
@@ -356,34 +397,36 @@ class FamilyRecall:
         *,
         ctx: RecallContext | None = None,
         weight: float = 1.0,
+        **fields: Unpack[ContextFields],
     ) -> Feedback:
-        """Say that a memory was, or was not, what a question wanted; learn from it.
+        """Record whether a memory was what a question wanted, and learn from it.
 
-        What is learned moves the ``default`` profile's weights and confidence for the judging
-        person alone, within bounds, and only while their own judgements, replayed, are ranked no
-        worse. Stored are numbers, feature names, row ids and a hash of the question.
+        What is learned moves the ``default`` profile's weights and confidence for that person
+        alone, within bounds, and only while their own feedback, replayed, is ranked no worse.
+        Stored are numbers, feature names, row ids and a hash of the question.
 
         Args:
             asked: The answer that was shown, or a question, which is then asked again.
-            doc_id: The judged memory.
+            doc_id: The memory.
             accepted: Whether it was right.
-            ctx: Who judges, and from where; ``person_id`` is needed.
-            weight: 1 for what was said outright; less, above 0, for what behaviour suggests.
+            ctx: Who gives the feedback, and from where; ``person_id`` is needed.
+            weight: 1 for an explicit yes or no; less, above 0, for what behaviour suggests.
+            **fields: Fields of a context, in place of ``ctx``.
 
         Raises:
-            InvalidRequestError: If nobody in particular judges, or the weight is out of range.
-            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If who judges, where, or
+            InvalidRequestError: If no person is named, or the weight is out of range.
+            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If the person, the space or
                 the memory is not there, or not for this person.
         """
-        ctx = ctx or RecallContext()
+        ctx = context_of(ctx, fields)
         if isinstance(asked, str):
             ctx = dataclasses.replace(ctx, profile="default")
             asked = self.recall(asked, ctx)
         outranked = None
         if all(result.doc_id != doc_id for result in asked.results):
             again = dataclasses.replace(ctx, profile="default", now=asked.now)
-            found = self.explain(asked.query_text, doc_id, again)
-            outranked = (found.rank, found.contributions)
+            explanation = self.explain(asked.query_text, doc_id, again)
+            outranked = (explanation.rank, explanation.contributions)
         return self._engine.learner.record(
             asked,
             doc_id,
@@ -404,132 +447,148 @@ class FamilyRecall:
         embed: Embed = "now",
         **changes: Any,
     ) -> Corrected:
-        """Correct a memory: from now on it says this, and what it said is an earlier version.
+        """Correct a memory; what it said before becomes an earlier version.
 
-        What is not named stays as it is, fields that are hidden from this person among them.
+        Other fields stay as they are, those hidden from this person among them.
 
         Args:
             doc_id: Its id.
-            person_id: Who wants it. A person may correct what they said, what lies in a private
-                space of their own, and all of a space they own.
+            person_id: Who corrects it. A person may correct what they said, what lies in a
+                private space of their own, and all of a space they own.
             space_id: The space it is in, where several have one of that id.
-            recorded_at: When the version that is meant was recorded, as :meth:`look` gives it.
-                Where another was told since, nothing is changed.
+            recorded_at: When the version to be corrected was recorded, as ``memories.get`` returns
+                it. Where there is a newer version, nothing is changed.
             embed: As with :meth:`remember`.
             **changes: Fields of a memory by name, such as ``text``; all but ``doc_id``,
                 ``space_id`` and ``guardians_of``. Only an owner changes ``author``.
 
         Raises:
             InvalidMemoryError: If there is no such field, or it cannot be changed to that.
-            InvalidRequestError: If nobody in particular asks, or several spaces have that id.
+            InvalidRequestError: If no person is named, or several spaces have that id.
             UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If one is not there, or not
                 for this person.
             NotTheirsError: If it is another's to correct, or a field is hidden from this person.
-            ConflictError: If it was told anew since ``recorded_at``.
+            ConflictError: If there is a newer version than that of ``recorded_at``.
             StoreError: If it is damaged in the file.
         """
         check_embed(embed)
-        done = self._engine.editor.correct(
+        corrected = corrections.correct(
+            self._engine.indexer,
             doc_id,
             changes,
-            person_id,
-            space_id,
+            person_id=person_id,
+            space_id=space_id,
             recorded_at=recorded_at,
             wall_s=self._engine.wall_clock(),
             encoder=self._engine.models.wait() if embed == "now" else None,
             static=self._engine.models.static(),
         )
-        self._engine.audit_log.note_given(
-            "look", RecallContext(person_id), [(done.space_id, done.doc_id)]
+        self._engine.audit_log.note_memories(
+            "look", RecallContext(person_id), [(corrected.space_id, corrected.doc_id)]
         )
-        return done
+        return corrected
 
     @overload
     def forget(
-        self, what: Selection | str | Iterable[str], *, person_id: str, dry_run: Literal[True]
+        self,
+        what: Selection | str | Iterable[str] | None = None,
+        *,
+        person_id: str,
+        dry_run: Literal[True],
+        **criteria: Unpack[SelectionFields],
     ) -> ForgetPlan: ...
 
     @overload
     def forget(
         self,
-        what: Selection | str | Iterable[str],
+        what: Selection | str | Iterable[str] | None = None,
         *,
         person_id: str,
         dry_run: Literal[False] = False,
         token: str | None = None,
         undo_for: dt.timedelta | None = None,
+        **criteria: Unpack[SelectionFields],
     ) -> Receipt: ...
 
     def forget(
         self,
-        what: Selection | str | Iterable[str],
+        what: Selection | str | Iterable[str] | None = None,
         *,
         person_id: str,
         dry_run: bool = False,
         token: str | None = None,
         undo_for: dt.timedelta | None = None,
+        **criteria: Unpack[SelectionFields],
     ) -> ForgetPlan | Receipt:
         """Forget memories: afterwards no byte of them is in the file or its log.
 
-        With them go their words, vectors, edges, mentions, identifiers, judgements, names that
-        nobody else said, relations that rested on them alone, their place as another turn's
-        context, and every earlier version of them. Backups and exports are files of their own,
+        With them go their words, vectors, edges, mentions, identifiers and feedback, names that
+        nobody else said, relations that rested on them alone, their place as the context of other
+        memories, and every earlier version of them. Backups and exports are files of their own,
         and are not touched.
 
         Args:
-            what: Which memories; a text or several are ids.
+            what: Which memories: a selection, an id, or several.
             person_id: Who wants it. A person may forget what they said, what lies in a private
                 space of their own, and all of a space they own; nothing that they may not see.
-            dry_run: Say what would go, and change nothing.
+            dry_run: Report what would go, and change nothing.
             token: A dry run's, which confirms exactly what it showed; needed for more than one
                 memory chosen by anything but ids.
-            undo_for: How long to keep it aside in the file, unseen by any recall, for
-                :meth:`undo_forget`; until then its bytes are there. Nothing is, when left out.
+            undo_for: How long it stays in the trash of the file, unseen by any recall, for
+                ``erasure.undo``; until then its bytes are there. Nothing does, when left out.
+            **criteria: Fields of a :class:`Selection` by name, such as ``about`` or ``query``.
 
         Raises:
-            InvalidRequestError: If the choice cannot be meant, or nobody in particular asks.
+            InvalidRequestError: If the choice cannot be meant, or no person is named.
             UnknownPersonError: If there is no such person.
-            UnknownMemoryError: If it means nothing that this person may see.
+            UnknownMemoryError: If it selects nothing that this person may see.
             NotTheirsError: If it is another's to forget.
             UnconfirmedError: If a token is needed, or confirms something else.
         """
-        if not isinstance(what, Selection):
-            what = Selection(doc_ids=(what,) if isinstance(what, str) else tuple(what))
-        answered = self._answering(what, person_id)
+        selection = selection_of(what, criteria)
+        matches = self._matches(selection, person_id)
         wall_s = self._engine.wall_clock()
         if dry_run:
-            return self._engine.forgetter.plan(what, person_id, answered, wall_s=wall_s)
-        self._engine.models.questions.clear()  # a question may say what is to be forgotten
+            return self._engine.forgetter.plan(selection, person_id, matches, wall_s=wall_s)
+        self._engine.models.questions.clear()  # a question may repeat what is to be forgotten
         return self._engine.forgetter.forget(
-            what, person_id, answered, token=token, undo_for=undo_for, wall_s=wall_s
+            selection, person_id, matches, token=token, undo_for=undo_for, wall_s=wall_s
         )
-
-    def _answering(self, what: Selection, person_id: str) -> set[tuple[str, str]]:
-        """Give what a selection's query finds for a person with enough confidence."""
-        if what.query is None:
-            return set()
-        answer = self.recall(
-            what.query,
-            RecallContext(
-                person_id=person_id,
-                space_id=what.space_id,
-                time_budget_ms=_UNHURRIED_MS,
-                top_k=_MOST_BY_QUERY,
-            ),
-        )
-        return {
-            (result.space_id, result.doc_id)
-            for result in answer.results
-            if result.confidence >= what.min_confidence
-        }
 
     def flush(self, *, progress: CountCallback | None = None) -> int:
-        """Make the vectors that are pending; returns how many were made.
+        """Make the vectors that are pending; return how many were made.
 
         Raises:
             ModelError: If there is no model to make them with.
         """
-        static, encoder = self._engine.models.static(), self._engine.models.wait()
-        if encoder is None and static is None:
-            raise ModelError(f"no vectors can be made: {self._engine.models.why}")
-        return self._engine.embed_pending(static, encoder, progress)
+        models = self._engine.models
+        if models.static() is None and models.wait() is None:
+            raise ModelError(f"no vectors can be made: {models.why}")
+        return self._engine.embed_pending(progress)
+
+    def _moment(self, ctx: RecallContext) -> tuple[dt.datetime, float]:
+        """Return when a request is made, and the real time, by which grants expire."""
+        return self._engine.now(ctx), self._engine.wall_clock()
+
+    def _usual_spaces(self) -> list[str]:
+        """List where a memory may go that names no space: exactly one, or a choice to be made."""
+        spaces = self.spaces.all()
+        households = [space for space in spaces if space.kind == "household"]
+        return [space.space_id for space in (households if len(households) == 1 else spaces)]
+
+    def _matches(self, selection: Selection, person_id: str) -> set[tuple[str, str]]:
+        """Recall a selection's query; return (space_id, doc_id) of what is confident enough."""
+        if selection.query is None:
+            return set()
+        answer = self.recall(
+            selection.query,
+            person_id=person_id,
+            space_id=selection.space_id,
+            time_budget_ms=_UNHURRIED_MS,
+            top_k=_MOST_BY_QUERY,
+        )
+        return {
+            (result.space_id, result.doc_id)
+            for result in answer.results
+            if result.confidence >= selection.min_confidence
+        }

@@ -1,40 +1,48 @@
-"""What feedback has changed in a person's ranking."""
+"""What feedback has changed in each person's ranking."""
 
 from __future__ import annotations
 
 from family_recall.api.engine import Engine
-from family_recall.learning import Learning
+from family_recall.errors import InvalidRequestError
+from family_recall.learning import Learning, learning_of
 
 
-class Learned:
-    """Weights learned from feedback, per person."""
+class LearnedWeights:
+    """Weights learned from feedback, per person; ``home.feedback`` learns them."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def all(self, person_id: str | None = None) -> list[Learning]:
-        """Tell what a person has taught, or everyone who has judged anything.
+        """Return what one person has taught, or each who gave feedback, by id.
 
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        return self._engine.learner.learned(person_id)
+        with self._engine.store.reading() as tables:
+            log = tables.feedback
+            people = log.people() if person_id is None else [person_id]
+            return [learning_of(log, who) for who in people]
 
     def undo(self, last: int = 1, *, person_id: str | None = None) -> int:
-        """Take back the last judgements, one person's or anyone's, and all that came of them.
+        """Delete the last feedback, one person's or anyone's, and all that was learned since.
 
-        Weights are then, to the bit, what they were before. Returns how many were taken back.
+        Weights are then, to the bit, what they were before. Returns how much was deleted.
 
         Raises:
             InvalidRequestError: If ``last`` is below 1.
             UnknownPersonError: If there is no such person.
         """
-        return self._engine.learner.undo(last, person_id)
+        if last < 1:
+            raise InvalidRequestError(f"last must be 1 or more, got {last}")
+        with self._engine.store.writing() as writing:
+            return writing.feedback.undo(last, person_id)
 
     def reset(self, person_id: str | None = None) -> None:
-        """Delete every judgement and all that came of them, one person's or everyone's.
+        """Delete all feedback and all that was learned from it, one person's or everyone's.
 
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        self._engine.learner.reset(person_id)
+        with self._engine.store.writing() as writing:
+            writing.feedback.reset(person_id)

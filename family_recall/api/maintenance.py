@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from family_recall.api.engine import Engine, ProgressCallback
+from family_recall.api.engine import Engine
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
@@ -15,7 +15,7 @@ from family_recall.maintenance.archive import Archive
 from family_recall.maintenance.reembedding import Reembedded, reembed
 from family_recall.stores.file.copies import Backup
 from family_recall.stores.file.integrity import Finding
-from family_recall.types.progress import CountCallback
+from family_recall.types.progress import CountCallback, ProgressCallback
 
 
 class Maintenance:
@@ -27,7 +27,7 @@ class Maintenance:
     def check(self) -> list[Finding]:
         """Check the file, and all that is made from its texts against them; reads everything.
 
-        ``family_recall.cli.doctor`` does this and more, and mends what it can.
+        The command ``family-recall doctor`` does this and more, and repairs what it can.
         """
         return self._engine.store.check()
 
@@ -52,27 +52,26 @@ class Maintenance:
         self,
         path: str | os.PathLike[str],
         *,
-        judgements: bool = False,
+        feedback: bool = False,
         log: bool = False,
         overwrite: bool = False,
         skip_damaged: bool = False,
         progress: ProgressCallback | None = None,
     ) -> Archive:
-        """Write all that the household knows as JSON Lines, in plain text.
+        """Write the whole household as JSON Lines, in plain text.
 
-        People, spaces, who may enter them, memories with both their time axes and the versions
-        they replaced, names and relations, rules of retention; no vectors, and nothing that is
-        kept aside for an undo. :meth:`import_from` makes the same household of it, and that
-        one's export is the same file.
+        People, spaces, grants, memories with both their time axes and the versions they replaced,
+        entities and relations, retention rules; no vectors, and nothing that is in the trash.
+        :meth:`import_from` makes the same household of it, whose export is the same file.
 
         Args:
             path: The file to write.
-            judgements: With what people thought of results, and what came of it.
-            log: With who recalled what, the receipts of what was forgotten, and the key that
-                checks these: with it, words that were forgotten can be guessed at and tried.
+            feedback: With the feedback people gave, and what was learned from it.
+            log: With the audit log, the receipts of what was forgotten, and the key that
+                verifies these: with it, forgotten words can be guessed and the guess be tested.
             overwrite: Whether an existing file may be replaced.
-            skip_damaged: Whether memories that are damaged in the file are left out, and named
-                in what is returned; otherwise nothing is written.
+            skip_damaged: Whether memories that are damaged in the file are left out, and listed
+                in the result; otherwise nothing is written.
             progress: Called with records done so far, and records in all.
 
         Raises:
@@ -82,7 +81,7 @@ class Maintenance:
         return archive.export(
             self._engine.store,
             Path(path),
-            judgements=judgements,
+            feedback=feedback,
             log=log,
             overwrite=overwrite,
             skip_damaged=skip_damaged,
@@ -94,11 +93,11 @@ class Maintenance:
     ) -> Archive:
         """Read an export into this household, which must have nothing in it: all of it, or nothing.
 
-        Vectors are pending until :meth:`flush`.
+        Vectors are pending until ``home.flush``.
 
         Raises:
             InvalidRequestError: If the household has something in it.
-            DatasetError: If the file is no whole export; the message names the line.
+            DatasetError: If the file is not a complete export; the message names the line.
         """
         return archive.load(self._engine.indexer, Path(path), progress)
 
@@ -118,7 +117,7 @@ class Maintenance:
         Args:
             models: Folder of the other model; this household's own, when left out.
             encoder: The other model itself, instead of a folder.
-            drop_others: Whether the vectors of every other transformer are taken away at the end.
+            drop_others: Whether the vectors of every other transformer are deleted at the end.
             progress: Called with vectors made so far and vectors in all.
 
         Raises:
@@ -130,31 +129,31 @@ class Maintenance:
             else Models(models, encoder=encoder)
         )
         try:
-            found = other.wait()
-            if found is None:
+            embedder = other.wait()
+            if embedder is None:
                 raise ModelError(f"no vectors can be made: {other.why}")
-            return reembed(self._engine.indexer, found, drop_others=drop_others, progress=progress)
+            return reembed(
+                self._engine.indexer, embedder, drop_others=drop_others, progress=progress
+            )
         finally:
             if other is not self._engine.models:
                 other.close()
 
     def rebuild(self, *, progress: CountCallback | None = None) -> None:
-        """Make words, mentions, edges and vectors anew from the stored texts."""
+        """Make words, mentions, edges and vectors again from the stored texts."""
         self._engine.indexer.rebuild()
         self._engine.integrity.check_soon()
-        self._engine.embed_pending(
-            self._engine.models.static(), self._engine.models.wait(), progress
-        )
+        self._engine.embed_pending(progress)
 
     def pending(self) -> dict[str, int]:
-        """Count the memories without a vector, versions that were replaced among them.
+        """Count the memories without a vector, replaced versions included, by model.
 
-        For each model that answers here, and each other that has a vector in this file.
+        For each model in use here, and each other that has a vector in this file.
         """
-        asked = (self._engine.models.embedder_id(), self._engine.models.static_id())
+        in_use = (self._engine.models.embedder_id(), self._engine.models.static_id())
         with self._engine.store.reading() as reading:
             return reading.pending_vectors.counts(
-                model_id for model_id in asked if model_id is not None
+                model_id for model_id in in_use if model_id is not None
             )
 
     def stats(self) -> dict[str, Any]:

@@ -1,22 +1,36 @@
-"""Memories by page, one with its links, and the names they mention."""
+"""Stored memories, read without a question."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Unpack
 
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.access.editable_view import editable_view
 from family_recall.api.engine import Engine
+from family_recall.api.keywords import ContextFields, context_of
+from family_recall.errors import InvalidRequestError, UnknownMemoryError
+from family_recall.query.text import normalise
+from family_recall.stores.records import StoredMemory
 from family_recall.types import (
     EntityCount,
+    Filters,
     MemoryDetail,
     MemoryPage,
     RecallContext,
     StoredVersion,
 )
 
+MAX_PAGE = 1000
+_MAX_LINKS = 24
+
 
 class Memories:
-    """Stored memories, read without a question."""
+    """Memories by page, one with its versions and links, and the entities they mention."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -30,70 +44,168 @@ class Memories:
         last: dt.date | None = None,
         offset: int = 0,
         limit: int = 50,
+        **fields: Unpack[ContextFields],
     ) -> MemoryPage:
-        """List what somebody may see and is believed now, the newest first, a page at a time.
+        """List the current memories a person may see, the newest first, a page at a time.
 
-        A memory counts from when it happened or, where nobody said, from when it was recorded.
+        A memory is dated by when it happened or, where that is unknown, by when it was recorded.
         What was true for a time only is listed before and after it too.
 
         Args:
-            ctx: Who looks, from where, and the filters; the rest of it does not count.
-            about: Only what names this person or thing, or is by them.
+            ctx: Who asks, from where, and the filters; its other fields do not count.
+            about: Only what mentions this person or thing, or is by them.
             first: From this day on, in the household's zone.
             last: To this day, itself included.
-            offset: Memories to pass over, 0 or more.
+            offset: Memories to skip, 0 or more.
             limit: Memories wanted, 1 to 1000.
+            **fields: Fields of a context, in place of ``ctx``.
 
         Raises:
             InvalidRequestError: If one of these is out of range.
-            UnknownPersonError, UnknownSpaceError: As :meth:`recall`.
+            UnknownPersonError, UnknownSpaceError: As ``home.recall``.
         """
-        ctx = ctx or RecallContext()
-        wall_s = self._engine.wall_clock()
-        told = self._engine.browser.listing(ctx, about, (first, last), offset, limit, wall_s=wall_s)
-        self._looked(ctx, told.memories)
-        return told
+        if offset < 0 or not 1 <= limit <= MAX_PAGE:
+            raise InvalidRequestError(
+                f"offset must be 0 or more and limit from 1 to {MAX_PAGE}, got {offset}, {limit}"
+            )
+        ctx = context_of(ctx, fields)
+        with self._engine.store.reading() as tables:
+            snapshot, listings = tables.snapshot, tables.listings
+            scope = self._engine.scope(snapshot, ctx)
+            entity_ids = None
+            if about is not None:
+                entity_ids = [
+                    entity.id for _, entity in snapshot.entities([normalise(about)], scope)
+                ]
+            ids, moments = listings.listed(scope, entity_ids, self._between(first, last))
+            stored = listings.load(ids[offset : offset + limit], scope)
+        page = MemoryPage(
+            memories=tuple(map(self._version, stored)),
+            total=len(ids),
+            offset=offset,
+            months=tuple(_months(moments, self._engine.store.zone)),
+        )
+        self._log(ctx, page.memories)
+        return page
 
     def get(
-        self, doc_id: str, ctx: RecallContext | None = None, *, space_id: str | None = None
+        self,
+        doc_id: str,
+        ctx: RecallContext | None = None,
+        *,
+        person_id: str | None = None,
+        space_id: str | None = None,
     ) -> MemoryDetail:
-        """Give one memory as it is kept, with its earlier versions and all that it is tied to.
+        """Return one memory as it is stored, with its earlier versions and what it is linked to.
 
         Args:
             doc_id: Its id.
-            ctx: Who looks, and from where; the rest of it does not count.
+            ctx: Who asks, and from where; its other fields do not count.
+            person_id: Who asks, in place of ``ctx``.
             space_id: The space it is in, where several have one of that id.
 
         Raises:
             UnknownMemoryError: If there is none, or none that this person may see.
-            UnknownPersonError, UnknownSpaceError: As :meth:`recall`.
+            UnknownPersonError, UnknownSpaceError: As ``home.recall``.
         """
-        ctx = ctx or RecallContext()
-        told = self._engine.browser.look(doc_id, ctx, space_id, wall_s=self._engine.wall_clock())
-        self._looked(ctx, (told.current, *(kept for _, kept in told.links)))
-        return told
+        ctx = context_of(ctx, {} if person_id is None else {"person_id": person_id})
+        unfiltered = dataclasses.replace(ctx, filters=Filters(), mode="hybrid")
+        with self._engine.store.reading() as tables:
+            snapshot, listings = tables.snapshot, tables.listings
+            scope = self._engine.scope(snapshot, unfiltered)
+            versions = [
+                version
+                for version in listings.versions(doc_id, scope)
+                if space_id in {None, version.memory.space_id}
+            ]
+            if not versions or versions[0].superseded_s is not None:
+                raise UnknownMemoryError(f"no memory {doc_id!r} that this person may see")
+            current = versions[0]
+            entities = listings.names_of(current.id)
+            relations = snapshot.relations_in(
+                scope, MAX_PAGE, [entity for entity, _, _ in entities]
+            )
+            edges = snapshot.edges(np.array([current.id], np.int64), scope, _MAX_LINKS)
+            kinds = dict(zip(edges.dst.tolist(), edges.kinds, strict=True))
+            linked = listings.load(edges.dst[edges.dst > 0], scope)
+        detail = MemoryDetail(
+            current=self._version(current),
+            earlier=tuple(
+                self._version(version)
+                for version in versions[1:]
+                if version.memory.space_id == current.memory.space_id
+            ),
+            entities=tuple(dict.fromkeys((name, role) for _, name, role in entities)),
+            relations=tuple(relations),
+            links=tuple((kinds[memory.id], self._version(memory)) for memory in linked),
+        )
+        self._log(ctx, (detail.current, *(version for _, version in detail.links)))
+        return detail
 
-    def entities(self, ctx: RecallContext | None = None, *, limit: int = 100) -> list[EntityCount]:
-        """Name whom and what the memories that somebody may see are about, the most named first.
+    def entities(
+        self,
+        ctx: RecallContext | None = None,
+        *,
+        limit: int = 100,
+        **fields: Unpack[ContextFields],
+    ) -> list[EntityCount]:
+        """Count the memories about each person and thing, the most mentioned first.
 
         Raises:
-            As :meth:`listing`.
+            UnknownPersonError, UnknownSpaceError: As ``home.recall``.
         """
-        return self._engine.browser.names(
-            ctx or RecallContext(), limit, wall_s=self._engine.wall_clock()
-        )
+        with self._engine.store.reading() as tables:
+            scope = self._engine.scope(tables.snapshot, context_of(ctx, fields))
+            counts = tables.listings.names(scope)
+        return [EntityCount(name, n) for name, n in counts[:limit]]
 
     def may_correct(self, doc_id: str, *, person_id: str, space_id: str | None = None) -> bool:
-        """Say whether a memory is somebody's to correct, and to give as evidence for a relation.
+        """Whether a person may correct a memory, and name it as evidence of a relation.
 
         Raises:
             InvalidRequestError, UnknownPersonError, UnknownSpaceError, UnknownMemoryError: As
-                :meth:`correct`.
+                ``home.correct``.
         """
-        return self._engine.editor.may_correct(
-            doc_id, person_id, space_id, wall_s=self._engine.wall_clock()
+        wall_s, zone = self._engine.wall_clock(), self._engine.store.zone
+        with self._engine.store.reading() as tables:
+            view = editable_view(tables.listings, person_id, space_id, wall_s=wall_s, zone=zone)
+            return view.may_edit(view.memory(doc_id))
+
+    def _log(self, ctx: RecallContext, versions: Iterable[StoredVersion]) -> None:
+        pairs = [(version.memory.space_id, str(version.memory.doc_id)) for version in versions]
+        self._engine.audit_log.note_memories("look", ctx, pairs)
+
+    def _between(
+        self, first: dt.date | None, last: dt.date | None
+    ) -> tuple[float | None, float | None]:
+        def midnight_s(day: dt.date) -> float:
+            return dt.datetime.combine(day, dt.time(), self._engine.store.zone).timestamp()
+
+        return (
+            None if first is None else midnight_s(first),
+            None if last is None else midnight_s(last + dt.timedelta(days=1)),
         )
 
-    def _looked(self, ctx: RecallContext, given: Iterable[StoredVersion]) -> None:
-        pairs = [(kept.memory.space_id, str(kept.memory.doc_id)) for kept in given]
-        self._engine.audit_log.note_given("look", ctx, pairs)
+    def _version(self, stored: StoredMemory) -> StoredVersion:
+        def moment(epoch_s: float) -> dt.datetime:
+            return dt.datetime.fromtimestamp(epoch_s, self._engine.store.zone)
+
+        superseded_s = stored.superseded_s
+        return StoredVersion(
+            memory=stored.memory,
+            recorded_at=moment(stored.recorded_s),
+            replaced_at=None if superseded_s is None else moment(superseded_s),
+            intact=stored.intact,
+        )
+
+
+def _months(moments_s: npt.NDArray[np.float64], zone: dt.tzinfo) -> Iterator[tuple[dt.date, int]]:
+    """Count moments, the newest first, by month; empty months are left out."""
+    ascending = moments_s[::-1]
+    end = len(ascending)
+    while end:
+        month = dt.datetime.fromtimestamp(ascending[end - 1], zone).date().replace(day=1)
+        begins = dt.datetime.combine(month, dt.time(), zone).timestamp()
+        start = int(np.searchsorted(ascending, begins))
+        yield month, end - start
+        end = start

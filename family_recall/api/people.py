@@ -1,8 +1,8 @@
-"""Who lives in the household, and who is whose guardian."""
+"""The people of a household, and who is whose guardian."""
 
 from __future__ import annotations
 
-from family_recall.access import accessible_spaces
+from family_recall.access import policy
 from family_recall.api.engine import Engine
 from family_recall.types import Person
 
@@ -19,18 +19,30 @@ class People:
             writing.household.put_person(person)
 
     def all(self, person_id: str | None = None) -> list[Person]:
-        """List the people, by id; for a person, who may enter a space that they may enter too.
+        """List the people, by id; for one person, those who may enter a space that they may.
 
         Raises:
             UnknownPersonError: If there is no such person.
         """
+        wall_s = self._engine.wall_clock()
         with self._engine.store.reading() as tables:
+            household = tables.household
+            everyone = household.people()
             if person_id is None:
-                return tables.household.people()
-            return accessible_spaces.people(tables.household, person_id, self._engine.wall_clock())
+                return everyone
+
+            def spaces_of(who: str) -> set[str]:
+                return set(policy.entered(household.access(who), wall_s))
+
+            own = spaces_of(person_id)
+            return [
+                person
+                for person in everyone
+                if person.person_id == person_id or own & spaces_of(person.person_id)
+            ]
 
     def add_guardian(self, person_id: str, child_id: str) -> None:
-        """Make a person the guardian of a child: they may see what is told for guardians only.
+        """Make a person the guardian of a child, who sees what is stored for guardians only.
 
         Raises:
             UnknownPersonError: If one of the two is not there.
@@ -39,7 +51,7 @@ class People:
             writing.household.put_guardian(person_id, child_id)
 
     def remove_guardian(self, person_id: str, child_id: str) -> bool:
-        """Make a person a child's guardian no longer; False where they were none.
+        """End a guardianship; False where there was none.
 
         Raises:
             UnknownPersonError: If one of the two is not there.
@@ -48,6 +60,6 @@ class People:
             return writing.household.remove_guardian(person_id, child_id)
 
     def guardians(self) -> dict[str, tuple[str, ...]]:
-        """Name each child's guardians, by id."""
+        """Return each child's guardians, by id."""
         with self._engine.store.reading() as tables:
             return tables.household.guardians()

@@ -1,11 +1,13 @@
-"""Spaces, who may enter them, and which fields their roles do not see."""
+"""The spaces of a household, who may enter them, and which fields their roles do not see."""
 
 from __future__ import annotations
 
-from family_recall.access import accessible_spaces, policy
+from collections import Counter
+
+from family_recall.access import policy
 from family_recall.api.engine import Engine
 from family_recall.stores.records import epoch_s
-from family_recall.types import AccessibleSpace, Grant, Hidden, Space
+from family_recall.types import AccessibleSpace, Grant, Hidden, Person, RecallContext, Space
 
 
 class Spaces:
@@ -20,18 +22,56 @@ class Spaces:
             writing.household.put_space(space)
 
     def all(self, person_id: str | None = None) -> list[Space]:
-        """List the spaces, by id; for a person, those they may enter now.
+        """List the spaces, by id; for one person, those they may enter now.
 
         Raises:
             UnknownPersonError: If there is no such person.
         """
         with self._engine.store.reading() as tables:
+            spaces = tables.household.spaces()
             if person_id is None:
-                return tables.household.spaces()
-            return accessible_spaces.spaces(tables.household, person_id, self._engine.wall_clock())
+                return spaces
+            access = tables.household.access(person_id)
+            entered = policy.entered(access, self._engine.wall_clock())
+            return [space for space in spaces if space.space_id in entered]
+
+    def accessible(self, person_id: str | None) -> list[AccessibleSpace]:
+        """List the spaces a person may enter, their role there, and who else may, by id.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+        """
+        wall_s, zone = self._engine.wall_clock(), self._engine.store.zone
+        with self._engine.store.reading() as tables:
+            household = tables.household
+            ctx = RecallContext(person_id=person_id)
+            scope = policy.scope_in(household, ctx, wall_s=wall_s, zone=zone)
+            counts: Counter[str] = Counter()
+            for partition in household.every_partition():
+                if partition.no in scope.partitions:
+                    counts[partition.space_id] += partition.n_current
+            spaces = {space.space_id: space for space in household.spaces()}
+            people = {person.person_id: person for person in household.people()}
+            hidden = {(entry.space_id, entry.role): entry.fields for entry in household.hidden()}
+            granted: dict[str, list[tuple[Person, str]]] = {}
+            for grant in household.grants(zone):
+                if grant.expires_at is None or grant.expires_at.timestamp() > wall_s:
+                    person = people[grant.person_id]
+                    granted.setdefault(grant.space_id, []).append((person, grant.role))
+            return [
+                AccessibleSpace(
+                    space=spaces[entry.space_id],
+                    role=entry.role,
+                    bands=policy.CLEARANCE[entry.role],
+                    hidden=hidden.get((entry.space_id, entry.role), ()),
+                    n_memories=counts[entry.space_id],
+                    people=tuple(granted.get(entry.space_id, ())),
+                )
+                for entry in policy.entered(household.access(person_id), wall_s).values()
+            ]
 
     def grant(self, grant: Grant) -> None:
-        """Let a person into a space, or change their role there.
+        """Allow a person to enter a space, or change their role there.
 
         Raises:
             InvalidRequestError: If there is no such role.
@@ -42,7 +82,7 @@ class Spaces:
             writing.household.put_grant(grant, epoch_s(grant.expires_at, self._engine.store.zone))
 
     def revoke(self, person_id: str, space_id: str) -> bool:
-        """Take a person's way into a space away; False where they had none.
+        """Remove a person's grant for a space; False where they had none.
 
         Raises:
             UnknownPersonError, UnknownSpaceError: If one of the two is not there.
@@ -56,11 +96,11 @@ class Spaces:
             return tables.household.grants(self._engine.store.zone)
 
     def hide(self, hidden: Hidden) -> None:
-        """Keep a role from some fields of a space's memories, in place of those it was kept from.
+        """Hide fields of a space's memories from a role, in place of those hidden before.
 
-        No fields show it everything again. That role then has a copy of its own of what it may
-        see, told without those fields, which is made here for what is stored already: about the
-        time of storing it anew. Vectors are pending until :meth:`flush`.
+        With no fields the role sees everything again. For that role a redacted view is stored: a
+        copy of what it may see, without those fields. Making it of what is stored already takes
+        about as long as storing that did; its vectors are pending until ``home.flush``.
 
         Raises:
             UnknownSpaceError: If the space is not there.
@@ -68,17 +108,6 @@ class Spaces:
         self._engine.indexer.hide(hidden)
 
     def hidden(self) -> list[Hidden]:
-        """List what roles are kept from."""
+        """List which fields are hidden from which roles."""
         with self._engine.store.reading() as tables:
             return tables.household.hidden()
-
-    def accessible(self, person_id: str | None) -> list[AccessibleSpace]:
-        """List the spaces a person may enter, what they are there, and who else may.
-
-        Raises:
-            UnknownPersonError: If there is no such person.
-        """
-        with self._engine.store.reading() as tables:
-            return accessible_spaces.rooms(
-                tables.household, person_id, self._engine.wall_clock(), self._engine.store.zone
-            )

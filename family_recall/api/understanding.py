@@ -1,4 +1,4 @@
-"""What a question is understood to ask, without a household."""
+"""Understanding of a question without a household."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def understand(
     region: Region | None = None,
     models: Path | None = None,
 ) -> Understanding:
-    """Say what a question is understood to ask where there is no household to look in.
+    """Return what a question is understood to ask, without a household.
 
     Args:
         query_text: Any text.

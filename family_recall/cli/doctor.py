@@ -240,7 +240,7 @@ def _rewrite(
         exported, rewritten = Path(folder) / "exported.jsonl", Path(folder) / "rewritten.db"
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
             archive = home.maintenance.export_to(
-                exported, judgements=True, log=True, skip_damaged=True
+                exported, feedback=True, log=True, skip_damaged=True
             )
         with FamilyRecall.open(rewritten, key=key, models=models) as home:
             home.maintenance.import_from(exported)

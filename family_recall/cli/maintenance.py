@@ -153,7 +153,7 @@ def export(
     with bar("writing") as progress:
         archive = home.maintenance.export_to(
             file,
-            judgements=feedback,
+            feedback=feedback,
             log=log,
             overwrite=force,
             skip_damaged=skip_damaged,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from family_recall.access.rights import asker
+from family_recall.access.rights import rights_of
 from family_recall.erasure import entity_provenance, relearning
 from family_recall.erasure.selection import Choice, choose, expired, plan, token_for
 from family_recall.errors import (
@@ -25,9 +25,7 @@ from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.erasure import (
     ForgetPlan,
     Receipt,
-    RetentionRule,
     Selection,
-    Verification,
 )
 
 RETENTION = "retention"
@@ -57,7 +55,7 @@ class Forgetter:
         """
         key = self._key()
         with self.store.reading() as tables:
-            who = asker(tables.household, person_id, wall_s=wall_s)
+            who = rights_of(tables.household, person_id, wall_s=wall_s)
             choice = choose(tables, selection, who, self.store.zone, answered)
             return plan(tables, choice, token_for(key, who.person_id, choice))
 
@@ -82,7 +80,7 @@ class Forgetter:
         """
         until_s = _trash_until_s(undo_for, wall_s)
         with self.store.writing() as writing:
-            who = asker(writing.household, person_id, wall_s=wall_s)
+            who = rights_of(writing.household, person_id, wall_s=wall_s)
             choice = choose(writing, selection, who, self.store.zone, answered)
             _check_rights(selection, choice)
             expected = token_for(writing.erasure_log.make_key(), who.person_id, choice)
@@ -121,20 +119,6 @@ class Forgetter:
         self.clean()
         return len({(row.memory.space_id, row.memory.doc_id) for row in stored})
 
-    def set_rule(self, category: str, keep_days: float | None) -> None:
-        """Set for how long a category is retained; None retains it forever.
-
-        Raises:
-            InvalidRequestError: If there is no such category, or that is no number of days.
-        """
-        with self.store.writing() as writing:
-            writing.erasure_log.set_rule(category, keep_days)
-
-    def rules(self) -> list[RetentionRule]:
-        """List for how long categories are retained, those that have a rule."""
-        with self.store.reading() as tables:
-            return tables.erasure_log.rules()
-
     def plan_retention(self, now_s: float) -> ForgetPlan:
         """Return what the household's retention rules would forget."""
         key = self._key()
@@ -162,24 +146,6 @@ class Forgetter:
                 receipt = self._erase(writing, choice, None, (RETENTION,), None, now_s)
         self.clean()
         return receipt
-
-    def next_due_s(self, now_s: float) -> float:
-        """Return the moment before which nothing is due; infinite without rules and trash."""
-        with self.store.reading() as tables:
-            return tables.erasure_log.next_due_s(now_s)
-
-    def receipts(self) -> list[Receipt]:
-        """List what was forgotten, the newest first."""
-        with self.store.reading() as tables:
-            return tables.erasure_log.receipts()
-
-    def verify(self, receipt: Receipt) -> Verification:
-        """Look for what a receipt lists as forgotten.
-
-        Raises:
-            InvalidRequestError: If this household never forgot anything.
-        """
-        return self.store.verify(receipt)
 
     def clean(self) -> bool:
         """Remove the bytes of what was erased from the file; returns whether none are left.

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from family_recall.access.rights import Asker, names_of
+from family_recall.access.rights import Rights, unique_names_of
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.erase.digests import DigestKey
 from family_recall.stores.file.row_ids import partition_of
@@ -43,7 +43,7 @@ class Choice:
 def choose(
     tables: Transaction,
     selection: Selection,
-    asker: Asker,
+    rights: Rights,
     zone: dt.tzinfo,
     answered: Collection[tuple[str, str]],
 ) -> Choice:
@@ -53,16 +53,16 @@ def choose(
     """
     criteria = Criteria(
         memories=_memories(selection, answered),
-        authors=_authors(tables, selection.by, asker.seen),
+        authors=_authors(tables, selection.by, rights.visible_partitions),
         space_id=selection.space_id,
         session_id=selection.session_id,
         occurred_s=(epoch_s(selection.after, zone), epoch_s(selection.before, zone)),
         recorded_s=(
             epoch_s(selection.recorded_after, zone), epoch_s(selection.recorded_before, zone)
         ),
-        ids=None if selection.about is None else _mentioning(tables, selection.about, asker.seen),
+        ids=None if selection.about is None else _mentioning(tables, selection.about, rights.visible_partitions),
     )  # fmt: skip
-    return _with_versions(tables, tables.versions.find(asker.seen, criteria), asker)
+    return _with_versions(tables, tables.versions.find(rights.visible_partitions, criteria), rights)
 
 
 def expired(tables: Transaction, now_s: float) -> Choice:
@@ -102,7 +102,9 @@ def token_for(key: bytes, person_id: str, choice: Choice) -> str:
     return DigestKey(key).digest(f"token {person_id}", rows).hex()
 
 
-def _with_versions(tables: Transaction, matches: Sequence[Version], asker: Asker | None) -> Choice:
+def _with_versions(
+    tables: Transaction, matches: Sequence[Version], rights: Rights | None
+) -> Choice:
     """Add to matching versions their earlier versions and views; hold back what is not theirs.
 
     A current version goes with all earlier ones, a superseded one alone.
@@ -120,12 +122,14 @@ def _with_versions(tables: Transaction, matches: Sequence[Version], asker: Asker
         if version.memory in whole
         or (version.past and (version.memory, version.recorded_s) in single)
     ]
-    if asker is not None:
-        meant = [version for version in meant if partition_of(version.id) in asker.told]
+    if rights is not None:
+        meant = [
+            version for version in meant if partition_of(version.id) in rights.unredacted_partitions
+        ]
     erased = [
         version
         for version in meant
-        if asker is None or asker.may_edit(version.space_id, version.author)
+        if rights is None or rights.may_edit(version.space_id, version.author)
     ]
     remaining = {version.memory for version in {*originals} - {*erased}}
     emptied = {version.memory for version in originals} - remaining
@@ -163,7 +167,7 @@ def _authors(
     """Return how a person is written as an author; None if no person is selected."""
     if person_id is None:
         return None
-    names = names_of(person_id, tables.household.people())
+    names = unique_names_of(person_id, tables.household.people())
     return {
         author
         for author in tables.versions.authors(partitions)
@@ -173,7 +177,7 @@ def _authors(
 
 def _mentioning(tables: Transaction, person_id: str, partitions: Collection[int]) -> set[int]:
     """Return the versions that mention a person; the text of superseded ones is read for it."""
-    names = names_of(person_id, tables.household.people())
+    names = unique_names_of(person_id, tables.household.people())
     superseded = (
         version for partition in partitions for version in tables.versions.superseded(partition)
     )

@@ -83,6 +83,26 @@ class Learning:
         return record
 
 
+def learning_of(log: FeedbackLog, person_id: str) -> Learning:
+    """Return what was learned from one person's feedback.
+
+    Raises:
+        UnknownPersonError: If there is no such person.
+    """
+    shipped = find_profile(LEARNING_PROFILE)
+    step = log.last_step(person_id)
+    current = personal_profile(shipped, step)
+    in_use = step if current is not shipped else None
+    return Learning(
+        person_id=person_id,
+        weights={name: (w, current.weights[name]) for name, w in shipped.weights.items()},
+        slope_ratio=in_use.slope_ratio if in_use else 1.0,
+        offset_shift=in_use.offset_shift if in_use else 0.0,
+        samples=log.count(person_id),
+        guard=log.last_guard(person_id),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Learner:
     """Records feedback in one store and learns from it. Safe to share between threads."""
@@ -154,38 +174,6 @@ class Learner:
                 return Feedback(kept=True, learned=False, why="the replay was no better with it")
             log.put_step(person_id, no, wall_s, step)
         return Feedback(kept=True, learned=True, why="")
-
-    def learned(self, person_id: str | None) -> list[Learning]:
-        """List what was learned from one person, or from everyone who gave feedback, by id.
-
-        Raises:
-            UnknownPersonError: If there is no such person.
-        """
-        shipped = find_profile(LEARNING_PROFILE)
-        with self.store.reading() as tables:
-            people = tables.feedback.people() if person_id is None else [person_id]
-            return [_learning(tables.feedback, person, shipped) for person in people]
-
-    def undo(self, last: int, person_id: str | None) -> int:
-        """Delete the last feedback with every step since; returns how many entries.
-
-        Raises:
-            InvalidRequestError: If ``last`` is below 1.
-            UnknownPersonError: If there is no such person.
-        """
-        if last < 1:
-            raise InvalidRequestError(f"last must be 1 or more, got {last}")
-        with self.store.writing() as writing:
-            return writing.feedback.undo(last, person_id)
-
-    def reset(self, person_id: str | None) -> None:
-        """Delete all feedback and steps, of one person or of everyone.
-
-        Raises:
-            UnknownPersonError: If there is no such person.
-        """
-        with self.store.writing() as writing:
-            writing.feedback.reset(person_id)
 
 
 def fit_step(
@@ -290,17 +278,3 @@ def _shown(
     if memory is None:
         raise UnknownMemoryError(f"no memory {doc_id!r} that this request may see")
     return tuple(shown), memory
-
-
-def _learning(log: FeedbackLog, person_id: str, shipped: Profile) -> Learning:
-    step = log.last_step(person_id)
-    current = personal_profile(shipped, step)
-    in_use = step if current is not shipped else None
-    return Learning(
-        person_id=person_id,
-        weights={name: (w, current.weights[name]) for name, w in shipped.weights.items()},
-        slope_ratio=in_use.slope_ratio if in_use else 1.0,
-        offset_shift=in_use.offset_shift if in_use else 0.0,
-        samples=log.count(person_id),
-        guard=log.last_guard(person_id),
-    )

@@ -76,7 +76,7 @@ def export(
     store: Store,
     path: Path,
     *,
-    judgements: bool,
+    feedback: bool,
     log: bool,
     overwrite: bool,
     skip_damaged: bool = False,
@@ -98,7 +98,7 @@ def export(
                 f"{store.path}: {len(damaged):,} memories are damaged; family-recall doctor "
                 "names them, and --repair takes them out"
             )
-        tables = reader.tables(feedback=judgements, log=log)
+        tables = reader.tables(feedback=feedback, log=log)
         counts = {table: reader.count(table, damaged) for table in tables}
         header = {
             _KIND: "export",

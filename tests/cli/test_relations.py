@@ -185,7 +185,7 @@ def test_a_correction_says_what_changed(db: Path) -> None:
     assert "  title: Fence → (none)" in done(db, *again)
     assert done(db, *again) == "unchanged gate: it already reads so\n"
     for args, code, message in (
-        (("cake", "Bob baked it", "--person", "bob"), 1, "only by whoever said it"),
+        (("cake", "Bob baked it", "--person", "bob"), 1, "only by its author"),
         (("gate", "--person", "bob"), 2, "expected a new TEXT or an option"),
         (("nope", "x", "--person", "bob"), 1, "no memory 'nope'"),
     ):

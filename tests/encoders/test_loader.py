@@ -43,7 +43,12 @@ def test_a_process_may_end_while_models_load(tmp_path: Path, wait: str) -> None:
     """
     for attempt in range(3):
         ended = subprocess.run(
-            [sys.executable, "-c", LEAVE_WHILE_LOADING.format(wait=wait), f"{tmp_path}/{attempt}.db"],
+            [
+                sys.executable,
+                "-c",
+                LEAVE_WHILE_LOADING.format(wait=wait),
+                f"{tmp_path}/{attempt}.db",
+            ],
             capture_output=True,
             text=True,
             timeout=60,

@@ -130,7 +130,7 @@ def test_what_outlives_its_rule_goes_beside_the_next_answer(path: Path, tmp_path
                  author="Ida", session_id="talk", occurred_at=None)  # fmt: skip
         wall.tick(hours=23, minutes=59)
         home._engine.sweep_after_s = float("inf")
-        home._engine.sweep_beside()
+        home._engine.sweep()
         before = scores(home)
         assert "gone" in before
         wall.tick(minutes=2)

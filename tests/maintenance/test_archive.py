@@ -54,7 +54,7 @@ memories = st.builds(
 
 def exported(home: FamilyRecall, folder: Path, name: str = "export.jsonl") -> bytes:
     """Give an export's bytes."""
-    home.maintenance.export_to(folder / name, judgements=True, log=True, overwrite=True)
+    home.maintenance.export_to(folder / name, feedback=True, log=True, overwrite=True)
     return (folder / name).read_bytes()
 
 
@@ -124,7 +124,7 @@ def test_judgements_stay_where_they_are_unless_wanted(home: FamilyRecall, tmp_pa
     home.feedback("where is the spare key?", "key", accepted=True, ctx=context)
 
     assert "feedback" not in home.maintenance.export_to(tmp_path / "without.jsonl").records
-    told = home.maintenance.export_to(tmp_path / "with.jsonl", judgements=True)
+    told = home.maintenance.export_to(tmp_path / "with.jsonl", feedback=True)
     assert told.records["feedback"] == 1
 
 

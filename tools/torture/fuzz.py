@@ -183,7 +183,7 @@ def _targets() -> Iterator[dict[str, Target]]:
             home.feedback(answer, answer.results[0].doc_id, True, ctx=RecallContext("priya"))
             home.forget("note-39", person_id="priya")
             home.audit.entries("priya")  # so that the log is written
-            home.maintenance.export_to(place / "export.jsonl", judgements=True, log=True)
+            home.maintenance.export_to(place / "export.jsonl", feedback=True, log=True)
             home.maintenance.backup(place / "backup.db")
             yield _targets_on(home, place)
 
@@ -325,7 +325,7 @@ def _import_in(place: Path) -> Run:
             made.unlink()
         with open_home(place / "imported.db") as home:
             home.maintenance.import_from(broken)
-            home.maintenance.export_to(again, judgements=True, log=True, overwrite=True)
+            home.maintenance.export_to(again, feedback=True, log=True, overwrite=True)
             wrong = [finding for finding in home.maintenance.check() if finding.problem]
             home.flush()
             home.recall(QUESTIONS[0])

@@ -1,0 +1,84 @@
+"""Correction of a stored memory by its author, or by an owner of its space."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from family_recall.access.editable_view import EditableView, editable_view
+from family_recall.encoders.base import Encoder
+from family_recall.errors import ConflictError, InvalidMemoryError
+from family_recall.indexing import Indexer
+from family_recall.stores.records import StoredMemory, epoch_s
+from family_recall.types import FIXED, Corrected, Memory
+
+CORRECTABLE = tuple(field.name for field in dataclasses.fields(Memory) if field.name not in FIXED)
+"""Fields of a memory that a correction can change."""
+
+
+def correct(
+    indexer: Indexer,
+    doc_id: str,
+    changes: Mapping[str, Any],
+    *,
+    person_id: str,
+    space_id: str | None,
+    recorded_at: dt.datetime | None,
+    wall_s: float,
+    encoder: Encoder | None,
+    static: Encoder | None,
+) -> Corrected:
+    """Store a memory again with some fields changed, as ``home.correct`` describes."""
+    _check_correctable(changes)
+    zone = indexer.store.zone
+    with indexer.store.writing() as writing:
+        view = editable_view(writing.listings, person_id, space_id, wall_s=wall_s, zone=zone)
+        visible = view.memory(doc_id)
+        before = view.editable(visible, changes).memory
+        _check_recorded(visible, recorded_at, zone)
+        after = dataclasses.replace(before, **changes)
+        _check_change(view, before, after)
+        changed = {
+            name: (was, now)
+            for name in CORRECTABLE
+            if (was := getattr(before, name)) != (now := getattr(after, name))
+        }
+        if changed:
+            indexer.remember_within(writing, [after], now_s=wall_s, static=static)
+    if encoder is not None:
+        indexer.embed(encoder, writing.changed)
+    return Corrected(doc_id, before.space_id, changed)
+
+
+def _check_correctable(names: Iterable[str]) -> None:
+    for name in names:
+        if name in FIXED:
+            raise InvalidMemoryError(
+                f"{name} stays as it is; to move a memory, remember it there and forget it here"
+            )
+        if name not in CORRECTABLE:
+            raise InvalidMemoryError(
+                f"unknown field {name!r}; what can be corrected is {', '.join(CORRECTABLE)}"
+            )
+
+
+def _check_recorded(
+    visible: StoredMemory, recorded_at: dt.datetime | None, zone: dt.tzinfo
+) -> None:
+    """Refuse a correction that is meant for an earlier version."""
+    current = dt.datetime.fromtimestamp(visible.recorded_s, zone)
+    if recorded_at is not None and epoch_s(recorded_at, zone) != current.timestamp():
+        raise ConflictError(
+            f"{visible.memory.doc_id!r} was changed at {current.isoformat()}, after the version of "
+            f"{recorded_at.isoformat()}; read it again, and correct what it says now"
+        )
+
+
+def _check_change(view: EditableView, before: Memory, after: Memory) -> None:
+    """Refuse a change that only an owner may make, or that hides a memory from this person."""
+    if after.author != before.author and after.space_id not in view.rights.own_spaces:
+        raise InvalidMemoryError("only an owner of its space may change the author of a memory")
+    if after.band != before.band:
+        view.check_band(after.space_id, after.band)
