@@ -91,10 +91,11 @@ def _of(s: Sentence, i: int) -> Phrase | None:
     if word == "eve":
         eve = Interval(start - DAY, start)
         return Phrase(i, day.last, "day", eve, None, min(0.9, certainty))
-    if end - start > (4 if s.word(i + 1) == "of" else 1) * DAY:
-        return None
     if s.word(i + 1) != "of":
-        return Phrase(i, day.last, "week", Interval(start, start + 7 * DAY), None, certainty)
+        week = Interval(start, start + 7 * DAY) if end - start == DAY else None
+        return Phrase(i, day.last, "week", week, None, certainty) if week else None
+    if end - start > 4 * DAY:
+        return None
     fixed = iv.part_of_day(start, PARTS[word]) if word in PARTS else iv.unit(start, word, 0)
     return Phrase(i, day.last, "day", fixed, None, certainty)
 
