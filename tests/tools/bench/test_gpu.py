@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[3]
+import pytest
+
+from tools.bench.gpu import main
 
 
-def test_without_cuda_both_columns_are_the_cpus_and_agree_exactly() -> None:
+def test_without_cuda_both_columns_are_the_cpus_and_agree_exactly(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Import, rerank and recall are measured twice; int8 graphs run on the CPU anywhere."""
-    arguments = ["--memories", "24", "--pairs", "4", "--questions", "2", "--json", "-"]
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.bench.gpu", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    options = ["--memories", "24", "--pairs", "4", "--questions", "2", "--json", "-"]
+    assert main(options) == 0
+    report = json.loads(capsys.readouterr().out)
 
     assert set(report["providers"].values()) == {"CPUExecutionProvider"}
     # Equal vectors: what is left of 1 - cosine is float32's own rounding of a length of 1.

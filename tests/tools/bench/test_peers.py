@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 from tools.bench.peers import run
 from tools.bench.peers.peer import fused
 
-ROOT = Path(__file__).resolve().parents[3]
-
 
 def test_ours_are_measured_and_find_what_was_planted(tmp_path: Path) -> None:
     """Whole and alone, the page and the figures name machine and command; all eight are found."""
     page, figures = tmp_path / "peers.md", tmp_path / "peers.json"
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "tools.bench.peers.run", "--sizes", "200"),
-            *("--peers", "family_recall,family_recall_alone", "--questions", "10"),
-            *("--folder", str(tmp_path / "peers")),
-            *("--markdown", str(page), "--json", str(figures)),
-        ],
-        capture_output=True,
-        check=False,
-        text=True,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0, done.stderr
+    options = ["--sizes", "200", "--questions", "10", "--folder", str(tmp_path / "peers")]
+    options += ["--peers", "family_recall,family_recall_alone"]
+    assert run.main([*options, "--markdown", str(page), "--json", str(figures)]) == 0
     report = json.loads(figures.read_text("utf-8"))
     (size,) = report["sizes"]
 
     assert set(size["peers"]) == {"family_recall", "family_recall_alone"}
-    for found in size["peers"].values():
-        assert (found["planted_found"], found["planted"]) == (8, 8)
-        assert 0.0 < found["wall_ms"]["p50"] <= found["wall_ms"]["p95"]
-        assert found["bytes_per_memory"] > 0
+    for measured in size["peers"].values():
+        assert (measured["planted_found"], measured["planted"]) == (8, 8)
+        assert 0.0 < measured["wall_ms"]["p50"] <= measured["wall_ms"]["p95"]
+        assert measured["bytes_per_memory"] > 0
     assert "200 memories" in page.read_text("utf-8")
     assert "--sizes 200" in report["command"]
 

@@ -1,11 +1,10 @@
-"""tools/bench/speed.py: speed and size of an invented household."""
+"""tools/bench/speed.py: speed and size of a synthetic household."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,23 +12,18 @@ import pytest
 
 from family_recall.query.text import STOP_WORDS
 from tools.bench import data as bench_data
-
-ROOT = Path(__file__).resolve().parents[3]
+from tools.bench import speed
 
 
 @pytest.fixture(scope="module")
 def report() -> dict[str, Any]:
-    """Measure 200 memories with 5 questions, as JSON."""
-    arguments = ["--sizes", "200", "--questions", "5", "--json", "-"]
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.bench.speed", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    read: dict[str, Any] = json.loads(done.stdout)
+    """Measure 200 memories with 5 questions, few repetitions, as JSON."""
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patched, contextlib.redirect_stdout(printed):
+        patched.setattr(speed, "N_STARTS", 1)
+        patched.setattr(speed, "EMBEDDING_RUNS", 2)
+        assert speed.main(["--sizes", "200", "--questions", "5", "--json", "-"]) == 0
+    read: dict[str, Any] = json.loads(printed.getvalue())
     return read
 
 
@@ -62,14 +56,14 @@ def test_planted_memories_are_found(report: dict[str, Any]) -> None:
 
 
 def test_half_of_what_is_said_is_stop_words() -> None:
-    """As in English talk, where they are 40 to 60 %; no other word is in one memory of ten."""
-    said = [memory.text.lower().split() for memory in bench_data.memories(500)]
-    words = [word for text in said for word in text]
+    """As in spoken English, where they are 40 to 60 %; no other word is in one memory of ten."""
+    texts = [memory.text.lower().split() for memory in bench_data.memories(500)]
+    words = [word for text in texts for word in text]
 
     assert 0.4 < np.mean([word in STOP_WORDS for word in words]) < 0.6
     content = {word for word in words if word not in STOP_WORDS}
-    assert max(sum(word in text for text in said) for word in content) < len(said) / 10
-    assert np.mean([len(text) for text in said]) == pytest.approx(20, abs=1)
+    assert max(sum(word in text for text in texts) for word in content) < len(texts) / 10
+    assert np.mean([len(text) for text in texts]) == pytest.approx(20, abs=1)
 
 
 def test_the_same_seed_makes_the_same_household() -> None:

@@ -1,12 +1,9 @@
-"""tools/fit/calibration.py: judged questions in, the package's calibration file out."""
+"""tools/fit/calibration.py: fit the package's calibration file on judged questions."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +18,6 @@ from tests.encoders.conftest import write_manifest
 from tests.encoders.test_static import drawn_table, static_folder
 from tools.fit import calibration as fit_calibration
 
-ROOT = Path(__file__).resolve().parents[3]
 TEXTS = {
     "kitchen": [
         "Mira baked a lemon cake for the school fair",
@@ -50,13 +46,6 @@ QUESTIONS = {
         ("Which film shall we watch?", []),
     ],
 }
-
-
-def fit(*arguments: str, models: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the tool."""
-    env = {**os.environ, **({"FAMILY_RECALL_MODELS": str(models)} if models else {})}
-    command = [sys.executable, "-m", "tools.fit.calibration", *arguments]
-    return subprocess.run(command, capture_output=True, check=False, text=True, env=env, cwd=ROOT)
 
 
 def both_embedders(folder: Path) -> Path:
@@ -97,42 +86,46 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-@pytest.mark.parametrize("name", ["locomo", "realtalk", "locomo_plus"])
-def test_evaluation_sets_are_never_fitted_on(tmp_path: Path, name: str) -> None:
+def test_evaluation_sets_are_never_fitted_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Their licence does not allow it; a link under another name and a licence change nothing."""
     output = tmp_path / "calibration.json"
-    (tmp_path / name).mkdir()
-    (tmp_path / "mine").symlink_to(tmp_path / name)
-
-    by_name = fit(str(tmp_path), "--sets", f"beam,{name}", "--output", str(output))
-    by_link = fit(
-        str(tmp_path), "--sets", "mine,beam", "--licence", "mine=MIT", "--output", str(output)
-    )
-
-    for refused in (by_name, by_link):
-        assert refused.returncode == 2
-        assert f"{name} is for evaluation only" in refused.stderr
+    for name in ("locomo", "realtalk", "locomo_plus"):
+        (tmp_path / name).mkdir()
+        (tmp_path / f"mine-{name}").symlink_to(tmp_path / name)
+        for options in (
+            ["--sets", f"beam,{name}"],
+            ["--sets", f"mine-{name},beam", "--licence", f"mine-{name}=MIT"],
+        ):
+            with pytest.raises(SystemExit) as refused:
+                fit_calibration.main([str(tmp_path), *options, "--output", str(output)])
+            assert refused.value.code == 2
+            assert f"{name} is for evaluation only" in capsys.readouterr().err
     assert not output.exists()
 
 
-def test_a_set_of_unknown_licence_is_refused(data: Path) -> None:
+def test_a_set_of_unknown_licence_is_refused(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Constants that ship come from data whose terms somebody has read."""
-    refused = fit(str(data), "--sets", "kitchen,garage")
+    with pytest.raises(SystemExit) as refused:
+        fit_calibration.main([str(data), "--sets", "kitchen,garage"])
 
-    assert refused.returncode == 2
-    assert "--licence kitchen=NAME" in refused.stderr
+    assert refused.value.code == 2
+    assert "--licence kitchen=NAME" in capsys.readouterr().err
 
 
 def test_what_is_fitted_can_be_read_and_keeps_the_order_of_scores(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every profile and kind has a slope of 0 or more, and `no_match` lies below `weak`."""
-    done = fit(
-        str(data), "--sets", "kitchen,garage", "--licence", "kitchen=MIT", "--licence",
-        "garage=CC0-1.0", "--output", str(tmp_path / "calibration.json"),
-        models=both_embedders(tmp_path / "models"),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    output = tmp_path / "calibration.json"
+    licences = ["--licence", "kitchen=MIT", "--licence", "garage=CC0-1.0"]
+    with monkeypatch.context() as patched:
+        patched.setenv("FAMILY_RECALL_MODELS", str(both_embedders(tmp_path / "models")))
+        options = ["--sets", "kitchen,garage", *licences, "--output", str(output)]
+        assert fit_calibration.main([str(data), *options]) == 0
     expected = {
         (name, kind, reranked)
         for name, profile in profiles().items()
@@ -144,24 +137,24 @@ def test_what_is_fitted_can_be_read_and_keeps_the_order_of_scores(
     fitted = calibration.calibrations.__wrapped__()
 
     assert set(fitted) == expected
-    for one in fitted.values():
-        assert one.platt.slope >= 0.0
-        assert 0.0 <= one.no_match_below <= one.weak_below <= 1.0
-    record = json.loads((tmp_path / "calibration.json").read_text("utf-8"))
+    for entry in fitted.values():
+        assert entry.platt.slope >= 0.0
+        assert 0.0 <= entry.no_match_below <= entry.weak_below <= 1.0
+    record = json.loads(output.read_text("utf-8"))
     assert record["data"] == {"kitchen": "MIT", "garage": "CC0-1.0"}
     assert set(record["leave_one_set_out"]) == {"kitchen", "garage"}
     assert str(tmp_path) not in json.dumps(record)
 
 
-def test_a_missing_answer_lends_its_talk_nothing() -> None:
-    """Without the gold, the rest of its talk is as relevant as the best of the rest.
+def test_a_missing_answer_adds_nothing_to_its_session() -> None:
+    """Without the gold, the rest of its session is as relevant as the best of the rest.
 
-    With weights 1.0 for words and 0.5 for the talk: the neighbour had 0.2 + 0.5 × 0.9 = 0.65
-    and keeps 0.2 + 0.5 × 0.2 = 0.30; the memory of another talk stays at 0.4 + 0.5 × 0.4 = 0.60.
+    With weights 1.0 for words and 0.5 for the session: the neighbour had 0.2 + 0.5 × 0.9 = 0.65
+    and keeps 0.2 + 0.5 × 0.2 = 0.30; the memory of another session stays at 0.4 + 0.5 × 0.4 = 0.60.
     """
-    gold = result("gold", "S1", words=0.9, talk=0.9)
-    neighbour = result("neighbour", "S1", words=0.2, talk=0.9)
-    elsewhere = result("elsewhere", "S2", words=0.4, talk=0.4)
+    gold = result("gold", "S1", words=0.9, session=0.9)
+    neighbour = result("neighbour", "S1", words=0.2, session=0.9)
+    elsewhere = result("elsewhere", "S2", words=0.4, session=0.4)
 
     best = fit_calibration.best_without([gold, neighbour], {"gold"}, PROFILE)
     assert best == pytest.approx(0.30)
@@ -174,11 +167,11 @@ def test_a_missing_answer_lends_its_talk_nothing() -> None:
 PROFILE = Profile("test", {"bm25": 1.0, "session": 0.5}, 1.0)
 
 
-def result(doc_id: str, session_id: str, *, words: float, talk: float) -> Result:
+def result(doc_id: str, session_id: str, *, words: float, session: float) -> Result:
     """Return a result with two features that count."""
     return Result(
-        rank=1, doc_id=doc_id, score=words + 0.5 * talk, confidence=0.5, text=doc_id,
+        rank=1, doc_id=doc_id, score=words + 0.5 * session, confidence=0.5, text=doc_id,
         space_id="home", kind="episode", author=None, title=None, session_id=session_id,
         url=None, section=None, occurred_at=None, superseded=False, source="lexical",
-        contributions=(Contribution("bm25", words, 1.0), Contribution("session", talk, 0.5)),
+        contributions=(Contribution("bm25", words, 1.0), Contribution("session", session, 0.5)),
     )  # fmt: skip

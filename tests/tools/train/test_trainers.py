@@ -5,8 +5,8 @@ They need torch, which the extra `training` installs.
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import importlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,17 +36,18 @@ ROOT = Path(__file__).resolve().parents[3]
 WORDS = open_tokenizer(ROOT / "models" / "tokenizer.json")
 
 
-def tool(name: str, *arguments: str | Path) -> str:
-    """Run one of the tools; its output, errors included."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"tools.train.{name}", *map(str, arguments)],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+@pytest.fixture(scope="module", autouse=True)
+def _untouched_heap() -> Iterator[None]:
+    """Keep the trainers' setting of the allocator, which would stay, out of this process."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("tools.train.command_line.keep_heap", lambda: None)
+        yield
+
+
+def tool(name: str, *arguments: str | Path) -> None:
+    """Run one of the tools in this process, which has loaded torch already."""
+    module = importlib.import_module(f"tools.train.{name}")
+    assert module.main([str(argument) for argument in arguments]) == 0
 
 
 def test_packed_texts_come_out_as_the_graph_has_them_one_by_one(tmp_path: Path) -> None:
@@ -62,7 +63,7 @@ def test_packed_texts_come_out_as_the_graph_has_them_one_by_one(tmp_path: Path) 
     model = build(read_bert(tmp_path / "m.safetensors"), read_head(tmp_path / "m.safetensors"))
     expected = [out["embedding"][0] for out in run_each(model, inputs)]
 
-    batch = pack([one["input_ids"][0].tolist() for one in inputs])
+    batch = pack([text["input_ids"][0].tolist() for text in inputs])
     with torch.no_grad():
         pooled = torch.nn.functional.normalize(batch.mean(encoder(batch)), dim=-1).numpy()
 
@@ -99,8 +100,8 @@ def test_texts_that_also_answer_are_taken_out_of_the_loss() -> None:
     ]
 
 
-def test_a_run_taken_up_again_ends_where_an_unbroken_one_does(tmp_path: Path) -> None:
-    """Stopped after half its steps, with the checkpoint alone to go on from."""
+def test_an_interrupted_run_ends_where_an_uninterrupted_one_does(tmp_path: Path) -> None:
+    """Stopped after half its steps, with only the checkpoint to continue from."""
 
     def run(name: str, *, stop_at: int | None = None) -> list[float]:
         torch.manual_seed(3)
