@@ -13,12 +13,12 @@ pytest.importorskip("torch")
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = re.findall(
-    r"^\| `python -m ([\w.]+)` \|", (ROOT / "tools/README.md").read_text("utf-8"), re.M
+    r"^\| `python -m ([\w.]+)` \|", (ROOT / "tools/README.md").read_text("utf-8"), re.MULTILINE
 )
 
 
 def test_the_readme_lists_every_script() -> None:
-    """Every file that can be started is in the table, but for the adapters that peers.run starts."""
+    """Every file that can be started is in the table, except the adapters of peers.run."""
     scripts = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in (ROOT / "tools").rglob("*.py")
