@@ -1,4 +1,4 @@
-"""Learns again from the feedback that is left, once memories that people gave feedback on are erased."""
+"""Learns again from the feedback that is left after memories with feedback were erased."""
 
 from __future__ import annotations
 

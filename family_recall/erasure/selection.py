@@ -1,4 +1,4 @@
-"""Resolves what somebody asks to forget to the rows that are erased and those that are not theirs."""
+"""Resolves what a person asks to forget to rows: those to erase, and those not theirs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links memories to the entities they mention, which are found or created as memories are written."""
+"""Links memories to the entities they mention; finds or creates those while writing."""
 
 from __future__ import annotations
 

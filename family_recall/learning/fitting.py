@@ -76,7 +76,7 @@ def pairwise_loss(pairs: Pairs, ratios: Doubles) -> float:
 
 
 def pairwise_accuracy(pairs: Pairs, ratios: Doubles) -> float:
-    """Return the weighted share of pairs in the preferred order, ties counting half; 1.0 for none."""
+    """Return the weighted share of pairs in the preferred order, ties half; 1.0 for none."""
     if not len(pairs):
         return 1.0
     right = (np.sign(pairs.differences @ ratios) + 1.0) / 2.0

@@ -41,8 +41,11 @@ MIN_REJECTIONS = 5
 """First results called wrong outright before confidence is adjusted."""
 
 MIN_FIRSTS = 100
-"""First results with feedback before confidence is adjusted: of fifty, from 10 to 42 % were right
-where 34 % of those without feedback were, and adjusting by them made the calibration error larger."""
+"""First results with feedback before confidence is adjusted.
+
+Of fifty, from 10 to 42 % were right where 34 % of those without feedback were, and adjusting by
+them made the calibration error larger.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def give_feedback(
     person_id: str | None = "rajesh",
     weight: float = 1.0,
 ) -> Feedback:
-    """Give feedback, with time enough and at the tests' own moment."""
+    """Send feedback, with time enough and at the tests' own moment."""
     ctx = RecallContext(person_id=person_id, time_budget_ms=PLENTY_MS, now=NOW)
     return home.feedback(answer, doc_id, accepted, ctx=ctx, weight=weight)
 

@@ -23,7 +23,7 @@ TABLES = ("feedback", "shown", "learned")
 
 
 @pytest.fixture
-def taught(path: Path) -> Iterator[FamilyRecall]:
+def learned(path: Path) -> Iterator[FamilyRecall]:
     """Open a household in which words in short memories are what Rajesh wants."""
     with open_home(path) as home:
         move_in(home)
@@ -46,11 +46,11 @@ def path_of(home: FamilyRecall) -> Path:
     return Path(home.maintenance.stats()["path"])
 
 
-def test_feedback_moves_the_ranking_of_the_person_who_gave_it(taught: FamilyRecall) -> None:
+def test_feedback_moves_the_ranking_of_the_person_who_gave_it(learned: FamilyRecall) -> None:
     """Weights have moved, results say so, and a contribution is the learned weight × its value."""
-    (learning,) = taught.learning.all()
+    (learning,) = learned.learning.all()
     moved = {name for name, (shipped, now) in learning.weights.items() if now != shipped}
-    answer = recall(taught, question(3), "rajesh")
+    answer = recall(learned, question(3), "rajesh")
 
     assert learning.person_id == "rajesh"
     assert learning.samples == 14
@@ -76,20 +76,20 @@ def test_what_one_person_teaches_changes_nobody_elses_answers(path: Path) -> Non
     assert after[2] != before[2]
 
 
-def test_only_the_default_profile_learns(taught: FamilyRecall, tmp_path: Path) -> None:
+def test_only_the_default_profile_learns(learned: FamilyRecall, tmp_path: Path) -> None:
     """A profile of the designs answers as if nothing had been judged."""
     with open_home(tmp_path / "other.db") as other:
         move_in(other)
         furnish_copies(other)
         for profile in ("family_os", "annie", "neural"):
             ctx = {"person_id": "rajesh", "profile": profile}
-            assert written(recall(taught, question(1), **ctx)) == written(
+            assert written(recall(learned, question(1), **ctx)) == written(
                 recall(other, question(1), **ctx)
             )
 
 
 def test_taking_back_restores_to_the_bit(path: Path) -> None:
-    """Each judgement taken back gives the answer that was given before it."""
+    """Each feedback taken back restores the answer from before it."""
     with open_home(path) as home:
         move_in(home)
         furnish_copies(home)
@@ -109,73 +109,75 @@ def test_taking_back_restores_to_the_bit(path: Path) -> None:
         assert home.learning.undo() == 0
 
 
-def test_resetting_restores_the_shipped_ranking_to_the_bit(taught: FamilyRecall) -> None:
-    """After a reset the answer is that of a household that never judged, and the tables are empty.
+def test_resetting_restores_the_shipped_ranking_to_the_bit(learned: FamilyRecall) -> None:
+    """After a reset answers are those of a household without feedback, and the tables are empty.
 
-    Another person's judgements stay when one person's are reset.
+    Another person's feedback stays when one person's is reset.
     """
-    teach(taught, "priya", 3)
-    taught.learning.reset("rajesh")
-    (left,) = taught.learning.all()
+    teach(learned, "priya", 3)
+    learned.learning.reset("rajesh")
+    (left,) = learned.learning.all()
 
     assert (left.person_id, left.samples) == ("priya", 3)
-    assert taught.learning.all("rajesh")[0].weights == {
+    assert learned.learning.all("rajesh")[0].weights == {
         n: (w, w) for n, w in SHIPPED.weights.items()
     }
-    shipped = written(recall(taught, question(2), "mia"))
-    taught.learning.reset()
-    assert taught.learning.all() == []
-    assert written(recall(taught, question(2), "mia")) == shipped
+    shipped = written(recall(learned, question(2), "mia"))
+    learned.learning.reset()
+    assert learned.learning.all() == []
+    assert written(recall(learned, question(2), "mia")) == shipped
     for table in TABLES:
-        assert rows(path_of(taught), table) == []
-    with open_home(path_of(taught).with_name("fresh.db")) as fresh:
+        assert rows(path_of(learned), table) == []
+    with open_home(path_of(learned).with_name("fresh.db")) as fresh:
         move_in(fresh)
         furnish_copies(fresh)
         fresh_answer = written(recall(fresh, question(2), "rajesh"))
-    assert written(recall(taught, question(2), "rajesh")) == fresh_answer
+    assert written(recall(learned, question(2), "rajesh")) == fresh_answer
 
 
-def test_unlearning_is_one_persons_or_anybodys(taught: FamilyRecall) -> None:
-    """Somebody's last judgement is theirs; nobody's in particular is the last of all."""
-    teach(taught, "priya", 2)
+def test_undoing_is_one_persons_or_anybodys(learned: FamilyRecall) -> None:
+    """With a person it is their last feedback; without one, the last of all."""
+    teach(learned, "priya", 2)
 
-    assert taught.learning.undo(person_id="rajesh") == 1
-    assert [one.samples for one in taught.learning.all()] == [2, 13]
-    assert taught.learning.undo(3) == 3
-    assert [(one.person_id, one.samples) for one in taught.learning.all()] == [("rajesh", 12)]
+    assert learned.learning.undo(person_id="rajesh") == 1
+    assert [one.samples for one in learned.learning.all()] == [2, 13]
+    assert learned.learning.undo(3) == 3
+    assert [(one.person_id, one.samples) for one in learned.learning.all()] == [("rajesh", 12)]
     with pytest.raises(InvalidRequestError, match="last must be 1 or more"):
-        taught.learning.undo(0)
+        learned.learning.undo(0)
     with pytest.raises(UnknownPersonError):
-        taught.learning.undo(person_id="zoe")
+        learned.learning.undo(person_id="zoe")
 
 
-def test_the_tables_hold_no_text(taught: FamilyRecall) -> None:
+def test_the_tables_hold_no_text(learned: FamilyRecall) -> None:
     """No word of a memory or of a question is in any row that feedback made."""
-    give_feedback(taught, "was the lantern5 mentioned with the violin5?", "wrong-5", accepted=False)
-    held = repr([rows(path_of(taught), table) for table in TABLES]).casefold()
+    give_feedback(
+        learned, "was the lantern5 mentioned with the violin5?", "wrong-5", accepted=False
+    )
+    held = repr([rows(path_of(learned), table) for table in TABLES]).casefold()
 
     for word in ("violin", "lantern", "zebra", "ramble", "mention", "right-", "wrong-"):
         assert word not in held
     assert "bm25" in held
 
 
-def test_superseding_and_deleting_take_feedback_along(taught: FamilyRecall) -> None:
+def test_superseding_and_deleting_take_feedback_along(learned: FamilyRecall) -> None:
     """A memory with feedback that is replaced leaves no row; one beside others leaves theirs."""
-    before = rows(path_of(taught), "feedback")
-    shown = rows(path_of(taught), "shown")
-    remember(taught, "violin3 lantern3, both sold", doc_id="right-3", session_id="r3")
-    after = rows(path_of(taught), "feedback")
+    before = rows(path_of(learned), "feedback")
+    shown = rows(path_of(learned), "shown")
+    remember(learned, "violin3 lantern3, both sold", doc_id="right-3", session_id="r3")
+    after = rows(path_of(learned), "feedback")
 
     (gone,) = set(before) - set(after)
     assert len(after) == len(before) - 1
-    left = rows(path_of(taught), "shown")
+    left = rows(path_of(learned), "shown")
     assert len(left) < len(shown)
     assert gone[2] not in {row[2] for row in left}
     assert gone[0] not in {row[0] for row in left}
-    connection = apsw.Connection(str(path_of(taught)))
+    connection = apsw.Connection(str(path_of(learned)))
     connection.execute("DELETE FROM memory WHERE doc_id = 'right-4'")
     connection.close()
-    assert len(rows(path_of(taught), "feedback")) == len(before) - 2
+    assert len(rows(path_of(learned), "feedback")) == len(before) - 2
 
 
 def test_feedback_needs_a_person_and_a_memory_they_can_see(home: FamilyRecall) -> None:
@@ -309,11 +311,11 @@ def test_feedback_from_threads_at_once_is_not_lost(path: Path) -> None:
         )
 
 
-def test_a_damaged_step_leaves_the_shipped_ranking(taught: FamilyRecall) -> None:
+def test_a_damaged_step_leaves_the_shipped_ranking(learned: FamilyRecall) -> None:
     """What cannot be read, or lies out of bounds, is not used, and questions are answered."""
-    shipped = written(recall(taught, question(2), "mia"))
-    path = path_of(taught)
-    taught.close()
+    shipped = written(recall(learned, question(2), "mia"))
+    path = path_of(learned)
+    learned.close()
     for record in ("{", '{"weights": 3}', '{"weights": {"bm25": "x"}, "shipped": {}}'):
         connection = apsw.Connection(str(path))
         connection.execute("UPDATE learned SET record = ?", (record,))

@@ -1,4 +1,4 @@
-"""Forgetting: what is forgotten leaves no byte, and nothing that it had touched."""
+"""Forgetting: what is forgotten leaves no byte, and no effect on anything else."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ QUESTIONS = (
 
 
 @dataclass(frozen=True)
-class Told:
-    """A memory told, or told anew under the same id."""
+class Stored:
+    """A memory stored, or stored again under the same id."""
 
     slot: str
     words: tuple[str, ...]
@@ -70,7 +70,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Related:
-    """A relation told, with what it rests on."""
+    """A relation stored, with its evidence."""
 
     subject: str
     object: str
@@ -80,23 +80,23 @@ class Related:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """Some memories forgotten, by an owner of where they lie."""
+    """Some memories forgotten, by an owner of their space."""
 
     slots: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Unrelated:
-    """A relation taken back, counted from the last one that was told."""
+    """A relation taken back, counted from the last one that was stored."""
 
     back: int
 
 
-Step = Told | Related | Forgotten | Unrelated
+Step = Stored | Related | Forgotten | Unrelated
 
 slots = st.sampled_from(SLOTS)
 tellings = st.builds(
-    Told,
+    Stored,
     slot=slots,
     words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=9).map(tuple),
     author=st.sampled_from(AUTHORS),
@@ -129,43 +129,43 @@ histories = st.lists(
 ).flatmap(lambda steps: forgettings.map(lambda last: (*steps, last)))
 
 
-def memory_of(told: Told) -> Memory:
-    """Give what is told as it is stored."""
+def memory_of(step: Stored) -> Memory:
+    """Return the memory of a step."""
     return Memory(
-        " ".join(told.words),
-        told.space_id,
+        " ".join(step.words),
+        step.space_id,
         # An id is unique in its space; so that a slot is one memory, its space is in it.
-        doc_id=f"{told.space_id}/{told.slot}",
-        author=told.author,
-        session_id=told.session_id,
-        title=told.title,
-        kind=told.kind,
-        occurred_at=None if told.hour is None else NOW - dt.timedelta(hours=told.hour),
-        valid_from=NOW - dt.timedelta(days=9) if told.valid else None,
+        doc_id=f"{step.space_id}/{step.slot}",
+        author=step.author,
+        session_id=step.session_id,
+        title=step.title,
+        kind=step.kind,
+        occurred_at=None if step.hour is None else NOW - dt.timedelta(hours=step.hour),
+        valid_from=NOW - dt.timedelta(days=9) if step.valid else None,
     )
 
 
 def relation_of(step: Related, number: int) -> Relation:
-    """Give a relation as it is told in a step, whatever it rests on."""
+    """Return the relation of a step, without its evidence."""
     since = NOW - dt.timedelta(days=2) if step.valid else None
     return Relation(step.subject, f"relation {number}", step.object, HOME, valid_from=since)
 
 
 def ids_of(slots: Iterable[str]) -> list[str]:
-    """Name what a slot may hold, in either space."""
+    """Return the ids that a slot may have, in either space."""
     return [f"{space_id}/{slot}" for slot in slots for space_id in (HOME, PRIVATE)]
 
 
 def meant(history: Sequence[Step | None], at: int, back: int) -> int | None:
-    """Give the step that told the relation which is taken back at another; None for none."""
-    told = [number for number, step in enumerate(history[:at]) if isinstance(step, Related)]
-    return told[-1 - back] if back < len(told) else None
+    """Return the step whose relation another step takes back; None for none."""
+    related = [number for number, step in enumerate(history[:at]) if isinstance(step, Related)]
+    return related[-1 - back] if back < len(related) else None
 
 
 def without_the_forgotten(history: Sequence[Step]) -> list[Step | None]:
-    """Take out of a history what is forgotten later on in it; moments stay, as None.
+    """Return a history without what is forgotten later in it; moments stay, as None.
 
-    So is a relation that is taken back.
+    Nor does it have the relations that are taken back.
     """
     taken_back = {
         meant(history, at, step.back)
@@ -178,16 +178,16 @@ def without_the_forgotten(history: Sequence[Step]) -> list[Step | None]:
         later = {
             slot for other in history[at:] if isinstance(other, Forgotten) for slot in other.slots
         }
-        if isinstance(step, Told):
+        if isinstance(step, Stored):
             kept.append(None if step.slot in later else step)
             if step.space_id == HOME:
                 there.add(step.slot)
         elif isinstance(step, Related):
             rests_on = [slot for slot in step.evidence if slot in there]
             left = tuple(slot for slot in rests_on if slot not in later)
-            told = Related(step.subject, step.object, left, step.valid)
+            related = Related(step.subject, step.object, left, step.valid)
             gone = at in taken_back or (rests_on and not left)
-            kept.append(None if gone else told)
+            kept.append(None if gone else related)
         elif isinstance(step, Unrelated):
             kept.append(None)
         else:
@@ -197,10 +197,10 @@ def without_the_forgotten(history: Sequence[Step]) -> list[Step | None]:
 
 
 def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None:
-    """Let a household live through a history, a minute a step."""
+    """Apply a history to a household, a minute a step."""
     for number, step in enumerate(history):
         wall.tick(minutes=1)
-        if isinstance(step, Told):
+        if isinstance(step, Stored):
             home.remember(memory_of(step))
         elif isinstance(step, Related):
             evidence = tuple(
@@ -209,11 +209,11 @@ def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None
             )  # fmt: skip
             home.relations.add(dataclasses.replace(relation_of(step, number), evidence=evidence))
         elif isinstance(step, Unrelated):
-            told = meant(history, number, step.back)
-            if told is not None:
-                related = history[told]
+            at = meant(history, number, step.back)
+            if at is not None:
+                related = history[at]
                 assert isinstance(related, Related)
-                home.relations.remove(relation_of(related, told), person_id="rajesh")
+                home.relations.remove(relation_of(related, at), person_id="rajesh")
         elif isinstance(step, Forgotten):
             there = [doc_id for doc_id in ids_of(step.slots) if holds(home, doc_id)]
             if there:
@@ -223,7 +223,7 @@ def live(home: FamilyRecall, wall: Wall, history: Sequence[Step | None]) -> None
 
 
 def holds(home: FamilyRecall, doc_id: str) -> bool:
-    """Whether a household holds a memory of that id."""
+    """Return whether a household has a memory of that id."""
     with store_of(home).reading() as tables:
         connection = tables.household.connection
         row = connection.execute("SELECT 1 FROM memory WHERE doc_id = ?", (doc_id,)).fetchone()
@@ -244,7 +244,7 @@ def household(path: Path, wall: Wall) -> FamilyRecall:
 
 
 def contents(path: Path) -> dict[str, list[str]]:
-    """Write out what a file holds, told by names and moments in place of row numbers."""
+    """Return what a file holds, with names and moments in place of row numbers."""
     connection = apsw.Connection(str(path))
     import sqlite_vec  # noqa: PLC0415 - only where vectors are read
 
@@ -333,15 +333,15 @@ def contents(path: Path) -> dict[str, list[str]]:
 
 @settings(max_examples=20, deadline=None)
 @given(history=histories)
-def test_what_is_left_is_as_if_it_had_never_been_told(history: tuple[Step, ...]) -> None:
+def test_what_is_left_is_as_if_it_had_never_been_stored(history: tuple[Step, ...]) -> None:
     """Rows and answers are those of a household that never held what was forgotten.
 
     Nor the relations that were taken back.
     """
     with tempfile.TemporaryDirectory() as folder:
-        told, untold = Path(folder) / "told.db", Path(folder) / "untold.db"
+        stored, never = Path(folder) / "stored.db", Path(folder) / "never.db"
         answers = []
-        for path, lived in ((told, history), (untold, without_the_forgotten(history))):
+        for path, lived in ((stored, history), (never, without_the_forgotten(history))):
             wall = Wall()
             with household(path, wall) as home:
                 live(home, wall, lived)
@@ -349,7 +349,7 @@ def test_what_is_left_is_as_if_it_had_never_been_told(history: tuple[Step, ...])
                     written(recall(home, question, asker, now=NOW + dt.timedelta(hours=1)))
                     for question in QUESTIONS for asker in ("rajesh", "mia")
                 ])  # fmt: skip
-        assert contents(told) == contents(untold)
+        assert contents(stored) == contents(never)
         assert answers[0] == answers[1]
 
 
@@ -359,20 +359,20 @@ def beside(path: Path) -> dict[str, bytes]:
 
 
 def texts_in(memories: Iterable[Memory]) -> str:
-    """Write out all that some memories say."""
+    """Join the texts of some memories."""
     return "\n".join(
         part for memory in memories for part in (memory.title, memory.text, memory.author) if part
     )
 
 
 def shingles(text: str, size: int) -> set[bytes]:
-    """Give every run of so many bytes of a text."""
+    """Return every run of so many bytes of a text."""
     raw = text.encode()
     return {raw[at : at + size] for at in range(len(raw) - size + 1)}
 
 
 def vector_bytes(memory: Memory) -> Iterable[bytes]:
-    """Give the bytes a memory's vectors have, in every form the file could hold."""
+    """Yield the bytes of a memory's vectors, in every form the file could hold."""
     text = embedded_text(ToEmbed(0, memory.author, memory.text))
     for encoder in (TINY, TINY_STATIC):
         for part in filter(None, (text, memory.title)):
@@ -388,22 +388,22 @@ def vector_bytes(memory: Memory) -> Iterable[bytes]:
 @given(history=histories)
 def test_no_byte_of_it_is_left(history: tuple[Step, ...]) -> None:
     """No shingle, word or vector that was only the forgotten memories' is in any file."""
-    untold = [step for step in without_the_forgotten(history) if step is not None]
-    left = [memory_of(step) for step in untold if isinstance(step, Told)]
-    gone = [memory_of(step) for step in history if isinstance(step, Told) and step not in untold]
+    never = [step for step in without_the_forgotten(history) if step is not None]
+    left = [memory_of(step) for step in never if isinstance(step, Stored)]
+    gone = [memory_of(step) for step in history if isinstance(step, Stored) and step not in never]
     # SQLite keeps a length behind a text: a remaining text's end and one or two such bytes may be
-    # a shingle too, so what counts begins and ends with what is said nowhere else.
-    said = "\n".join((texts_in(left), *QUESTIONS, "the puppy sleeps by the window", *AUTHORS[:4],
-                      *(f"{step.subject} {step.object}" for step in untold
+    # a shingle too, so what counts begins and ends with bytes that stand nowhere else.
+    stored = "\n".join((texts_in(left), *QUESTIONS, "the puppy sleeps by the window", *AUTHORS[:4],
+                      *(f"{step.subject} {step.object}" for step in never
                         if isinstance(step, Related))))  # fmt: skip
-    known = shingles(said, 6) | shingles(said.casefold(), 6)
+    known = shingles(stored, 6) | shingles(stored.casefold(), 6)
     wanted = {
         shingle for memory in gone for shingle in shingles(texts_in([memory]), 8)
         if shingle[:6] not in known and shingle[2:] not in known
     }  # fmt: skip
     words = {
         word for memory in gone for word in texts_in([memory]).casefold().split()
-        if len(word) >= 6 and word not in said.casefold()
+        if len(word) >= 6 and word not in stored.casefold()
     }  # fmt: skip
     kept = {row for memory in left for row in vector_bytes(memory)}
     vectors = {row for memory in gone for row in vector_bytes(memory)} - kept
@@ -419,7 +419,7 @@ def test_no_byte_of_it_is_left(history: tuple[Step, ...]) -> None:
 
 
 def assert_absent(needles: Iterable[bytes], files: dict[str, bytes]) -> None:
-    """Say which needle was found where."""
+    """Fail if any needle is in any file."""
     for name, content in files.items():
         found = [needle for needle in needles if needle in content]
         assert not found, f"{name}: {found[:5]}"

@@ -1,4 +1,4 @@
-"""People, spaces and relations, as a person may know them: what is closed leaves no trace."""
+"""People, spaces and relations, as a person sees them: what is closed leaves no trace."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ relations = st.lists(
 
 
 def roles_of(person_id: str, held: list[Grant]) -> dict[str, str]:
-    """Give the role of a person in each space they may enter now, from the grants alone."""
+    """Return a person's role in each space they may enter now, from the grants alone."""
     roles = {
         one.space_id: one.role
         for one in held
@@ -58,12 +58,10 @@ def roles_of(person_id: str, held: list[Grant]) -> dict[str, str]:
 
 @given(held=grants, told=relations)
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_person_knows_of_what_they_may_enter(
-    held: list[Grant], told: list[tuple[str, str]]
-) -> None:
-    """Spaces by grants that hold, people by spaces in common, relations by band as well.
+def test_a_person_sees_what_they_may_enter(held: list[Grant], told: list[tuple[str, str]]) -> None:
+    """Spaces by valid grants, people by spaces in common, relations by band as well.
 
-    The oracle reads the grants as they were given, and no table.
+    The oracle reads the grants themselves, and no table.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -100,8 +98,8 @@ def test_a_person_knows_of_what_they_may_enter(
         assert len(home.spaces.all()) == len(SPACES)
 
 
-def test_a_role_kept_from_fields_sees_its_own_copy_once(tmp_path: Path) -> None:
-    """A relation is listed once for who sees the space, and once for who sees its veiled view."""
+def test_a_role_with_hidden_fields_sees_its_own_copy_once(tmp_path: Path) -> None:
+    """A relation is listed once for those who see the space, and once for its redacted view."""
     with FamilyRecall.open(tmp_path / "f.db", models=NO_MODELS) as home:
         home.spaces.add(Space("shared:a", "shared"))
         for name, role in (("ann", "owner"), ("ben", "guest")):
@@ -115,8 +113,8 @@ def test_a_role_kept_from_fields_sees_its_own_copy_once(tmp_path: Path) -> None:
             assert (one.subject, one.relation, one.object) == ("Tom", "neighbour of", "Eve")
 
 
-def test_who_is_not_there_and_no_number_are_refused(tmp_path: Path) -> None:
-    """As everywhere else."""
+def test_unknown_people_and_limits_below_one_are_refused(tmp_path: Path) -> None:
+    """Lists refuse what recall refuses."""
     with FamilyRecall.open(tmp_path / "f.db", models=NO_MODELS) as home:
         for call in (home.people.all, home.spaces.all):
             with pytest.raises(UnknownPersonError):
@@ -130,7 +128,7 @@ def test_who_is_not_there_and_no_number_are_refused(tmp_path: Path) -> None:
 def test_each_of_them_is_read_at_one_moment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many live here: what is granted meanwhile is in all of a list, or in none of it."""
+    """What is granted meanwhile is in all of a list, or in none of it."""
     n_views: list[None] = []
     reading = Connections.reading
 

@@ -1,4 +1,4 @@
-"""Forgetting, cut short: what was to be forgotten is there whole, or gone whole."""
+"""Interrupted forgetting: what was to be forgotten is there whole, or gone whole."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def lived_in(path: Path) -> None:
-    """Make a household whose talk, relation and words all hang on what is to be forgotten."""
+def furnished(path: Path) -> None:
+    """Make a household whose session, relation and words depend on what is to be forgotten."""
     with open_home(path, wall=Wall()) as home:
         move_in(home)
         home.remember_many(stories())
@@ -62,9 +62,9 @@ def lived_in(path: Path) -> None:
 
 
 def whole_or_gone(path: Path) -> str:
-    """Open what an interruption left and say which it is; anything in between fails."""
+    """Return whether an interruption left all or nothing; anything in between fails."""
     with open_home(path, wall=Wall()) as home:
-        home.erasure.apply_rules()  # as opening a household does: cleans what was left uncleaned
+        home.erasure.apply_rules()  # as opening a household does: cleans bytes that were left
         receipts = home.erasure.receipts()
         ids = found(recall(home, "What did I tell Priya about May and the Goa trip?", "rajesh"))
         if not receipts:
@@ -81,10 +81,10 @@ def whole_or_gone(path: Path) -> str:
 
 
 def test_at_every_statement_it_is_whole_or_gone(tmp_path: Path) -> None:
-    """Whatever statement was the last, the files as they lie then hold all of it or none."""
+    """Whichever statement was the last, the files then hold all of it or none."""
     path = tmp_path / "home" / "home.db"
     path.parent.mkdir()
-    lived_in(path)
+    furnished(path)
     moments: list[Path] = []
 
     with open_home(path, wall=Wall()) as home:
@@ -94,7 +94,7 @@ def test_at_every_statement_it_is_whole_or_gone(tmp_path: Path) -> None:
             to = tmp_path / str(len(moments))
             to.mkdir()
             for file in path.parent.iterdir():
-                # Not the index of the log: who opens the file after a crash makes it anew.
+                # Not the index of the log: SQLite makes it again after a crash.
                 if not file.name.endswith("-shm"):
                     shutil.copy(file, to)
             moments.append(to / path.name)
@@ -117,7 +117,7 @@ def test_a_killed_process_leaves_it_whole_or_gone() -> None:
     root = Path(__file__).parents[2]
     with tempfile.TemporaryDirectory() as folder:
         first = Path(folder) / "first.db"
-        lived_in(first)
+        furnished(first)
         n_steps = forget_until_killed(root, shutil.copy(first, Path(folder) / "whole.db"), 0)
         chosen = random.Random(7).sample(range(1, n_steps), 4)
         ends = []
@@ -143,7 +143,7 @@ def forget_until_killed(root: Path, path: str | Path, step: int) -> int:
 def test_a_receipt_is_read_as_it_was_written(tmp_path: Path) -> None:
     """A receipt survives its way through JSON."""
     path = tmp_path / "home.db"
-    lived_in(path)
+    furnished(path)
     with open_home(path, wall=Wall()) as home:
         receipt = home.forget("march", person_id="rajesh")
 

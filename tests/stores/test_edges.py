@@ -1,4 +1,4 @@
-"""Edges: the strongest out of each node, against sorting all of them; and ids among others."""
+"""Edges: the strongest out of each node, compared with sorting all of them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def test_a_node_gives_its_strongest_edges_first(
         )[:cap]
     ]
 
-    found = edges.out_of(connection, np.array(nodes, np.int64), 0.0, cap)
+    strongest = edges.out_of(connection, np.array(nodes, np.int64), 0.0, cap)
 
-    columns = (found.src.tolist(), found.dst.tolist(), found.kinds)
+    columns = (strongest.src.tolist(), strongest.dst.tolist(), strongest.kinds)
     assert list(zip(*columns, strict=True)) == [(src, dst, kind) for src, dst, _, kind in expected]
-    assert found.weight.tolist() == [np.float32(weight) for _, _, weight, _ in expected]
+    assert strongest.weight.tolist() == [np.float32(weight) for _, _, weight, _ in expected]
 
 
 @given(IDS, IDS)

@@ -1,4 +1,4 @@
-"""Edges: a neighbour of everything costs no more than a neighbour of a few."""
+"""Edges: reading a hub costs no more than reading a node of few edges."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def steps(connection: apsw.Connection, work: object) -> int:
 
 
 def star(path: Path, n: int, *, expired: bool = False) -> apsw.Connection:
-    """Tie n memories to one node."""
+    """Link n memories to one node."""
     with open_home(path):
         pass
     connection = apsw.Connection(str(path))
@@ -49,7 +49,7 @@ def star(path: Path, n: int, *, expired: bool = False) -> apsw.Connection:
 def test_a_hub_of_a_hundred_thousand_is_read_like_one_of_ten_thousand(
     tmp_path: Path, expired: bool
 ) -> None:
-    """Its strongest edges and its degree take as many steps, whether the edges hold or not."""
+    """Its strongest edges and its degree take as many steps, whether edges are valid or not."""
     counts = []
     for n in (10_000, 100_000):
         connection = star(tmp_path / f"{n}.db", n, expired=expired)
@@ -65,13 +65,13 @@ def test_a_hub_of_a_hundred_thousand_is_read_like_one_of_ten_thousand(
     assert counts[1] == pytest.approx(counts[0], rel=0.05)
 
 
-def test_the_strongest_edges_of_a_hub_come_out(tmp_path: Path) -> None:
+def test_the_strongest_edges_of_a_hub_are_read(tmp_path: Path) -> None:
     """Of a hundred thousand, those of the highest weight, the newest of them first."""
     connection = star(tmp_path / "family.db", 100_000)
-    found = edges.out_of(connection, np.array([HUB]), NOW_S, 16)
+    strongest = edges.out_of(connection, np.array([HUB]), NOW_S, 16)
     connection.close()
 
-    assert set(np.round(found.weight, 6).tolist()) == {np.float32(0.8).round(6).item()}
-    assert sorted(found.dst.tolist(), reverse=True) == [
+    assert set(np.round(strongest.weight, 6).tolist()) == {np.float32(0.8).round(6).item()}
+    assert sorted(strongest.dst.tolist(), reverse=True) == [
         100 + at for at in range(99_998, 99_950, -3)
     ]

@@ -58,7 +58,7 @@ class ErasureLog:
         return [Receipt.from_json(json.loads(record)) for (record,) in rows]
 
     def not_cleaned(self) -> list[Receipt]:
-        """List the receipts whose bytes are not cleaned from the file, except those in the trash."""
+        """List the receipts whose bytes are not yet cleaned from the file; none in the trash."""
         rows = sql.rows(
             self.connection,
             "SELECT record FROM receipt WHERE NOT clean"
@@ -87,7 +87,7 @@ class ErasureLog:
         )
 
     def trash(self, receipt_id: str) -> tuple[float, dict[str, list[dict[str, Any]]]] | None:
-        """Return until when rows are in the trash, and those rows by table; None if there are none."""
+        """Return until when rows are in the trash, and the rows by table; None without any."""
         row = sql.row(
             self.connection, "SELECT until_s, record FROM trash WHERE receipt_id = ?", (receipt_id,)
         )

@@ -1,4 +1,4 @@
-"""A write transaction: stores, supersedes and re-indexes memories, and keeps every table consistent."""
+"""A write transaction: stores, supersedes and re-indexes memories with all their tables."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ class WriteTransaction(Transaction):
             yield from memories.load(self.connection, "m.id = ?", (memory,), self.zone)
 
     def clear_derived(self) -> None:
-        """Delete what is derived from text: words, counts, vectors, identifiers, mentions, edges."""
+        """Delete all that is derived: words, counts, vectors, identifiers, mentions, edges."""
         for model in tables.models(self.connection):
             tables.drop(self.connection, model, vec0=self.vec0)
         for table in ("embedding_model", "embedding", "mention", "edge", "identifier"):

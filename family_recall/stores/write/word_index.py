@@ -1,4 +1,4 @@
-"""The words of memories inside one write transaction: FTS5 tables, stem counts, partition counters."""
+"""The words of memories inside one write transaction: FTS5 tables, stem counts, counters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class WordIndex:
     def prepare(
         self, memory: int, body: str, header: str, context: tuple[str | None, str]
     ) -> full_text.Words:
-        """Split and count the words of a memory; ``context`` is the turn before, author and text."""
+        """Split and count the words of a memory; ``context`` is author and text of the one before."""
         if self._counter is None:
             self._counter = full_text.WordCounter(self._connection)
         return self._counter.prepare(memory, body, header, context)

@@ -1,4 +1,4 @@
-"""Veils: a role that is kept from some fields has a view that was told without them."""
+"""Redacted views: a role's copy of a space is as if its hidden fields had never been stored."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ FIELDS = ("author", "labels", "url", "session_id", "occurred_at")
 QUESTIONS = ("what did Priya say of the key?", "https://a.example/goa", "pets", "who knows Fahim?")
 
 
-def told(blank: bool) -> list[dict[str, Any]]:
-    """Give what the household of these tests was told, with or without the hidden fields."""
+def records(blank: bool) -> list[dict[str, Any]]:
+    """Return the memories of these tests, with or without the hidden fields."""
     shown: list[dict[str, Any]] = [
         {"text": "The spare key is under the blue pot", "doc_id": "key", "author": "Priya",
          "session_id": "monday"},
@@ -39,12 +39,12 @@ def told(blank: bool) -> list[dict[str, Any]]:
 
 
 def furnish(home: FamilyRecall, wall: Wall, *, blank: bool = False) -> None:
-    """Tell it, an hour apart, and that Fahim and Priya know each other."""
+    """Store them, an hour apart, and that Fahim and Priya know each other."""
     move_in(home)
     home.people.add(Person("sitter", "Sitter"))
     home.spaces.grant(Grant("sitter", HOME, "guest"))
     wall.now_s = NOW.timestamp() - 86_400.0
-    for one in told(blank):
+    for one in records(blank):
         wall.tick(hours=1)
         home.remember(Memory(space_id=HOME, **one))
     home.relations.add(Relation("Fahim Khan", "knows", "Priya", HOME, evidence=("key",)))
@@ -52,7 +52,7 @@ def furnish(home: FamilyRecall, wall: Wall, *, blank: bool = False) -> None:
 
 
 def answers(home: FamilyRecall, **ctx: Any) -> list[str]:
-    """Ask everything as the sitter; as it was believed ten hours ago, too."""
+    """Ask everything as the sitter; as known 22 hours ago, too."""
     then = NOW - dt.timedelta(hours=22)
     return [
         written(recall(home, question, "sitter", **ctx, **known))
@@ -62,16 +62,16 @@ def answers(home: FamilyRecall, **ctx: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("when", ["before", "after", "instead of others"])
-def test_a_view_is_the_same_whenever_the_veil_is_hung(tmp_path: Path, when: str) -> None:
+def test_a_view_is_the_same_whenever_fields_are_hidden(tmp_path: Path, when: str) -> None:
     """Hidden before the first memory, after the last, or in place of other fields: all the same.
 
-    And the same as in a household where nobody ever told those fields.
+    And the same as in a household whose memories never had those fields.
     """
     wall = Wall()
     with open_home(tmp_path / "plain.db", wall=wall) as home:
         furnish(home, wall, blank=True)
         expected = answers(home)
-    with open_home(tmp_path / "veiled.db", wall=wall) as home:
+    with open_home(tmp_path / "redacted.db", wall=wall) as home:
         move_in(home)
         if when == "before":
             home.spaces.hide(Hidden(HOME, "guest", FIELDS))
@@ -90,7 +90,7 @@ def test_a_view_is_the_same_whenever_the_veil_is_hung(tmp_path: Path, when: str)
         assert home.spaces.hidden() == [Hidden(HOME, "guest", FIELDS)]
 
 
-def test_taking_a_veil_down_shows_all_and_leaves_nothing(tmp_path: Path) -> None:
+def test_hiding_no_field_deletes_the_view(tmp_path: Path) -> None:
     """With no field hidden a role sees the memories themselves, and its copy is gone."""
     wall = Wall()
     path = tmp_path / "family.db"
@@ -129,8 +129,8 @@ def test_evidence_is_for_the_same_guardians(tmp_path: Path) -> None:
         assert found(recall(home, "Dr. Roy", "priya")) == []
 
 
-def test_a_memory_told_anew_for_guardians_is_seen_by_nobody_else(tmp_path: Path) -> None:
-    """The same memory, marked afterwards, leaves where everybody saw it."""
+def test_a_memory_changed_to_be_for_guardians_is_seen_by_nobody_else(tmp_path: Path) -> None:
+    """The same memory, marked afterwards, leaves the partition that everybody saw."""
     with open_home(tmp_path / "family.db") as home:
         move_in(home)
         home.people.add_guardian("priya", "mia")
@@ -142,8 +142,8 @@ def test_a_memory_told_anew_for_guardians_is_seen_by_nobody_else(tmp_path: Path)
             assert found(recall(home, "Dr. Roy", person_id)) == []
 
 
-def test_a_file_from_before_there_were_veils_keeps_its_partitions(tmp_path: Path) -> None:
-    """Migrating writes the table of partitions anew, row by row, and goes on counting."""
+def test_a_file_from_before_redacted_views_keeps_its_partitions(tmp_path: Path) -> None:
+    """Migrating copies the table of partitions row by row, and goes on counting."""
     path = tmp_path / "old.db"
     old = apsw.Connection(str(path))
     for step in MIGRATIONS[:4]:

@@ -1,4 +1,4 @@
-"""Retention: what is not kept any more is shown to nobody, whether or not it was swept yet."""
+"""Retention: expired memories are shown to nobody, whether or not they were erased yet."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, r
 DAY_S = 86_400.0
 
 
-def asked(home: FamilyRecall, **ctx: object) -> list[str]:
-    """Ask for everything that is told of."""
+def plumber(home: FamilyRecall, **ctx: object) -> list[str]:
+    """Return the ids that a question about the plumber finds."""
     return sorted(found(recall(home, "the plumber", "priya", top_k=50, **ctx)))
 
 
@@ -26,12 +26,12 @@ def asked(home: FamilyRecall, **ctx: object) -> list[str]:
     recorded=st.floats(0.0, 60.0),
     keep_days=st.floats(0.5, 60.0),
 )
-def test_whatever_is_older_than_its_rule_is_not_answered(
+def test_a_memory_older_than_its_rule_is_not_found(
     ages: list[float], recorded: float, keep_days: float
 ) -> None:
-    """By words, vectors and edges alike, without a sweep, and what has no rule stays.
+    """By words, vectors and edges alike, before it is erased; without a rule it stays.
 
-    The later of two moments counts: when it happened, and when it was told.
+    The later of two moments counts: when it happened, and when it was recorded.
     """
     with tempfile.TemporaryDirectory() as folder:
         wall = Wall()
@@ -54,15 +54,15 @@ def test_whatever_is_older_than_its_rule_is_not_answered(
                 abs(max(told_s, told_s + (recorded - age) * DAY_S) - gone_s) < 1e-3 for age in ages
             )
             if not on_the_edge:
-                assert set(asked(home)) == {*kept, "otto"}
+                assert set(plumber(home)) == {*kept, "otto"}
                 assert home.maintenance.stats()["memories"] == len(ages) + 1
                 home.erasure.apply_rules()
-                assert set(asked(home)) == {*kept, "otto"}
+                assert set(plumber(home)) == {*kept, "otto"}
                 assert home.maintenance.stats()["memories"] == len(kept) + 1
 
 
-def test_what_has_expired_is_not_found_in_any_other_way(home: FamilyRecall, wall: Wall) -> None:
-    """Not as an opening, not as it was known once, not by its identifier."""
+def test_an_expired_memory_is_not_found_in_any_other_way(home: FamilyRecall, wall: Wall) -> None:
+    """Not as an opening, not as known at an earlier moment, not by its identifier."""
     home._engine.sweep_after_s = float("inf")
     remember(home, "invoice INV-47110 of the plumber", doc_id="invoice", category="casual")
     context = RecallContext(person_id="priya", now=NOW, time_budget_ms=60_000, top_k=50)
@@ -74,13 +74,13 @@ def test_what_has_expired_is_not_found_in_any_other_way(home: FamilyRecall, wall
 
     assert "invoice" not in found(home.opening(context))
     assert "invoice" not in found(recall(home, "INV-47110", "priya"))
-    assert "invoice" not in asked(home, known_at=before)
+    assert "invoice" not in plumber(home, known_at=before)
     home.erasure.set_rule("casual", None)
     assert "invoice" in found(home.opening(context))
 
 
-def test_closing_sweeps(path: Path) -> None:
-    """A household that was open for weeks leaves nothing in its file that should have gone."""
+def test_closing_applies_the_rules(path: Path) -> None:
+    """A household that was open for weeks leaves no expired memory in its file."""
     wall = Wall()
     with open_home(path, wall=wall) as home:
         move_in(home)
@@ -91,15 +91,15 @@ def test_closing_sweeps(path: Path) -> None:
     assert b"quicksilver" not in path.read_bytes()
 
 
-def test_an_hour_later_a_recall_sweeps_beside_itself(path: Path) -> None:
-    """The call that finds it due answers at once; when that is done, it is forgotten."""
+def test_a_recall_applies_the_rules_in_the_background(path: Path) -> None:
+    """The call that finds a rule due answers at once; then the memory is forgotten."""
     wall = Wall()
     with open_home(path, wall=wall) as home:
         move_in(home)
         home.erasure.set_rule("casual", 30)
         remember(home, "the quicksilver plumber", doc_id="n", category="casual")
         wall.tick(days=31)
-        assert asked(home) == []
+        assert plumber(home) == []
         home._engine.executor.shutdown()  # waits for it
         assert home.erasure.receipts()[0].chosen_by == ("retention",)
         assert home.maintenance.stats()["memories"] == 0
@@ -107,10 +107,10 @@ def test_an_hour_later_a_recall_sweeps_beside_itself(path: Path) -> None:
         assert HOME in home.maintenance.stats()["by_space"]
 
 
-def test_what_outlives_its_rule_goes_beside_the_next_answer(path: Path, tmp_path: Path) -> None:
-    """Not an hour later; and from then on no score is what it would not be without it."""
+def test_an_expired_memory_is_erased_beside_the_next_answer(path: Path, tmp_path: Path) -> None:
+    """Not an hour later; from then on every score is as if it had never been stored."""
     wall = Wall()
-    kept = ("Otto mends our pipes", "a pipe burst in the cellar", "Priya called about the cellar")
+    kept = ("Otto repairs our pipes", "a pipe burst in the cellar", "Priya called about the cellar")
 
     def scores(home: FamilyRecall) -> dict[str, dict[str, float]]:
         return {one.doc_id: one.features for one in recall(home, "Otto, pipe", "priya").results}
@@ -143,32 +143,30 @@ def test_what_outlives_its_rule_goes_beside_the_next_answer(path: Path, tmp_path
         assert scores(home) != {name: before[name] for name in scores(home)}
 
 
-def test_a_relation_goes_with_the_last_evidence_that_is_kept(
-    home: FamilyRecall, wall: Wall
-) -> None:
-    """Listed and understood as after the sweep, before it; what was told without any stays."""
+def test_a_relation_expires_with_its_last_evidence(home: FamilyRecall, wall: Wall) -> None:
+    """Listed and understood before it is erased as after; without evidence it stays."""
     home._engine.sweep_after_s = float("inf")
-    remember(home, "Otto mends our pipes", doc_id="pipes", category="casual")
+    remember(home, "Otto repairs our pipes", doc_id="pipes", category="casual")
     remember(home, "Otto is a friend by now", doc_id="friend", category="family")
     home.relations.add(Relation("Otto", "plumber of", "Priya", HOME, evidence=("pipes",)))
     home.relations.add(Relation("Otto", "friend of", "Priya", HOME, evidence=("pipes", "friend")))
     home.relations.add(Relation("Otto", "brother of", "Ida", HOME))
 
-    def told() -> tuple[Any, Any]:
+    def listed_and_understood() -> tuple[Any, Any]:
         listed = home.relations.all(RecallContext("priya"))
         understood = home.recall(
             "What is Otto to Priya?", RecallContext("priya", time_budget_ms=60_000)
         ).relations
         return [(one.relation, one.evidence) for one in listed], understood
 
-    before = told()
+    before = listed_and_understood()
     wall.tick(days=1)
     home.erasure.set_rule("casual", 0.5)
-    unswept = told()
+    unerased = listed_and_understood()
     home.erasure.apply_rules()
 
     assert [kind for kind, _ in before[0]] == ["plumber of", "friend of", "brother of"]
-    assert unswept == told()
-    assert unswept[0] == [("friend of", ("friend",)), ("brother of", ())]
+    assert unerased == listed_and_understood()
+    assert unerased[0] == [("friend of", ("friend",)), ("brother of", ())]
     assert before[1]
-    assert before[1] != unswept[1]
+    assert before[1] != unerased[1]

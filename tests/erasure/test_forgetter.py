@@ -1,4 +1,4 @@
-"""Forgetting: who may, what it takes to confirm, what can be brought back, what is proven."""
+"""Forgetting: who may, how it is confirmed, what can be restored, and what is proven."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def forget(home: FamilyRecall, what: Any, person_id: str = "rajesh", **options: 
 
 
 def planned(home: FamilyRecall, what: Any, person_id: str = "rajesh") -> ForgetPlan:
-    """Ask what would go."""
+    """Return what would be forgotten."""
     return home.forget(what, person_id=person_id, dry_run=True)
 
 
 @pytest.mark.parametrize("author", ["rajesh", "Rajesh", "Raj", "rajesh rao"])
-def test_who_said_it_may_forget_it(home: FamilyRecall, author: str) -> None:
+def test_an_author_may_forget_their_memories(home: FamilyRecall, author: str) -> None:
     """A person's own memories are those whose author is their id or a name of theirs alone."""
     doc_id = remember(home, SURPRISE, author=author)
 
@@ -71,8 +71,8 @@ def test_what_somebody_else_said_stays(home: FamilyRecall) -> None:
     assert forget(home, ["cake", "key"]).counts["memories"] == 2
 
 
-def test_a_name_that_two_go_by_is_neithers(home: FamilyRecall) -> None:
-    """An author named like two people is neither of them for certain."""
+def test_a_name_that_two_people_have_is_neithers(home: FamilyRecall) -> None:
+    """An author with a name of two people is neither of them for certain."""
     home.people.add(Person("raj2", "Raj Patel"))
     doc_id = remember(home, SURPRISE, author="Raj")
 
@@ -80,10 +80,10 @@ def test_a_name_that_two_go_by_is_neithers(home: FamilyRecall) -> None:
         forget(home, doc_id)
 
 
-def test_what_may_not_be_seen_is_not_there(home: FamilyRecall) -> None:
-    """Another's private memory, and one in a band above one's role, read as memories that are not.
+def test_what_cannot_be_seen_does_not_exist(home: FamilyRecall) -> None:
+    """Another's private memory, and one in a band above one's role, read like missing ones.
 
-    Their author is the one who asks, and even so.
+    Even if their author is the person who asks.
     """
     remember(home, SURPRISE, "private:priya", doc_id="hers", author="rajesh")
     remember(home, SURPRISE, doc_id="red", author="mia", band="red")
@@ -93,15 +93,15 @@ def test_what_may_not_be_seen_is_not_there(home: FamilyRecall) -> None:
             forget(home, doc_id, person_id)
 
 
-def test_in_a_private_space_everything_is_its_owners(home: FamilyRecall) -> None:
-    """What others are quoted with in one's own space is one's own to forget."""
+def test_everything_in_a_private_space_is_its_owners(home: FamilyRecall) -> None:
+    """A quotation of somebody else in one's own space is one's own to forget."""
     remember(home, SURPRISE, "private:rajesh", doc_id="quoted", author="Priya")
 
     assert forget(home, "quoted").counts["memories"] == 1
 
 
-def test_an_unknown_voice_forgets_nothing(home: FamilyRecall) -> None:
-    """Somebody has to ask, and be somebody of the household."""
+def test_an_unknown_person_forgets_nothing(home: FamilyRecall) -> None:
+    """Somebody of the household has to ask."""
     with pytest.raises(InvalidRequestError, match="person_id=None"):
         home.forget("cake", person_id=None)  # type: ignore[call-overload]  # on purpose
     with pytest.raises(UnknownPersonError):
@@ -110,10 +110,10 @@ def test_an_unknown_voice_forgets_nothing(home: FamilyRecall) -> None:
 
 def test_more_than_one_needs_the_token_of_a_dry_run(home: FamilyRecall) -> None:
     """Ids and a single memory go at once; otherwise the token confirms exactly what was shown."""
-    said = Selection(by="rajesh")
+    by_rajesh = Selection(by="rajesh")
     with pytest.raises(UnconfirmedError, match="dry run"):
-        forget(home, said)
-    plan = planned(home, said)
+        forget(home, by_rajesh)
+    plan = planned(home, by_rajesh)
     assert set(plan.doc_ids) == {"march", "goa"}
     assert (plan.neighbours, plan.held_back) == (1, 0)
     assert plan.examples[0].text == "I told Priya we can do March for vacation"
@@ -121,16 +121,16 @@ def test_more_than_one_needs_the_token_of_a_dry_run(home: FamilyRecall) -> None:
 
     one_more = remember(home, SURPRISE, author="Rajesh")
     with pytest.raises(UnconfirmedError, match="another set"):
-        forget(home, said, token=plan.token)
+        forget(home, by_rajesh, token=plan.token)
     with pytest.raises(UnconfirmedError, match="another set"):
         forget(home, one_more, token=plan.token)
     forget(home, one_more)
 
-    assert forget(home, said, token=plan.token).counts["memories"] == 2
+    assert forget(home, by_rajesh, token=plan.token).counts["memories"] == 2
 
 
 def test_everything_about_somebody_and_everything_by_them(home: FamilyRecall) -> None:
-    """Who is named, as a version that was replaced named them too, and who spoke."""
+    """By mention, in superseded versions too, and by author."""
     home.spaces.grant(Grant("rajesh", HOME, "owner"))
     remember(home, "Mia and the trapeze", doc_id="told")
     remember(home, "the trapeze", doc_id="told")
@@ -142,21 +142,21 @@ def test_everything_about_somebody_and_everything_by_them(home: FamilyRecall) ->
 
 
 def test_by_session_space_and_time(home: FamilyRecall, wall: Wall) -> None:
-    """Several criteria mean what meets all of them."""
+    """Several criteria select what meets all of them."""
     home.spaces.grant(Grant("rajesh", HOME, "owner"))
     wall.tick(days=2)
     remember(home, SURPRISE, "private:rajesh", doc_id="late")
     recorded = dt.datetime.fromtimestamp(wall.now_s, dt.UTC) - dt.timedelta(days=1)
 
-    def meant(**chosen: Any) -> set[str]:
+    def selected(**chosen: Any) -> set[str]:
         return set(planned(home, Selection(**chosen)).doc_ids)
 
-    assert meant(session_id="talk-1") == {"march", "dates", "goa"}
-    assert meant(session_id="talk-1", by="priya") == {"dates"}
-    assert meant(space_id="private:rajesh") == {"late"}
-    assert meant(after="2025-06-01", before="2025-06-05") == {"cake"}
-    assert meant(recorded_after=recorded) == {"late"}
-    assert "late" not in meant(recorded_before=recorded)
+    assert selected(session_id="talk-1") == {"march", "dates", "goa"}
+    assert selected(session_id="talk-1", by="priya") == {"dates"}
+    assert selected(space_id="private:rajesh") == {"late"}
+    assert selected(after="2025-06-01", before="2025-06-05") == {"cake"}
+    assert selected(recorded_after=recorded) == {"late"}
+    assert "late" not in selected(recorded_before=recorded)
 
 
 def test_by_a_question(home: FamilyRecall) -> None:
@@ -174,14 +174,14 @@ def test_by_a_question(home: FamilyRecall) -> None:
 
 @pytest.mark.parametrize("chosen", [{}, {"query": " "}, {"min_confidence": 2, "query": "a"},
                                     {"after": "soon"}, {"doc_ids": ("",)}])  # fmt: skip
-def test_a_choice_that_cannot_be_meant_is_refused(chosen: dict[str, Any]) -> None:
+def test_an_impossible_selection_is_refused(chosen: dict[str, Any]) -> None:
     """Nothing chosen, an empty question, or no such moment."""
     with pytest.raises(InvalidRequestError):
         Selection(**chosen)
 
 
-def test_what_is_kept_aside_comes_back(home: FamilyRecall, path: Path, wall: Wall) -> None:
-    """Until its time runs out, and for who had it forgotten: rows, words, ties and vectors."""
+def test_what_is_in_the_trash_can_be_restored(home: FamilyRecall, path: Path, wall: Wall) -> None:
+    """Until its time runs out, by the person who forgot it: rows, words, edges and vectors."""
     home.relations.add(Relation("Priya", "plans", "Goa", HOME, evidence=("goa",)))
     before = recall(home, "the Goa trip with Priya", "rajesh")
     receipt = forget(home, "goa", undo_for=dt.timedelta(days=1))
@@ -205,8 +205,8 @@ def test_what_is_kept_aside_comes_back(home: FamilyRecall, path: Path, wall: Wal
     assert b"We should plan" not in path.read_bytes()
 
 
-def test_rules_of_keeping(home: FamilyRecall, wall: Wall) -> None:
-    """A category is kept so long after it happened and was told; then nobody is shown it."""
+def test_retention_rules(home: FamilyRecall, wall: Wall) -> None:
+    """A category is retained so long after it happened and was recorded; then nobody sees it."""
     home._engine.sweep_after_s = float("inf")
     home.erasure.set_rule("casual", 90)
     wall.tick(days=89)
@@ -230,8 +230,8 @@ def test_rules_of_keeping(home: FamilyRecall, wall: Wall) -> None:
             home.erasure.set_rule(*wrong)
 
 
-def test_what_a_role_saw_of_it_goes_along(home: FamilyRecall, path: Path) -> None:
-    """The view of a role that is kept from some fields is a copy, and forgotten with it."""
+def test_a_redacted_view_of_it_is_forgotten_too(home: FamilyRecall, path: Path) -> None:
+    """The copy for a role that does not see some fields is forgotten with the memory."""
     home.spaces.hide(Hidden(HOME, "child", ("author",)))
     doc_id = remember(home, SURPRISE, author="Rajesh")
     assert doc_id in found(recall(home, "trapeze", "mia"))
@@ -243,8 +243,8 @@ def test_what_a_role_saw_of_it_goes_along(home: FamilyRecall, path: Path) -> Non
     assert b"trapeze" not in path.read_bytes()
 
 
-def test_what_was_taught_by_it_is_unlearned(home: FamilyRecall) -> None:
-    """Judgements go, steps are fitted anew from the others, and an audit names it no more."""
+def test_what_was_learned_from_it_is_unlearned(home: FamilyRecall) -> None:
+    """Feedback is deleted, and steps are fitted again without it."""
     asked = RecallContext(person_id="rajesh")
     for number in range(14):
         remember(home, f"the umbrella number {number} and a trapeze", doc_id=f"u{number}",
@@ -264,7 +264,7 @@ def test_what_was_taught_by_it_is_unlearned(home: FamilyRecall) -> None:
 
 
 def test_bytes_that_another_program_left_are_cleaned_too(tmp_path: Path) -> None:
-    """Where a run of the text lies in free space, the file is written anew without it."""
+    """If a run of the text is in free space, the file is written again without it."""
     path = tmp_path / "home.db"
     with open_home(path) as home:
         home.people.add(Person("rajesh", "Rajesh"))
@@ -291,7 +291,7 @@ def test_bytes_that_another_program_left_are_cleaned_too(tmp_path: Path) -> None
 
 
 def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
-    """A file with vec0 tables forgets whole where the extension is not: from the tables below."""
+    """A file with vec0 tables forgets fully without the extension: from the tables below."""
     row = quantise(TINY.encode_question(f"rajesh: {SURPRISE}").pooled, TINY.dim).tobytes()
     with open_home(path) as home:
         home.people.add(Person("rajesh", "Rajesh"))
@@ -312,8 +312,8 @@ def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
         assert found(recall(home, "trapeze of mahogany", "rajesh"))[0] == again
 
 
-def test_a_remnant_is_found(home: FamilyRecall, path: Path) -> None:
-    """A row that points at it, a word of it, or its text anywhere in the file is reported."""
+def test_verification_finds_what_is_left(home: FamilyRecall, path: Path) -> None:
+    """A row that refers to it, or its text anywhere in the file, is reported."""
     doc_id = remember(home, SURPRISE, author="Rajesh", doc_id="secret")
     with contextlib.closing(apsw.Connection(str(path))) as connection:
         (row,) = sql.row(connection, "SELECT id FROM memory WHERE doc_id = 'secret'")
@@ -332,8 +332,8 @@ def test_a_remnant_is_found(home: FamilyRecall, path: Path) -> None:
     assert not found_again.forgotten
 
 
-def test_saying_it_again_is_no_remnant(home: FamilyRecall) -> None:
-    """What is told anew belongs to the new memory, and the old one is forgotten still."""
+def test_storing_it_again_is_no_remnant(home: FamilyRecall) -> None:
+    """What is stored again belongs to the new memory, and the old one is still forgotten."""
     receipt = forget(home, remember(home, SURPRISE, author="Rajesh"))
     remember(home, SURPRISE, author="Rajesh")
 
@@ -343,8 +343,8 @@ def test_saying_it_again_is_no_remnant(home: FamilyRecall) -> None:
     assert proven.restated_runs > 20
 
 
-def test_a_receipt_says_nothing(home: FamilyRecall) -> None:
-    """No word, id or question of what went is in a receipt; without the file's key it is noise."""
+def test_a_receipt_reveals_nothing(home: FamilyRecall) -> None:
+    """No word or id of what was forgotten is in a receipt; without the key it is noise."""
     remember(home, SURPRISE, author="Rajesh", doc_id="trapeze-7")
     receipt = forget(home, Selection(doc_ids=("trapeze-7",), by="rajesh"))
 
@@ -356,9 +356,9 @@ def test_a_receipt_says_nothing(home: FamilyRecall) -> None:
             assert word.lower() not in record.lower()
 
 
-def test_every_table_that_could_tell_is_known(path: Path) -> None:
-    """Each column that holds a memory's row id is erased by; a new table has to be named."""
-    told = {table for table, _ in REFERENCES} | {*EMPTIED}
+def test_every_table_with_row_ids_is_known(path: Path) -> None:
+    """Every table either refers to memories, and is erased from, or is known not to."""
+    erased_from = {table for table, _ in REFERENCES} | {*EMPTIED}
     household = {
         "info", "person", "space", "access", "guardian", "redacted_view", "partition", "embedding_model",
         "entity", "alias", "relation", "word_count", "learned", "audit", "audit_writer", "receipt",
@@ -374,7 +374,7 @@ def test_every_table_that_could_tell_is_known(path: Path) -> None:
             )
         }
 
-    assert tables - told - household == set()
+    assert tables - erased_from - household == set()
 
 
 def test_the_commands(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""BytePrefilter: whatever is looked for and stands in some bytes passes, wherever it stands."""
+"""The byte prefilter: every run that is looked for passes, wherever it stands."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from family_recall.stores.erase.byte_prefilter import EVERY_BIT, BytePrefilter, 
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-def sieve_for(runs: list[bytes], bits: int = 32, mask: np.uint64 = EVERY_BIT) -> BytePrefilter:
-    """Lay out a sieve for some runs of 8 bytes."""
+def prefilter_for(runs: list[bytes], bits: int = 32, mask: np.uint64 = EVERY_BIT) -> BytePrefilter:
+    """Make a prefilter for some runs of 8 bytes."""
     numbers = np.frombuffer(b"".join(runs), "<u8").astype(np.uint64) & mask
     return BytePrefilter(np.unique(marks_of(numbers, MULTIPLIER, bits)), MULTIPLIER, bits, mask)
 
@@ -27,10 +27,10 @@ def sieve_for(runs: list[bytes], bits: int = 32, mask: np.uint64 = EVERY_BIT) ->
     mask=st.sampled_from([EVERY_BIT, np.uint64((1 << 48) - 1)]),
     block=st.sampled_from([64, 128, 1 << 16]),
 )
-def test_nothing_that_stands_there_is_passed_over(
+def test_no_run_that_is_looked_for_is_passed_over(
     data: bytes, sought: list[bytes], at: list[int], bits: int, mask: np.uint64, block: int
 ) -> None:
-    """Of all runs, those in the sieve pass, as a plain search finds them, in blocks of any size."""
+    """Of all runs, those looked for pass, as in a plain search, in blocks of any size."""
     sought = sought + [data[place : place + 8] for place in at if len(data) >= place + 8]
     wanted = {int.from_bytes(run, "little") & int(mask) for run in sought}
     here = {
@@ -39,7 +39,7 @@ def test_nothing_that_stands_there_is_passed_over(
     }
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(byte_prefilter, "_BLOCK", block)
-        passed = sieve_for(sought, bits, mask).passing(data).tolist()
+        passed = prefilter_for(sought, bits, mask).passing(data).tolist()
 
     assert passed == sorted(set(passed))
     assert wanted & here <= set(passed) <= here
@@ -48,14 +48,14 @@ def test_nothing_that_stands_there_is_passed_over(
 
 
 def test_a_run_across_two_blocks_is_found() -> None:
-    """Every place in more than two blocks is looked at, the first and the last one too."""
+    """Every place in more than two blocks is read, the first and the last one too."""
     run = b"quicksil"
-    one = sieve_for([run])
+    prefilter = prefilter_for([run])
     size = byte_prefilter._BLOCK
     for place in (0, 1, size - 8, size - 7, size - 1, size, 2 * size - 3, 2 * size + 99 - 8):
         data = bytearray(2 * size + 99)
         data[place : place + 8] = run
-        assert one.passing(bytes(data)).tolist() == [int.from_bytes(run, "little")]
+        assert prefilter.passing(bytes(data)).tolist() == [int.from_bytes(run, "little")]
 
 
 def test_runs_are_the_numbers_that_bytes_begin() -> None:

@@ -1,4 +1,4 @@
-"""The write path: whatever was told and retold, what is kept is what the texts say."""
+"""The write path: after any history, everything derived is what the texts give."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ relations = st.fixed_dictionaries(
 
 
 def seen(home: FamilyRecall, profile: str, **ctx: Any) -> dict[str, Any]:
-    """Ask two questions; give runs, scores and versions by doc_id."""
+    """Return runs, scores and versions, by doc_id, of two questions."""
     views: dict[str, Any] = {}
     for question in ("what did Mia say of the fence on saturday?", "Priya paint"):
         answer = recall(home, question, "priya", profile=profile, top_k=50, mmr_lambda=1.0, **ctx)
@@ -101,7 +101,7 @@ def close(one: Any, other: Any) -> bool:
 def test_rebuilding_changes_no_answer(
     history: list[dict[str, Any]], batch_size: int, profile: str, static: bool
 ) -> None:
-    """Made anew from the texts, words, vectors and edges answer as those kept step by step.
+    """Words, vectors and edges derived again answer as those written step by step.
 
     So do the static embedder's vectors, which are written with the texts.
     """
@@ -126,7 +126,7 @@ def test_rebuilding_changes_no_answer(
 @settings(max_examples=25, deadline=None, derandomize=True, phases=PHASES)
 @given(st.lists(tellings, min_size=2, max_size=8), st.integers(0, 8))
 def test_rebuilding_changes_nothing_of_the_past(history: list[dict[str, Any]], minute: int) -> None:
-    """What was believed at an earlier moment is found the same after rebuilding."""
+    """What was known at an earlier moment is found the same after rebuilding."""
     with tempfile.TemporaryDirectory() as folder:
         wall = Wall()
         with open_home(Path(folder) / "family.db", wall=wall) as home:
@@ -145,7 +145,7 @@ def test_rebuilding_changes_nothing_of_the_past(history: list[dict[str, Any]], m
 @settings(max_examples=30, deadline=None, derandomize=True, phases=PHASES)
 @given(st.lists(relations, min_size=1, max_size=4))
 def test_rebuilding_keeps_every_relation(history: list[dict[str, Any]]) -> None:
-    """Relations told and told again lead where they led, after rebuilding as before."""
+    """Relations, repeated ones too, have the same edges after rebuilding."""
     with tempfile.TemporaryDirectory() as folder, open_home(Path(folder) / "family.db") as home:
         move_in(home)
         remember(home, "Mia painted the fence", doc_id="mia", author="Mia")
@@ -186,8 +186,8 @@ def test_one_memory_is_evidence_for_two_relations(path: Path) -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "['wed'] False"), done.stderr[-400:]
 
 
-def test_a_relation_told_again_is_one_relation(home: FamilyRecall) -> None:
-    """The same relation of the same validity, told with another confidence, replaces the first."""
+def test_a_repeated_relation_is_one_relation(home: FamilyRecall) -> None:
+    """The same relation of the same validity replaces the first, whatever its confidence."""
     for confidence in (1.0, 0.5, 0.5):
         home.relations.add(Relation("Rajesh", "married to", "Priya", HOME, confidence=confidence))
 
@@ -195,7 +195,7 @@ def test_a_relation_told_again_is_one_relation(home: FamilyRecall) -> None:
 
 
 def test_a_relation_may_hold_twice(path: Path) -> None:
-    """Two spans of one relation stand side by side: each leads on in its own time."""
+    """Two spans of one relation are stored side by side: each counts in its own time."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, "Hanna fixed the tap", author="Hanna", doc_id="tap")
@@ -211,8 +211,8 @@ def test_a_relation_may_hold_twice(path: Path) -> None:
             assert found(answer) == (["tap"] if holds else []), year
 
 
-def test_a_name_learned_later_is_found_in_what_was_said_before(path: Path) -> None:
-    """Whether a person is added before or after a memory names them makes no difference."""
+def test_a_person_added_later_is_found_in_earlier_memories(path: Path) -> None:
+    """Whether a person is added before or after a memory mentions them makes no difference."""
     entities = []
     for first in (True, False):
         with open_home(path.with_name(f"{first}.db"), encoder=None) as home:
@@ -247,11 +247,11 @@ def test_a_batch_is_all_or_nothing(home: FamilyRecall) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_each_memory_gets_its_own_vector_on_any_number_of_threads(path: Path, threads: int) -> None:
-    """Readers that finish in any order change no vector, and each reads on a thread of its own."""
+    """Encodings that finish in any order change no vector, each on a thread of its own."""
     together = threading.Barrier(threads, timeout=30)
     readers: set[int] = set()
 
-    class Slow(TinyEncoder):
+    class Waiting(TinyEncoder):
         def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
             readers.add(threading.get_ident())
             together.wait()  # passes only where so many read at once
@@ -259,7 +259,7 @@ def test_each_memory_gets_its_own_vector_on_any_number_of_threads(path: Path, th
 
     texts = [f"{number} kilos of {word}" for number in range(5) for word in ("flour", "figs")]
     config = RecallConfig(embed_threads=threads, embed_batch=10)
-    with open_home(path, encoder=Slow(), config=config) as home:
+    with open_home(path, encoder=Waiting(), config=config) as home:
         move_in(home)
         home.remember_many([Memory(text, HOME, doc_id=text) for text in texts])
         for text in texts:
@@ -280,11 +280,11 @@ def test_progress_counts_what_is_stored(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("occurred_at", "said"),
+    ("occurred_at", "day"),
     [("2025-03-01T23:30:00+00:00", "Sunday 2 March 2025"), ("2025-03-01", "Saturday 1 March 2025")],
 )
-def test_a_header_names_the_day_of_the_household(occurred_at: str, said: str) -> None:
-    """A moment is said in the household's zone; a naive one as it is written."""
+def test_a_header_names_the_day_of_the_household(occurred_at: str, day: str) -> None:
+    """A moment is written in the household's zone; a naive one as it is."""
     zone = dt.timezone(dt.timedelta(hours=1))
 
-    assert header_of(Memory("x", HOME, occurred_at=occurred_at), zone) == said  # type: ignore[arg-type]  # an ISO text will do
+    assert header_of(Memory("x", HOME, occurred_at=occurred_at), zone) == day  # type: ignore[arg-type]  # an ISO text will do
