@@ -400,15 +400,15 @@ def test_the_commands(tmp_path: Path) -> None:
     line = ("forget", "--db", db, "--by", "alice", "--person", "alice", "--token", plan["token"])
     done = json.loads(run(*line, "--undo-for", "1", "--json"))
     receipt_id = done["receipt"]["receipt_id"]
-    assert "brought back: 2 memories" in run("undo", "--db", db, receipt_id, "--person", "alice")
-    assert "no byte of it is left" in run(
+    assert "restored: 2 memories" in run("undo", "--db", db, receipt_id, "--person", "alice")
+    assert "no byte is left" in run(
         "forget", "--db", db, "--by", "alice", "--person", "alice", "--yes"
     )
     proven = json.loads(run("forgotten", "--db", db, "--verify", "--json"))
     assert [one["verification"]["forgotten"] for one in proven] == [True, True]
     assert "casual: 90 days" in run("retention", "set", "--db", db, "casual", "90")
     assert "nothing was due" in run("retention", "apply", "--db", db)
-    assert "kept for good" in run("retention", "set", "--db", db, "casual", "forever")
+    assert "kept forever" in run("retention", "set", "--db", db, "casual", "forever")
 
 
 def test_bytes_that_sqlite_itself_left_are_cleaned_too(path: Path) -> None:

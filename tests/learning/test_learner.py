@@ -343,7 +343,7 @@ def test_the_command_line_gives_shows_and_takes_back_feedback(tmp_path: Path) ->
     run(
         "add", "--db", db, "Grandma lands on Sunday at 6:40", "--author", "alice", "--id", "landing"
     )
-    said = run(
+    output = run(
         "feedback",
         "--db",
         db,
@@ -353,11 +353,11 @@ def test_the_command_line_gives_shows_and_takes_back_feedback(tmp_path: Path) ->
         "--person",
         "alice",
     )
-    assert said.startswith("kept: no step before 10 questions")
+    assert output.startswith("stored: no step before 10 questions")
     (learning,) = json.loads(run("learned", "--db", db, "--json"))
     assert (learning["person_id"], learning["samples"]) == ("alice", 1)
     assert learning["weights"]["bm25"]["now"] == learning["weights"]["bm25"]["shipped"]
-    assert run("learned", "--db", db) == "alice: 1 judgements\n"
-    assert run("unlearn", "--db", db) == "1 taken back\n"
+    assert run("learned", "--db", db) == "alice: 1 times feedback\n"
+    assert run("unlearn", "--db", db) == "1 undone\n"
     assert run("unlearn", "--db", db, "--all") == "nothing is learned any more\n"
     assert run("learned", "--db", db, "--json") == "[]\n"

@@ -39,8 +39,10 @@ _TEXTS = (
     "SELECT key, value FROM info",
     "SELECT relation, stated FROM relation",
     # Relations of files from before they stored the names they were recorded with.
-    "SELECT name FROM entity e WHERE EXISTS"
-    " (SELECT 1 FROM relation r WHERE e.id IN (r.subject, r.object) AND r.stated IS NULL)",
+    (
+        "SELECT name FROM entity e WHERE EXISTS"
+        " (SELECT 1 FROM relation r WHERE e.id IN (r.subject, r.object) AND r.stated IS NULL)"
+    ),
     "SELECT value FROM identifier",
     "SELECT sql FROM sqlite_master",
     "SELECT record FROM receipt",

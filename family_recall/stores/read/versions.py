@@ -59,8 +59,10 @@ class Criteria:
         memories = None if self.memories is None else json.dumps([*map(list, self.memories)])
         conditions: list[tuple[str, object]] = [
             (
-                "EXISTS (SELECT 1 FROM json_each(?) d WHERE m.doc_id = d.value ->> 1"
-                " AND s.space_id = coalesce(d.value ->> 0, s.space_id))",
+                (
+                    "EXISTS (SELECT 1 FROM json_each(?) d WHERE m.doc_id = d.value ->> 1"
+                    " AND s.space_id = coalesce(d.value ->> 0, s.space_id))"
+                ),
                 memories,
             ),
             ("m.author IN (SELECT value FROM json_each(?))", _json(self.authors)),
