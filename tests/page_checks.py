@@ -1,4 +1,4 @@
-"""Closed pages: a page's HTML in, what stands on it out; and what no page of ours may hold."""
+"""Reads the HTML of a page, and checks what no page of ours may hold."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ PAINTED = {"fill", "stroke", "clip-path", "mask", "filter", "cursor", "marker-st
 
 
 class ReadPage(HTMLParser):
-    """Reads a page: its elements with their attributes, its text, and what is left open."""
+    """A page's elements with their attributes, its text, and elements that were not closed."""
 
     def __init__(self, html: str) -> None:
-        """Read it to the end."""
+        """Parse it completely."""
         super().__init__()
         self.html = html
         self.elements: list[tuple[str, dict[str, str | None]]] = []
@@ -39,32 +39,32 @@ class ReadPage(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note an element."""
+        """Record an element."""
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """Close the last one that was opened."""
+        """Close the last open element."""
         if not self.open or self.open.pop() != tag:
             self.wrong.append(tag)
 
     def handle_data(self, data: str) -> None:
-        """Gather what is read."""
+        """Collect the text."""
         if "style" not in self.open:
             self.text += data
 
     def all(self, name: str) -> list[dict[str, str | None]]:
-        """Give the attributes of each element of a name."""
-        return [attributes for found, attributes in self.elements if found == name]
+        """Return the attributes of each element of a name."""
+        return [attributes for element, attributes in self.elements if element == name]
 
 
 def see_that_nothing_runs_or_loads(
     page: ReadPage, links: tuple[str, ...] = ("#",), *, forms: bool = False
 ) -> None:
-    """Check that a page is whole, and does nothing: no script, no picture, no style inline.
+    """Check that a page is well formed and passive: no script, no image, no inline style.
 
-    Links begin as given. Forms, where there may be any, send to their own site.
+    Links begin with one of ``links``. Forms, where allowed, send to their own site.
     """
     assert (page.open, page.wrong) == ([], [])
     assert not {name for name, _ in page.elements} & (RUNS_OR_LOADS | (set() if forms else SENDS))
@@ -79,7 +79,7 @@ def see_that_nothing_runs_or_loads(
 
 
 def see_that_it_is_closed(html: str) -> None:
-    """Check that a file allows itself its one sheet, by its hash, and nothing else."""
+    """Check that a file's policy allows its style sheet, by hash, and nothing else."""
     page = ReadPage(html)
     (sheet,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
@@ -92,7 +92,7 @@ def see_that_it_is_closed(html: str) -> None:
 
 
 def see_that_a_browser_renders(html: str, folder: Path) -> None:
-    """See that Chromium lays a page out and finds nothing to refuse in it."""
+    """Check that Chromium renders a page and its policy refuses nothing in it."""
     file, shot = folder / "page.html", folder / "page.png"
     file.write_text(html, encoding="utf-8")
     done = subprocess.run(

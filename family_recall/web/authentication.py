@@ -82,7 +82,7 @@ class SessionAuthentication:
         return None
 
     def _exchange(self, token: str, cookie: str, *, is_known: bool) -> Response:
-        """Take the token out of the address; set the cookie the first time."""
+        """Remove the token from the address; set the cookie the first time."""
         if not is_known and (self._token_used or not _is_equal(token, self.token)):
             return _refusal(
                 403,

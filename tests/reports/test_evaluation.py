@@ -1,9 +1,10 @@
-"""Pages with plots: closed, whole, escaped, and true to what was measured."""
+"""Pages with plots: passive, well formed, escaped, and true to what was measured."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import functools
 import json
 import re
 import sys
@@ -42,13 +43,13 @@ from tests.page_checks import (
 pytest.importorskip("matplotlib")
 
 NOW = dt.datetime(2026, 1, 10, 18, 0, tzinfo=dt.UTC)
-ASTRAY = "Who lands on Friday evening?"
-"""Asked with the gold of something else, so it is among what went worst."""
+HOPELESS = "Who lands on Friday evening?"
+"""Asked with the gold of something else, so that it is among the worst."""
 MACHINE = {"processor": "an abacus", "processors": "2"}
 
 
 def outcome(name: str, ranking: str, gold: str, confidence: float, category: str) -> Outcome:
-    """Give an outcome whose memories are called by single letters."""
+    """Return an outcome whose memories have single letters as ids."""
     return Outcome(
         name, category, tuple(gold), tuple(ranking), "ok" if confidence >= 0.5 else "no_match",
         confidence, 3.0 + confidence, sources=tuple("lexical" for _ in ranking), n_words=4,
@@ -57,7 +58,7 @@ def outcome(name: str, ranking: str, gold: str, confidence: float, category: str
 
 
 def report(category: str = "when", **also: Any) -> EvaluationReport:
-    """Make a report with every part that a page may tell of."""
+    """Return a report with every part that a page may show."""
     asked = (
         outcome("q1", "abc", "a", 0.9, "plain"),
         outcome("q2", "bca", "a", 0.8, category),
@@ -65,19 +66,20 @@ def report(category: str = "when", **also: Any) -> EvaluationReport:
         outcome("q4", "bad", "a", 0.3, "plain"),
         outcome("q5", "xyz", "", 0.7, "plain"),
     )
-    without = [dataclasses.replace(one, ranking=("b", "c", "a")) for one in asked]
-    judged = [one for one in asked if one.gold]
+    without = [dataclasses.replace(outcome, ranking=("b", "c", "a")) for outcome in asked]
+    with_gold = [outcome for outcome in asked if outcome.gold]
     compared = compare(asked, without, seed=0)
     known: dict[str, Any] = {
         **summarise(asked, seed=0),
         "n_memories": 6,
         "config": {"dataset": "small", "seed": 0, "budget_ms": 1000.0, "rerank": True},
         "ablation": Ablation(
-            measured(judged, 0), (AblationRow("graph", "stage", measured(judged, 0), compared),)
+            measured(with_gold, 0),
+            (AblationRow("graph", "stage", measured(with_gold, 0), compared),),
         ),
         "baseline": BaselineComparison("bm25", compare(without, asked, seed=0)),
         "budgets": tuple(
-            BudgetResult(ms, measured(judged, 0), 1.0, {"p50": ms / 2, "p95": ms, "p99": ms},
+            BudgetResult(ms, measured(with_gold, 0), 1.0, {"p50": ms / 2, "p95": ms, "p99": ms},
                    {"p50": 0.0, "p95": 0.0, "p99": 0.1}, 2)
             for ms in (5.0, 50.0)
         ),
@@ -88,17 +90,17 @@ def report(category: str = "when", **also: Any) -> EvaluationReport:
 
 
 def page(made: EvaluationReport | None = None, **also: Any) -> str:
-    """Write the page of a report."""
+    """Render the page of a report."""
     return quality_page(made or report(), machine=MACHINE, made_at=NOW, **also)
 
 
 def quantiles(ms: float) -> dict[str, dict[str, float]]:
-    """Give times as the bench has them."""
+    """Return times as in the JSON of the benchmark."""
     return {unit: {"p50": ms, "p95": 2 * ms, "p99": 3 * ms} for unit in ("ms", "cpu_ms")}
 
 
 def size(n: int) -> dict[str, Any]:
-    """Give what the bench says of a household of a size."""
+    """Return the figures of one household size, as in the JSON of the benchmark."""
     ms = n / 1000
     return {
         "memories": n,
@@ -152,12 +154,12 @@ PEERS: dict[str, Any] = {
 
 
 def speed(**also: Any) -> str:
-    """Write the page of the bench."""
+    """Render the page of the benchmark."""
     return speed_page({**BENCH, **also}, machine=MACHINE, made_at=NOW, peers=PEERS)
 
 
 def timing(**also: Any) -> Timing:
-    """Give what one household took."""
+    """Return the timing of one household."""
     known: dict[str, Any] = {
         "memories": 90, "visible": 75, "questions": 40, "budget_ms": 60.0, "open_ms": 9.0,
         "first_ms": 50.0, "warm_ms": 1000.0, "total": quantiles(20.0),
@@ -171,45 +173,51 @@ def timing(**also: Any) -> Timing:
 
 
 def household(**also: Any) -> str:
-    """Write the page of one household."""
+    """Render the page of one household."""
     return timing_page(timing(**also), name="family.db", made_at=NOW)
 
 
-PAGES = {"quality": page, "speed": speed, "household": household}
+@functools.cache
+def unchanged_page() -> str:
+    """Render the page of the default report once."""
+    return page()
+
+
+PAGES = {"quality": unchanged_page, "speed": speed, "household": household}
 
 
 @pytest.fixture(scope="module", params=PAGES)
 def html(request: pytest.FixtureRequest) -> str:
-    """Give the pages, one after the other."""
+    """Return each page in turn."""
     return PAGES[request.param]()
 
 
-def test_a_page_is_closed_to_everything_but_its_own_style(html: str) -> None:
-    """The policy names the hash of the one sheet; no script, no link out, no style inline."""
+def test_a_page_allows_nothing_but_its_own_style(html: str) -> None:
+    """The policy has the hash of the style sheet; no script, external link or inline style."""
     see_that_it_is_closed(html)
     assert "url(" not in html
 
 
 def test_a_page_is_well_formed_and_every_plot_has_words(html: str) -> None:
-    """All that is opened is closed; a plot has a title and says what it shows."""
-    found = ReadPage(html)
-    names = [name for name, _ in found.elements]
+    """Every element is closed; a plot has a title and a description."""
+    read_page = ReadPage(html)
+    names = [name for name, _ in read_page.elements]
 
-    assert (found.open, found.wrong) == ([], [])
+    assert (read_page.open, read_page.wrong) == ([], [])
     assert names.count("svg") >= 2
-    for at, (name, attributes) in enumerate(found.elements):
+    for at, (name, attributes) in enumerate(read_page.elements):
         if name == "svg":
             assert attributes["role"] == "img"
             assert names[at + 1 : at + 3] == ["title", "desc"]
-    assert len(found.all("table")) == len(found.all("caption"))
-    assert all(said for said in re.findall(r"<desc>(.*?)</desc>", html))
-    ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    assert len(read_page.all("table")) == len(read_page.all("caption"))
+    assert all(text for text in re.findall(r"<desc>(.*?)</desc>", html))
+    ids = [attributes["id"] for _, attributes in read_page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    assert {(a["href"] or "")[1:] for a in found.all("a")} <= set(ids)
+    assert {(a["href"] or "")[1:] for a in read_page.all("a")} <= set(ids)
 
 
-def test_plots_take_their_colours_from_the_sheet(html: str) -> None:
-    """No colour stands in a plot, so light and dark are the sheet's; each class has its rule."""
+def test_plots_have_the_colours_of_the_style_sheet(html: str) -> None:
+    """A plot has classes in place of colours, and each class has a rule for light and dark."""
     drawn = "".join(re.findall(r"<svg.*?</svg>", html, re.DOTALL))
     (sheet,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
     used = set(re.findall(r"\b[fs]-([a-z]+)", " ".join(re.findall(r'class="([^"]*)"', drawn))))
@@ -222,8 +230,8 @@ def test_plots_take_their_colours_from_the_sheet(html: str) -> None:
         assert sheet.count(f"--{name}: #") == 2, name
 
 
-def test_a_dot_stands_where_its_value_is() -> None:
-    """Read off the picture with the numbers at its axis: 0.25 and 0.8 are where they should be."""
+def test_a_dot_is_drawn_at_its_value() -> None:
+    """Measured with the numbers at the axis, 0.25 and 0.8 are where they should be."""
     rows: dict[str, dict[str, int | Interval]] = {
         "low": {"n": 4, "ndcg@10": Interval(0.25, 0.1, 0.4)},
         "high": {"n": 4, "ndcg@10": Interval(0.8, 0.7, 0.9)},
@@ -245,15 +253,21 @@ def test_a_dot_stands_where_its_value_is() -> None:
     assert values == pytest.approx([0.25, 0.8], abs=0.005)
 
 
+@functools.cache
+def with_category(name: str) -> ReadPage:
+    """Read the page of a report with a category of this name, in tables and plots."""
+    return ReadPage(page(report(name, budgets=(), ablation=None)))
+
+
 @settings(max_examples=8, deadline=None)
 @given(st.text(min_size=1, max_size=60))
 def test_any_name_is_shown_as_a_name(name: str) -> None:
     """Whatever a category is called, the page has the elements it has for a plain word."""
-    found, plain = ReadPage(page(report(name))), ReadPage(page(report("zz")))
+    read_page, plain = with_category(name), with_category("zz")
     lines = {"text", "path"}  # a long name takes two lines, and its place in the order is its own
 
-    assert (found.open, found.wrong) == ([], [])
-    assert sorted(n for n, _ in found.elements if n not in lines) == sorted(
+    assert (read_page.open, read_page.wrong) == ([], [])
+    assert sorted(n for n, _ in read_page.elements if n not in lines) == sorted(
         n for n, _ in plain.elements if n not in lines
     )
 
@@ -262,32 +276,32 @@ def test_hostile_names_do_nothing() -> None:
     """Tags, formulas, zero bytes and marks that turn the order of letters are only letters."""
     hostile = "</svg></style><script>alert(1)</script>$\\frac{1}{0}$\x00\u202e\ud800"
     made = page(report(hostile), texts={"q3": hostile})
-    found = ReadPage(made)
+    read_page = ReadPage(made)
 
     see_that_it_is_closed(made)
     assert not set("\x00\u202e") & set(made)
-    assert "$\\frac{1}{0}$" in found.text
+    assert "$\\frac{1}{0}$" in read_page.text
     made.encode()
 
 
-def test_what_went_worst_is_told_first() -> None:
+def test_the_worst_questions_come_first() -> None:
     """q3 was never found and q5 surely answered though nothing does: both are 0, q5 the surer."""
-    assert [one.query_id for one in worst(report().outcomes)] == ["q5", "q3", "q2", "q4"]
+    assert [outcome.query_id for outcome in worst(report().outcomes)] == ["q5", "q3", "q2", "q4"]
 
 
-def test_words_of_questions_are_told_only_where_they_are_given() -> None:
-    """Without them a page names a question by its id."""
-    told = page(texts={"q3": "Where is the umbrella?"})
+def test_words_of_questions_are_shown_only_on_request() -> None:
+    """Without them a page shows a question by its id."""
+    with_texts = page(texts={"q3": "Where is the umbrella?"})
 
-    assert "Where is the umbrella?" in ReadPage(told).text
-    assert "umbrella" not in page()
-    assert "q3" in ReadPage(page()).text
+    assert "Where is the umbrella?" in ReadPage(with_texts).text
+    assert "umbrella" not in unchanged_page()
+    assert "q3" in ReadPage(unchanged_page()).text
 
 
 def test_the_figures_on_the_page_are_the_reports() -> None:
-    """The measures, the calibration error, the machine and the settings stand there as they are."""
+    """The page shows the measures, the calibration error, the machine and the settings."""
     made = report()
-    text = ReadPage(page(made)).text
+    text = ReadPage(unchanged_page()).text
     ndcg = made.overall["ndcg@10"]
 
     assert isinstance(ndcg, Interval)
@@ -299,7 +313,7 @@ def test_the_figures_on_the_page_are_the_reports() -> None:
 
 
 def test_a_section_is_left_out_where_nothing_was_measured() -> None:
-    """Without budgets, parts and gold there are no such sections, and the page is whole."""
+    """Without budgets, parts and gold there are no such sections, and the page is well formed."""
     bare = ReadPage(page(report(budgets=(), ablation=None, baseline=None)))
     asked = (outcome("q5", "xyz", "", 0.7, "plain"),)
     goldless = ReadPage(
@@ -315,14 +329,14 @@ def test_a_section_is_left_out_where_nothing_was_measured() -> None:
 
 
 def test_the_same_report_gives_the_same_page() -> None:
-    """No random name and no date but the given one is in it."""
-    assert page() == page()
+    """It contains no random name, and no date but ``made_at``."""
+    assert page() == unchanged_page()
     assert speed() == speed()
     assert household() == household()
 
 
-def test_the_bench_page_tells_of_peers_that_gave_no_figures() -> None:
-    """One that was stopped and one that failed stand in the table, and are not drawn."""
+def test_the_speed_page_lists_peers_without_figures() -> None:
+    """A peer that was stopped and one that failed are in the table, and not in the plot."""
     text = ReadPage(speed()).text
 
     assert "slow one" in text
@@ -331,21 +345,21 @@ def test_the_bench_page_tells_of_peers_that_gave_no_figures() -> None:
     assert "1,782" in text
 
 
-def test_figures_of_another_kind_are_refused_with_what_is_wrong() -> None:
-    """What is missing is named, and so is what would have been right."""
+def test_figures_of_another_kind_are_refused() -> None:
+    """The message names the missing figure and the tools that write the right ones."""
     with pytest.raises(ValueError, match=r"tools/bench/speed\.py --json.*missing.*'planted'"):
         speed(sizes=[{key: value for key, value in size(1_000).items() if key != "planted"}])
 
 
-def test_one_size_is_a_page_too() -> None:
-    """With nothing to draw a line to, the dots stand alone."""
-    found = ReadPage(speed(sizes=[size(1_000)], embedding=None))
+def test_a_single_size_has_a_page() -> None:
+    """Its plots have dots without lines."""
+    read_page = ReadPage(speed(sizes=[size(1_000)], embedding=None))
 
-    assert (found.open, found.wrong) == ([], [])
+    assert (read_page.open, read_page.wrong) == ([], [])
 
 
-def test_a_households_page_tells_what_was_left_out_and_why() -> None:
-    """With the budget drawn where recalls came near it, and a stage that took no time at all."""
+def test_a_households_page_shows_which_stages_were_skipped_and_why() -> None:
+    """It draws the budget where recalls came close to it, and a stage that took no time."""
     near = ReadPage(household(budget_ms=60.0))
     far = ReadPage(household(budget_ms=600.0, left_out={}))
 
@@ -357,23 +371,23 @@ def test_a_households_page_tells_what_was_left_out_and_why() -> None:
 
 
 def test_the_machine_is_named() -> None:
-    """Processor, system and versions; nothing in it is empty."""
-    told = describe()
+    """Processor, system and versions are there, and none is empty."""
+    machine = describe()
 
-    assert {"processor", "processors", "system", "Python", "numpy"} <= set(told)
-    assert all(told.values())
+    assert {"processor", "processors", "system", "Python", "numpy"} <= set(machine)
+    assert all(machine.values())
 
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the small dataset as files."""
+    """Return the folder of the small dataset."""
     folder = tmp_path_factory.mktemp("small")
     stored = [{"id": m.id, "text": m.text, "space": m.space} for m in memories()]
     asked = [
         {"id": q.id, "text": q.text, "space": q.space, "category": q.category, "gold": [*q.gold]}
         for q in QUERIES
     ]
-    asked.append({**asked[0], "id": "astray", "text": ASTRAY, "gold": ["home/6"]})
+    asked.append({**asked[0], "id": "hopeless", "text": HOPELESS, "gold": ["home/6"]})
     for name, records in (("memories", stored), ("queries", asked)):
         lines = "".join(json.dumps(record) + "\n" for record in records)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
@@ -381,7 +395,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_eval_writes_a_page(dataset: Path, tmp_path: Path) -> None:
-    """The words of its questions are in it only where that was asked for."""
+    """It contains the words of its questions only on request."""
     file = tmp_path / "page.html"
     call = ["eval", str(dataset), "--no-rerank", "--report", str(file)]
 
@@ -392,15 +406,15 @@ def test_eval_writes_a_page(dataset: Path, tmp_path: Path) -> None:
     assert (done.exit_code, again.exit_code) == (0, 0), done.output + again.output
     assert f"{file}: " in done.stderr
     assert ReadPage(first).open == []
-    assert "astray" in ReadPage(first).text
-    assert not [text for text in (ASTRAY, *(q.text for q in QUERIES)) if text in first]
-    assert ASTRAY in ReadPage(file.read_text(encoding="utf-8")).text
+    assert "hopeless" in ReadPage(first).text
+    assert not [text for text in (HOPELESS, *(q.text for q in QUERIES)) if text in first]
+    assert HOPELESS in ReadPage(file.read_text(encoding="utf-8")).text
 
 
-def test_without_matplotlib_eval_ends_at_once_and_says_how_to_get_it(
+def test_without_matplotlib_eval_fails_at_once_and_says_how_to_install_it(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line with the command, before anything was asked, and no file."""
+    """It prints one line with the command before any question is asked, and writes no file."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     file = tmp_path / "page.html"
 
@@ -415,7 +429,7 @@ def test_without_matplotlib_eval_ends_at_once_and_says_how_to_get_it(
 
 
 def test_bench_writes_a_page(tmp_path: Path) -> None:
-    """Of an invented household, with its figures and no word of a memory."""
+    """It shows the figures of an invented household and no word of a memory."""
     file = tmp_path / "page.html"
 
     done = CliRunner().invoke(
@@ -430,11 +444,11 @@ def test_bench_writes_a_page(tmp_path: Path) -> None:
 def test_a_browser_renders_it_with_its_style_and_without_complaint(
     html: str, tmp_path: Path
 ) -> None:
-    """Chromium lays both pages out and finds nothing to refuse in them."""
+    """Chromium renders each page, and its policy refuses nothing in it."""
     see_that_a_browser_renders(html, tmp_path)
 
 
 def test_the_sheet_is_shared() -> None:
-    """A page with plots has every rule of the page of a recall, and adds its own below."""
-    assert stylesheet(*STYLE) in page()
+    """A page with plots has the rules of the page of a recall, followed by its own."""
+    assert stylesheet(*STYLE) in unchanged_page()
     assert stylesheet(*templating.STYLE) == stylesheet(*STYLE[:2])

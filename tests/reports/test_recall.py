@@ -1,4 +1,4 @@
-"""The page of a recall: whole, closed, escaped, and true to the answer it draws."""
+"""The page of a recall: well formed, passive, escaped, and true to its answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ HOSTILE = (
 
 
 def result(rank: int, text: str = "The cake is ready", **also: object) -> Result:
-    """Make a result of two terms, one of them lower the further down it stands."""
+    """Return a result of two terms, one of which falls with the rank."""
     parts = (Contribution("bm25", 0.9 / rank, 0.5), Contribution("ppr", 0.2, 0.1))
     made = Result(
         rank, f"memory-{rank}", sum(p.amount for p in parts), 0.5, text, "shared:home", "episode",
@@ -57,7 +57,7 @@ def result(rank: int, text: str = "The cake is ready", **also: object) -> Result
 
 
 def answer(*results: Result, query: str = "When is the cake ready?", **also: object) -> Answer:
-    """Make an answer with a trace in which one stage ran and another was left out."""
+    """Return an answer with a trace of four stages that ran and one that was skipped."""
     trace = Trace(
         spans=(Span("plan", 2.0, 0, 0, 0.5), Span("lexical", 3.0, 9, 4, 3.0),
                Span("embed", 7.0, 5, 5, 3.0), Span("fusion", 1.0, 4, 4, 10.5)),
@@ -73,52 +73,52 @@ def answer(*results: Result, query: str = "When is the cake ready?", **also: obj
 
 
 def missed(verdict: str = "outranked", text: str = "A pie") -> Missed:
-    """Make one memory that was not returned."""
+    """Return a near miss."""
     low = dataclasses.replace(result(7, text), doc_id="pie")
-    told = Explanation(
+    explanation = Explanation(
         "pie", verdict, 7, 2, low.score, low.contributions, {"lexical": 9}, result(2),  # type: ignore[arg-type]  # one of its literals
         "shared:home",
     )  # fmt: skip
-    return Missed(told, text)
+    return Missed(explanation, text)
 
 
-def read(drawn: Answer, *near: Missed, redact: bool = False) -> ReadPage:
-    """Write a page and read it back."""
-    return ReadPage(page(drawn, budget_ms=20.0, missed=near, redact=redact))
+def read(shown: Answer, *near_misses: Missed) -> ReadPage:
+    """Render a page and read it back."""
+    return ReadPage(page(shown, budget_ms=20.0, missed=near_misses))
 
 
-def test_a_page_is_closed_to_everything_but_its_own_style() -> None:
-    """The policy names the hash of the one style sheet; no script, no link out, no style inline."""
+def test_a_page_allows_nothing_but_its_own_style() -> None:
+    """The policy has the hash of the style sheet; no script, external link or inline style."""
     see_that_it_is_closed(page(answer(result(1), result(2)), budget_ms=20.0, missed=(missed(),)))
 
 
 def test_a_page_is_well_formed_and_every_picture_and_table_has_words() -> None:
-    """All that is opened is closed; pictures have titles, tables captions, and ids are unique."""
-    found = read(answer(result(1), result(2)), missed())
+    """Every element is closed; pictures have titles, tables captions, and ids are unique."""
+    html = read(answer(result(1), result(2)), missed())
 
-    assert (found.open, found.wrong) == ([], [])
-    assert len(found.all("table")) == len(found.all("caption"))
-    names = [name for name, _ in found.elements]
-    for at, (name, attributes) in enumerate(found.elements):
+    assert (html.open, html.wrong) == ([], [])
+    assert len(html.all("table")) == len(html.all("caption"))
+    names = [name for name, _ in html.elements]
+    for at, (name, attributes) in enumerate(html.elements):
         if name == "svg":
             assert attributes["role"] == "img"
             assert names[at + 1] == "title"
-    ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    ids = [attributes["id"] for _, attributes in html.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
-    links = {(a["href"] or "")[1:] for a in found.all("a")}
+    links = {(a["href"] or "")[1:] for a in html.all("a")}
     assert links <= set(ids)
     assert names.count("h1") == 1
 
 
 def test_the_bars_of_a_result_add_up_to_its_score() -> None:
-    """Right of zero less left of zero, read off the picture, is the score: 0.6 − 0.15 = 0.45."""
+    """In the picture, right of zero minus left of zero is the score: 0.6 − 0.15 = 0.45."""
     parts = (Contribution("bm25", 0.8, 0.5), Contribution("cosine", 0.5, 0.4),
              Contribution("recency", 0.3, -0.5), Contribution("rrf", 0.0, 1.0))  # fmt: skip
-    one = result(1, contributions=parts, score=0.45)
-    found = read(answer(one))
-    scale = Scale.of([one])
+    shown = result(1, contributions=parts, score=0.45)
+    html = read(answer(shown))
+    scale = Scale.of([shown])
 
-    bars_drawn = [r for r in found.all("rect") if (r["class"] or "").startswith("g-")]
+    bars_drawn = [r for r in html.all("rect") if (r["class"] or "").startswith("g-")]
     zero = scale.at(0.0)
     per_unit = 1000.0 / (scale.high - scale.low)
     total = sum(
@@ -141,7 +141,7 @@ def test_the_bars_of_a_result_add_up_to_its_score() -> None:
         max_size=12,
     )
 )
-def test_terms_lie_side_by_side_and_sum_to_the_score(parts: list[Contribution]) -> None:
+def test_bars_of_terms_do_not_overlap_and_sum_to_the_score(parts: list[Contribution]) -> None:
     """No two terms overlap on either side of zero, and together they are the score."""
     stacked = list(stack(parts))
     spans = sorted((start, start + abs(part.amount)) for part, start in stacked)
@@ -164,51 +164,52 @@ def test_every_feature_has_a_colour() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(min_size=1, max_size=80), st.text(min_size=1, max_size=40), st.data())
-def test_any_text_is_shown_as_text(text: str, name: str, data: st.DataObject) -> None:
-    """Whatever is remembered or asked, the page has the elements it has for plain words."""
+def test_a_text_never_changes_the_elements_of_a_page(
+    text: str, name: str, data: st.DataObject
+) -> None:
+    """Whatever is remembered or asked, the elements are those of a page of plain words."""
     end = data.draw(st.integers(0, len(text)))
     marked = ((0, end),) if end else ()
     way = Rationale((name, text, "memory-1"), (name,), ("memory-1",))
-    hurt = result(1, text, author=name, title=name, highlights=marked, rationale=way)
+    hostile = result(1, text, author=name, title=name, highlights=marked, rationale=way)
     way = Rationale(("n", "k", "memory-1"), ("n",), ("memory-1",))
     marked = ((0, 5),) if end else ()
     plain = result(1, "words", author="x", title="x", highlights=marked, rationale=way)
-    found = read(answer(hurt, query=text))
+    html = read(answer(hostile, query=text))
     expected = read(answer(plain, query="words"))
 
-    assert (found.open, found.wrong) == ([], [])
+    assert (html.open, html.wrong) == ([], [])
     if name != "memory-1":
-        assert [n for n, _ in found.elements] == [n for n, _ in expected.elements]
+        assert [n for n, _ in html.elements] == [n for n, _ in expected.elements]
 
 
 def test_a_hostile_memory_does_nothing() -> None:
-    """Tags are text, order-turning marks and zero bytes are replaced, and UTF-8 can write it."""
-    one = result(1, HOSTILE, author=HOSTILE, title=HOSTILE, space_id=HOSTILE, doc_id=HOSTILE,
+    """Tags are text, bidirectional marks and zero bytes are replaced, and UTF-8 can encode it."""
+    hostile = result(1, HOSTILE, author=HOSTILE, title=HOSTILE, space_id=HOSTILE, doc_id=HOSTILE,
                  highlights=((2, 40),))  # fmt: skip
     html = page(
-        answer(one, result(2), query=HOSTILE + "\ud800", degraded=(HOSTILE,)), budget_ms=20.0
+        answer(hostile, result(2), query=HOSTILE + "\ud800", degraded=(HOSTILE,)), budget_ms=20.0
     )
-    found = ReadPage(html)
 
     see_that_it_is_closed(html)
     assert not set("\x00\u202e\u2066") & set(html)
-    assert "<script>" in found.text
+    assert "<script>" in ReadPage(html).text
     html.encode()
 
 
 def test_the_raw_answer_reads_back() -> None:
-    """What the page shows as JSON is the answer, marks that turn the order of letters included."""
-    given_ = answer(result(1, "turned \u202e around \x85"), result(2))
-    html = page(given_, budget_ms=20.0)
+    """The JSON on the page is the answer, bidirectional marks included."""
+    original = answer(result(1, "turned \u202e around \x85"), result(2))
+    html = page(original, budget_ms=20.0)
     shown = [json.loads(_unescaped(block)) for block in re.findall(r"<code>(.*?)</code>", html,
                                                                    re.DOTALL)]  # fmt: skip
 
-    assert Answer.from_json(shown[1]) == given_
-    assert shown[0] == json.loads(json.dumps(given_.trace.to_json()))
+    assert Answer.from_json(shown[1]) == original
+    assert shown[0] == json.loads(json.dumps(original.trace.to_json()))
 
 
-def test_redacting_leaves_no_word_that_anybody_wrote() -> None:
-    """Question, texts, names, ids, spaces, facts, paths in reasons: lengths stand for them."""
+def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
+    """Lengths replace the question, texts, names, ids, spaces, facts and paths in reasons."""
     secret = "zqxj"  # noqa: S105 - a word to look for
     rationale = Rationale(
         (f"{secret}-name", f"{secret}-kind", f"{secret}-memory"), (f"{secret}-name",),
@@ -216,55 +217,59 @@ def test_redacting_leaves_no_word_that_anybody_wrote() -> None:
     )  # fmt: skip
     fields = ("doc_id", "text", "space_id", "author", "title", "session_id", "url", "section",
               "fact_key", "fact_value", "outdated_by")  # fmt: skip
-    one = result(1, **{name: f"{secret}-{name}" for name in fields}, copies=(f"{secret}-copy",),
-                 highlights=((0, 4),), rationale=rationale)  # fmt: skip
-    told = answer(
-        one, query=f"where is {secret}?", facts={f"{secret} key": f"{secret} value"},
+    about = {name: f"{secret}-{name}" for name in fields}
+    secretive = result(
+        1, **about, copies=(f"{secret}-copy",), highlights=((0, 4),), rationale=rationale
+    )
+    full = answer(
+        secretive, query=f"where is {secret}?", facts={f"{secret} key": f"{secret} value"},
         relations=((secret, f"{secret} of", secret),),
         degraded=(f"vector: /home/{secret} {secret}/models: no such folder",),
     )  # fmt: skip
     trace = dataclasses.replace(
-        told.trace, top3=((f"{secret}-doc_id", ("bm25",)),),
+        full.trace, top3=((f"{secret}-doc_id", ("bm25",)),),
         skips=(Skip("vector", "no_model", f"C:\\Users\\{secret} {secret}: missing", 1),),
     )  # fmt: skip
     near = missed(text=secret)
     near = dataclasses.replace(
         near,
-        explanation=dataclasses.replace(near.explanation, doc_id=secret, space_id=secret, last=one),
+        explanation=dataclasses.replace(
+            near.explanation, doc_id=secret, space_id=secret, last=secretive
+        ),
     )
 
-    html = page(dataclasses.replace(told, trace=trace), budget_ms=20.0, missed=(near,), redact=True)
+    html = page(dataclasses.replace(full, trace=trace), budget_ms=20.0, missed=(near,), redact=True)
 
     assert secret not in html.casefold()
     assert "[14 characters]" in html
-    assert "zqxj" in page(told, budget_ms=20.0)
+    assert "zqxj" in page(full, budget_ms=20.0)
 
 
-def test_redacting_keeps_who_is_who() -> None:
-    """One id has one number in results, runs and paths, so the picture stays the same."""
+def test_redaction_keeps_identities_apart() -> None:
+    """An id has the same number in results, runs and paths, so the picture stays the same."""
     way = Rationale(("Priya", "author", "memory-1"), ("Priya",), ("memory-1",))
-    hidden, _ = redacted(answer(result(1, rationale=way), result(2)))
+    view, _ = redacted(answer(result(1, rationale=way), result(2)))
 
-    assert hidden.results[0].rationale is not None
-    assert hidden.results[0].rationale.path[-1] == hidden.results[0].doc_id
-    assert set(hidden.trace.runs["lexical"]) == {r.doc_id for r in hidden.results}
-    assert hidden.results[0].doc_id != hidden.results[1].doc_id
+    assert view.results[0].rationale is not None
+    assert view.results[0].rationale.path[-1] == view.results[0].doc_id
+    assert set(view.trace.runs["lexical"]) == {r.doc_id for r in view.results}
+    assert view.results[0].doc_id != view.results[1].doc_id
 
 
-def test_each_stage_stands_where_it_ran() -> None:
+def test_each_stage_is_shown_where_it_ran() -> None:
     """Plan from .5 to 2.5 ms, words 3 to 6, the encoding 3 to 10, fusion 10.5 to 11.5: 10 of 14."""
-    drawn = answer()
+    shown = answer()
 
-    assert busy_ms(drawn.trace.spans) == 10.0
-    text = read(drawn).text
+    assert busy_ms(shown.trace.spans) == 10.0
+    text = read(shown).text
     assert "lexical: from 3.0 to 6.0 ms" in text
     assert "embed: from 3.0 to 10.0 ms" in text
     between = " ".join(text.split()).partition("what no stage times")[2]
     assert between.lstrip().startswith("4.0")
 
 
-def test_what_was_skipped_is_told_with_its_reason() -> None:
-    """The stage, how many it left out, and why, are words on the page."""
+def test_a_skipped_stage_is_shown_with_its_reason() -> None:
+    """The page says how many memories the stage left out, and why."""
     text = read(answer(result(1))).text
 
     assert "skipped (4)" in text
@@ -272,19 +277,19 @@ def test_what_was_skipped_is_told_with_its_reason() -> None:
 
 
 def test_ranks_before_and_after_each_stage() -> None:
-    """Words had it the other way round; what no column found stands last, with no rank."""
-    drawn = answer(result(1), result(2))
-    lines = lines_of(drawn, [missed()])
-    named = {column.name: column for column in columns(drawn, lines)}
+    """The lexical run has the opposite order; a memory it did not find is last, without a rank."""
+    shown = answer(result(1), result(2))
+    lines = lines_of(shown, [missed()])
+    stages = {column.name: column for column in columns(shown, lines)}
 
-    assert named["words"].ranks == (2, 1, None)
-    assert named["words"].rows == (1, 0, 2)
-    assert named["answer"].ranks == (1, 2, 7)
-    assert list(named) == ["words", "scored", "answer"]
+    assert stages["words"].ranks == (2, 1, None)
+    assert stages["words"].rows == (1, 0, 2)
+    assert stages["answer"].ranks == (1, 2, 7)
+    assert list(stages) == ["words", "scored", "answer"]
 
 
-def test_the_graph_hangs_a_memory_below_what_led_to_it() -> None:
-    """Two ways through one name share it, and a start of its own stands beside them."""
+def test_the_graph_places_a_memory_below_the_node_that_led_to_it() -> None:
+    """Two paths through one name share it; a seed is placed beside them."""
     first = result(1, rationale=Rationale(("Priya", "author", "memory-1"), ("Priya",), ()))
     second = result(2, rationale=Rationale(("Priya", "mention", "memory-2"), ("Priya",), ()))
     nodes, edges = tree(paths([first, second, result(3)]))
@@ -301,29 +306,29 @@ def test_the_graph_hangs_a_memory_below_what_led_to_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "said"),
+    ("verdict", "reason"),
     [
         ("duplicate", "near copy of what stands at rank 7"),
         ("not_found", "found, but too far down to be scored"),
         ("outranked", "mostly by bm25"),
     ],
 )
-def test_what_missed_says_why(verdict: str, said: str) -> None:
+def test_a_near_miss_says_why(verdict: str, reason: str) -> None:
     """Each verdict has a sentence."""
-    assert said in read(answer(result(1), result(2)), missed(verdict)).text
+    assert reason in read(answer(result(1), result(2)), missed(verdict)).text
 
 
-def test_an_empty_answer_is_a_page_too() -> None:
-    """Nothing found, nothing drawn, nothing broken."""
-    found = read(answer(status="no_match", query=""))
+def test_an_empty_answer_has_a_page() -> None:
+    """Without results the page is well formed and says so."""
+    html = read(answer(status="no_match", query=""))
 
-    assert (found.open, found.wrong) == ([], [])
-    assert "Nothing came back" in found.text
+    assert (html.open, html.wrong) == ([], [])
+    assert "Nothing came back" in html.text
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_colours_stand_out_from_what_is_behind_them(scheme: int) -> None:
-    """Text has a contrast of 4.5 and more, what is drawn 3 and more, as WCAG 2.2 AA asks."""
+def test_colours_have_enough_contrast(scheme: int) -> None:
+    """Text has a contrast of at least 4.5, graphics of at least 3, as WCAG 2.2 AA requires."""
     style = stylesheet("colours.css")
     roots = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     colour: dict[str, str] = {}
@@ -342,13 +347,13 @@ def test_colours_stand_out_from_what_is_behind_them(scheme: int) -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """Give the contrast ratio of two colours, from 1 to 21 (WCAG 2.2)."""
+    """Return the contrast ratio of two colours, from 1 to 21 (WCAG 2.2)."""
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
 def luminance(colour: str) -> float:
-    """Give the relative luminance of #rgb or #rrggbb, in [0, 1] (WCAG 2.2)."""
+    """Return the relative luminance of #rgb or #rrggbb, in [0, 1] (WCAG 2.2)."""
     digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
     parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
@@ -357,7 +362,7 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium to render with")
 def test_a_browser_renders_it_with_its_style_and_without_complaint(tmp_path: Path) -> None:
-    """Chromium lays the hostile page out and finds nothing to refuse in it."""
+    """Chromium renders the hostile page, and its policy refuses nothing in it."""
     html = page(answer(result(1, HOSTILE), result(2)), budget_ms=20.0)
     see_that_a_browser_renders(html, tmp_path)
 

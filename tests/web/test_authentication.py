@@ -1,4 +1,4 @@
-"""The door: who is let in, and that nobody else reads or changes anything."""
+"""Session authentication: one browser gets in, and nobody else reads or changes anything."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ WRITING = ("/feedback?q=key&id=key", "/correct?id=mine", "/relate?id=mine", "/fo
 
 @pytest.fixture
 def app(home: FamilyRecall) -> Any:
-    """Make the pages of Rajesh, whom nobody has let in yet."""
+    """Return Rajesh's pages, before any browser has opened the link."""
     remember(home, "My locker is 218", doc_id="mine", author="rajesh")
     return application(Reader(home=home, ctx=RecallContext("rajesh", now=NOW)), TOKEN)
 
 
 def client(app: Any, base_url: str = ORIGIN) -> TestClient:
-    """Give a browser that has never been here, and stays where it is sent first."""
+    """Return a browser without cookies that does not follow redirections."""
     return TestClient(app, base_url=base_url, follow_redirects=False)
 
 
-def test_the_link_lets_in_once_and_leaves_no_token_in_the_address(app: Any) -> None:
-    """It gives a cookie that scripts and other sites cannot use; a second browser stays out."""
+def test_the_link_works_once_and_leaves_no_token_in_the_address(app: Any) -> None:
+    """It sets a cookie that scripts and other sites cannot use; a second browser is refused."""
     first, second = client(app), client(app)
 
     opened = first.get(f"/?token={TOKEN}")
@@ -43,23 +43,23 @@ def test_the_link_lets_in_once_and_leaves_no_token_in_the_address(app: Any) -> N
     assert "SameSite=strict" in set_cookie
     assert TOKEN not in set_cookie
     assert first.get("/").status_code == 200
-    # The same browser may open it again; it is let in by its cookie.
+    # The same browser may open it again, because of its cookie.
     assert first.get(f"/?token={TOKEN}").headers.get("location") == "/"
     assert second.get(f"/?token={TOKEN}").status_code == 403
     assert second.get("/").status_code == 401
 
 
 @pytest.mark.parametrize("link", ["//evil.example", "/https://evil.example", "/browse"])
-def test_the_link_leads_to_the_first_page_and_nowhere_else(home: FamilyRecall, link: str) -> None:
-    """Whatever somebody put between the address and the token."""
+def test_the_link_leads_only_to_the_first_page(home: FamilyRecall, link: str) -> None:
+    """Whatever path is between the address and the token."""
     opened = Browser(home).client.get(f"{ORIGIN}{link}?token={TOKEN}", follow_redirects=False)
 
     assert (opened.status_code, opened.headers["location"]) == (303, "/")
 
 
 @pytest.mark.parametrize("token", ["", "x", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "ü" * 20])
-def test_another_token_lets_nobody_in(app: Any, token: str) -> None:
-    """And it does not use the right one up."""
+def test_a_wrong_token_is_refused(app: Any, token: str) -> None:
+    """The right one still works afterwards."""
     stranger = client(app)
 
     refused = stranger.get("/", params={"token": token})
@@ -71,10 +71,10 @@ def test_another_token_lets_nobody_in(app: Any, token: str) -> None:
 
 
 @pytest.mark.parametrize("cookie", [None, b"", b"x", TOKEN.encode(), "ü".encode()])
-def test_without_the_cookie_nothing_is_shown_or_done(
+def test_without_the_cookie_nothing_is_shown_or_changed(
     app: Any, home: FamilyRecall, cookie: bytes | None
 ) -> None:
-    """Every page and method is 401, in words that say nothing of the household."""
+    """Every page and method is 401, without a word about the household."""
     before = home.maintenance.stats()["memories"]
     headers = {b"origin": ORIGIN.encode()}
     if cookie is not None:
@@ -107,7 +107,7 @@ def test_without_the_cookie_nothing_is_shown_or_done(
 def test_a_foreign_host_or_origin_is_refused(
     home: FamilyRecall, headers: dict[str, str], status: int
 ) -> None:
-    """Even with the cookie: a name made to point here, or a page of another site."""
+    """Even with the cookie: DNS rebinding, or a page of another site."""
     answer = Browser(home).client.get("/", headers=headers)
 
     assert answer.status_code == status
@@ -129,7 +129,7 @@ def test_a_foreign_host_or_origin_is_refused(
 def test_a_form_of_another_page_changes_nothing(
     home: FamilyRecall, headers: dict[str, str]
 ) -> None:
-    """Another program's page on this machine is the same site, and sends the cookie: refused."""
+    """A page of another server on this machine is the same site and sends the cookie: refused."""
     remember(home, "My locker is 218", doc_id="mine", author="rajesh")
     browser = Browser(home)
     form = browser.form("/correct?id=mine", "/correct")
@@ -157,10 +157,10 @@ def test_a_form_without_the_pages_own_token_changes_nothing(home: FamilyRecall, 
     )
 
 
-def test_more_than_any_form_can_be_is_refused(
+def test_a_body_longer_than_any_form_is_refused(
     home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A body is counted as it comes in, whatever length it was said to have."""
+    """A body is counted as it arrives, whatever length it announced."""
     monkeypatch.setattr("family_recall.web.app.MAX_BODY_BYTES", 1000)
     browser = Browser(home)
     headers = {"Origin": ORIGIN}
@@ -174,7 +174,7 @@ def test_more_than_any_form_can_be_is_refused(
 
 @pytest.mark.parametrize("link", [*READ, "/nowhere", "/memory?id=nothing"])
 def test_every_page_is_closed(home: FamilyRecall, link: str) -> None:
-    """No script and no picture may run or load, no other site frame it, and nothing is kept."""
+    """No script or image may run or load, no other site may frame it, and nothing is cached."""
     answer = Browser(home).client.get(link)
     policy = answer.headers["content-security-policy"]
 
@@ -192,8 +192,8 @@ def test_every_page_is_closed(home: FamilyRecall, link: str) -> None:
         assert answer.headers[name] == value, name
 
 
-def test_nobody_in_particular_may_not_look(home: FamilyRecall) -> None:
-    """Somebody who lives here has to, with a token that is hard to guess."""
+def test_an_anonymous_reader_is_refused(home: FamilyRecall) -> None:
+    """The reader is a known person, and the token is hard to guess."""
     with pytest.raises(InvalidRequestError, match="somebody in particular"):
         application(Reader(home=home, ctx=RecallContext()), TOKEN)
     with pytest.raises(UnknownPersonError):
@@ -202,8 +202,10 @@ def test_nobody_in_particular_may_not_look(home: FamilyRecall) -> None:
         application(Reader(home=home, ctx=RecallContext("rajesh")), "short")
 
 
-def test_a_bug_of_ours_tells_nothing(home: FamilyRecall, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no error of the library's is a page without the exception's text."""
+def test_an_internal_error_is_not_disclosed(
+    home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unexpected exception becomes a page without the exception's text."""
 
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the alarm code is 4711")

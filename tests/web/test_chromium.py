@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium h
 
 @contextlib.contextmanager
 def served(db: Path) -> Iterator[str]:
-    """Serve Rajesh's pages from a process of their own; gives the link that opens them."""
+    """Serve Rajesh's pages from a separate process; yield the link that opens them."""
     with FamilyRecall.open(db) as home:
         home.people.add(Person("rajesh", "Rajesh"))
         home.spaces.add(Space("private:rajesh", "private"))
@@ -47,9 +47,9 @@ def served(db: Path) -> Iterator[str]:
     )
     try:
         assert process.stderr is not None
-        said = process.stderr.readline()
-        assert said.startswith("open http://127.0.0.1:"), said
-        yield said.removeprefix("open ").strip()
+        line = process.stderr.readline()
+        assert line.startswith("open http://127.0.0.1:"), line
+        yield line.removeprefix("open ").strip()
     finally:
         process.terminate()
         status = process.wait(START_S)
@@ -68,7 +68,7 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def pages(link: str) -> Iterator[Any]:
-    """Open a browser by the link, once with scripts and once without."""
+    """Open the link in a browser, once with scripts and once without."""
     api = pytest.importorskip("playwright.sync_api")
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -80,7 +80,7 @@ def pages(link: str) -> Iterator[Any]:
 
 
 def test_the_link_opens_the_first_page(path: Path) -> None:
-    """Chromium alone, with nothing to drive it: the link, the cookie, the page they lead to."""
+    """Chromium without playwright: the link, the cookie, and the first page."""
     with served(path) as opened:
         done = subprocess.run(
             [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", opened],
@@ -93,7 +93,7 @@ def test_the_link_opens_the_first_page(path: Path) -> None:
 
 
 def test_the_token_leaves_the_address(pages: Any, link: str) -> None:
-    """The cookie that stays is for this site alone, and no script can read it."""
+    """The cookie is for this site alone, and no script can read it."""
     page, _ = pages
     (cookie,) = page.context.cookies()
 
@@ -103,7 +103,7 @@ def test_the_token_leaves_the_address(pages: Any, link: str) -> None:
 
 
 def test_a_memory_is_edited_without_a_script(pages: Any) -> None:
-    """Asked for, corrected, forgotten and brought back by links and buttons alone."""
+    """Recalled, corrected, forgotten and restored by links and buttons alone."""
     page, _ = pages
     base = re.match(r"http://[^/]+", page.url)[0]  # type: ignore[index]  # it is one
     page.goto(f"{base}/")
@@ -132,17 +132,17 @@ def test_a_memory_is_edited_without_a_script(pages: Any) -> None:
      "/forget?id=evil", "/forgotten", "/why?q=w"],
 )  # fmt: skip
 def test_nothing_runs_loads_or_runs_over_the_edge(pages: Any, path: str, width: int) -> None:
-    """With scripts allowed by the browser, a hostile memory is a text that fits the window."""
+    """Even in a browser that allows scripts, a hostile memory is a text that fits the window."""
     page, scripted = pages
     base = re.match(r"http://[^/]+", page.url)[0]  # type: ignore[index]  # it is one
-    heard, asked = list[str](), list[str]()
-    scripted.on("console", lambda message: heard.append(message.text))
-    scripted.on("request", lambda request: asked.append(request.url))
+    messages, urls = list[str](), list[str]()
+    scripted.on("console", lambda message: messages.append(message.text))
+    scripted.on("request", lambda request: urls.append(request.url))
     scripted.set_viewport_size({"width": width, "height": 900})
 
     scripted.goto(f"{base}{path}")
 
     assert scripted.title() != "run"
     assert scripted.evaluate(WIDER_THAN_THE_WINDOW) == 0
-    assert [url for url in asked if not url.endswith("/favicon.ico")] == [f"{base}{path}"]
-    assert not [line for line in heard if "favicon" not in line]
+    assert [url for url in urls if not url.endswith("/favicon.ico")] == [f"{base}{path}"]
+    assert not [line for line in messages if "favicon" not in line]

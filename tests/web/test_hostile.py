@@ -1,4 +1,4 @@
-"""What anybody may have written, and what somebody may not see: neither does anything on a page."""
+"""Hostile texts do nothing on a page, and a page shows nothing its reader may not see."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ ON = ("/", "/?q={q}", "/why?q={q}", "/browse", "/browse?about={q}", "/people", "
 
 @pytest.fixture(scope="module")
 def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a file with nothing in it, to be copied."""
+    """Return an empty household file to copy."""
     path = tmp_path_factory.mktemp("blank") / "family.db"
     with open_home(path, encoder=None):
         return path
 
 
 def skeleton(page: Read) -> list[tuple[str, tuple[str, ...]]]:
-    """Give the elements of a page with the names of their attributes, less what marks words."""
+    """Return the elements of a page with the names of their attributes, without highlights."""
     return [
         (name, tuple(sorted(attributes)))
         for name, attributes in page.elements
@@ -46,12 +46,12 @@ def skeleton(page: Read) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def pages(home: FamilyRecall, doc_id: str, question: str) -> list[Read]:
-    """Read every page on which a memory, its names and its question stand."""
+    """Read every page that shows a memory, its names and its question."""
     browser = Browser(home)
     read = []
     for link in ON:
-        path, _, asked = link.partition("?")
-        name, _, kind = asked.partition("=")
+        path, _, query = link.partition("?")
+        name, _, kind = query.partition("=")
         params = {name: {"{q}": question, "{id}": doc_id}[kind]} if name else {}
         answer = browser.client.get(path, params=params)
         assert answer.status_code == 200, answer.text
@@ -59,19 +59,19 @@ def pages(home: FamilyRecall, doc_id: str, question: str) -> list[Read]:
     return read
 
 
-def told(home: FamilyRecall, text: str) -> None:
-    """Have a text stand wherever somebody may write something."""
+def remember_everywhere(home: FamilyRecall, text: str) -> None:
+    """Store a text in every field that somebody may write."""
     names = "title summary source section event_type fact_key fact_value url".split()
     about: dict[str, Any] = dict.fromkeys(names, text)
-    for said in (text + " once", text):
-        remember(home, said, doc_id="it", author="rajesh", labels=(text,), session_id="talk",
+    for version in (text + " once", text):
+        remember(home, version, doc_id="it", author="rajesh", labels=(text,), session_id="session",
                  **about)  # fmt: skip
     home.relations.add(Relation(text, text, "Priya", HOME, evidence=("it",)))
 
 
 def test_hostile_text_is_text_on_every_page(home: FamilyRecall) -> None:
-    """As long as a book or full of markup, each page has the elements it has for plain words."""
-    told(home, HOSTILE + "w" * 600)
+    """However long or full of markup a text is, nothing in it runs, loads or is an element."""
+    remember_everywhere(home, HOSTILE + "w" * 600)
     remember(home, HOSTILE * 400, doc_id="long", author="rajesh")
     remember(home, "w" * 100_000, doc_id="word", author="rajesh")
 
@@ -95,47 +95,51 @@ def test_hostile_text_is_text_on_every_page(home: FamilyRecall) -> None:
     ],
 )
 def test_only_an_address_of_the_web_is_a_link(home: FamilyRecall, url: str, linked: bool) -> None:
-    """It opens apart from these pages and is not told of them; any other is a text."""
+    """It opens without a referrer; any other address is a text."""
     remember(home, "The original", doc_id="it", url=url)
 
     page = Browser(home).read("/memory?id=it")
 
-    out = [a for a in page.all("a") if not str(a["href"]).startswith(("/memory", "/browse", "/?"))]
-    out = [a for a in out if str(a["href"]) not in {"#main", "/", "/people", "/forgotten"}]
-    assert [a["href"] for a in out] == ([url] if linked else [])
-    assert all("noreferrer" in str(a["rel"]) for a in out)
+    links = [
+        a for a in page.all("a") if not str(a["href"]).startswith(("/memory", "/browse", "/?"))
+    ]
+    links = [a for a in links if str(a["href"]) not in {"#main", "/", "/people", "/forgotten"}]
+    assert [a["href"] for a in links] == ([url] if linked else [])
+    assert all("noreferrer" in str(a["rel"]) for a in links)
     assert url.strip() in page.text
 
 
 @settings(SLOW, max_examples=12)
 @given(st.text(min_size=1, max_size=60).filter(str.strip), st.data())
-def test_any_text_leaves_a_page_as_it_is(blank: Path, text: str, data: st.DataObject) -> None:
-    """Whatever it says, elements and attributes are those of a page of plain words."""
+def test_a_text_never_changes_the_elements_of_a_page(
+    blank: Path, text: str, data: st.DataObject
+) -> None:
+    """Elements and attributes are those of a page of plain words."""
     text = text.encode("utf-8", "replace").decode()
     title = data.draw(st.sampled_from([text, "plain"]))
-    found = []
-    for said, heading in ((text, title), ("plain", "plain")):
+    skeletons = []
+    for content, heading in ((text, title), ("plain", "plain")):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "family.db"
             shutil.copyfile(blank, path)
             with open_home(path, encoder=None) as home:
                 move_in(home)
-                remember(home, said, doc_id="it", author="rajesh", title=heading, source=said)
+                remember(home, content, doc_id="it", author="rajesh", title=heading, source=content)
                 browser = Browser(home)
-                found.append(
+                skeletons.append(
                     [skeleton(browser.read(link)) for link in ("/browse", "/memory?id=it",
                                                                "/correct?id=it", "/forget?id=it")]
                 )  # fmt: skip
 
-    assert found[0] == found[1]
+    assert skeletons[0] == skeletons[1]
 
 
 @settings(SLOW, max_examples=30)
 @given(worlds(), st.sampled_from(sorted(PEOPLE)))
-def test_no_page_tells_what_somebody_may_not_see(blank: Path, world: World, person: str) -> None:
-    """Every memory has a word of its own; on no page stands that of one out of sight.
+def test_no_page_shows_what_its_reader_may_not_see(blank: Path, world: World, person: str) -> None:
+    """Every memory has a word of its own; no page shows the word of a hidden one.
 
-    Pages of every memory there is are asked for, by its id and by its word.
+    The pages of every memory are requested, by its id and by its word.
     """
     items = tuple(
         dataclasses.replace(item, words=(*item.words, f"zq{at}zq"))
@@ -164,7 +168,7 @@ def test_no_page_tells_what_somebody_may_not_see(blank: Path, world: World, pers
 
 
 def test_a_page_of_another_person_is_never_cached(home: FamilyRecall) -> None:
-    """Two people's pages, served by turns, are each their own."""
+    """Two people's pages, requested in turn, each show only their own."""
     remember(home, "The surprise party is at Elena's", "private:priya", doc_id="party")
     his, hers = Browser(home), Browser(home, "priya")
 

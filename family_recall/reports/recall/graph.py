@@ -155,7 +155,7 @@ def pagerank(result: Result) -> float:
 
 
 def _spread(node: Node, start: float, width: float, ring: int, n_rings: int) -> None:
-    """Give each child a share of its parent's angle by its leaves, ring by ring.
+    """Assign each child a share of its parent's angle by its leaves, ring by ring.
 
     A leaf is placed on the outermost ring.
     """
