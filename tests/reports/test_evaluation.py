@@ -8,6 +8,7 @@ import functools
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,11 @@ def unchanged_page() -> str:
     return page()
 
 
-PAGES = {"quality": unchanged_page, "speed": speed, "household": household}
+PAGES: dict[str, Callable[[], str]] = {
+    "quality": unchanged_page,
+    "speed": speed,
+    "household": household,
+}
 
 
 @pytest.fixture(scope="module", params=PAGES)
