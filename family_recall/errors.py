@@ -1,14 +1,14 @@
 """Every error this library raises, in one small tree.
 
 FamilyRecallError
-├── InvalidRequestError      a question, context or filter that cannot be meant
+├── InvalidRequestError      a question, context or filter that makes no sense
 ├── InvalidMemoryError       a memory, relation or vector that cannot be stored
 ├── UnknownPersonError       nobody of that id is in this household
 ├── UnknownSpaceError        no space of that id, or none the person may see
 ├── UnknownMemoryError       no memory of that id that the person may see
-├── NotTheirsError           what the person may see, and may neither change nor forget
-├── ConflictError            a memory was told anew since it was looked at
-├── UnconfirmedError         more than one memory would go, and nobody has confirmed which
+├── NotTheirsError           what the person may see, but neither change nor forget
+├── ConflictError            a memory was changed since it was read
+├── UnconfirmedError         more than one memory would go, and no token confirms which
 ├── StoreError               the file
 │   ├── NotAStoreError       not a family_recall file
 │   │   └── WrongKeyError    encrypted, and the key is missing or wrong, or cannot be used here
@@ -28,7 +28,7 @@ class FamilyRecallError(Exception):
 
 
 class InvalidRequestError(FamilyRecallError, ValueError):
-    """A question, context or filter that cannot be meant."""
+    """A question, context or filter that makes no sense."""
 
 
 class InvalidMemoryError(FamilyRecallError, ValueError):
@@ -48,11 +48,11 @@ class UnknownMemoryError(FamilyRecallError, LookupError):
 
 
 class NotTheirsError(FamilyRecallError):
-    """What the person may see, and only its author or its space's owner changes or forgets."""
+    """What the person may see, but only its author or an owner of its space may change."""
 
 
 class ConflictError(FamilyRecallError):
-    """A memory was told anew since it was looked at, and what it says now was not meant."""
+    """A memory was changed since it was read, so that another version was meant."""
 
 
 class UnconfirmedError(FamilyRecallError, ValueError):

@@ -8,7 +8,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.types.timeline import MOST_PERIODS, Period, periods
+from family_recall.types.timeline import MAX_PERIODS, Period, periods
 
 DAYS = st.dates(dt.date(2020, 1, 1), dt.date(2026, 12, 31))
 
@@ -91,4 +91,4 @@ def test_a_very_long_time_is_told_from_its_end() -> None:
     told = periods(day("1826-01-01"), day("2025-12-31"), [day("2025-12-24")], [])
 
     assert len(told) == 2
-    assert (told[-1].last - told[0].first).days < 31 * MOST_PERIODS
+    assert (told[-1].last - told[0].first).days < 31 * MAX_PERIODS

@@ -1,4 +1,4 @@
-"""Policy: who asks and from where in, a scope out. Decided once; nothing widens it later."""
+"""What a request may see: decided once from who asks and from where, and never widened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ScopeSource(Protocol):
     """What a scope is decided from, in one view of the file."""
 
     def access(self, person_id: str | None) -> Sequence[Access]:
-        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
+        """List the spaces a person may enter; ``UnknownPersonError`` if there is no such person."""
         ...
 
     def every_partition(self) -> Sequence[Partition]:
@@ -34,7 +34,7 @@ class ScopeSource(Protocol):
         ...
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
-        """Give, for each category with a rule, the moment before which it is not kept."""
+        """Return, for each category with a rule, the moment before which its memories expired."""
         ...
 
 
@@ -66,9 +66,9 @@ def scope_in(
 
 
 def entered(access: Iterable[Access], wall_s: float) -> dict[str, Access]:
-    """Keep the spaces that may still be entered, by id; a grant ends at the moment it expires.
+    """Return the spaces that may be entered now, by id; a grant ends at the moment it expires.
 
-    Until then it goes before what its holder is in that space without one.
+    Until then it overrides what its holder is in that space without one.
     """
     held = [entry for entry in access if entry.expires_s is None or entry.expires_s > wall_s]
     held.sort(key=lambda entry: (entry.space_id, entry.expires_s is not None))
@@ -90,7 +90,7 @@ def scope_of(
     A shared space answers from itself alone, since others may be listening; a private space
     adds the shared ones; no space means every space the person may enter. Of a space, a role
     opens its bands; what is for a child's guardians is for nobody else, whatever their role; and
-    a role that is kept from some fields sees its own view of the space and not the space.
+    a role from which fields are hidden sees its redacted view in place of the space.
 
     ``now_s`` is the moment the request is asked from; grants expire by ``wall_s``, the real time,
     and so have the memories in ``expired``, which nobody sees.
@@ -147,25 +147,25 @@ def within(scope: Scope, timespan_s: tuple[float, float], zone: dt.tzinfo) -> Sc
 def owned_by(
     person_id: str, access: Iterable[Access], partitions: Iterable[Partition], wall_s: float
 ) -> dict[int, str]:
-    """Name the partitions that belong to a person: space_id by number, of those they may see.
+    """Return the space_id of each partition that a person owns, by partition number.
 
-    What is for a child's guardians belongs to an owner who is one. A space with nothing in it
-    stands under a number that no partition has.
+    What is for a child's guardians belongs to an owner who is one. An empty space stands under a
+    number that no partition has.
     """
-    spaces = {one.space_id for one in entered(access, wall_s).values() if one.role == "owner"}
-    seen = {
-        one.no: one.space_id
-        for one in partitions
-        if one.space_id in spaces
-        and one.redacted_view == 0
-        and (one.guardians is None or person_id in one.guardians)
+    owned = {entry.space_id for entry in entered(access, wall_s).values() if entry.role == "owner"}
+    visible = {
+        partition.no: partition.space_id
+        for partition in partitions
+        if partition.space_id in owned
+        and partition.redacted_view == 0
+        and (partition.guardians is None or person_id in partition.guardians)
     }
-    empty = sorted(spaces - set(seen.values()))
-    return seen | {-at: space_id for at, space_id in enumerate(empty)}
+    empty = sorted(owned - set(visible.values()))
+    return visible | {-at: space_id for at, space_id in enumerate(empty)}
 
 
 def check_role(role: str) -> None:
-    """Refuse a role that opens nothing.
+    """Refuse an unknown role.
 
     Raises:
         InvalidRequestError: If it is not one of the known roles.
@@ -180,22 +180,22 @@ def opens(role: str, band: str) -> bool:
 
 
 def view_of(memory: Memory, hidden: Hidden) -> Memory | None:
-    """Give a memory as a role kept from some fields sees it; None in a band that it does not."""
+    """Return a memory as a role with hidden fields sees it; None in a band that it does not see."""
     return hidden.without(memory) if opens(hidden.role, memory.band) else None
 
 
 def _narrowed(ctx: RecallContext, zone: dt.tzinfo) -> Filters | None:
-    """Fold the mode into the kinds; None when mode and kinds leave nothing to look at."""
+    """Narrow the kinds by the mode; None when mode and kinds together exclude everything."""
     filters = ctx.filters
     if ctx.mode != "hybrid":
-        kept = tuple(
+        kinds = tuple(
             kind
             for kind in filters.kinds or KINDS
             if (kind == "chunk") == (ctx.mode == "knowledge")
         )
-        if not kept:
+        if not kinds:
             return None
-        filters = dataclasses.replace(filters, kinds=kept)
+        filters = dataclasses.replace(filters, kinds=kinds)
     moments = {
         name: moment if moment is None or moment.tzinfo else moment.replace(tzinfo=zone)
         for name, moment in (("after", filters.after), ("before", filters.before))

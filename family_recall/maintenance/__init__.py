@@ -1,3 +1,1 @@
-"""Care: what a household is moved, mended and brought up to date with."""
-
-from __future__ import annotations
+"""Long operations on a whole household: export, import and re-embedding."""

@@ -1,6 +1,6 @@
-"""Re-embedding: another model's vectors beside the old ones, which serve until they are complete.
+"""Vectors of another model, made while the old ones serve.
 
-What has been made stays made: after an interruption only the rest is left to do.
+An interrupted run keeps the vectors it made, and the next one makes only the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from family_recall.types.progress import ProgressCallback
 
 @dataclass(frozen=True, slots=True)
 class Reembedded:
-    """What became of it: vectors made now, those still missing, and models whose vectors went."""
+    """The outcome: vectors made, vectors still missing, and models whose vectors were deleted."""
 
     model_id: str
     made: int
@@ -25,7 +25,7 @@ class Reembedded:
     dropped: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field."""
+        """Return every field."""
         return {
             "model_id": self.model_id,
             "made": self.made,
@@ -41,10 +41,10 @@ def reembed(
     drop_others: bool,
     progress: ProgressCallback | None = None,
 ) -> Reembedded:
-    """Give every memory a vector of ``encoder``, those too that come while this runs.
+    """Make a vector of ``encoder`` for every memory, those included that are stored meanwhile.
 
-    Other threads and processes write and ask meanwhile, with the model they have. With
-    ``drop_others`` the vectors of every other transformer go, once none of these is missing.
+    Other threads and processes write and recall meanwhile, with the model they have. With
+    ``drop_others`` the vectors of every other transformer are deleted, once none is missing.
     """
     store, model_id = indexer.store, encoder.model_id
     made = 0

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from family_recall.types.briefing import BriefedMemory, briefing
+from family_recall.types.briefing import BriefedMemory, briefing, shortened
 from family_recall.types.stages import label_of
 from family_recall.types.timeline import Period
 
 Status = Literal["ok", "weak", "no_match"]
+
+_PRINTED_RESULTS = 3
+_PRINTED_CHARS = 100
 
 SkipReason = Literal[
     "no_time",  # it could not be paid for
@@ -50,7 +53,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Rationale:
-    """Why the graph had a say: the path from what was asked to this memory.
+    """Why the graph found it: the path from the question to this memory.
 
     ``path`` alternates nodes and edge kinds, from a seed to the memory; ``entities`` are the
     named things on it; ``evidence`` the doc_ids of the memories on it.
@@ -61,7 +64,7 @@ class Rationale:
     evidence: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give the three lists."""
+        """Return the three lists."""
         return {
             "path": list(self.path),
             "entities": list(self.entities),
@@ -104,6 +107,14 @@ class Result:
     outdated_by: str | None = None
     copies: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """Return one line to read: the text, shortened, who said it, when, and the confidence."""
+        text = shortened(" ".join(self.text.split()), _PRINTED_CHARS)
+        day = self.occurred_at[:10] if self.occurred_at else None
+        outdated = f"replaced by {self.outdated_by}" if self.outdated_by else None
+        notes = (self.author, day, outdated, f"confidence {self.confidence:.2f}")
+        return f"{text} ({', '.join(note for note in notes if note)})"
+
     @property
     def features(self) -> dict[str, float]:
         """The value of each feature that the profile weighs."""
@@ -113,13 +124,13 @@ class Result:
     def reasons(self) -> tuple[str, ...]:
         """What the score is made of, term by term, and how sure it is.
 
-        ``("bm25*1.00=0.810", "rrf=+0.008", "conf≈0.72")``; terms of nothing are left out.
+        ``("bm25*1.00=0.810", "rrf=+0.008", "conf≈0.72")``; terms of 0 are left out.
         """
         terms = (part.reason for part in self.contributions if part.amount != 0.0)
         return (*terms, f"conf≈{self.confidence:.2f}")
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field; contributions as ``[feature, value, weight]``."""
+        """Return every field; contributions as ``[feature, value, weight]``."""
         record = {name: getattr(self, name) for name in self.__slots__}
         record["features"] = self.features
         record["contributions"] = [[c.feature, c.value, c.weight] for c in self.contributions]
@@ -131,13 +142,13 @@ class Result:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Result:
         """Read what :meth:`to_json` wrote."""
-        found = {name: record[name] for name in cls.__slots__}
-        found["contributions"] = tuple(Contribution(*c) for c in record["contributions"])
-        found["highlights"] = tuple((start, end) for start, end in record["highlights"])
+        fields = {name: record[name] for name in cls.__slots__}
+        fields["contributions"] = tuple(Contribution(*c) for c in record["contributions"])
+        fields["highlights"] = tuple((start, end) for start, end in record["highlights"])
         rationale = record["rationale"]
-        found["copies"] = tuple(record.get("copies", ()))
-        found["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})
-        return cls(**found)
+        fields["copies"] = tuple(record.get("copies", ()))
+        fields["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})
+        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,13 +286,13 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A ranked answer, how sure it is, and how it came to be.
+    """A ranked answer, how sure it is, and how it was found; iterates over its results.
 
     ``confidence`` is the calibrated probability that the first result answers the question;
-    ``status`` reads it out: ``ok``, ``weak``, or ``no_match`` when nothing stored seems to.
-    ``degraded`` names what could not take part, such as ``"vector: no model"``.
+    ``status`` sums it up: ``ok``, ``weak``, or ``no_match`` when nothing stored seems to.
+    ``degraded`` lists what could not take part, such as ``"vector: no model"``.
     ``facts`` of a FACTUAL answer are what its results state, key by key. A TIMELINE answer's
-    results are in the order they occurred, and ``timeline`` tells its days, weeks or months,
+    results are in the order they occurred, and ``timeline`` lists its days, weeks or months,
     the empty ones too. ``relations`` are (subject, relation, object) between those the question
     names, the asker among them.
     """
@@ -302,6 +313,29 @@ class Answer:
     facts: Mapping[str, str] = field(default_factory=dict)
     timeline: tuple[Period, ...] = ()
     relations: tuple[tuple[str, str, str], ...] = ()
+
+    def __iter__(self) -> Iterator[Result]:
+        """Yield the results, best first; of a TIMELINE answer, in order of time."""
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        """Count the results."""
+        return len(self.results)
+
+    @property
+    def best(self) -> Result | None:
+        """The first result; None when there is none."""
+        return self.results[0] if self.results else None
+
+    def __str__(self) -> str:
+        """Return a few lines to read: status, confidence, the first results, what was missing."""
+        counted = f"{len(self)} result{'' if len(self) == 1 else 's'}"
+        lines = [f"{self.status} (confidence {self.confidence:.2f}, {counted})"]
+        lines += [f"{result.rank}. {result}" for result in self.results[:_PRINTED_RESULTS]]
+        if len(self) > _PRINTED_RESULTS:
+            lines.append("…")
+        lines += [f"without {missing}" for missing in self.degraded]
+        return "\n".join(lines)
 
     def briefing(
         self,
@@ -330,7 +364,7 @@ class Answer:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give the whole answer, moments as ISO 8601."""
+        """Return the whole answer, moments as ISO 8601."""
         return {
             "query_text": self.query_text,
             "status": self.status,
@@ -353,15 +387,17 @@ class Answer:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Answer:
         """Read what :meth:`to_json` wrote."""
-        found = dict(record)
-        found["results"] = tuple(Result.from_json(result) for result in record["results"])
-        found["now"] = dt.datetime.fromisoformat(record["now"])
-        found["as_of"] = dt.datetime.fromisoformat(record["as_of"])
+        fields = dict(record)
+        fields["results"] = tuple(Result.from_json(result) for result in record["results"])
+        fields["now"] = dt.datetime.fromisoformat(record["now"])
+        fields["as_of"] = dt.datetime.fromisoformat(record["as_of"])
         known_at = record["known_at"]
-        found["known_at"] = known_at and dt.datetime.fromisoformat(known_at)
-        found["degraded"] = tuple(record["degraded"])
-        found["trace"] = Trace.from_json(record["trace"])
-        found["facts"] = dict(record.get("facts", {}))
-        found["relations"] = tuple(tuple(triple) for triple in record.get("relations", ()))
-        found["timeline"] = tuple(Period.from_json(one) for one in record.get("timeline", ()))
-        return cls(**found)
+        fields["known_at"] = known_at and dt.datetime.fromisoformat(known_at)
+        fields["degraded"] = tuple(record["degraded"])
+        fields["trace"] = Trace.from_json(record["trace"])
+        fields["facts"] = dict(record.get("facts", {}))
+        fields["relations"] = tuple(tuple(triple) for triple in record.get("relations", ()))
+        fields["timeline"] = tuple(
+            Period.from_json(period) for period in record.get("timeline", ())
+        )
+        return cls(**fields)

@@ -1,4 +1,4 @@
-"""Audit: who recalled what, when. Ids and counts, no words of a question or a memory."""
+"""Entries of the audit log: who recalled what, and when; ids, without a word of text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 Call: TypeAlias = Literal["recall", "opening", "explain", "look", "gap"]
-"""What was called; a ``gap`` is a stretch of which calls may be missing."""
+"""What was called; a ``gap`` is a time of which calls may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +15,13 @@ class AuditEntry:
     """One call, as far as it concerns the reader of the log.
 
     Args:
-        at: When it was.
+        at: When it was called.
         call: What was called.
-        person_id: Who asked; None for a voice nobody knows, and for a gap.
+        person_id: Who asked; None for an unknown voice, and for a gap.
         asked_in: The space it was asked in; None for everywhere, or for one that is not the
             reader's.
-        memories: (space_id, doc_id) of what was given, best first, in the reader's spaces alone.
-        lost: Of a gap, the calls that are known to be missing; 0 where nobody can say.
+        memories: (space_id, doc_id) of what was returned, best first, in the reader's spaces only.
+        lost: Of a gap, how many calls are known to be missing; 0 where that is unknown.
     """
 
     at: dt.datetime
@@ -32,7 +32,7 @@ class AuditEntry:
     lost: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field, the moment as ISO 8601."""
+        """Return every field, the moment as ISO 8601."""
         return {
             "at": self.at.isoformat(),
             "call": self.call,

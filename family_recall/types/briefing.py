@@ -1,4 +1,4 @@
-"""Briefing: recalled memories in, the ``<memory>`` block for a language model out.
+"""The ``<memory>`` block that hands recalled memories to a language model.
 
 Stored text is somebody's words, and may be meant to mislead a model that reads it. Nothing in
 a memory can end the block, open a tag or a comment, close its own quotation or begin a line.
@@ -73,7 +73,7 @@ def briefing(
 ) -> str:
     """Write memories, best first, as a block for a language model's system prompt.
 
-    A memory that does not fit any more is left out whole and the next one is tried. Control
+    A memory that no longer fits is left out whole, and the next one is tried. Control
     and reordering characters go, white space becomes single spaces, and ``< > & "`` become
     ``‹ › + '``.
 
@@ -113,12 +113,12 @@ def briefing(
 
 
 def harmless(text: str) -> str:
-    """Give a text on one line with nothing in it that opens or ends a tag or cannot be seen."""
+    """Return a text on one line, without anything that opens or ends a tag or cannot be seen."""
     return _SPACE.sub(" ", _UNSEEN.sub("", text)).strip().translate(_LOOKALIKES)
 
 
 def shortened(text: str, max_chars: int) -> str:
-    """Give a text of at most ``max_chars`` characters; one that was longer ends in ``…``."""
+    """Return a text of at most ``max_chars`` characters; one that was longer ends in ``…``."""
     if len(text) <= max_chars:
         return text
     return text[: max_chars - 1].rstrip(" \u200c\u200d") + ELLIPSIS
@@ -129,7 +129,7 @@ def _line(memory: BriefedMemory, max_chars: int, number: str) -> str:
     if not text:
         return ""
     if memory.relation is not None:
-        subject, target = (shortened(harmless(one), MAX_AUTHOR_CHARS) for one in memory.relation)
+        subject, target = (shortened(harmless(end), MAX_AUTHOR_CHARS) for end in memory.relation)
         return f"- {number}{subject} -> {target}: {text}\n"
     author = shortened(harmless(memory.author or ""), MAX_AUTHOR_CHARS)
     return f'- {number}{author} said: "{text}"\n' if author else f'- {number}"{text}"\n'

@@ -1,4 +1,4 @@
-"""What is looked at without a question: memories by page, one with all that hangs on it, rooms."""
+"""What is read without a question: pages of memories, one in detail, accessible spaces."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from family_recall.types.memory import Memory, Person, Relation, Space
 
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
-    """One version of a memory: as told, when it was recorded, and when it was replaced.
+    """One version of a memory, when it was recorded, and when it was replaced.
 
-    ``replaced_at`` is None for the version that is believed now. Of one that is not ``intact``,
-    damaged in the file, there are its id and its space, and not a word.
+    ``replaced_at`` is None for the current version. Of one that is not ``intact``, but damaged in
+    the file, there are its id and its space, without a word of text.
     """
 
     memory: Memory
@@ -23,11 +23,11 @@ class StoredVersion:
 
     @property
     def moment(self) -> dt.datetime:
-        """When it happened or, where nobody said, was recorded, in the household's zone."""
-        happened, zone = self.memory.occurred_at, self.recorded_at.tzinfo
-        if happened is None:
+        """When it happened or, where that is unknown, was recorded, in the household's zone."""
+        occurred, zone = self.memory.occurred_at, self.recorded_at.tzinfo
+        if occurred is None:
             return self.recorded_at
-        return happened.astimezone(zone) if happened.tzinfo else happened.replace(tzinfo=zone)
+        return occurred.astimezone(zone) if occurred.tzinfo else occurred.replace(tzinfo=zone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class MemoryPage:
 
     Args:
         memories: Those of this page.
-        total: All there are, on this page and others.
+        total: How many there are, on all pages.
         offset: How many come before this page.
-        months: The first day of each month that holds any, with how many, the newest first.
+        months: The first day of each month with any, and how many, the newest first.
     """
 
     memories: tuple[StoredVersion, ...]
@@ -49,7 +49,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True)
 class EntityCount:
-    """Somebody or something by name; ``n_memories`` say it or are by it."""
+    """A person or thing by name; ``n_memories`` mention it or are by it."""
 
     name: str
     n_memories: int
@@ -57,14 +57,15 @@ class EntityCount:
 
 @dataclass(frozen=True, slots=True)
 class MemoryDetail:
-    """One memory with all that hangs on it, as far as the asker sees it.
+    """One memory with its versions and links, as far as the person who asks may see them.
 
     Args:
-        current: The version that is believed now.
+        current: The current version.
         earlier: The versions it replaced, the newest first.
-        entities: Whom and what it names, each with its role: ``author`` or ``mention``.
-        relations: What is known today of what it names, the oldest first.
-        links: Other memories with the kind of link; ``next`` is the turn before or after.
+        entities: People and things it is about, each with its role: ``author`` or ``mention``.
+        relations: Current relations of its entities, the oldest first.
+        links: Other memories with the kind of link; ``next`` is the one before or after in its
+            session.
     """
 
     current: StoredVersion
@@ -80,11 +81,11 @@ class AccessibleSpace:
 
     Args:
         space: The space.
-        role: What they are there.
-        bands: The bands that are open to them there.
-        hidden: Fields they are kept from there.
+        role: Their role there.
+        bands: The bands they see there.
+        hidden: Fields hidden from them there.
         n_memories: Memories they may see there.
-        people: Everybody with a grant there that has not run out, and their roles.
+        people: Everybody with a grant there that has not expired, and their roles.
     """
 
     space: Space

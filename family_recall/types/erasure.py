@@ -1,4 +1,4 @@
-"""What is forgotten: a choice in; a plan, a receipt and its proof out."""
+"""Forgetting: selections, plans, receipts, their verification, and retention rules."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ _EARLIER_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which memories are meant; several criteria mean those that meet all of them.
+    """Which memories to forget: those that meet all of these criteria.
 
-    What meets them now goes with every earlier version of it; an earlier version that alone meets
-    them goes alone.
+    A memory that meets them goes with all its earlier versions; an earlier version that alone
+    meets them goes alone.
 
     Args:
-        doc_ids: These memories.
+        doc_ids: Ids of memories.
         query: What a recall of this question finds with a confidence of ``min_confidence``.
-        about: The id of a person who is named in them.
+        about: The id of a person they mention.
         by: The id of the person who said or wrote them.
         space_id: What lies in this space.
         session_id: What belongs to this talk.
-        after: What occurred at or after this moment; memories that know none are left out.
+        after: What occurred at or after this moment; undated memories are left out.
         before: What occurred before this moment.
         recorded_after: What was recorded at or after this moment.
         recorded_before: What was recorded before this moment.
-        min_confidence: In [0, 1]; with ``query`` alone.
+        min_confidence: In [0, 1]; counts with ``query`` only.
     """
 
     doc_ids: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ class Selection:
 
     @property
     def criteria(self) -> tuple[str, ...]:
-        """The names of what it is chosen by."""
+        """The names of the criteria that are set."""
         return tuple(
             spec.name
             for spec in fields(self)
@@ -94,7 +94,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class ForgetExample:
-    """One of the memories that would go, as it is shown before it does."""
+    """One of the memories that would go, as a dry run shows it."""
 
     doc_id: str
     space_id: str
@@ -107,9 +107,9 @@ class ForgetExample:
 class ForgetPlan:
     """What would go: nothing has been changed.
 
-    ``doc_ids`` of the memories, of which there are ``n_versions`` rows in all; ``neighbours`` are
-    memories that stay and lose a forgotten turn as their context; ``held_back`` counts what was
-    chosen and may be forgotten only by its author or an owner of its space. ``token`` confirms
+    ``doc_ids`` of the memories, with ``n_versions`` rows in all; ``neighbours`` counts memories
+    that stay and lose a forgotten one from their context; ``held_back`` counts what was selected
+    and may be forgotten only by its author or an owner of its space. ``token`` confirms
     exactly this set.
     """
 
@@ -122,18 +122,18 @@ class ForgetPlan:
     token: str
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field."""
+        """Return every field."""
         return asdict(self) | {"doc_ids": list(self.doc_ids), "by_space": dict(self.by_space)}
 
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """Keyed digests of what went: no text, and no use without the household's own key.
+    """Keyed digests of what went: no text, and useless without the household's own key.
 
     ``rows``, ``documents`` and ``terms`` are HMAC-SHA256, 8 bytes each, in hexadecimal and
     ascending. ``runs`` are such digests of ``stride``-spaced runs of 8 bytes of text and
-    vectors, and ``prefilter`` the first ``prefilter_bits`` bits of a keyed product of the same, ascending,
-    by which a scan passes over what cannot be one of them; both in base 64.
+    vectors, and ``prefilter`` the first ``prefilter_bits`` bits of a keyed product of the same,
+    ascending, by which a scan skips what cannot be one of them; both in base 64.
     """
 
     rows: tuple[str, ...] = ()
@@ -145,7 +145,7 @@ class Digests:
     stride: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse digests that could not be looked for."""
+        """Refuse digests that could not be searched for."""
         for name in ("rows", "documents", "terms"):
             if not all(_DIGEST.fullmatch(one) for one in getattr(self, name)):
                 raise InvalidRequestError(f"{name} must be digests of 16 hexadecimal digits each")
@@ -154,7 +154,8 @@ class Digests:
             or not 1 <= self.prefilter_bits <= MAX_PREFILTER_BITS
         ):
             raise InvalidRequestError(
-                f"prefilter_bits must be between 1 and {MAX_PREFILTER_BITS}, got {self.prefilter_bits!r}"
+                f"prefilter_bits must be between 1 and {MAX_PREFILTER_BITS}, "
+                f"got {self.prefilter_bits!r}"
             )
         if type(self.stride) is not int or self.stride < 1:
             raise InvalidRequestError(f"stride must be 1 or more, got {self.stride!r}")
@@ -178,8 +179,8 @@ class Receipt:
     """What was forgotten, in numbers, and how to prove it again.
 
     ``chosen_by`` names the criteria and not their values; ``counts`` are rows by table;
-    ``undo_until`` is when what was kept aside goes too, None where nothing was.
-    ``person_id`` is None where a rule of retention forgot it.
+    ``undo_until`` is when its copy in the trash goes too, None where there is none.
+    ``person_id`` is None where a retention rule forgot it.
     """
 
     receipt_id: str
@@ -191,7 +192,7 @@ class Receipt:
     digests: Digests = field(default_factory=Digests)
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field."""
+        """Return every field."""
         record = asdict(self)
         record["chosen_by"] = list(self.chosen_by)
         record["counts"] = dict(self.counts)
@@ -222,7 +223,7 @@ class Receipt:
                 digests=Digests(**digests),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InvalidRequestError(f"this is no receipt of a forgetting: {error}") from None
+            raise InvalidRequestError(f"this is not a receipt: {error}") from None
         texts = (receipt.receipt_id, receipt.at, *receipt.chosen_by, *receipt.counts)
         maybe = (receipt.person_id, receipt.undo_until)
         counts = receipt.counts.values()
@@ -231,17 +232,17 @@ class Receipt:
             and all(one is None or isinstance(one, str) for one in maybe)
             and all(type(n) is int and n >= 0 for n in counts)
         ):
-            raise InvalidRequestError("this is no receipt of a forgetting: texts and counts wanted")
+            raise InvalidRequestError("this is not a receipt: texts and counts wanted")
         return receipt
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a search for something forgotten found.
+    """What a search for something forgotten has found.
 
-    ``rows`` counts, by table, rows that still point at it; ``terms`` words that the index still
-    holds for it alone; ``leftover_runs`` runs of its bytes in the file or its log that nothing stored
-    accounts for. ``restated_runs`` counts runs that memories, people or spaces of today hold
+    ``rows`` counts, by table, rows that still refer to it; ``terms`` words that the index still
+    holds for it alone; ``leftover_runs`` runs of its bytes in the file or its log that nothing
+    stored accounts for. ``restated_runs`` counts runs that memories, people or spaces of today hold
     themselves, and which prove nothing. ``in_trash`` is whether an undo is still open.
     """
 
@@ -258,7 +259,7 @@ class Verification:
         return not (self.rows or self.terms or self.leftover_runs or self.in_trash)
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field, and ``forgotten``."""
+        """Return every field, and ``forgotten``."""
         return asdict(self) | {"rows": dict(self.rows), "forgotten": self.forgotten}
 
 
@@ -270,7 +271,7 @@ class RetentionRule:
     keep_days: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no category, or no time."""
+        """Refuse an unknown category, and what is not a number of days."""
         if self.category not in CATEGORIES:
             raise InvalidRequestError(
                 f"category must be one of {', '.join(CATEGORIES)}, got {self.category!r}"

@@ -1,4 +1,4 @@
-"""JSON Lines: a file in, one checked object a line out, with the line's number."""
+"""Reading of JSON Lines files, one checked object per line, with line numbers in errors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MAX_LINE_BYTES = 8 * 1024 * 1024
 def read_jsonl(
     path: Path, *, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give each line of a JSONL file as (line number from 1, object); blank lines are passed over.
+    """Yield each line of a JSONL file as (line number from 1, object); blank lines are skipped.
 
     Raises:
         DatasetError: If the file cannot be opened, or a line is longer than ``max_line_bytes``,
-            no UTF-8, no JSON, or no object.
+            not UTF-8, not JSON, or not an object.
     """
     try:
         file = path.open("rb")
@@ -48,7 +48,8 @@ def read_jsonl(
                 ) from None
             except (ValueError, RecursionError) as error:
                 raise DatasetError(
-                    f"{where}: expected one JSON object, got {shown(text)}; mend the line ({error})"
+                    f"{where}: expected one JSON object, got {shown(text)}; correct the line "
+                    f"({error})"
                 ) from None
             if text and not isinstance(record, dict):
                 raise DatasetError(f"{where}: expected one JSON object, got {shown(text)}")
@@ -67,6 +68,6 @@ def is_export(path: Path) -> bool:
 
 
 def shown(value: object, most: int = 60) -> str:
-    """Give a value as it may stand in a message: quoted and cut."""
+    """Return a value for a message: quoted and cut."""
     text = repr(value)
     return text if len(text) <= most else text[:most] + "…"

@@ -1,4 +1,4 @@
-"""What is stored: memories, people, spaces, grants, relations, and what a role does not see."""
+"""What is stored: memories, people, spaces, grants, relations, and hidden fields."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BANDS = ("green", "amber", "red", "black")
 """Policy bands, most open first."""
 
 ROLES = ("owner", "adult", "child", "guest", "device")
-"""What a person can be in a space."""
+"""Roles of a person in a space."""
 
 FIXED = ("doc_id", "space_id", "guardians_of")
 """Fields of a memory that a correction leaves as they are: which memory it is, and whose."""
@@ -33,10 +33,10 @@ MAX_LABEL_CHARS = 1_000
 def parse_moment(value: str | dt.datetime | dt.date | None, name: str) -> dt.datetime | None:
     """Read an ISO 8601 day or moment; a day means its midnight.
 
-    A moment without an offset is kept naive: the store reads it in the household's zone.
+    A moment without an offset stays naive: the store reads it in the household's zone.
 
     Raises:
-        InvalidMemoryError: If the text is no ISO 8601 day or moment of the years 2 to 9998.
+        InvalidMemoryError: If the text is not an ISO 8601 day or moment of the years 2 to 9998.
     """
     if value is None:
         return None
@@ -49,7 +49,7 @@ def parse_moment(value: str | dt.datetime | dt.date | None, name: str) -> dt.dat
             raise InvalidMemoryError(
                 f"{name} must be an ISO 8601 day or moment such as 2026-03-01T18:30, got {value!r}"
             ) from None
-    # A year's room at either end of the calendar: any zone can show the moment.
+    # A year is left at either end of the calendar, so that any zone can show the moment.
     if not dt.MINYEAR < value.year < dt.MAXYEAR:
         raise InvalidMemoryError(f"{name} must lie between the years 2 and 9998, got {value}")
     return value
@@ -61,11 +61,11 @@ class Memory:
 
     Args:
         text: The words themselves, 1 to 1,000,000 characters; the source of truth.
-        space_id: The space it belongs to; who belongs to that space may recall it.
-        doc_id: Unique inside its space; made by the store when left out.
+        space_id: The space it belongs to; people who may enter that space may recall it.
+        doc_id: Unique inside its space; made up when left out.
         author: Who said or wrote it: a person's id, or a name as heard.
         title: A heading, searched like the text.
-        summary: A shorter telling, searched like the text.
+        summary: A shorter version, searched like the text.
         kind: One of ``KINDS``.
         category: One of ``CATEGORIES``; sets how fast it fades.
         session_id: The talk it belongs to; its neighbours there are its context.
@@ -160,21 +160,21 @@ class Memory:
 
     @classmethod
     def as_stored(cls, **values: Any) -> Memory:
-        """Give back a memory that was checked when it was stored: every field, by name."""
+        """Return a memory of fields that were checked when it was stored: all of them, by name."""
         memory = object.__new__(cls)
         for name, value in values.items():
             object.__setattr__(memory, name, value)
         return memory
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field that is set, moments as ISO 8601."""
-        every = {spec.name: getattr(self, spec.name) for spec in fields(self)}
-        return {name: _as_json(value) for name, value in every.items() if value is not None}
+        """Return every field that is set, moments as ISO 8601."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: _as_json(value) for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of one memory handed to ``remember``.
+    """The outcome of remembering one memory.
 
     ``outcome`` is ``created``; ``updated`` (the version before is superseded); ``unchanged``
     (the same doc_id with the same content); or ``duplicate`` (the same words by the same
@@ -187,10 +187,10 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """What became of a correction.
+    """The outcome of a correction.
 
-    ``changed`` has each field that reads otherwise now, by name: as it was, and as it is. It is
-    empty where everything read so already, and nothing was stored.
+    ``changed`` has each field that differs now, by name: as it was, and as it is. It is empty
+    where nothing differs, and nothing was stored.
     """
 
     doc_id: str
@@ -198,7 +198,7 @@ class Corrected:
     changed: Mapping[str, tuple[Any, Any]]
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field; what changed as ``{field: {"was": …, "is": …}}``."""
+        """Return every field; what changed as ``{field: {"was": …, "is": …}}``."""
         return {
             "doc_id": self.doc_id,
             "space_id": self.space_id,
@@ -211,14 +211,14 @@ class Corrected:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody of the household, and the names they go by."""
+    """A person of the household, and the names they go by."""
 
     person_id: str
     name: str
     aliases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse somebody who could not be named."""
+        """Refuse ids and names that are not texts."""
         if isinstance(self.aliases, str):
             raise InvalidMemoryError(f"aliases must be a list of names, got {self.aliases!r}")
         object.__setattr__(self, "aliases", tuple(self.aliases))
@@ -233,8 +233,8 @@ class Space:
     """A place memories belong to.
 
     ``private`` is one person's own; ``shared`` is for those with a grant, its green memories also
-    for a voice nobody knows; ``household`` is shared, and everybody who lives here may enter it:
-    as a guest, where no grant of theirs says otherwise.
+    for an unknown voice; ``household`` is shared, and everybody who lives here may enter it: as a
+    guest, unless they have a grant.
     """
 
     space_id: str
@@ -242,7 +242,7 @@ class Space:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a space that could not be named or is of no kind."""
+        """Refuse an id that is not a text, and an unknown kind."""
         _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
         if self.kind not in {"shared", "private", "household"}:
             raise InvalidMemoryError(
@@ -255,8 +255,8 @@ class Grant:
     """A person's way into a space.
 
     ``role`` is one of ``ROLES`` and sets which bands are open.
-    ``expires_at`` ends it (exclusive); never, when left out. Whose grant has ended is what they
-    would be without one: a guest in a ``household`` space, and not let in elsewhere.
+    ``expires_at`` ends it (exclusive); never, when left out. After that the person is what they
+    would be without a grant: a guest in a ``household`` space, and nobody elsewhere.
     """
 
     person_id: str
@@ -269,8 +269,8 @@ class Grant:
 class Hidden:
     """Fields of a space's memories that one role does not see, each one of ``HIDEABLE``.
 
-    For that role the memories are as if they had been told without them: who hides the author
-    finds nothing by an author's name either.
+    For that role the memories are as if stored without them: with the author hidden, nothing is
+    found by an author's name either.
     """
 
     space_id: str
@@ -278,7 +278,7 @@ class Hidden:
     fields: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a role there is not, and a field that cannot be hidden."""
+        """Refuse an unknown role, and a field that cannot be hidden."""
         _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
         if self.role not in ROLES:
             raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {self.role!r}")
@@ -288,17 +288,17 @@ class Hidden:
         unknown = [name for name in self.fields if name not in HIDEABLE]
         if unknown:
             raise InvalidRequestError(
-                f"a role can be kept from {', '.join(HIDEABLE)}; got {unknown[0]!r}"
+                f"what can be hidden is {', '.join(HIDEABLE)}; got {unknown[0]!r}"
             )
 
     def without(self, memory: Memory) -> Memory:
-        """Give a memory as it would be had the hidden fields never been told."""
+        """Return a memory as if the hidden fields had never been set."""
         return replace(memory, **{name: _BLANK[name] for name in self.fields})
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A typed edge between two named things: *Rajesh* is *married to* *Priya*.
+    """A typed edge between two people or things: *Rajesh* is *married to* *Priya*.
 
     ``confidence`` in [0, 1]; ``evidence`` are the doc_ids of memories in the same space and
     band, and for the same guardians, that say so.

@@ -1,4 +1,4 @@
-"""What is asked: a question and the context it is asked in."""
+"""A question, the context it is asked in, and the filters that narrow it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from family_recall.types.understanding import Mode
 
 MAX_TOP_K = 1000
 LONGEST_BUDGET_MS = 1e9
-"""Eleven days; a longer budget is taken for this."""
+"""Eleven days; a longer budget counts as this."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 SERVICE_CLASSES = ("interactive", "conversational", "background")
 """How urgent a request is, the most urgent first."""
 _INTERACTIVE_MS, _CONVERSATIONAL_MS = 100.0, 5_000.0
-"""Budgets up to which nobody is asked: who waits for a screen, who for a voice."""
+"""Budgets up to which a request is taken as interactive, and as conversational."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Filters:
 
     @property
     def narrows(self) -> bool:
-        """Whether rows have to be looked at, beyond the choice of spaces."""
+        """Whether it excludes rows, beyond the choice of spaces."""
         return bool(
             self.sources
             or self.kinds
@@ -84,7 +84,7 @@ class Filters:
         return _read(cls, record, "filters")
 
     def to_json(self) -> dict[str, Any]:
-        """Give the filters that are set."""
+        """Return the filters that are set."""
         return _write(self)
 
 
@@ -93,18 +93,17 @@ class RecallContext:
     """Who asks, from where, and what it may cost.
 
     Args:
-        person_id: Who asks; None for a voice nobody knows, who sees green shared memories.
+        person_id: Who asks; None for an unknown voice, which sees green shared memories.
         space_id: The space the question is asked in. A shared space answers from itself
             alone; a private one adds the shared spaces its owner belongs to; None means
             every space the person may see.
-        focus_event_id: The doc_id of what is being talked about; its neighbourhood is
-            preferred.
+        focus_event_id: The doc_id of what is being talked about; its neighbours are preferred.
         time_budget_ms: Time allowed, above 0; slow stages are left out past it.
         service_class: How urgent it is beside other recalls: ``interactive``, ``conversational``
             or ``background``. By its budget, when left out: up to 100 ms, up to 5 s, and above.
-        top_k: Results wanted, 1 or more; above 1000 are taken for 1000, and the trace says so.
+        top_k: Results wanted, 1 or more; more than 1000 count as 1000, and the trace says so.
         allow_cross_encoder: Whether the cross-encoder may run when time allows.
-        mmr_lambda: 1 ranks by relevance alone, 0 by novelty alone; None takes the profile's.
+        mmr_lambda: 1 ranks by relevance alone, 0 by novelty alone; None means the profile's.
         filters: See :class:`Filters`.
         profile: The named weights to rank with.
         mode: ``hybrid``, ``knowledge`` (chunks only) or ``neural`` (everything else).
@@ -134,18 +133,10 @@ class RecallContext:
             value = getattr(self, name)
             if value is not None:
                 _check_name(name, value)
-        budget = self.time_budget_ms
-        if not _is_number(budget) or not 0 < budget < math.inf:
-            raise InvalidRequestError(
-                f"time_budget_ms must be a number of milliseconds above 0, got {budget!r}"
-            )
-        object.__setattr__(self, "time_budget_ms", float(min(budget, LONGEST_BUDGET_MS)))
-        whole = isinstance(self.top_k, int) and not isinstance(self.top_k, bool)
-        if not whole or self.top_k < 1:
-            raise InvalidRequestError(f"top_k must be 1 or more, got {self.top_k!r}")
-        mmr = self.mmr_lambda
-        if mmr is not None and (not _is_number(mmr) or not 0 <= mmr <= 1):
-            raise InvalidRequestError(f"mmr_lambda must be in [0, 1], got {mmr!r}")
+        _check_numbers(self)
+        object.__setattr__(
+            self, "time_budget_ms", float(min(self.time_budget_ms, LONGEST_BUDGET_MS))
+        )
         if self.mode not in MODES:
             raise InvalidRequestError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
         if self.service_class is not None and self.service_class not in SERVICE_CLASSES:
@@ -166,12 +157,12 @@ class RecallContext:
         return _read(cls, record, "ctx")
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field that is set, moments as ISO 8601."""
+        """Return every field that is set, moments as ISO 8601."""
         return _write(self)
 
 
 def service_class_of(ctx: RecallContext) -> str:
-    """Give a request's class: its own, or that of its budget."""
+    """Return a request's class: its own, or that of its budget."""
     if ctx.service_class is not None:
         return ctx.service_class
     if ctx.time_budget_ms <= _INTERACTIVE_MS:
@@ -187,7 +178,7 @@ class RecallRequest:
     ctx: RecallContext = field(default_factory=RecallContext)
 
     def __post_init__(self) -> None:
-        """Refuse what is no text."""
+        """Refuse what is not a text."""
         if not isinstance(self.query_text, str):
             raise InvalidRequestError(f"query_text must be a text, got {self.query_text!r}")
 
@@ -202,7 +193,7 @@ class RecallRequest:
         return cls(record["query_text"], RecallContext.from_json(record.get("ctx") or {}))
 
     def to_json(self) -> dict[str, Any]:
-        """Give ``{"query_text": …, "ctx": {…}}``."""
+        """Return ``{"query_text": …, "ctx": {…}}``."""
         return {"query_text": self.query_text, "ctx": self.ctx.to_json()}
 
 
@@ -239,6 +230,18 @@ def _moment(value: Any, name: str) -> dt.datetime | None:
         return parse_moment(value, name)
     except InvalidMemoryError as error:
         raise InvalidRequestError(str(error)) from None
+
+
+def _check_numbers(ctx: RecallContext) -> None:
+    budget, top_k, mmr = ctx.time_budget_ms, ctx.top_k, ctx.mmr_lambda
+    if not _is_number(budget) or not 0 < budget < math.inf:
+        raise InvalidRequestError(
+            f"time_budget_ms must be a number of milliseconds above 0, got {budget!r}"
+        )
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
+        raise InvalidRequestError(f"top_k must be 1 or more, got {top_k!r}")
+    if mmr is not None and (not _is_number(mmr) or not 0 <= mmr <= 1):
+        raise InvalidRequestError(f"mmr_lambda must be in [0, 1], got {mmr!r}")
 
 
 def _check_name(name: str, value: object) -> None:

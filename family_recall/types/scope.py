@@ -1,4 +1,4 @@
-"""Scope: what one request may see, decided once and handed to every query of the store."""
+"""What one request may see, decided once and handed to every query of the store."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class Scope:
     and edges of its own; so what is outside ``partitions`` cannot be counted by accident.
 
     Args:
-        person_id: Who asks; None for a voice nobody knows.
+        person_id: Who asks; None for an unknown voice.
         partitions: Partition numbers, ascending.
         filters: What the request narrows to; never widens.
         as_of_s: Only what was true at this moment, in epoch seconds.
         known_at_s: Only what had been recorded, and not yet replaced, at this moment; None
-            for what is believed now.
-        expired: (category, moment): what is of a category, and happened and was recorded before
-            the moment, is not kept any more, and only waits to be forgotten.
+            for the current versions.
+        expired: (category, moment): memories of this category that happened and were recorded
+            before the moment have expired, and only wait to be erased.
     """
 
     person_id: str | None

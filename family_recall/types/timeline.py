@@ -1,4 +1,4 @@
-"""Timeline: moments in, the stretches of a time in order out, empty ones named as empty."""
+"""Division of a time into days, weeks or months, with the results in each."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 DAYS_BY_DAY = 14
-"""Days up to which a time is told day by day."""
+"""Days up to which a time is divided day by day."""
 DAYS_BY_WEEK = 92
-"""Days up to which it is told week by week; longer ones go month by month."""
-MOST_PERIODS = 120
-"""Months that are told apart; of a longer time the latest."""
+"""Days up to which it is divided week by week; longer ones are divided by month."""
+MAX_PERIODS = 120
+"""Periods that are listed; of a longer time the latest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A day, week or month of an answer, or a run of them that holds nothing.
+    """A day, week or month of an answer, or a series of them that holds nothing.
 
     Args:
         first: Its first day.
         last: Its last day.
-        n_stored: Memories the asker may see that occurred in it.
+        n_stored: Memories in it that the person who asks may see.
         doc_ids: The results among them, in order.
     """
 
@@ -34,7 +34,7 @@ class Period:
 
     @property
     def heading(self) -> str:
-        """Name it: ``Tuesday 3 June 2025``, or ``nothing stored between … and …``."""
+        """A title: ``Tuesday 3 June 2025``, or ``nothing stored between … and …``."""
         if self.n_stored:
             days = dict.fromkeys((self.first, self.last))
             return " to ".join(f"{day:%A} {_date(day)}" for day in days)
@@ -43,7 +43,7 @@ class Period:
         return f"nothing stored between {_date(self.first)} and {_date(self.last)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Give days as ISO 8601."""
+        """Return days as ISO 8601."""
         return {
             "first": self.first.isoformat(),
             "last": self.last.isoformat(),
@@ -70,7 +70,7 @@ def periods(
     Args:
         first: The first day asked about.
         last: The last one, not in the future.
-        stored: The day of everything stored in it that the asker may see.
+        stored: The day of each memory in it that the person who asks may see.
         results: Day and doc_id of each result, in order.
 
     Returns:
@@ -87,13 +87,13 @@ def periods(
     starts = [_start_of(first, length)]
     while (following := _next(starts[-1], length)) <= last:
         starts.append(following)
-    starts = starts[-MOST_PERIODS:]
-    told = []
+    starts = starts[-MAX_PERIODS:]
+    periods_in_order = []
     for holds, run in itertools.groupby(starts, key=lambda start: counts.get(start, 0) > 0):
         group = list(run)
-        for members in [[one] for one in group] if holds else [group]:
+        for members in [[start] for start in group] if holds else [group]:
             end = _next(members[-1], length) - dt.timedelta(days=1)
-            told.append(
+            periods_in_order.append(
                 Period(
                     max(members[0], first),
                     min(end, last),
@@ -101,7 +101,7 @@ def periods(
                     tuple(shown.get(members[0], ())),
                 )
             )
-    return tuple(told)
+    return tuple(periods_in_order)
 
 
 def _start_of(day: dt.date, length: int) -> dt.date:

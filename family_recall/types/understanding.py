@@ -1,4 +1,4 @@
-"""What a question was understood to ask, before anything is searched."""
+"""What a question is understood to ask, before anything is searched."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Region:
     hemisphere: str = "north"
 
     def __post_init__(self) -> None:
-        """Refuse a region that is none."""
+        """Refuse an unknown hemisphere, and what is not a country code."""
         if not (
             isinstance(self.country, str) and len(self.country) == 2 and self.country.isalpha()
         ):
@@ -41,10 +41,10 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class SpokenTime:
-    """The half-open stretch of local time a question speaks of.
+    """The half-open interval of local time that a question is about.
 
     ``certainty`` in [0, 1]: from 0.9 on it may be used as a filter. ``matched`` are the words
-    that said so; an open end is None.
+    it was read from; an open end is None.
     """
 
     start: dt.datetime | None
@@ -53,7 +53,7 @@ class SpokenTime:
     matched: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give local ISO moments, without an offset."""
+        """Return local ISO moments, without an offset."""
         return {
             "start": _local(self.start),
             "end": _local(self.end),
@@ -66,9 +66,9 @@ class SpokenTime:
 class Understanding:
     """The plan a question leads to.
 
-    ``identifiers`` as normalised for look-up; ``entities`` the names of what it names, as the
-    asker's spaces know them; ``tier_weights`` of facts, milestones and episodes, summing to 1;
-    ``terms`` the words that are searched for.
+    ``identifiers`` as normalised for look-up; ``entities`` the names of people and things in it, as
+    the spaces of the person who asks know them; ``tier_weights`` of facts, milestones and
+    episodes, summing to 1; ``terms`` the words that are searched for.
     """
 
     question: str
@@ -83,7 +83,7 @@ class Understanding:
     terms: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give every field; an identifier as its kind and value."""
+        """Return every field; an identifier as its kind and value."""
         return {
             "question": self.question,
             "timespan": self.timespan.to_json() if self.timespan else None,

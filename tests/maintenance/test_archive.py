@@ -156,8 +156,8 @@ def test_the_log_stays_where_it_is_unless_wanted(home: FamilyRecall, tmp_path: P
         ("audit_memory", {"entry": 99}, "an entry and a memory for all that was given"),
         ("audit_memory", {"rank": 0}, "expected rank to be 1 or more"),
         ("receipt", {"receipt_id": "another"}, "expected a receipt under its id"),
-        ("receipt", {"record": {}}, "this is no receipt"),
-        ("receipt", {"record": {"digests": {"prefilter_bits": 60}}}, "this is no receipt"),
+        ("receipt", {"record": {}}, "this is not a receipt"),
+        ("receipt", {"record": {"digests": {"prefilter_bits": 60}}}, "this is not a receipt"),
     ],
 )
 def test_a_log_that_cannot_be_is_refused(

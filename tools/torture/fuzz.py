@@ -49,7 +49,7 @@ from family_recall.errors import (
     InvalidRequestError,
     ModelError,
 )
-from family_recall.maintenance.archive import check_record
+from family_recall.maintenance.archive_checks import check_record
 from family_recall.stores.file.archive_loader import ArchiveLoader
 from family_recall.stores.file.schema import MIGRATIONS
 from family_recall.types.json_lines import read_jsonl
