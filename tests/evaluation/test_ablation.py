@@ -123,14 +123,14 @@ def test_a_feature_of_weight_0_is_in_no_reason(tmp_path: Path) -> None:
     with whole.open(part.config) as home:
         result = home.recall(QUERIES[0].text, whole.context_of(QUERIES[0])).results[0]
 
-    weights = {one.feature: one.weight for one in result.contributions}
+    weights = {part.feature: part.weight for part in result.contributions}
     assert "bm25" not in weights
     assert weights["cosine"] == pytest.approx(profiles()["default"].weights["cosine"])
-    assert sum(one.amount for one in result.contributions) == pytest.approx(result.score)
+    assert sum(part.amount for part in result.contributions) == pytest.approx(result.score)
 
 
 def test_weights_of_no_feature_are_refused(tmp_path: Path) -> None:
-    """A misspelt weight is an error, not a feature nobody hears of; so is a misspelt stage."""
+    """A misspelt weight is an error, not an ignored feature; so is a misspelt stage."""
     whole = small_testbed(tmp_path, config=RecallConfig(weights={"bm26": 1.0}))
     whole.fill()
     with whole.open() as home, pytest.raises(InvalidRequestError, match="got 'bm26'"):
@@ -155,10 +155,10 @@ def test_where_words_answer_alone_they_are_worth_everything(tmp_path: Path) -> N
     ablation = ablate(words, full, ["lexical", "diversify"], seed=0)
 
     lexical, diversify = ablation.rows
-    found = lexical.against_full.overall
-    assert (found.n, found.first["recall@10"], found.second["recall@10"]) == (3, 1.0, 0.0)
-    assert found.difference["recall@10"] == Interval(-1.0, -1.0, -1.0)
-    assert found.verdict("recall@10") == "worse"
+    overall = lexical.against_full.overall
+    assert (overall.n, overall.first["recall@10"], overall.second["recall@10"]) == (3, 1.0, 0.0)
+    assert overall.difference["recall@10"] == Interval(-1.0, -1.0, -1.0)
+    assert overall.verdict("recall@10") == "worse"
     # The default profile does not diversify.
     assert diversify.against_full.n_changed == 0
     assert diversify.against_full.overall.difference["ndcg@10"] == Interval(0.0, 0.0, 0.0)

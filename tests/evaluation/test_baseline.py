@@ -33,9 +33,9 @@ def okapi(texts: Mapping[str, str], question: str) -> list[str]:
         for name, count in counts.items():
             length = 1 - 0.75 + 0.75 * count.total() / average
             scores[name] += idf * count[word] * 2.2 / (count[word] + 1.2 * length)
-    found = [name for name in scores if scores[name] > 0.0]
+    matching = [name for name in scores if scores[name] > 0.0]
     # The library's scores are single precision: what differs by less is a tie.
-    return sorted(found, key=lambda name: (-round(scores[name], 5), name))
+    return sorted(matching, key=lambda name: (-round(scores[name], 5), name))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -46,19 +46,22 @@ def test_the_baseline_is_bm25_and_nothing_else(tmp_path: Path, seed: int) -> Non
     """
     rng = Random(seed)
     texts = {f"home/{at:02}": " ".join(rng.choices(WORDS, k=rng.randint(1, 9))) for at in range(40)}
-    asked = [" ".join(rng.sample(WORDS, rng.randint(1, 4))) for _ in range(20)]
+    questions = [" ".join(rng.sample(WORDS, rng.randint(1, 4))) for _ in range(20)]
     dataset = Dataset(
         "words",
         tuple(DatasetMemory(name, text, "home") for name, text in texts.items()),
         tuple(
-            Query(f"q{at}", text, "home", "plain", ("home/00",)) for at, text in enumerate(asked)
+            Query(f"q{at}", text, "home", "plain", ("home/00",))
+            for at, text in enumerate(questions)
         ),
     )
     whole = small_testbed(tmp_path, dataset=dataset, config=only("bm25", "default", RecallConfig()))
     whole.fill()
     outcomes = whole.ask()
 
-    assert [list(one.ranking) for one in outcomes] == [okapi(texts, text)[:10] for text in asked]
+    assert [list(one.ranking) for one in outcomes] == [
+        okapi(texts, text)[:10] for text in questions
+    ]
 
 
 def test_everything_but_words_is_left_out() -> None:

@@ -15,7 +15,7 @@ from family_recall.evaluation.outcomes import Outcome, plain
 from tests.evaluation.small import QUERIES, small_testbed
 
 
-def test_a_budget_is_asked_about_by_itself(tmp_path: Path) -> None:
+def test_each_budget_is_measured_by_itself(tmp_path: Path) -> None:
     """A microsecond reads no pair and is hurried; a minute reads every pair and is not."""
     small = small_testbed(tmp_path)
     small.fill()
@@ -39,13 +39,13 @@ def test_a_budget_is_asked_about_by_itself(tmp_path: Path) -> None:
     assert steps[-1] == ("budgets", 2 * len(QUERIES), 2 * len(QUERIES))
 
 
-def test_a_budget_nobody_can_mean_is_refused_at_once(tmp_path: Path) -> None:
+def test_an_impossible_budget_is_refused_at_once(tmp_path: Path) -> None:
     """Before anything is read or stored."""
     with pytest.raises(InvalidRequestError, match="time_budget_ms"):
         evaluate(tmp_path / "not there", budgets_ms=(5.0, -1.0))
 
 
-def test_pairs_are_kept_with_a_question(tmp_path: Path) -> None:
+def test_an_outcome_counts_its_pairs(tmp_path: Path) -> None:
     """An outcome counts the pairs that were read, through JSON and back; older files had none."""
     small = small_testbed(tmp_path)
     small.fill()

@@ -1,4 +1,4 @@
-"""Checkpoint: an evaluation stopped anywhere goes on, to the report it would have given."""
+"""An evaluation stopped anywhere continues, to the report it would have returned."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ EVERYTHING: dict[str, Any] = {
     "n_rationales": 2,
     "budgets_ms": (PLENTY_MS,),
 }
-TOLD = 1 + 4 + 2 * 4 + 4 + 3 + 2 + 4
-"""The import, all questions, without two parts, the baseline, without gold, draws, a budget."""
+N_CALLS = 1 + 4 + 2 * 4 + 4 + 3 + 2 + 4
+"""Calls of progress: the import, all questions, without two parts, the baseline, without gold,
+draws, a budget."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -63,11 +64,11 @@ def folder(tmp_path: Path) -> Path:
         {**dataclasses.asdict(memory), "occurred_at": str(memory.occurred_at)}
         for memory in memories()
     ]
-    asked = [
+    queries = [
         {"id": q.id, "text": q.text, "space": q.space, "category": q.category, "gold": q.gold}
         for q in QUERIES
     ]
-    for name, records in (("memories", stored), ("queries", asked)):
+    for name, records in (("memories", stored), ("queries", queries)):
         lines = "".join(json.dumps(record) + "\n" for record in records)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
     return folder
@@ -91,10 +92,10 @@ def timeless(report: EvaluationReport) -> str:
 
 def stopping_at(n: int) -> Any:
     """Return a progress callback that presses Ctrl-C at its n-th call."""
-    told = iter(range(1, n))
+    calls = iter(range(1, n))
 
     def progress(*_: object) -> None:
-        if next(told, None) is None:
+        if next(calls, None) is None:
             raise Stopped
 
     return progress
@@ -105,15 +106,12 @@ def lines(checkpoint: Path) -> Iterator[dict[str, Any]]:
     return map(json.loads, (checkpoint / DONE).read_text("utf-8").splitlines()[1:])
 
 
-@pytest.mark.parametrize("step", [40, 5])
-def test_stopped_again_and_again_it_gives_the_same_report(
-    folder: Path, tmp_path: Path, step: int
-) -> None:
-    """Whatever it was at, nothing is asked twice, and no number differs but milliseconds.
+def test_stopped_repeatedly_it_returns_the_same_report(folder: Path, tmp_path: Path) -> None:
+    """Nothing is asked twice, and no number differs but milliseconds.
 
-    Stopped in each leg with step 5: at the import, between questions, stores made anew, draws.
+    Stopped in each leg: at the import, between questions, in refilled stores and draws.
     """
-    whole, checkpoint, stops = measured(folder, **EVERYTHING), tmp_path / "kept", 0
+    whole, checkpoint, stops, step = measured(folder, **EVERYTHING), tmp_path / "kept", 0, 5
     while True:
         try:
             report = measured(
@@ -123,11 +121,11 @@ def test_stopped_again_and_again_it_gives_the_same_report(
         except Stopped:
             stops += 1
 
-    assert stops == TOLD // step
+    assert stops == N_CALLS // step
     assert timeless(report) == timeless(whole)
     done = [(line["leg"], line["of"]) for line in lines(checkpoint)]
     # Each draw is asked for twice: without its evidence, and without others.
-    assert len(done) == len(set(done)) == TOLD + 2
+    assert len(done) == len(set(done)) == N_CALLS + 2
 
 
 def test_what_is_done_is_not_done_again(
@@ -138,20 +136,20 @@ def test_what_is_done_is_not_done_again(
     Asked for one part more, it asks that one alone.
     """
     first = measured(folder, tmp_path / "kept", ablate=["vector"])
-    asked = list[str]()
+    legs = list[str]()
     keep = Checkpoint.keep
 
     def noted(self: Checkpoint, leg: str, of: str, record: Any) -> None:
-        asked.append(leg)
+        legs.append(leg)
         keep(self, leg, of, record)
 
     monkeypatch.setattr(Checkpoint, "keep", noted)
     again = measured(folder, tmp_path / "kept", ablate=["vector"])
 
     assert again.to_json(outcomes=True) == first.to_json(outcomes=True)
-    assert asked == []
+    assert legs == []
     measured(folder, tmp_path / "kept", ablate=["vector", "graph"], seed=7)
-    assert asked == ["without graph"] * 4
+    assert legs == ["without graph"] * 4
 
 
 class Breaking(TinyEncoder):
@@ -190,13 +188,13 @@ def test_an_import_that_was_stopped_between_words_and_vectors_goes_on(tmp_path: 
         assert home.maintenance.pending()[TINY.model_id] == 70 - 16
     stopped.fill()
 
-    assert [dataclasses.replace(one, used_time_ms=0.0) for one in stopped.ask()] == [
-        dataclasses.replace(one, used_time_ms=0.0) for one in whole.ask()
+    assert [dataclasses.replace(outcome, used_time_ms=0.0) for outcome in stopped.ask()] == [
+        dataclasses.replace(outcome, used_time_ms=0.0) for outcome in whole.ask()
     ]
 
 
 def test_a_household_that_was_deleted_is_filled_again(folder: Path, tmp_path: Path) -> None:
-    """To make room, say; what is asked once more is not asked of nobody's memory."""
+    """To make room, say; further questions are not asked of an empty household."""
     measured(folder, tmp_path / "kept")
     for file in (tmp_path / "kept").glob("household.db*"):
         file.unlink()
@@ -206,7 +204,7 @@ def test_a_household_that_was_deleted_is_filled_again(folder: Path, tmp_path: Pa
     assert timeless(going_on) == timeless(measured(folder, ablate=["vector"]))
 
 
-def test_a_torn_line_is_asked_again(folder: Path, tmp_path: Path) -> None:
+def test_an_incomplete_line_is_asked_again(folder: Path, tmp_path: Path) -> None:
     """Killed while it wrote, a process leaves half a line; what stands before that counts."""
     report = measured(folder, tmp_path / "kept")
     path = tmp_path / "kept" / DONE
@@ -219,30 +217,29 @@ def test_a_torn_line_is_asked_again(folder: Path, tmp_path: Path) -> None:
     assert timeless(measured(folder, begun)) == timeless(report)
 
 
-@pytest.mark.parametrize(
-    ("other", "said"),
-    [
-        ({"profile": "annie"}, "begun with profile default, and this is profile annie"),
-        ({"limit": 2}, "begun with limit none, and this is limit 2"),
-        ({"rerank": False}, "begun with cross-encoder allowed, and this is cross-encoder left out"),
-        ({"top_k": 20}, "begun with top_k 10, and this is top_k 20"),
-        ({"config": RecallConfig(rerank_pool=3)}, 'this is configuration {"rerank_pool": 3}'),
-        ({"models": NO_MODELS}, "begun with embedder "),
-    ],
-    ids=lambda value: None if isinstance(value, str) else next(iter(value)),
+OTHER_SETTINGS: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"profile": "annie"}, "begun with profile default, and this is profile annie"),
+    ({"limit": 2}, "begun with limit none, and this is limit 2"),
+    ({"rerank": False}, "begun with cross-encoder allowed, and this is cross-encoder left out"),
+    ({"top_k": 20}, "begun with top_k 10, and this is top_k 20"),
+    ({"config": RecallConfig(rerank_pool=3)}, 'this is configuration {"rerank_pool": 3}'),
+    ({"models": NO_MODELS}, "begun with embedder "),
 )
-def test_other_settings_are_refused(
-    folder: Path, tmp_path: Path, other: dict[str, Any], said: str
-) -> None:
+
+
+def test_other_settings_are_refused(folder: Path, tmp_path: Path) -> None:
     """Which one differs is named with both its values, and the way out; nothing is changed."""
     measured(folder, tmp_path / "kept")
     before = (tmp_path / "kept" / DONE).read_bytes()
 
-    with pytest.raises(DatasetError, match=re.escape(said)) as refused:
-        measured(folder, tmp_path / "kept", **other)
+    for settings, message in OTHER_SETTINGS:
+        with pytest.raises(DatasetError, match=re.escape(message)) as refused:
+            measured(folder, tmp_path / "kept", **settings)
 
-    assert "continue with what it was begun with, or begin in another folder" in str(refused.value)
-    assert (tmp_path / "kept" / DONE).read_bytes() == before
+        assert "continue with what it was begun with, or begin in another folder" in str(
+            refused.value
+        )
+        assert (tmp_path / "kept" / DONE).read_bytes() == before
 
 
 def test_another_dataset_or_version_is_refused(
@@ -263,7 +260,7 @@ def test_another_dataset_or_version_is_refused(
 
 @pytest.mark.parametrize("name", ["family.db", "notes.txt"])
 def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path, name: str) -> None:
-    """Nothing is written beside somebody's files; a file is no folder."""
+    """Nothing is written beside other files; a file is no folder."""
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / name).write_text("mine", encoding="utf-8")
 
@@ -271,12 +268,12 @@ def test_a_folder_of_something_else_is_left_alone(folder: Path, tmp_path: Path, 
         DatasetError, match=r"home: expected an empty folder or one with done\.json"
     ):
         measured(folder, tmp_path / "home")
-    assert [one.name for one in (tmp_path / "home").iterdir()] == [name]
+    assert [entry.name for entry in (tmp_path / "home").iterdir()] == [name]
     with pytest.raises(DatasetError, match="cannot be used as a folder"):
         measured(folder, tmp_path / "home" / name)
 
 
-def test_somebody_elses_file_of_that_name_is_left_as_it_is(folder: Path, tmp_path: Path) -> None:
+def test_another_file_of_that_name_stays_as_it_is(folder: Path, tmp_path: Path) -> None:
     """Also one whose last line has no end."""
     (tmp_path / "home").mkdir()
     for content in (b"my to-do list", b'{"done": "the dishes"}\n{"done'):
@@ -286,50 +283,46 @@ def test_somebody_elses_file_of_that_name_is_left_as_it_is(folder: Path, tmp_pat
         assert (tmp_path / "home" / DONE).read_bytes() == content
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ('{"leg": "full", "of": "q0", "record": {}}', "'q0' of leg 'full' is not as it was"),
-        ('{"leg": "full"}', "expected lines with leg, of and record, got leg"),
-        ("{oops", "2: expected one JSON object"),
-    ],
-)
-def test_what_was_edited_is_said(folder: Path, tmp_path: Path, line: str, said: str) -> None:
-    """A line nobody can read names its file and what to do."""
+def test_an_edited_line_is_named(folder: Path, tmp_path: Path) -> None:
+    """The message names the file and what to do."""
     measured(folder, tmp_path / "kept")
     path = tmp_path / "kept" / DONE
     first = path.read_text("utf-8").splitlines()[0]
-    path.write_text(f"{first}\n{line}\n", encoding="utf-8")
+    for line, message in (
+        ('{"leg": "full", "of": "q0", "record": {}}', "'q0' of leg 'full' is not as it was"),
+        ('{"leg": "full"}', "expected lines with leg, of and record, got leg"),
+        ("{oops", "2: expected one JSON object"),
+    ):
+        path.write_text(f"{first}\n{line}\n", encoding="utf-8")
+        with pytest.raises(DatasetError, match=re.escape(message)):
+            measured(folder, tmp_path / "kept")
+        path.write_text(f"{line}\n", encoding="utf-8")
+        with pytest.raises(DatasetError, match=r"settings of an evaluation|one JSON object"):
+            measured(folder, tmp_path / "kept")
 
-    with pytest.raises(DatasetError, match=re.escape(said)):
-        measured(folder, tmp_path / "kept")
-    path.write_text(f"{line}\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"settings of an evaluation|one JSON object"):
-        measured(folder, tmp_path / "kept")
 
+def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
+    """Results are in memory."""
+    checkpoint = Checkpoint()
+    checkpoint.keep("full", "q0", {})
 
-def test_without_a_folder_nothing_is_kept(tmp_path: Path) -> None:
-    """What is done is known for as long as it lasts."""
-    kept = Checkpoint()
-    kept.keep("full", "q0", {})
-
-    assert kept.has("full", "q0")
-    assert not kept.has("full", "q1")
+    assert checkpoint.has("full", "q0")
+    assert not checkpoint.has("full", "q1")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_fingerprint_is_the_same_in_every_process(folder: Path) -> None:
-    """Neither the order of a set nor a default that is said changes it."""
+    """Neither the order of a set nor an explicit default changes it."""
     ctx = RecallContext()
     stages = ["graph", "vector", "rerank", "lexical"]
 
     def named(config: RecallConfig) -> dict[str, str]:
         return fingerprint(folder, ctx, limit=None, config=config, models=None)
 
-    one, other = (
+    first, other = (
         named(RecallConfig(leave_out=frozenset(order))) for order in (stages, stages[::-1])
     )
-    assert one == other
-    assert one["configuration"] == '{"leave_out": ["graph", "lexical", "rerank", "vector"]}'
+    assert first == other
+    assert first["configuration"] == '{"leave_out": ["graph", "lexical", "rerank", "vector"]}'
     assert named(RecallConfig())["configuration"] == "{}"
-    assert re.fullmatch(r".+ [0-9a-f]{12}", one["embedder"])
+    assert re.fullmatch(r".+ [0-9a-f]{12}", first["embedder"])

@@ -1,4 +1,4 @@
-"""Comparison: which of two is better, and when that cannot be told."""
+"""Comparisons: which of two is better, and when that is undecided."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def test_the_interval_is_that_of_the_differences() -> None:
 
     compared = compare(before, after, seed=0)
 
-    found = compared.overall.difference["mrr@10"]
-    assert found.value == 0.25
-    assert found.low == pytest.approx(0.2255, abs=0.004)
-    assert found.high == pytest.approx(0.2745, abs=0.004)
+    difference = compared.overall.difference["mrr@10"]
+    assert difference.value == 0.25
+    assert difference.low == pytest.approx(0.2255, abs=0.004)
+    assert difference.high == pytest.approx(0.2745, abs=0.004)
     assert compared.overall.first["mrr@10"] == 0.25
     assert compared.overall.second["mrr@10"] == 0.5
     assert (compared.overall.n, compared.n_changed, compared.n_left_out) == (400, 200, 0)
@@ -90,9 +90,9 @@ def test_categories_are_compared_by_themselves() -> None:
 def test_only_questions_that_both_were_asked_count() -> None:
     """Of two and three questions one is in common with gold; one has none, one is alone."""
     both = outcomes("ab", "ab")
-    one = [both[0], Outcome("q1", "plain", (), ("a",), "ok", 0.5, 1.0)]
+    second = [both[0], Outcome("q1", "plain", (), ("a",), "ok", 0.5, 1.0)]
 
-    compared = compare(both, one, seed=0)
+    compared = compare(both, second, seed=0)
 
     assert (compared.overall.n, compared.n_left_out) == (1, 1)
 

@@ -1,4 +1,4 @@
-"""Datasets: what is read, and what is said when it cannot be."""
+"""Datasets: what is read, and the message when it cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Experiment: a dataset asked from front to back."""
+"""A dataset is asked from front to back."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_limit_spreads_over_the_file_and_keeps_the_memories_asked_for(folder: 
 
 
 def test_a_question_is_asked_at_the_end_of_its_day(folder: Path) -> None:
-    """What was said earlier that day is past; with no moment at all the clock decides."""
+    """Earlier memories of that day are past; without a moment the clock decides."""
     query = load_dataset(folder).queries[2]
     day = dt.datetime(2024, 5, 4, 9, 30, tzinfo=dt.UTC)
 

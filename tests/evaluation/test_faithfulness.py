@@ -28,21 +28,21 @@ def test_a_hand_calculated_case() -> None:
         seed=0,
     )
 
-    found = faithful.to_json()
+    record = faithful.to_json()
 
-    assert found["n"] == 2
-    assert found["evidence"]["ranks"]["value"] == 1.5
-    assert found["evidence"]["rank_fell"]["value"] == 0.5
-    assert found["evidence"]["score_fell"]["value"] == 1.0
-    assert found["evidence"]["score"]["value"] == pytest.approx(0.15)
-    assert found["control"]["ranks"]["value"] == 0.0
-    assert found["control"]["score_fell"]["value"] == 0.0
+    assert record["n"] == 2
+    assert record["evidence"]["ranks"]["value"] == 1.5
+    assert record["evidence"]["rank_fell"]["value"] == 0.5
+    assert record["evidence"]["score_fell"]["value"] == 1.0
+    assert record["evidence"]["score"]["value"] == pytest.approx(0.15)
+    assert record["control"]["ranks"]["value"] == 0.0
+    assert record["control"]["score_fell"]["value"] == 0.0
     assert faithful.mean_ranks() == Interval(1.5, 1.0, 2.0)
-    assert found["difference"]["ranks"] == dataclasses.asdict(faithful.mean_ranks())
+    assert record["difference"]["ranks"] == dataclasses.asdict(faithful.mean_ranks())
 
 
 def test_no_rationale_has_nothing_to_be_faithful_to() -> None:
-    """An empty sample is said to be empty rather than to be faithful."""
+    """An empty sample is reported as empty, not as faithful."""
     assert Faithfulness((), (), 0).to_json() == {"n": 0}
 
 
@@ -62,15 +62,17 @@ def test_evidence_is_taken_out_and_the_result_asked_for_again(tmp_path: Path) ->
 
     faithful = measure(whole, outcomes, 4, seed=1, progress=lambda *step: steps.append(step))
 
-    told = {(o.query_id, doc_id): named for o in outcomes for doc_id, named in o.evidence.items()}
+    evidence_of = {
+        (o.query_id, doc_id): named for o in outcomes for doc_id, named in o.evidence.items()
+    }
     assert len(faithful.evidence) == len(faithful.control) == 4
     for fall, other in zip(faithful.evidence, faithful.control, strict=True):
-        assert fall.dropped == told[fall.query_id, fall.doc_id]
+        assert fall.dropped == evidence_of[fall.query_id, fall.doc_id]
         assert fall.doc_id not in {*fall.dropped, *other.dropped}
         assert set(fall.dropped).isdisjoint(other.dropped)
         assert len(fall.dropped) == len(other.dropped)
-    found = faithful.to_json()
-    assert found["evidence"]["score"]["value"] > found["control"]["score"]["value"]
+    record = faithful.to_json()
+    assert record["evidence"]["score"]["value"] > record["control"]["score"]["value"]
     assert steps[-1] == ("rationales", 4, 4)
     assert measure(whole, outcomes, 4, seed=1) == faithful
-    assert json.loads(json.dumps(found)) == found
+    assert json.loads(json.dumps(record)) == record

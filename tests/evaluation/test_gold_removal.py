@@ -1,4 +1,4 @@
-"""Absence: the same question with its answer, and where that was never stored."""
+"""The same question with its answer, and where that was never stored."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def test_the_gold_is_really_gone(tmp_path: Path) -> None:
 
     gone = ask_without_gold(whole, lambda *step: steps.append(step))
 
-    assert [one.query_id for one in gone] == ["q0", "q1", "q2"]
+    assert [outcome.query_id for outcome in gone] == ["q0", "q1", "q2"]
     for before, after in zip(there, gone, strict=False):
         assert set(before.ranking) - set(after.ranking) == set(before.gold)
         assert after.gold == ()
         assert after.confidence < before.confidence
     assert steps == [("without gold", done, 3) for done in (1, 2, 3)]
-    found = separation(there, gone)
-    assert (found["n"], found["lower"]) == (3, 1.0)
-    assert found["auroc"] == roc_auc_score(
+    record = separation(there, gone)
+    assert (record["n"], record["lower"]) == (3, 1.0)
+    assert record["auroc"] == roc_auc_score(
         [True] * 3 + [False] * 3,
-        [one.confidence for one in there[:3]] + [one.confidence for one in gone],
+        [outcome.confidence for outcome in there[:3]] + [outcome.confidence for outcome in gone],
     )
 
 
-def test_a_question_is_told_apart_from_itself() -> None:
+def test_separation_of_a_hand_calculated_case() -> None:
     """0.9 and 0.3 with, 0.4 and 0.3 without: of 2 × 2 pairs 2 in order, 1 tied, 1 not: 2.5 / 4.
 
     One confidence fell and one stayed: 1.5 / 2. Answers with gold are right first: ECE of the
@@ -49,9 +49,9 @@ def test_a_question_is_told_apart_from_itself() -> None:
     there = [outcome("q0", 0.9), outcome("q1", 0.3), outcome("q2", 0.8, gold="")]
     gone = [outcome("q0", 0.4, gold=""), outcome("q1", 0.3, gold="")]
 
-    found = separation(there, gone)
+    record = separation(there, gone)
 
-    assert (found["n"], found["lower"], found["auroc"]) == (2, 0.75, 0.625)
-    assert found["ece_first_result"] == pytest.approx((0.1 + 2 * 0.2 + 0.4) / 4)
-    assert found["status"]["answerable"]["ok"] == found["status"]["unanswerable"]["ok"] == 2
+    assert (record["n"], record["lower"], record["auroc"]) == (2, 0.75, 0.625)
+    assert record["ece_first_result"] == pytest.approx((0.1 + 2 * 0.2 + 0.4) / 4)
+    assert record["status"]["answerable"]["ok"] == record["status"]["unanswerable"]["ok"] == 2
     assert separation(there[2:], []) == {"n": 0}

@@ -143,4 +143,6 @@ def test_a_report_is_plain_json_and_holds_single_outcomes_when_asked() -> None:
     ]
     assert json.loads(json.dumps(written)) == written
     assert written["overall"]["hit@10"].keys() == {"value", "low", "high"}
-    assert [one["gold"] for one in report.to_json(outcomes=True)["outcomes"]] == [["a"]] * 3 + [[]]
+    assert [outcome["gold"] for outcome in report.to_json(outcomes=True)["outcomes"]] == [
+        ["a"]
+    ] * 3 + [[]]

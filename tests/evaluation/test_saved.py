@@ -1,4 +1,4 @@
-"""Saved: reports and runs that are compared later."""
+"""Saved reports and runs are compared later."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_report_lends_a_run_its_gold_and_categories(folder: Path) -> None:
+def test_a_run_gets_gold_and_categories_from_the_report(folder: Path) -> None:
     """The question without results is in the run's outcomes too: it got none."""
     report, run = load_pair(folder / "a.json", folder / "a.run")
 
@@ -39,11 +39,11 @@ def test_a_report_lends_a_run_its_gold_and_categories(folder: Path) -> None:
 
 
 def test_two_runs_need_qrels(folder: Path) -> None:
-    """With them, every judged question is compared; without, the way out is said."""
-    one, other = load_pair(folder / "a.run", folder / "a.run", folder / "a.qrels")
+    """With them, every judged question is compared; without, the message names the option."""
+    first, other = load_pair(folder / "a.run", folder / "a.run", folder / "a.qrels")
 
-    assert [o.ranking for o in one] == [o.ranking for o in other] == [("a", "b"), ()]
-    assert {o.category for o in one} == {"unknown"}
+    assert [o.ranking for o in first] == [o.ranking for o in other] == [("a", "b"), ()]
+    assert {o.category for o in first} == {"unknown"}
     with pytest.raises(DatasetError, match="name its qrels with --qrels"):
         load_pair(folder / "a.run", folder / "a.run")
 

@@ -33,10 +33,12 @@ def test_no_memory_is_encoded_twice() -> None:
     caching = CachingEncoder(counting)
 
     caching.encode_memories(["key", "cake", "key"])
-    given = caching.encode_memories(["cake", "pot", "key"])
+    encodings = caching.encode_memories(["cake", "pot", "key"])
 
     assert counting.n_read == 3
-    for encoding, plain in zip(given, TINY.encode_memories(["cake", "pot", "key"]), strict=True):
+    for encoding, plain in zip(
+        encodings, TINY.encode_memories(["cake", "pot", "key"]), strict=True
+    ):
         assert np.array_equal(encoding.pooled, plain.pooled)
         assert np.array_equal(encoding.tokens, plain.tokens)
     assert (caching.model_id, caching.dim, caching.token_dim) == (TINY.model_id, 32, 16)
@@ -44,19 +46,19 @@ def test_no_memory_is_encoded_twice() -> None:
     assert np.array_equal(caching.encode_question("key").pooled, TINY.encode_question("key").pooled)
 
 
-def test_a_household_made_anew_answers_like_the_whole_one(tmp_path: Path) -> None:
+def test_a_refilled_household_answers_like_the_whole_one(tmp_path: Path) -> None:
     """With nothing taken out, and no other space beside it, scores are the same to the last bit."""
     whole = small_testbed(tmp_path)
     whole.fill()
     outcomes = whole.ask()
 
-    for query, asked in zip(QUERIES, outcomes, strict=True):
-        with whole.household_without(query.space, ()) as anew:
-            again = Outcome.of(query, anew.recall(query.text, whole.context_of(query)))
+    for query, outcome in zip(QUERIES, outcomes, strict=True):
+        with whole.household_without(query.space, ()) as refilled:
+            again = Outcome.of(query, refilled.recall(query.text, whole.context_of(query)))
         assert (again.ranking, again.scores, again.confidence) == (
-            asked.ranking,
-            asked.scores,
-            asked.confidence,
+            outcome.ranking,
+            outcome.scores,
+            outcome.confidence,
         )
 
 
@@ -65,9 +67,9 @@ def test_what_is_taken_out_was_never_stored(tmp_path: Path) -> None:
     whole = small_testbed(tmp_path)
     last = QUERIES[0].space + "/6"
 
-    with whole.household_without("home", ["home/3", last]) as anew:
-        answer = anew.recall(QUERIES[0].text, whole.context_of(QUERIES[0]))
-        stats = anew.maintenance.stats()
+    with whole.household_without("home", ["home/3", last]) as refilled:
+        answer = refilled.recall(QUERIES[0].text, whole.context_of(QUERIES[0]))
+        stats = refilled.maintenance.stats()
 
     assert {result.doc_id for result in answer.results} == {f"home/{at}" for at in (0, 1, 2, 4, 5)}
     assert answer.trace.counts["visible"] == stats["memories"] == 5
@@ -81,8 +83,8 @@ def test_a_space_that_lost_everything_answers_nothing(tmp_path: Path) -> None:
     """It is still a space one may ask in."""
     whole = small_testbed(tmp_path)
 
-    with whole.household_without("home", [f"home/{at}" for at in range(7)]) as anew:
-        answer = anew.recall(QUERIES[0].text, whole.context_of(QUERIES[0]))
+    with whole.household_without("home", [f"home/{at}" for at in range(7)]) as refilled:
+        answer = refilled.recall(QUERIES[0].text, whole.context_of(QUERIES[0]))
 
     assert (answer.results, answer.confidence, answer.status) == ((), 0.0, "no_match")
 

@@ -1,4 +1,4 @@
-"""Timing: what is asked, of whom, and that the figures are those of the recalls."""
+"""Timing: which questions are asked, and that the figures are those of the recalls."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def test_quantiles_are_numpys() -> None:
 
 def test_a_call_is_timed_and_gives_what_it_gives() -> None:
     """Two units, neither below 0."""
-    took, given = timing.timed(lambda: sum(range(10_000)))
+    took, result = timing.timed(lambda: sum(range(10_000)))
 
-    assert given == 49_995_000
+    assert result == 49_995_000
     assert took["ms"] > 0.0
     assert took["cpu_ms"] >= 0.0
 
@@ -51,7 +51,7 @@ def test_questions_are_made_of_what_the_asker_may_see(tmp_path: Path) -> None:
         assert set(words) <= known
 
 
-def test_nothing_to_ask_about_is_told_of(tmp_path: Path) -> None:
+def test_nothing_to_ask_is_an_error(tmp_path: Path) -> None:
     """An empty household, and no question."""
     path = tmp_path / "f.db"
     with open_home(path) as home:
@@ -70,10 +70,14 @@ def test_what_is_left_out_for_time_is_counted(tmp_path: Path) -> None:
         remember(home, "The spare key hangs behind the blue ladder")
 
     hurried = dataclasses.replace(ANN, time_budget_ms=0.001)
-    found = timing.time_household(path, hurried, ["Where is the key?", "Which ladder is blue?"])
+    timing_found = timing.time_household(
+        path, hurried, ["Where is the key?", "Which ladder is blue?"]
+    )
 
-    assert found.questions == 2
-    assert found.left_out
-    assert {one["n"] for one in found.left_out.values()} <= {1, 2}
-    assert found.over_ms["p50"] == pytest.approx(found.total["ms"]["p50"] - 0.001, abs=0.002)
-    assert found.memories == found.visible == 1
+    assert timing_found.questions == 2
+    assert timing_found.left_out
+    assert {skipped["n"] for skipped in timing_found.left_out.values()} <= {1, 2}
+    assert timing_found.over_ms["p50"] == pytest.approx(
+        timing_found.total["ms"]["p50"] - 0.001, abs=0.002
+    )
+    assert timing_found.memories == timing_found.visible == 1

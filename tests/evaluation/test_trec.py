@@ -69,7 +69,7 @@ def test_ir_measures_gets_our_figures_from_the_two_files(tmp_path: Path) -> None
         list(ir_measures.read_trec_run(str(tmp_path / "run"))),
     )
 
-    ours = measured([one for one in OUTCOMES if one.gold], seed=0)
+    ours = measured([outcome for outcome in OUTCOMES if outcome.gold], seed=0)
     assert {name: value(ours, name) for name in THEIRS} == pytest.approx(
         {name: theirs[measure] for name, measure in zip(THEIRS, wanted, strict=True)}, abs=1e-12
     )
@@ -93,7 +93,7 @@ def test_another_tools_run_is_read_by_score_and_not_by_rank(tmp_path: Path) -> N
     assert read_run(path) == {"q": ("c", "b", "a")}
 
 
-def test_a_judgement_of_0_is_no_gold(tmp_path: Path) -> None:
+def test_a_relevance_of_0_is_no_gold(tmp_path: Path) -> None:
     """Relevance above 0 counts, whatever its grade."""
     path = tmp_path / "qrels"
     path.write_text("q 0 a 0\nq 0 b 2\nq 0 c -1\n")
@@ -142,8 +142,8 @@ def test_a_line_that_is_no_hit_is_named(tmp_path: Path, text: str, message: str)
         read_run(path)
 
 
-def test_a_line_that_is_no_judgement_is_named(tmp_path: Path) -> None:
-    """A relevance is a whole number; a file that is not there is said to be missing."""
+def test_a_line_that_is_no_qrel_is_named(tmp_path: Path) -> None:
+    """A relevance is a whole number; a missing file is named too."""
     path = tmp_path / "qrels"
     path.write_text("q 0 a yes\n")
 

@@ -46,11 +46,11 @@ print(3, Path("notes.txt").read_text().strip())
 """
 
 
-def test_a_page_runs_in_order_and_what_differs_is_told(tmp_path: Path) -> None:
+def test_a_page_runs_in_order_and_differences_are_found(tmp_path: Path) -> None:
     """Files, variables and names live on; the last block prints "3 one" and shows "3 two"."""
     ran = run_pages.run(PAGE, tmp_path)
 
-    assert [one.as_shown for one in ran] == [True, True, True, False]
+    assert [block.as_shown for block in ran] == [True, True, True, False]
     assert ran[-1].printed == "3 one\n"
 
 
@@ -80,7 +80,7 @@ def test_a_command_that_fails_ends_the_page(tmp_path: Path) -> None:
 def test_no_command_of_a_page_reads_the_users_settings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A variable for another household is left behind at the door."""
+    """A variable for another household is removed."""
     monkeypatch.setenv("FAMILY_RECALL_DB", "/nobody/else.db")
     page = "```sh\nfamily-recall config\n```\n"
 

@@ -44,8 +44,8 @@ def test_weights_are_never_negative(seed: int) -> None:
     """Even where a feature speaks against what is right."""
     rng = np.random.default_rng(seed)
     wrong = [
-        Judged(one.features, ~one.right, int((~one.right).sum()))
-        for one in judged(5, "bm25", int(rng.integers(1000)))
+        Judged(question.features, ~question.right, int((~question.right).sum()))
+        for question in judged(5, "bm25", int(rng.integers(1000)))
     ]
 
     assert (fit([wrong], shipped_weights(), pull=0.1) >= 0.0).all()
@@ -60,26 +60,26 @@ def test_a_strong_pull_keeps_what_ships() -> None:
 
 def test_the_gradient_is_that_of_the_loss() -> None:
     """Against finite differences of the listwise cross-entropy."""
-    (one,) = judged(1, "bm25", 5)
+    (question,) = judged(1, "bm25", 5)
     weights = shipped_weights() + 0.1
 
     def loss(at: np.ndarray) -> float:
-        logits = fit_ranker.SHARPNESS * (one.features @ at)
-        return float(np.log(np.exp(logits).sum()) - logits[one.right].mean())
+        logits = fit_ranker.SHARPNESS * (question.features @ at)
+        return float(np.log(np.exp(logits).sum()) - logits[question.right].mean())
 
     step = 1e-6 * np.eye(len(weights))
     numeric = [(loss(weights + move) - loss(weights - move)) / 2e-6 for move in step]
 
-    assert fit_ranker._slope(one, weights) == pytest.approx(np.array(numeric), abs=1e-4)
+    assert fit_ranker._slope(question, weights) == pytest.approx(np.array(numeric), abs=1e-4)
 
 
 def test_ndcg_counts_what_was_never_a_candidate() -> None:
     """Found first, of two: 1 / (1 + 1/log2(3)) = 0.6131."""
     features = np.zeros((2, len(FITTED)))
     features[1] = 1.0
-    one = Judged(features, np.array([False, True]), 2)
+    question = Judged(features, np.array([False, True]), 2)
 
-    assert ndcg([one], shipped_weights())[0] == pytest.approx(0.6131, abs=1e-4)
+    assert ndcg([question], shipped_weights())[0] == pytest.approx(0.6131, abs=1e-4)
 
 
 def test_what_is_fitted_are_declared_features() -> None:

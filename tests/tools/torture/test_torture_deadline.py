@@ -1,4 +1,4 @@
-"""The torture tool: it counts what it finds, and finds what is wrong."""
+"""tools/torture/deadline.py: it counts the overshoot, and finds wrong answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["home", "path", "wall"]
 
 
 def test_a_short_torture_counts_every_recall(tmp_path: Path) -> None:
-    """Both phases ask as often as told, of words alone, and find nothing wrong."""
+    """Both phases ask the number given, of words alone, and find nothing wrong."""
     to = tmp_path / "torture.json"
     done = main(
         ["--recalls", "20", "--memories", "60", "--models", str(tmp_path), "--json", str(to)]
@@ -27,14 +27,14 @@ def test_a_short_torture_counts_every_recall(tmp_path: Path) -> None:
 
     assert done == 0
     assert set(report["phases"]) == {"idle", "load"}
-    for found in report["phases"].values():
-        assert found["recalls"] == 20
-        assert (found["exceptions"], found["wrong"]) == (0, 0)
-        assert found["embedders"] == {"words alone": 20}
-        assert set(found["overshoot_ms"]) == {"p50", "p95", "p99", "max"}
+    for figures in report["phases"].values():
+        assert figures["recalls"] == 20
+        assert (figures["exceptions"], figures["wrong"]) == (0, 0)
+        assert figures["embedders"] == {"words alone": 20}
+        assert set(figures["overshoot_ms"]) == {"p50", "p95", "p99", "max"}
 
 
-def test_too_late_an_answer_fails_if_that_is_asked(tmp_path: Path) -> None:
+def test_a_late_answer_fails_with_a_limit(tmp_path: Path) -> None:
     """No answer comes before its question: below 0 ms, every p99 is too late."""
     ask = ["--recalls", "3", "--memories", "30", "--models", str(tmp_path), "--only", "idle"]
 
@@ -42,7 +42,7 @@ def test_too_late_an_answer_fails_if_that_is_asked(tmp_path: Path) -> None:
     assert main([*ask, "--limit-ms", "1e9"]) == 0
 
 
-def test_an_exception_is_counted_and_told(
+def test_an_exception_is_counted_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A recall that raises fails the torture, and its message is shown."""
@@ -57,16 +57,16 @@ def test_an_exception_is_counted_and_told(
     assert "RuntimeError: out of time" in capsys.readouterr().out
 
 
-def test_a_wrong_order_is_seen(home: FamilyRecall) -> None:
-    """Ranks, doubles, sums and the order of scores are all looked at."""
+def test_a_wrong_order_is_found(home: FamilyRecall) -> None:
+    """Ranks, duplicates, sums and the order of scores are all checked."""
     answer = recall(home, "where is the key?", "mia")
     assert fault_of(answer) is None
-    one, two, *rest = answer.results
+    first, two, *rest = answer.results
     broken = {
-        "ranks": (two, one, *rest),
-        "twice": (one, dataclasses.replace(one, rank=2), *rest),
-        "reasons": (dataclasses.replace(one, score=one.score + 1.0), two, *rest),
-        "rise": (dataclasses.replace(two, rank=1), dataclasses.replace(one, rank=2), *rest),
+        "ranks": (two, first, *rest),
+        "twice": (first, dataclasses.replace(first, rank=2), *rest),
+        "reasons": (dataclasses.replace(first, score=first.score + 1.0), two, *rest),
+        "rise": (dataclasses.replace(two, rank=1), dataclasses.replace(first, rank=2), *rest),
     }
 
     for fault, results in broken.items():

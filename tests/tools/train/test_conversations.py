@@ -1,4 +1,4 @@
-"""tools/train/conversations.py: cards in, talks and questions about them out."""
+"""tools/train/conversations.py: conversations and questions from cards."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def written(folder: Path, *cards: dict[str, Any]) -> Path:
     return path
 
 
-def test_no_topic_is_told_twice_and_no_sentence_dominates() -> None:
+def test_no_sentence_dominates() -> None:
     """Nearly every line was written for one card alone."""
     lines = [
         text
-        for one in CARDS
-        for fact in one.facts
+        for each in CARDS
+        for fact in each.facts
         for text in (*fact.says, *fact.asks, *fact.hints)
     ]
     repeated = len(lines) - len(set(lines))
@@ -75,16 +75,16 @@ def test_what_answers_a_question_is_never_its_negative(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_a_talk_holds_every_fact_once_and_its_questions_point_at_it(seed: int) -> None:
+def test_a_session_holds_every_fact_once_and_its_questions_point_at_it(seed: int) -> None:
     """Each key is a line's, and each fact of the card has questions."""
     rng = random.Random(seed)
-    one = rng.choice(CARDS)
-    talk = session_of(one, "Ada", "Bo", rng)
-    keys = [line.key for line in talk.lines]
+    drawn = rng.choice(CARDS)
+    session = session_of(drawn, "Ada", "Bo", rng)
+    keys = [line.key for line in session.lines]
 
-    assert len(talk.lines) == len(one.facts) + len(one.near)
-    assert len({key for _, _, key in talk.questions}) == len(one.facts)
-    assert {key for _, _, key in talk.questions} <= set(keys)
+    assert len(session.lines) == len(drawn.facts) + len(drawn.near)
+    assert len({key for _, _, key in session.questions}) == len(drawn.facts)
+    assert {key for _, _, key in session.questions} <= set(keys)
 
 
 def test_the_same_seed_draws_the_same_groups() -> None:

@@ -1,4 +1,4 @@
-"""tools/train/generate_homes.py: cards in, a dataset of invented homes out."""
+"""tools/train/generate_homes.py: households as a dataset, from cards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_an_invented_home_is_a_dataset_and_its_questions_stay_in_it(tmp_path: Path) -> None:
-    """Two homes of two people each, in talks that follow one another."""
+    """Two homes of two people each, in sessions that follow one another."""
     assert main(["--out", str(tmp_path), "--homes", "2"]) == 0
     dataset = load_dataset(tmp_path / "dev")
     speakers = defaultdict(set)
@@ -23,7 +23,7 @@ def test_an_invented_home_is_a_dataset_and_its_questions_stay_in_it(tmp_path: Pa
         days[memory.space, memory.session].add(memory.occurred_at)
 
     assert [len(people) for people in speakers.values()] == [2, 2]
-    assert all(len(one) == 1 for one in days.values())
+    assert all(len(moments) == 1 for moments in days.values())
     assert {query.category for query in dataset.queries} == {"question", "hint"}
     assert all(gold.startswith(query.space) for query in dataset.queries for gold in query.gold)
 

@@ -24,10 +24,10 @@ def floats(values: npt.ArrayLike) -> npt.NDArray[np.float32]:
 
 def test_late_interaction_by_hand() -> None:
     """Weights 3 and 1, best cosines 0.6 and 1.0."""
-    asked = Embedded(floats([0, 0]), floats([[1, 0], [0, 1]]), floats([3, 1]))
+    question = Embedded(floats([0, 0]), floats([[1, 0], [0, 1]]), floats([3, 1]))
     stored = Embedded(floats([0, 0]), floats([[0.6, 0.8], [0.0, 1.0]]), floats([1, 1]))
 
-    assert late_interaction(asked, stored) == pytest.approx((3 * 0.6 + 1 * 1.0) / 4)
+    assert late_interaction(question, stored) == pytest.approx((3 * 0.6 + 1 * 1.0) / 4)
 
 
 def test_a_perfect_ranking_scores_one_and_gains_nothing_on_itself(

@@ -75,13 +75,13 @@ def test_late_interaction_by_hand() -> None:
     questions, memories = pack([[5, 6]]), pack([[7, 8], [9]])
     idf = torch.zeros(10)
     idf[5], idf[6], idf[7], idf[8], idf[9] = 3.0, 1.0, 1.0, 1.0, 0.0
-    asked = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    question_vectors = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     stored = torch.tensor([[0.6, 0.8], [0.0, 1.0], [1.0, 0.0]])
 
-    found = late_interaction(questions, asked, memories, stored, idf)
+    scores = late_interaction(questions, question_vectors, memories, stored, idf)
 
-    assert found[0, 0].item() == pytest.approx((3 * 0.6 + 1 * 1.0) / 4)
-    assert found[0, 1].item() == pytest.approx(-1.0)  # its only token does not count
+    assert scores[0, 0].item() == pytest.approx((3 * 0.6 + 1 * 1.0) / 4)
+    assert scores[0, 1].item() == pytest.approx(-1.0)  # its only token does not count
 
 
 def test_texts_that_also_answer_are_taken_out_of_the_loss() -> None:
@@ -91,9 +91,9 @@ def test_texts_that_also_answer_are_taken_out_of_the_loss() -> None:
         Group("a?", "two", ()),
         Group("b?", "one", (), frozenset({"three"})),
     ]
-    found = answering(groups, ["one", "two", "one", "three"])
+    answers = answering(groups, ["one", "two", "one", "three"])
 
-    assert found.tolist() == [
+    assert answers.tolist() == [
         [False, True, True, False],
         [True, False, True, False],
         [True, False, False, True],
