@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -17,11 +18,14 @@ from click.testing import CliRunner
 
 from family_recall import demo
 from family_recall.cli import main
+from family_recall.stores.file.schema import SCHEMA_VERSION
 from tools.docs import reference as print_reference
 from tools.docs import run_examples as run_pages
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "family_recall"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
@@ -40,7 +44,7 @@ MILLISECONDS = re.compile(r"\d[\d,]*\.\d\s+ms")
 
 
 def blocks(language: str) -> list[str]:
-    """Give the README's code blocks of a language, in order."""
+    """Return the README's code blocks of a language, in order."""
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
@@ -85,21 +89,56 @@ def test_the_readmes_commands_are_the_ones_that_are_tested() -> None:
 
 
 def test_every_link_leads_somewhere() -> None:
-    """What README and ARCHITECTURE point to is there."""
+    """What README and ARCHITECTURE link to exists."""
     for name in ("README.md", "ARCHITECTURE.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (ROOT / target).exists(), f"{name}: {target}"
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    for target in re.findall(r"^\s+([a-z_]+/[a-z_/]+\.py)", text, re.MULTILINE):
-        assert (ROOT / "family_recall" / target).exists(), target
+
+
+def test_every_path_of_the_architecture_exists() -> None:
+    """Each file and folder it names, in walks, tables and sentences, is in the tree."""
+    paths = set(re.findall(r"\b(?:[a-z_]+/)+(?:[a-z_0-9]+\.[a-z]+)?", ARCHITECTURE))
+    paths.remove("locomo/")  # a dataset of an example
+
+    assert len(paths) > 100
+    assert not [
+        path for path in paths if not any((base / path).exists() for base in (PACKAGE, ROOT))
+    ]
+
+
+def test_the_architecture_names_every_folder_of_the_package() -> None:
+    """Folders of the package and of its stores each have a row in a table."""
+    folders = {
+        f"{file.parent.relative_to(PACKAGE).as_posix()}/"
+        for file in [*PACKAGE.glob("*/__init__.py"), *PACKAGE.glob("stores/*/__init__.py")]
+    }
+
+    assert folders <= set(re.findall(r"`([a-z_/]+/)`", ARCHITECTURE))
+
+
+def test_the_architecture_shows_the_layers_that_are_checked() -> None:
+    """The layers, from top to bottom, are those of pyproject.toml."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    shown = re.split(r"\n```\n", ARCHITECTURE)[1]
+
+    assert [line.split("  ")[0] for line in shown.splitlines()] == layers[1:]
+
+
+def test_the_architecture_has_the_schema_and_a_short_glossary() -> None:
+    """The schema is the one that files have; the glossary has at most fifteen words."""
+    _, _, glossary = ARCHITECTURE.partition("## Glossary")
+
+    assert f"One SQLite file, schema {SCHEMA_VERSION}." in ARCHITECTURE
+    assert 8 <= len(re.findall(r"^\| ", glossary, re.MULTILINE)) - 1 <= 15
 
 
 @pytest.mark.parametrize("page", [name for name, text in WRITTEN.items() if run_pages.blocks(text)])
 def test_a_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
     """Each command and program, run in order in an empty folder, prints what stands below it."""
-    for ran in run_pages.run(WRITTEN[page], tmp_path):
-        assert ran.as_shown, f"{page}: {ran.block.source}printed\n{ran.printed}"
+    for result in run_pages.run(WRITTEN[page], tmp_path):
+        assert result.as_shown, f"{page}: {result.block.source}printed\n{result.printed}"
 
 
 def test_what_a_page_does_not_run_it_says_why() -> None:
@@ -126,7 +165,7 @@ def test_every_command_a_page_names_is_there_with_its_options(page: str) -> None
 
 
 def commands_in(text: str) -> Iterator[list[str]]:
-    """Give the words after family-recall of each command in blocks and in sentences."""
+    """Yield the words after family-recall of each command in blocks and in sentences."""
     spans = re.findall(r"`(family-recall [^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     statements = [
         statement
@@ -140,9 +179,9 @@ def commands_in(text: str) -> Iterator[list[str]]:
 
 
 def options_of(command: click.Command) -> set[str]:
-    """Give every spelling of a command's options."""
-    given = {"--help"}
-    return given.union(*([*one.opts, *one.secondary_opts] for one in command.params))
+    """Return every spelling of a command's options."""
+    spellings = ([*option.opts, *option.secondary_opts] for option in command.params)
+    return {"--help"}.union(*spellings)
 
 
 def test_the_reference_is_what_the_code_says() -> None:
@@ -184,22 +223,24 @@ def test_pictures_show_what_is_answered_today() -> None:
 
     assert set(drawn) == {file.name for file in (DOCS / "explanation").glob("*.svg")}
     for name, picture in drawn.items():
-        kept = (DOCS / "explanation" / name).read_text(encoding="utf-8")
-        now, then = described(picture), described(kept)
-        assert NUMBER.sub("·", now) == NUMBER.sub("·", then), f"{name}: draw_pages.py"
-        assert [float(one) for one in NUMBER.findall(now)] == pytest.approx(
-            [float(one) for one in NUMBER.findall(then)], abs=0.021
+        file = (DOCS / "explanation" / name).read_text(encoding="utf-8")
+        now, then = described(picture), described(file)
+        assert NUMBER.sub("·", now) == NUMBER.sub("·", then), (
+            f"{name}: python -m tools.docs.figures"
+        )
+        assert [float(number) for number in NUMBER.findall(now)] == pytest.approx(
+            [float(number) for number in NUMBER.findall(then)], abs=0.021
         )
         assert not {"script", "image", "a"} & {
             element.tag.rpartition("}")[2]
-            for element in ET.fromstring(kept).iter()  # noqa: S314 - our own file
+            for element in ET.fromstring(file).iter()  # noqa: S314 - our own file
         }
 
 
 def described(picture: str) -> str:
-    """Give what a picture says in words."""
-    said = re.search(r"<desc>(.*?)</desc>", picture, re.DOTALL)
-    return said[1] if said else ""
+    """Return the description of a picture."""
+    description = re.search(r"<desc>(.*?)</desc>", picture, re.DOTALL)
+    return description[1] if description else ""
 
 
 def test_every_feature_that_is_weighed_is_declared() -> None:
