@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -55,3 +56,18 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     assert family_recall.FamilyRecall.__name__ == "FamilyRecall"
     with pytest.raises(AttributeError, match="FamilyRecal"):
         family_recall.FamilyRecal  # noqa: B018
+
+
+def test_no_raw_connection_leaves_the_store() -> None:
+    """Outside stores nothing reaches for a connection: the store has a method for it."""
+    package = ROOT / "family_recall"
+    uses = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in package.rglob("*.py")
+        if package / "stores" not in path.parents
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr.lstrip("_") in {"connection", "connections"}
+    ]
+
+    assert not uses, uses

@@ -39,7 +39,7 @@ class EditableView:
         """
         versions = [
             version
-            for version in self.listings.versions(doc_id, self.scope)
+            for version in self.listings.versions_of(doc_id, self.scope)
             if version.superseded_s is None and self.space_id in {None, version.memory.space_id}
         ]
         if not versions:
@@ -94,7 +94,7 @@ class EditableView:
             )
 
     def _unredacted(self, visible: StoredMemory) -> StoredMemory:
-        return self.listings.whole(visible.memory.space_id, str(visible.memory.doc_id))
+        return self.listings.unredacted(visible.memory.space_id, str(visible.memory.doc_id))
 
     def _hidden_fields(self, space_id: str) -> set[str]:
         role = self.entered[space_id].role

@@ -77,7 +77,7 @@ class Memories:
                 entity_ids = [
                     entity.id for _, entity in snapshot.entities([normalise(about)], scope)
                 ]
-            ids, moments = listings.listed(scope, entity_ids, self._between(first, last))
+            ids, moments = listings.ids_by_time(scope, entity_ids, self._between(first, last))
             stored = listings.load(ids[offset : offset + limit], scope)
         page = MemoryPage(
             memories=tuple(map(self._version, stored)),
@@ -115,13 +115,13 @@ class Memories:
             scope = self._engine.scope(snapshot, unfiltered)
             versions = [
                 version
-                for version in listings.versions(doc_id, scope)
+                for version in listings.versions_of(doc_id, scope)
                 if space_id in {None, version.memory.space_id}
             ]
             if not versions or versions[0].superseded_s is not None:
                 raise UnknownMemoryError(f"no memory {doc_id!r} that this person may see")
             current = versions[0]
-            entities = listings.names_of(current.id)
+            entities = listings.mentions_of(current.id)
             relations = snapshot.relations_in(
                 scope, MAX_PAGE, [entity for entity, _, _ in entities]
             )
@@ -156,7 +156,7 @@ class Memories:
         """
         with self._engine.store.reading() as tables:
             scope = self._engine.scope(tables.snapshot, context_of(ctx, fields))
-            counts = tables.listings.names(scope)
+            counts = tables.listings.entity_counts(scope)
         return [EntityCount(name, n) for name, n in counts[:limit]]
 
     def may_correct(self, doc_id: str, *, person_id: str, space_id: str | None = None) -> bool:

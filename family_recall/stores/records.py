@@ -1,4 +1,4 @@
-"""What passes between the store and everyone else: plain frozen records and arrays."""
+"""What the store returns and takes: plain frozen records and arrays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IdentifierKind: TypeAlias = Literal[
 ]
 
 View: TypeAlias = Literal["title", "summary"]
-"""What of a memory has a vector of its own, beside its body."""
+"""The parts of a memory that have a vector of their own, beside its body."""
 
 _TIME_STEMS = (
     "yesterdai todai tonight tomorrow ago last next week weekend month year morn recent"
@@ -36,15 +36,15 @@ _TIME_STEMS = (
 
 
 def stem_number(stem: str) -> int:
-    """Number a stem as a :data:`WORD_ENTRY` does: its crc32."""
+    """Return the number of a stem in a :data:`WORD_ENTRY`: its crc32."""
     return zlib.crc32(stem.encode())
 
 
 @functools.cache
 def time_words() -> npt.NDArray[np.uint32]:
-    """Number the stems that tell a time as the index numbers them: a day, a month, a year, ago.
+    """Return the numbers of the stems of time expressions: a day, a month, a year, ago.
 
-    Those that as often mean something else (*may*, *fall*, *even* of *evening*) are left out.
+    Those with another common meaning (*may*, *fall*, *even* of *evening*) are left out.
     """
     years = (str(year) for year in range(1900, 2100))
     return np.array([stem_number(stem) for stem in (*_TIME_STEMS, *years)], np.uint32)
@@ -65,8 +65,8 @@ class Access:
 class Partition:
     """One space and one band, with the statistics its own words have.
 
-    ``redacted_view`` numbers the role whose view it holds, 0 for the memories themselves. ``guardians``
-    are the only ones who may see it; None where there is no such limit.
+    ``redacted_view`` is the number of the role's view that it holds, 0 for the memories themselves.
+    ``guardians`` are the only ones who may see it; None where there is no such limit.
     """
 
     no: int
@@ -106,8 +106,8 @@ class WordStatistics:
 class Rows:
     """The columns that ranking reads, one entry per memory, ascending by id.
 
-    Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the talks, and a memory
-    of no talk is a talk of its own. ``words`` are concatenated :data:`WORD_ENTRY` records, and
+    Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions; a memory
+    without one has a number of its own. ``words`` are concatenated :data:`WORD_ENTRY` records, and
     ``word_rows`` says which row each belongs to.
     """
 
@@ -188,7 +188,7 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What of a memory is read for identifiers."""
+    """The texts of a memory in which identifiers are found."""
 
     title: str | None
     text: str
@@ -200,7 +200,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class StoredRelation:
-    """A relation as it lies in the file: two entities of one partition."""
+    """A relation as stored: two entities of one partition."""
 
     subject: Entity
     relation: str
@@ -218,10 +218,10 @@ class RecordedRelation:
 
 @dataclass(frozen=True, slots=True)
 class StoredMemory:
-    """A memory as it lies in the file.
+    """A memory as stored.
 
-    Where it is not ``intact``, the file no longer says what was told: of the memory there are
-    then ``space_id`` and ``doc_id``, and an empty text.
+    Where it is not ``intact``, its row was changed by a damaged disk: the memory has then its
+    ``space_id`` and ``doc_id``, and an empty text.
     """
 
     id: int
@@ -233,7 +233,7 @@ class StoredMemory:
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """A milestone or a dated fact, as far as it names a time."""
+    """The fields of a milestone or a dated fact that tell a time."""
 
     text: str
     author: str | None
@@ -245,7 +245,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory made ready to be written: moments in epoch seconds, its header in words."""
+    """A memory prepared for writing: moments in epoch seconds, and its header."""
 
     memory: Memory
     doc_id: str
@@ -266,7 +266,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ToEmbed:
-    """A memory that has no vector yet, with what the model is to read: its body, its views."""
+    """A memory without a vector, with the texts that the model is to read: body and views."""
 
     id: int
     author: str | None
@@ -291,13 +291,15 @@ class NewVector:
 def among(ids: IdArray, known: IdArray) -> BoolArray:
     """Whether each of some ids (n,) is among others, in any order: shape (n,).
 
-    What `np.isin` gives; for the hundred ids of a recall that takes 40 µs, and this 6.
+    The result of `np.isin`, which takes 40 µs for the hundred ids of a recall; this takes 6.
     """
     if not len(known):
         return np.zeros(len(ids), np.bool_)
     ordered = np.sort(known)
-    found: BoolArray = ordered[np.minimum(np.searchsorted(ordered, ids), len(ordered) - 1)] == ids
-    return found
+    is_known: BoolArray = (
+        ordered[np.minimum(np.searchsorted(ordered, ids), len(ordered) - 1)] == ids
+    )
+    return is_known
 
 
 def epoch_s(moment: dt.datetime | None, zone: dt.tzinfo) -> float | None:

@@ -18,12 +18,10 @@ from family_recall.stores.file.integrity import Finding
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
-from family_recall.stores.logs.feedback import LearningStep
 from family_recall.stores.logs.stage_costs import StageCost
-from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.read.snapshot import ReadCaches, SqliteSnapshot
 from family_recall.stores.read.statistics import statistics
 from family_recall.stores.read.transaction import ReadTransaction
-from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Region
 from family_recall.types.erasure import Receipt, Verification
@@ -55,8 +53,7 @@ class Store:
         changes = {name: value for name, value in place.items() if value is not None}
         _zone_and_region(changes)
         self._connections = Connections(path, create=create, key=key)
-        self._indexes = VectorIndexes()
-        self._learned: dict[int, LearningStep] = {}
+        self._caches = ReadCaches()
         self.path = path
         with self._connections.reading() as connection:
             stored = dict(sql.rows(connection, "SELECT key, value FROM info"))
@@ -71,7 +68,7 @@ class Store:
     def reading(self) -> Iterator[ReadTransaction]:
         """Read: one consistent view, held until the block ends."""
         with self._connections.reading() as connection:
-            yield ReadTransaction(connection, self.zone, self._indexes, self._learned)
+            yield ReadTransaction(connection, self.zone, self._caches)
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
@@ -182,8 +179,7 @@ class Store:
     def close(self) -> None:
         """Close every connection; closing twice does nothing."""
         self._connections.close()
-        self._indexes.clear()
-        self._learned.clear()
+        self._caches.clear()
 
     def _are_gone(self, receipts: Sequence[Receipt]) -> bool:
         with self._connections.reading() as connection:

@@ -132,8 +132,8 @@ class Household:
             Hidden(space_id, role, tuple(json.loads(fields)))
             for space_id, role, fields in sql.rows(
                 self.connection,
-                "SELECT s.space_id, v.role, v.fields FROM redacted_view v JOIN space s ON s.no = v.space"
-                " ORDER BY v.no",
+                "SELECT s.space_id, v.role, v.fields FROM redacted_view v"
+                " JOIN space s ON s.no = v.space ORDER BY v.no",
             )
         ]
 
@@ -164,7 +164,8 @@ class Household:
             "SELECT s.space_id, s.kind, e.role, e.expires_s, coalesce(v.no, 0)"
             f" FROM ({granted}SELECT s.no AS space, 'guest' AS role, NULL AS expires_s"
             f"  FROM space s WHERE {as_guest}) e JOIN space s ON s.no = e.space"
-            " LEFT JOIN redacted_view v ON v.space = e.space AND v.role = e.role ORDER BY s.space_id",
+            " LEFT JOIN redacted_view v ON v.space = e.space AND v.role = e.role"
+            " ORDER BY s.space_id",
             values,
         )
         return [Access(*row) for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -90,12 +91,10 @@ def _value(column: Column | None, name: str, value: object) -> Any:
     if name in LISTS:
         return _json_list(name, value)
     if name in OBJECTS:
-        if isinstance(value, dict):
-            return _text(name, json.dumps(value))
-        raise _unexpected(name, "object", value)
-    if isinstance(value, bool):
-        raise _unexpected(name, column.type, value)
+        return _json_object(name, value)
     match column.type, value:
+        case "INTEGER" | "REAL", bool():
+            pass
         case "INTEGER", int() if -MAX_INTEGER <= value <= MAX_INTEGER:
             return value
         case "REAL", int() | float() if math.isfinite(value):
@@ -103,10 +102,8 @@ def _value(column: Column | None, name: str, value: object) -> Any:
         case "TEXT", str():
             return _text(name, value)
         case "BLOB", str():
-            try:
+            with contextlib.suppress(ValueError):
                 return bytes.fromhex(value)
-            except ValueError:
-                pass
     raise _unexpected(name, column.type, value)
 
 
@@ -115,6 +112,12 @@ def _json_list(name: str, value: object) -> str:
     if isinstance(value, list) and all(type(item) is item_type for item in value):
         return _text(name, json.dumps(value))
     raise _unexpected(name, f"list of {item_type.__name__}", value)
+
+
+def _json_object(name: str, value: object) -> str:
+    if isinstance(value, dict):
+        return _text(name, json.dumps(value))
+    raise _unexpected(name, "object", value)
 
 
 def _text(name: str, value: str) -> str:

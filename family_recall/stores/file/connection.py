@@ -105,43 +105,60 @@ def translated(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into this library's, naming the file and the way out."""
     try:
         yield
-    except apsw.BusyError:
-        raise StoreBusyError(
-            f"{path}: another writer held the file for {BUSY_TIMEOUT_MS // 1000} s; try again"
-        ) from None
-    except apsw.FullError:
-        raise StoreFullError(
-            f"{path}: the disk is full; nothing of this step was stored, free some space and repeat"
-        ) from None
-    except apsw.NotADBError:
-        if looks_encrypted(path):
+    except (apsw.Error, OSError, UnicodeDecodeError) as error:
+        if isinstance(error, apsw.NotADBError) and looks_encrypted(path):
             raise WrongKeyError(
                 f"{path}: cannot be read without its key, or has been damaged; give the right key"
             ) from None
-        raise NotAStoreError(
-            f"{path}: expected a family_recall file, found something that is no SQLite database"
-        ) from None
-    except apsw.CorruptError as error:
-        raise StoreError(
-            f"{path}: the file is damaged ({error}); restore a backup, or try rebuild"
-        ) from error
-    except (apsw.CantOpenError, apsw.PermissionsError, OSError) as error:
-        raise StoreError(
-            f"{path}: cannot be opened ({error}); does its folder exist, and may it be written to?"
-        ) from error
-    except apsw.ReadOnlyError as error:
-        raise StoreError(
-            f"{path}: may only be read ({error}); allow this user to write to it and its folder"
-        ) from error
-    except apsw.IOError as error:
-        raise StoreError(f"{path}: the disk answered with an error ({error})") from error
-    except UnicodeDecodeError as error:
-        raise StoreError(
-            f"{path}: holds a text that is damaged ({error.reason}); "
-            f"family-recall doctor {path} says which"
-        ) from None
-    except apsw.Error as error:
-        raise StoreError(f"{path}: {error}; try rebuild, or restore a backup") from error
+        translation, message = next(
+            (translation, message)
+            for kinds, translation, message in _TRANSLATIONS
+            if isinstance(error, kinds)
+        )
+        cause = error if "{error}" in message else None
+        raise translation(message.format(path=path, error=error)) from cause
+
+
+_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], ...] = (
+    (
+        (apsw.BusyError,),
+        StoreBusyError,
+        f"{{path}}: another writer held the file for {BUSY_TIMEOUT_MS // 1000} s; try again",
+    ),
+    (
+        (apsw.FullError,),
+        StoreFullError,
+        "{path}: the disk is full; nothing of this step was stored, free some space and repeat",
+    ),
+    (
+        (apsw.NotADBError,),
+        NotAStoreError,
+        "{path}: expected a family_recall file, found something that is no SQLite database",
+    ),
+    (
+        (apsw.CorruptError,),
+        StoreError,
+        "{path}: the file is damaged ({error}); restore a backup, or try rebuild",
+    ),
+    (
+        (apsw.CantOpenError, apsw.PermissionsError, OSError),
+        StoreError,
+        "{path}: cannot be opened ({error}); does its folder exist, and may it be written to?",
+    ),
+    (
+        (apsw.ReadOnlyError,),
+        StoreError,
+        "{path}: may only be read ({error}); allow this user to write to it and its folder",
+    ),
+    ((apsw.IOError,), StoreError, "{path}: the disk answered with an error ({error})"),
+    (
+        (UnicodeDecodeError,),
+        StoreError,
+        "{path}: holds a damaged text ({error.reason}); family-recall doctor {path} names it",
+    ),
+    ((apsw.Error,), StoreError, "{path}: {error}; try rebuild, or restore a backup"),
+)
+"""Which error of SQLite's becomes which of ours, and its message; the first that fits."""
 
 
 def _retry_while_busy(

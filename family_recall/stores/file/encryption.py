@@ -1,4 +1,4 @@
-"""Keys: a passphrase or 32 bytes in, connections that read and write an encrypted file out.
+"""Keys of encrypted files: a passphrase, or 32 random bytes.
 
 Needs the extra ``crypto``: apsw built with SQLite3 Multiple Ciphers, which encrypts each page of
 the file and of its log with ChaCha20 and signs it with Poly1305
@@ -33,7 +33,7 @@ class Key:
     """One file's key. A passphrase is stretched once for each salt, not for each connection."""
 
     def __init__(self, secret: Secret) -> None:
-        """Take a secret.
+        """Check a secret.
 
         Raises:
             WrongKeyError: If it cannot be a key, or the installed apsw cannot encrypt.
@@ -56,7 +56,7 @@ class Key:
         connection.pragma("key", self.pragma(_salt_of(path)))
 
     def pragma(self, salt: bytes) -> str:
-        """Give the key as ``PRAGMA key`` and ``PRAGMA rekey`` take it, for a file of that salt."""
+        """Return the key as ``PRAGMA key`` and ``PRAGMA rekey`` take it, for one file's salt."""
         if isinstance(self._secret, bytes):
             return f"raw:{self._secret.hex()}"
         with self._lock:
@@ -69,12 +69,12 @@ class Key:
 
 
 def key_of(secret: Secret | Key | None) -> Key | None:
-    """Give the key of a secret; None where there is none."""
+    """Return the key of a secret; None where there is none."""
     return Key(secret) if isinstance(secret, str | bytes) else secret
 
 
 def read_key_file(path: Path) -> Secret:
-    """Read a key file: 32 random bytes, such in 64 hexadecimal digits, or a passphrase on a line.
+    """Read a key file: 32 random bytes, or 64 hexadecimal digits, or a passphrase on one line.
 
     Raises:
         WrongKeyError: If it cannot be read, is empty, or is no key file by its size.

@@ -14,9 +14,9 @@ _SHOWN = 10  # findings of SQLite's own
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; ``problem`` is None where all is well, else says how much is wrong.
+    """The result of one check; ``problem`` is None where nothing is wrong.
 
-    ``derived`` tells that ``rebuild`` mends it: only what is made from the texts is concerned.
+    Where it is ``derived`` from the texts, ``rebuild`` repairs it.
     """
 
     what: str
@@ -25,33 +25,31 @@ class Finding:
 
 
 def check_pages(connection: apsw.Connection) -> list[Finding]:
-    """Check pages, indexes and constraints, and what no program but this one can know.
-
-    Reads the whole file.
-    """
+    """Check pages, indexes, constraints and schema; reads the whole file."""
     if (application := connection.pragma("application_id")) != APPLICATION_ID:
         return [Finding("identity", f"is no family_recall file (id {application:#x})")]
     try:
-        said = [str(row[0]) for row in sql.rows(connection, f"PRAGMA integrity_check({_SHOWN})")]
-    except apsw.CorruptError as error:  # too damaged to be looked through
-        said = [str(error)]
-    pages = [line for line in said if line != "ok"]
+        lines = [str(row[0]) for row in sql.rows(connection, f"PRAGMA integrity_check({_SHOWN})")]
+    except apsw.CorruptError as error:  # too damaged to be read through
+        lines = [str(error)]
+    page_problem = "; ".join(line for line in lines if line != "ok") or None
     schema = connection.pragma("user_version")
-    wrong = None if 0 < schema <= SCHEMA_VERSION else f"schema {schema}, known is {SCHEMA_VERSION}"
-    return [Finding("pages", "; ".join(pages) or None), Finding("schema", wrong)]
+    is_known = 0 < schema <= SCHEMA_VERSION
+    schema_problem = None if is_known else f"schema {schema}, known is {SCHEMA_VERSION}"
+    return [Finding("pages", page_problem), Finding("schema", schema_problem)]
 
 
 def versions() -> dict[str, str | None]:
-    """Name the versions of SQLite, what encrypts it, and what gives it vectors; None: not here."""
+    """Return the versions of SQLite, its encryption and sqlite-vec; None where not installed."""
     cipher = getattr(apsw, "mc_version", None)
-    found: dict[str, str | None] = {
+    installed: dict[str, str | None] = {
         "sqlite": apsw.sqlite_lib_version(),
         "apsw": f"{apsw.apsw_version()} ({cipher})" if cipher else apsw.apsw_version(),
     }
     try:
         import sqlite_vec  # noqa: PLC0415 - absent where it has no wheel (musl, armv7)
     except ImportError:
-        found["sqlite-vec"] = None
+        installed["sqlite-vec"] = None
     else:
-        found["sqlite-vec"] = str(sqlite_vec.__version__)
-    return found
+        installed["sqlite-vec"] = str(sqlite_vec.__version__)
+    return installed

@@ -65,7 +65,8 @@ def of_kind(
         " (SELECT json_group_array(m.author) FROM json_each(r.evidence) e"
         "  JOIN memory m ON m.id = e.value)"
         f" {_JOINED} WHERE r.relation = ? AND r.valid_from_s IS ? AND s.space_id = ?"
-        f" AND p.band = ? AND c.person_id IS ? AND p.redacted_view = ? AND {retained} ORDER BY r.no",
+        f" AND p.band = ? AND c.person_id IS ? AND p.redacted_view = ? AND {retained}"
+        " ORDER BY r.no",
         (
             relation.relation, valid_from_s, relation.space_id, relation.band,
             relation.guardians_of, view, *values,

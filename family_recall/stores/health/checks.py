@@ -1,4 +1,4 @@
-"""Does the file hold what was remembered, and does everything made from the texts agree with them?"""
+"""Checks: the file, the texts in it, and everything derived from the texts."""
 
 from __future__ import annotations
 

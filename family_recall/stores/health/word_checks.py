@@ -32,7 +32,8 @@ def full_text_problem(connection: apsw.Connection) -> str | None:
         expected = dict(
             sql.rows(
                 connection,
-                f"SELECT m.id, m.n_words FROM memory m WHERE {SHARD_OF_MEMORY} = ? AND m.n_words > 0",
+                f"SELECT m.id, m.n_words FROM memory m WHERE {SHARD_OF_MEMORY} = ?"
+                " AND m.n_words > 0",
                 (shard,),
             )
         )

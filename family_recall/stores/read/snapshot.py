@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 import apsw
@@ -43,29 +43,36 @@ _T = TypeVar("_T")
 _UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
 
 
+class ReadCaches:
+    """What several snapshots of one file share. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self.indexes = VectorIndexes()
+        self.learned: dict[int, LearningStep] = {}
+
+    def clear(self) -> None:
+        """Release everything."""
+        self.indexes.clear()
+        self.learned.clear()
+
+
 class SqliteSnapshot(Snapshot):
     """What one read transaction sees. One thread at a time may use it.
 
     :class:`Snapshot` documents what it shares with every other kind.
     """
 
-    def __init__(
-        self,
-        connection: apsw.Connection,
-        indexes: VectorIndexes,
-        zone: dt.tzinfo,
-        learned: MutableMapping[int, LearningStep],
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, caches: ReadCaches) -> None:
         self.damaged: set[int] = set()
         self._connection = connection
         self._zone = zone
-        self._learned = learned
+        self._learned = caches.learned
         self._household = Household(connection)
         self._entities = Entities(connection)
         self._partitions = {
             partition.no: partition for partition in self._household.every_partition()
         }
-        self._vectors = ScopedVectors(connection, indexes, self._partitions)
+        self._vectors = ScopedVectors(connection, caches.indexes, self._partitions)
         self._occurred: dict[Scope, Occurred] = {}
         self._stems: dict[str, list[tuple[str, str]]] = {}
         self._counts: dict[tuple[int, ...], dict[str, dict[int, int]]] = {}

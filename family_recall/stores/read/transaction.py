@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import MutableMapping
 
 import apsw
 
@@ -13,11 +12,10 @@ from family_recall.stores.file import sql
 from family_recall.stores.file.archive import ArchiveReader
 from family_recall.stores.logs.audit import AuditTables
 from family_recall.stores.logs.erasure_log import ErasureLog
-from family_recall.stores.logs.feedback import FeedbackLog, LearningStep
+from family_recall.stores.logs.feedback import FeedbackLog
 from family_recall.stores.read.listing import Listings
-from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.read.snapshot import ReadCaches, SqliteSnapshot
 from family_recall.stores.read.versions import Versions
-from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.stores.vectors.pending import PendingVectors
 
 
@@ -44,19 +42,12 @@ class Transaction:
 class ReadTransaction(Transaction):
     """A transaction that reads."""
 
-    def __init__(
-        self,
-        connection: apsw.Connection,
-        zone: dt.tzinfo,
-        indexes: VectorIndexes,
-        learned: MutableMapping[int, LearningStep],
-    ) -> None:
+    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, caches: ReadCaches) -> None:
         super().__init__(connection, zone)
         self.archive = ArchiveReader(connection)
-        self._indexes = indexes
-        self._learned = learned
+        self._caches = caches
 
     @functools.cached_property
     def snapshot(self) -> SqliteSnapshot:
         """The memories, for recall."""
-        return SqliteSnapshot(self._connection, self._indexes, self.zone, self._learned)
+        return SqliteSnapshot(self._connection, self.zone, self._caches)

@@ -52,7 +52,10 @@ class Partitions:
         """
         child = 0 if guardians_of is None else self._household.person_no(guardians_of)
         key = (self._household.space_no(space_id), band, child, view)
-        find = "SELECT no FROM partition WHERE space = ? AND band = ? AND child = ? AND redacted_view = ?"
+        find = (
+            "SELECT no FROM partition"
+            " WHERE space = ? AND band = ? AND child = ? AND redacted_view = ?"
+        )
         row = sql.row(self._connection, find, key)
         if row is None:
             self._connection.execute(
@@ -70,8 +73,8 @@ class Partitions:
                 RedactedView(no, Hidden(space_id, role, tuple(json.loads(fields))))
                 for no, role, fields in sql.rows(
                     self._connection,
-                    "SELECT v.no, v.role, v.fields FROM redacted_view v JOIN space s ON s.no = v.space"
-                    " WHERE s.space_id = ? ORDER BY v.no",
+                    "SELECT v.no, v.role, v.fields FROM redacted_view v"
+                    " JOIN space s ON s.no = v.space WHERE s.space_id = ? ORDER BY v.no",
                     (space_id,),
                 )
             ]

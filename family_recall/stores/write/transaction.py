@@ -76,7 +76,8 @@ class WriteTransaction(Transaction):
         row = sql.row(
             self.connection,
             "SELECT m.id FROM memory m"
-            " WHERE m.space = ? AND m.doc_id = ? AND m.redacted_view = ? AND m.superseded_s IS NULL",
+            " WHERE m.space = ? AND m.doc_id = ? AND m.redacted_view = ?"
+            " AND m.superseded_s IS NULL",
             (self.household.space_no(space_id), doc_id, view),
         )
         # Most memories are new: whole rows are read of the others alone.
