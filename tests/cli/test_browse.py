@@ -51,7 +51,7 @@ def test_what_cannot_be_served_is_refused_at_once(
 def test_the_link_is_said_and_opened(
     db: Path, no_open: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the browser of whoever sits here, unless they would rather not."""
+    """In this machine's browser, unless --no-open is given."""
     opened: list[str] = []
     served: list[tuple[str | None, bool, int]] = []
     was_opened = threading.Event()

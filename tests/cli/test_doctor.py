@@ -1,4 +1,4 @@
-"""The doctor: says what is wrong and what mends it, and mends what it can."""
+"""The doctor reports faults with their fix, and repairs what it can."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def test_missing_models_are_said_with_a_way_out() -> None:
     assert "family-recall models" in (models.fix or "")
 
 
-def test_what_is_made_from_texts_is_made_anew(closed: Path) -> None:
-    """Wrong counts are named with the line that mends them; repairing mends them."""
+def test_what_derives_from_texts_is_rebuilt(closed: Path) -> None:
+    """Wrong counts are named with the line that fixes them; repairing fixes them."""
     connection = apsw.Connection(str(closed))
     connection.execute("UPDATE word_count SET n = n + 1; UPDATE partition SET n_current = 70")
     connection.close()
@@ -65,13 +65,13 @@ def test_what_is_made_from_texts_is_made_anew(closed: Path) -> None:
     report = looked_at(closed)
     assert set(wrong(report)) >= {"word counts", "partition counts"}
     assert all("--repair" in (one.fix or "") for one in report.checks if one.name in wrong(report))
-    mended = looked_at(closed, repair=True)
-    assert wrong(mended) == {}
-    assert mended.repaired
+    repaired = looked_at(closed, repair=True)
+    assert wrong(repaired) == {}
+    assert repaired.repaired
     assert wrong(looked_at(closed)) == {}
 
 
-def test_damaged_pages_are_written_anew_from_the_texts(closed: Path) -> None:
+def test_damaged_pages_are_rewritten_from_the_texts(closed: Path) -> None:
     """Where an index's pages are damaged and the texts are not, the file is rewritten."""
     connection = apsw.Connection(str(closed))
     (page,) = connection.execute(  # type: ignore[misc]  # one row
@@ -83,9 +83,9 @@ def test_damaged_pages_are_written_anew_from_the_texts(closed: Path) -> None:
     closed.write_bytes(content)
 
     assert "pages" in wrong(looked_at(closed))
-    mended = looked_at(closed, repair=True)
-    assert wrong(mended) == {}
-    assert "rewrote the file" in mended.repaired[0]
+    repaired = looked_at(closed, repair=True)
+    assert wrong(repaired) == {}
+    assert "rewrote the file" in repaired.repaired[0]
     assert list(closed.parent.glob("*before-restore*"))
     with open_home(closed, encoder=None, create=False) as home:
         assert found(recall(home, "where is the spare key?"))[0] == "key"

@@ -11,7 +11,7 @@ import pytest
 
 from family_recall.evaluation.checkpoint import Checkpoint
 from family_recall.types.stages import optional_stages
-from tests.cli.runner import call, done
+from tests.cli.runner import call, done, write_lines
 from tests.evaluation.small import QUERIES, memories
 
 
@@ -214,3 +214,31 @@ def test_the_help_names_every_stage() -> None:
 
     for stage in (*optional_stages(), "context"):
         assert stage in shown
+
+
+def test_eval_prints_a_table_and_json(tmp_path: Path) -> None:
+    """The keys of the JSON are the report's; the table names every category."""
+    folder = tmp_path / "set"
+    folder.mkdir()
+    memory = {"id": "h/1", "text": "The plumber comes on Thursday", "space": "h"}
+    write_lines(folder / "memories.jsonl", memory)
+    asked = {"id": "q1", "text": "When does the plumber come?", "space": "h"}
+    write_lines(
+        folder / "queries.jsonl",
+        {**asked, "category": "plain", "gold": ["h/1"]},
+        {**asked, "id": "q2", "text": "Who won the cup?", "category": "none", "gold": []},
+    )
+
+    report = json.loads(done("eval", folder, "--no-rerank", "--json"))
+    shown = done("eval", folder, "--no-rerank")
+
+    assert list(report) == [
+        *("overall", "by_category", "segments", "shares", "calibration", "abstention"),
+        *("latency_ms", "n_queries", "n_hurried", "n_memories", "config"),
+        *("ablation", "baseline", "without_gold", "faithfulness", "budgets"),
+    ]
+    assert report["config"]["rerank"] is False
+    for row in ("plain", "overall", "95 % from", "95 % to"):
+        assert any(row in line and "1.000" in line for line in shown.splitlines())
+    assert "unanswerable: " in shown
+    assert "2 questions, 1 memories" in shown

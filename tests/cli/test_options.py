@@ -55,7 +55,7 @@ def test_a_new_field_is_an_option_at_once() -> None:
     @click.command()
     @field_options([MOOD, WEIGHTS])
     def command(**_: object) -> None:
-        """Take two fields."""
+        """Do nothing with two fields."""
 
     made = options(command)
     context = command.make_context("command", ["--mood", "glad", "--weight-kg", "3"])

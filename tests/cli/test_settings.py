@@ -33,27 +33,29 @@ def in_effect(*args: str | Path, env: dict[str, str] | None = None) -> dict[str,
     return settings
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-@pytest.mark.parametrize(
-    "said", [ways for n in range(4) for ways in itertools.combinations(WAYS, n)]
-)
-def test_whoever_comes_first_is_in_effect(name: str, said: tuple[str, ...], tmp_path: Path) -> None:
-    """Of all subsets of the three ways the first wins, and is named; without any, the default."""
-    one = SETTINGS[name]
-    values = dict(zip(WAYS, VALUES[one.kind], strict=True))
-    written = values["file"] if one.kind == "number" else f'"{values["file"]}"'
-    file = config(tmp_path / "c.toml", f"{name} = {written}\n" if "file" in said else "")
-    env = {one.variable: values["environment"]} if "environment" in said else {}
-    option = [one.flag, values["option"]] if "option" in said else []
+def test_the_first_way_that_sets_a_value_is_in_effect(tmp_path: Path) -> None:
+    """Of each subset of the three ways the first wins, and is named; without any, the default."""
+    subsets = [ways for n in range(4) for ways in itertools.combinations(WAYS, n)]
+    faults = []
+    for name, ways in itertools.product(SETTINGS, subsets):
+        setting = SETTINGS[name]
+        values = dict(zip(WAYS, VALUES[setting.kind], strict=True))
+        written = values["file"] if setting.kind == "number" else f'"{values["file"]}"'
+        file = config(tmp_path / "c.toml", f"{name} = {written}\n" if "file" in ways else "")
+        env = {setting.variable: values["environment"]} if "environment" in ways else {}
+        option = [setting.flag, values["option"]] if "option" in ways else []
+        winner = ways[0] if ways else "default"
+        value: Any = values.get(winner, setting.default)
+        if winner == "file" and setting.kind == "file":
+            value = str(tmp_path / "c")
+        elif setting.kind == "number":
+            value = float(value)
 
-    found = in_effect("--config", file, "config", *option, env=env)[name]
+        effect = in_effect("--config", file, "config", *option, env=env)[name]
+        if effect != {"value": value, "source": winner}:
+            faults.append((name, ways, effect))
 
-    winner = said[0] if said else "default"
-    assert found["source"] == winner
-    value: Any = values.get(winner, one.default)
-    if winner == "file" and one.kind == "file":
-        value = str(tmp_path / "c")
-    assert found["value"] == (value if value is None or one.kind != "number" else float(value))
+    assert faults == []
 
 
 @pytest.mark.parametrize(
