@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.resources
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import family_recall
@@ -14,9 +14,6 @@ from family_recall.encoders.manifest import ROLES, read_manifest
 from family_recall.errors import DatasetError, ModelError
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-    from pathlib import Path
-
     from family_recall.types import RecallContext
 
 DIGITS = 12
@@ -87,15 +84,10 @@ def _models(folder: Path | None) -> dict[str, str]:
 def _code() -> str:
     """Return the digest of the package's files: a version may be under development."""
     digest = hashlib.sha256()
-
-    def read(folder: Traversable) -> None:
-        for entry in sorted(folder.iterdir(), key=lambda each: each.name):
-            if entry.is_dir() and entry.name not in {"__pycache__", "models"}:
-                read(entry)
-            elif entry.name.endswith((".py", ".json")):
-                digest.update(entry.read_bytes())
-
-    read(importlib.resources.files("family_recall"))
+    package = Path(family_recall.__file__).parent
+    for path in sorted(package.rglob("*")):
+        if path.suffix in {".py", ".json"} and "models" not in path.relative_to(package).parts:
+            digest.update(path.read_bytes())
     return digest.hexdigest()[:DIGITS]
 
 

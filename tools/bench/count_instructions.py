@@ -30,7 +30,8 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 from family_recall import FamilyRecall, RecallContext
 from family_recall.config import RecallConfig
-from tools.bench import data as bench_data
+from family_recall.evaluation import synthetic
+from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 
 STAGES = ("lexical", "vector", "graph", "late_interaction", "deduplicate")
@@ -82,10 +83,10 @@ def measure(n: int, n_questions: int, stages: Iterable[str]) -> dict[str, Any]:
     """Count a recall's instructions: total, by library, and what each stage adds."""
     with tempfile.TemporaryDirectory(prefix="family_recall_count_") as folder:
         path = Path(folder) / "family.db"
-        with FamilyRecall.open(path, timezone="UTC", encoder=bench_data.FakeEncoder()) as home:
-            bench_data.furnish(home)
+        with FamilyRecall.open(path, timezone="UTC", encoder=FakeEncoder()) as home:
+            synthetic.furnish(home)
             home.audit.keep_days(0)  # written once a second, whatever is asked
-            home.remember_many(bench_data.memories(n))
+            home.remember_many(synthetic.memories(n))
         idle = counted(path, n_questions, times=0)
         whole = counted(path, n_questions, times=1)
         without = {
@@ -130,11 +131,11 @@ def ask(path: Path, n_questions: int, times: int, leave_out: frozenset[str]) -> 
     with FamilyRecall.open(
         path,
         create=False,
-        encoder=bench_data.FakeEncoder(),
+        encoder=FakeEncoder(),
         config=RecallConfig(leave_out=leave_out),
     ) as home:
-        ctx = RecallContext(bench_data.ASKER, time_budget_ms=BUDGET_MS)
-        questions = bench_data.questions(n_questions, home.maintenance.stats()["memories"])
+        ctx = RecallContext(synthetic.ASKER, time_budget_ms=BUDGET_MS)
+        questions = synthetic.questions(n_questions, home.maintenance.stats()["memories"])
         for question in questions * (1 + times):
             home.recall(question.text, ctx)
 

@@ -1,4 +1,4 @@
-"""The synthetic household of family_recall.evaluation, and a fast fake encoder for it."""
+"""A fast fake encoder for the synthetic household of family_recall.evaluation."""
 
 from __future__ import annotations
 
@@ -9,46 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.encoders.base import Encoding
-from family_recall.evaluation.synthetic import (
-    ASKER,
-    FRIENDS,
-    LARGE,
-    MEAN_WORDS,
-    ORDER_EVERY,
-    PEOPLE,
-    PLANTED,
-    SPACES,
-    Question,
-    chances,
-    furnish,
-    memories,
-    order,
-    order_questions,
-    planted_at,
-    questions,
-    vocabulary,
-)
-
-__all__ = [
-    "ASKER",
-    "FRIENDS",
-    "LARGE",
-    "MODEL_ID",
-    "ORDER_EVERY",
-    "PEOPLE",
-    "PLANTED",
-    "SPACES",
-    "FakeEncoder",
-    "Question",
-    "chances",
-    "furnish",
-    "memories",
-    "order",
-    "order_questions",
-    "planted_at",
-    "questions",
-    "vocabulary",
-]
+from family_recall.evaluation.synthetic import MEAN_WORDS, chances, vocabulary
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

@@ -16,8 +16,7 @@ import argparse
 import json
 import os
 import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +32,8 @@ from family_recall.encoders import session
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.errors import ModelError
-from tools.bench import data as bench_data
+from family_recall.evaluation import synthetic
+from family_recall.evaluation.timing import timed
 from tools.common import parser_of, write_json
 
 N_MEMORIES, N_PAIRS, N_QUESTIONS = 2_000, 400, 40
@@ -73,29 +73,29 @@ def measure(models: Path | None, n: int, n_pairs: int, n_questions: int) -> dict
     encoder, scorer = BiEncoder.load(models), CrossEncoder.load(models)
     if scorer is None:
         raise ModelError("the models folder has no cross-encoder; name another with --models")
-    made = list(bench_data.memories(n))
-    questions = bench_data.questions(n_questions, n)
+    made = list(synthetic.memories(n))
+    questions = synthetic.questions(n_questions, n)
     pairs = [made[at % n].text for at in range(n_pairs)]
     scorer.score(questions[0].text, pairs[0])  # what is made ready at first use is no part of it
-    rerank_s, scores = _timed(lambda: [scorer.score(questions[0].text, text) for text in pairs])
+    reranking, scores = timed(lambda: [scorer.score(questions[0].text, text) for text in pairs])
     vectors = [encoding.pooled for encoding in encoder.encode_memories([m.text for m in made[:64]])]
     ctx = RecallContext(
-        person_id=bench_data.ASKER, time_budget_ms=BUDGET_MS, allow_cross_encoder=True
+        person_id=synthetic.ASKER, time_budget_ms=BUDGET_MS, allow_cross_encoder=True
     )
     with TemporaryDirectory(prefix="family_recall_gpu_") as scratch:
         path = Path(scratch) / "bench.db"
         with FamilyRecall.open(path, timezone="UTC", encoder=encoder, scorer=scorer) as home:
-            bench_data.furnish(home)
-            import_s, _ = _timed(lambda: home.remember_many(made))
+            synthetic.furnish(home)
+            importing, _ = timed(lambda: home.remember_many(made))
             home.recall(questions[0].text, ctx)
-            times = [_timed(lambda: home.recall(each.text, ctx))[0] * 1000.0 for each in questions]  # noqa: B023
+            times = [timed(lambda: home.recall(each.text, ctx))[0]["ms"] for each in questions]  # noqa: B023
     return {
         "provider": encoder.provider,
         "vectors": np.array(vectors),
         "scores": np.array(scores, np.float64),
         "figures": {
-            "import_per_s": n / import_s,
-            "rerank_pairs_per_s": n_pairs / rerank_s,
+            "import_per_s": n / importing["ms"] * 1000.0,
+            "rerank_pairs_per_s": n_pairs / reranking["ms"] * 1000.0,
             "recall_ms": {f"p{q}": float(np.percentile(times, q)) for q in (50, 95)},
         },
     }
@@ -129,12 +129,6 @@ def _on_the_cpu() -> Iterator[None]:
         session.has_cuda = known
 
 
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = call()
-    return time.perf_counter() - start, result
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of(__doc__)
     parser.add_argument("--models", type=Path, metavar="FOLDER", help="default: the shipped ones")
@@ -158,4 +152,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except ModelError as error:
-        sys.exit(f"bench_gpu: {error}")
+        sys.exit(f"tools.bench.gpu: {error}")

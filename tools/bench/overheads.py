@@ -32,10 +32,11 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 import apsw
 
 from family_recall import FamilyRecall, Memory, RecallContext
+from family_recall.evaluation import synthetic
 from family_recall.stores.file import connection as opening
 from family_recall.stores.file.row_ids import words_table
 from family_recall.stores.text import full_text
-from tools.bench import data as bench_data
+from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 
 STEPS = ("remember_many", "remember", "replace", "recall")
@@ -91,18 +92,18 @@ OVERHEADS = (
 def one_round(path: Path, opening: Mapping[str, Any], n: int, n_asked: int) -> dict[str, float]:
     """Fill and ask one household; return processor milliseconds a memory, or a question."""
     took: dict[str, float] = {}
-    memories = list(bench_data.memories(n + n // 10))
+    memories = list(synthetic.memories(n + n // 10))
     batch, singly = memories[:n], memories[n:]
     again = [dataclasses.replace(memory, doc_id=f"again-{at}") for at, memory in enumerate(singly)]
     newer = [dataclasses.replace(memory, text=f"{memory.text} after all") for memory in again]
-    ctx = RecallContext(bench_data.ASKER, time_budget_ms=60_000)
-    with FamilyRecall.open(path, encoder=bench_data.FakeEncoder(), **opening) as home:
-        bench_data.furnish(home)
+    ctx = RecallContext(synthetic.ASKER, time_budget_ms=60_000)
+    with FamilyRecall.open(path, encoder=FakeEncoder(), **opening) as home:
+        synthetic.furnish(home)
         home.warmup()
         took["remember_many"] = cpu_ms(lambda: home.remember_many(batch)) / len(batch)
         took["remember"] = cpu_ms(lambda: each(home, again)) / len(again)
         took["replace"] = cpu_ms(lambda: each(home, newer)) / len(newer)
-        questions = bench_data.questions(n_asked, n)
+        questions = synthetic.questions(n_asked, n)
         quickest = [
             min(cpu_ms(functools.partial(home.recall, question.text, ctx)) for _ in range(3))
             for question in questions

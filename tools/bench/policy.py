@@ -32,9 +32,10 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
 from family_recall.access import policy
+from family_recall.evaluation import synthetic
 from family_recall.stores.read.snapshot import SqliteSnapshot
 from family_recall.types import Scope
-from tools.bench import data as bench_data
+from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 
 VARIANTS = ("neither", "policy", "audit", "both")
@@ -42,17 +43,17 @@ VARIANTS = ("neither", "policy", "audit", "both")
 
 def build(path: Path, n: int, n_roles: int) -> FamilyRecall:
     """Fill a household, with guests, guardians and views beside what is in it."""
-    home = FamilyRecall.open(path, encoder=bench_data.FakeEncoder())
-    bench_data.furnish(home)
+    home = FamilyRecall.open(path, encoder=FakeEncoder())
+    synthetic.furnish(home)
     for role in ("guest", "child", "device")[:n_roles]:
-        home.spaces.hide(Hidden(bench_data.LARGE, role, ("author", "source", "url")))
+        home.spaces.hide(Hidden(synthetic.LARGE, role, ("author", "source", "url")))
     for at in range(10 * n_roles):
         home.people.add(Person(f"guest-{at}", f"Guest {at}"))
-        home.spaces.grant(Grant(f"guest-{at}", bench_data.LARGE, "guest"))
-    home.people.add_guardian(bench_data.ASKER, "leela")
+        home.spaces.grant(Grant(f"guest-{at}", synthetic.LARGE, "guest"))
+    home.people.add_guardian(synthetic.ASKER, "leela")
     marked = (
         dataclasses.replace(memory, guardians_of="leela" if at % 50 == 0 else None)
-        for at, memory in enumerate(bench_data.memories(n))
+        for at, memory in enumerate(synthetic.memories(n))
     )
     home.remember_many(marked)
     return home
@@ -102,8 +103,8 @@ def time_to_decide_us(home: FamilyRecall, ctx: RecallContext, repeats: int = 400
 
 def measure(home: FamilyRecall, n_questions: int, n: int, repeats: int) -> dict[str, list[float]]:
     """Return each variant's processor milliseconds, question by question."""
-    ctx = RecallContext(bench_data.ASKER, time_budget_ms=60_000)
-    questions = bench_data.questions(n_questions, n)
+    ctx = RecallContext(synthetic.ASKER, time_budget_ms=60_000)
+    questions = synthetic.questions(n_questions, n)
     scope = scope_asked_for(home, questions[0].text, ctx)
     rng = random.Random(0)
     quickest = {name: [float("inf")] * len(questions) for name in VARIANTS}
@@ -132,7 +133,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         home = build(Path(folder) / "family.db", args.memories, args.roles)
         with home:
-            decide_us = time_to_decide_us(home, RecallContext(bench_data.ASKER))
+            decide_us = time_to_decide_us(home, RecallContext(synthetic.ASKER))
             quickest = measure(home, args.questions, args.memories, args.repeats)
     print(f"deciding a scope takes {decide_us:.0f} µs")
     figures: dict[str, dict[str, float]] = {"decide": {"us": round(decide_us, 1)}}

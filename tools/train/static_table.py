@@ -38,8 +38,7 @@ from torch.nn import functional
 from family_recall.encoders.static import StaticEncoder, StaticTable, write_table
 from tools.common import MODELS, parser_of, say, write_json
 from tools.train.base_weights import open_tokenizer
-from tools.train.cards.loader import CARDS
-from tools.train.command_line import settle
+from tools.train.command_line import add_training_options, settle
 from tools.train.embedder import answering
 from tools.train.export.fidelity import NEAREST, top_overlap
 from tools.train.export.manifest import file_facts, put_entry
@@ -362,23 +361,8 @@ def parser() -> argparse.ArgumentParser:
         default=MODELS / "tokenizer.json",
         help="the teacher's (default: models/tokenizer.json)",
     )
-    made.add_argument(
-        "--data", type=Path, nargs="*", default=[], help="folders with <set>/pairs.jsonl.gz"
-    )
-    made.add_argument("--cards", type=Path, default=CARDS, help="file of conversation cards")
-    made.add_argument("--out", type=Path, required=True, help="folder to write")
     made.add_argument("--dim", type=int, default=DIM, help=f"length of a row (default: {DIM})")
-    made.add_argument("--steps", type=int, default=STEPS, help=f"batches (default: {STEPS})")
-    made.add_argument(
-        "--batch", type=int, default=BATCH, help=f"questions a batch (default: {BATCH})"
-    )
-    made.add_argument(
-        "--learning-rate", type=float, default=RATE, help=f"highest (default: {RATE:g})"
-    )
-    made.add_argument("--seed", type=int, default=17, help="of every draw (default: 17)")
-    made.add_argument("--threads", type=int, default=1, help="of torch (default: 1)")
-    made.add_argument("--device", default="cpu", help="cpu or cuda (default: cpu)")
-    made.add_argument("--smoke", action="store_true", help="two steps on few texts, as a check")
+    add_training_options(made, steps=STEPS, batch=BATCH, rate=RATE)
     return made
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from family_recall.evaluation import synthetic
 from family_recall.query.text import STOP_WORDS
-from tools.bench import data as bench_data
 from tools.bench import speed
+from tools.bench.data import FakeEncoder
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +58,7 @@ def test_planted_memories_are_found(report: dict[str, Any]) -> None:
 
 def test_half_of_what_is_said_is_stop_words() -> None:
     """As in spoken English, where they are 40 to 60 %; no other word is in one memory of ten."""
-    texts = [memory.text.lower().split() for memory in bench_data.memories(500)]
+    texts = [memory.text.lower().split() for memory in synthetic.memories(500)]
     words = [word for text in texts for word in text]
 
     assert 0.4 < np.mean([word in STOP_WORDS for word in words]) < 0.6
@@ -68,15 +69,15 @@ def test_half_of_what_is_said_is_stop_words() -> None:
 
 def test_the_same_seed_makes_the_same_household() -> None:
     """Memories, questions and vectors are repeatable, and dates only go forward."""
-    first, second = list(bench_data.memories(60)), list(bench_data.memories(60))
+    first, second = list(synthetic.memories(60)), list(synthetic.memories(60))
 
     assert first == second
-    assert first != list(bench_data.memories(60, seed=1))
-    assert bench_data.questions(20, 60) == bench_data.questions(20, 60)
+    assert first != list(synthetic.memories(60, seed=1))
+    assert synthetic.questions(20, 60) == synthetic.questions(20, 60)
     moments = [memory.occurred_at for memory in first if memory.occurred_at]
     assert moments == sorted(moments)
     assert len(moments) == 60
-    encoded = bench_data.FakeEncoder().encode_question(first[0].text)
-    again = bench_data.FakeEncoder().encode_memories([first[0].text])[0]
+    encoded = FakeEncoder().encode_question(first[0].text)
+    again = FakeEncoder().encode_memories([first[0].text])[0]
     assert np.array_equal(encoded.pooled, again.pooled)
     assert np.linalg.norm(encoded.pooled) == pytest.approx(1.0, abs=1e-5)

@@ -27,8 +27,9 @@ from typing import Any
 
 import numpy as np
 
+from family_recall.evaluation import synthetic
 from family_recall.evaluation.machine import describe
-from tools.bench import data as bench_data
+from tools.bench.data import FakeEncoder
 from tools.bench.peers.peer import INGESTED
 from tools.common import ROOT, parser_of, say, write_json
 
@@ -131,11 +132,11 @@ def make_data(folder: Path, n: int, n_questions: int) -> None:
     if (folder / "questions.npy").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    encoder = bench_data.FakeEncoder()
+    encoder = FakeEncoder()
     vectors = np.lib.format.open_memmap(folder / "vectors.npy", "w+", np.float32, (n, encoder.dim))
     numbers: dict[str, int] = {}
     with (folder / "texts.jsonl").open("w", encoding="utf-8") as lines:
-        for at, memory in enumerate(bench_data.memories(n)):
+        for at, memory in enumerate(synthetic.memories(n)):
             lines.write(json.dumps({"text": memory.text}) + "\n")
             vectors[at] = encoder.encode_question(memory.text).pooled
             if memory.doc_id and memory.doc_id.startswith("planted"):
@@ -143,7 +144,7 @@ def make_data(folder: Path, n: int, n_questions: int) -> None:
             if at % INGESTED == 0:
                 say(f"  made {at:,} of {n:,}")
     vectors.flush()
-    questions = bench_data.questions(n_questions, n)
+    questions = synthetic.questions(n_questions, n)
     with (folder / "questions.jsonl").open("w", encoding="utf-8") as lines:
         for each in questions:
             planted = numbers[each.planted] if each.planted else None
@@ -269,9 +270,9 @@ def _ahead(peers: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def _sizes(text: str) -> list[int]:
     sizes = [int(size) for size in text.replace("_", "").split(",")]
-    if min(sizes) < len(bench_data.PLANTED):
+    if min(sizes) < len(synthetic.PLANTED):
         raise argparse.ArgumentTypeError(
-            f"sizes must be {len(bench_data.PLANTED)} or more, got {text}"
+            f"sizes must be {len(synthetic.PLANTED)} or more, got {text}"
         )
     return sizes
 
