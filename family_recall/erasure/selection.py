@@ -60,7 +60,7 @@ def choose(
         recorded_s=(
             epoch_s(selection.recorded_after, zone), epoch_s(selection.recorded_before, zone)
         ),
-        ids=None if selection.about is None else _mentioning(tables, selection.about, rights.visible_partitions),
+        ids=_mentioning(tables, selection.about, rights.visible_partitions),
     )  # fmt: skip
     return _with_versions(tables, tables.versions.find(rights.visible_partitions, criteria), rights)
 
@@ -175,8 +175,12 @@ def _authors(
     }
 
 
-def _mentioning(tables: Transaction, person_id: str, partitions: Collection[int]) -> set[int]:
-    """Return the versions that mention a person; the text of superseded ones is read for it."""
+def _mentioning(
+    tables: Transaction, person_id: str | None, partitions: Collection[int]
+) -> set[int] | None:
+    """Return the versions that mention a person, if one is selected; superseded ones are read."""
+    if person_id is None:
+        return None
     names = unique_names_of(person_id, tables.household.people())
     superseded = (
         version for partition in partitions for version in tables.versions.superseded(partition)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,14 +104,15 @@ class Eraser:
         tables.remove(self._connection, ids, vec0=self._vec0)
         if not self._vec0:
             overwriting.overwrite(self._connection, ids)
-        for table, column in self._references(except_for=("memory", "edge")):
-            self._delete(table, column, ids)
+        for table, column in REFERENCES:
+            if table not in {"memory", "edge"}:
+                self._delete(table, column, ids)
         self._delete("memory", "id", ids)
         self._context.set(self._context.contexts(followers))
         self._words.add(followers)
-        for table in EMPTIED:
-            if self._exists(table):
-                self._connection.execute(f"DELETE FROM {table}")
+        existing = {row[0] for row in sql.rows(self._connection, "SELECT name FROM sqlite_master")}
+        for table in existing & {*EMPTIED}:
+            self._connection.execute(f"DELETE FROM {table}")
         erased.stems = self._words.unused(stems)
         return erased
 
@@ -227,7 +228,7 @@ class Eraser:
                 f"SELECT count(*) FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
                 (json.dumps(list(ids)),),
             )[0]
-            for table, column in self._references()
+            for table, column in REFERENCES
             if column not in {"context_id", "dst"}
         }
         return {table: n for table, n in counts.items() if n}
@@ -244,12 +245,6 @@ class Eraser:
             (json.dumps(list(ids)),),
         )
 
-    def _references(self, except_for: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """Yield the columns with row ids of memories, of the tables that this file has."""
-        for table, column in REFERENCES:
-            if table not in except_for and self._exists(table):
-                yield table, column
-
     def _delete(self, table: str, column: str, ids: Sequence[int]) -> None:
         self._connection.execute(
             f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
@@ -259,11 +254,4 @@ class Eraser:
     def _has_partition(self, memory: int) -> bool:
         no = partition_of(memory)
         row = sql.row(self._connection, "SELECT 1 FROM partition WHERE no = ?", (no,))
-        return row is not None
-
-    def _exists(self, table: str) -> bool:
-        row = sql.row(
-            self._connection, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
-            (table,),
-        )  # fmt: skip
         return row is not None

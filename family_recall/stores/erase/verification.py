@@ -182,9 +182,8 @@ class Search:
 
 def _reference_columns(connection: apsw.Connection) -> list[tuple[str, str]]:
     """List the columns of a file that hold row ids of memories."""
-    names = {name for (name,) in sql.rows(connection, "SELECT name FROM sqlite_master")}
     return [
-        *((table, column) for table, column in REFERENCES if table in names),
+        *REFERENCES,
         *(
             (f"{model.table}_rowids", "rowid") if model.storage == "vec0" else (model.table, "id")
             for model in tables.models(connection)

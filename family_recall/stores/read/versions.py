@@ -138,8 +138,8 @@ class Versions:
             for no, space_id, doc_id, author, text, at, recorded_s, past, view in sql.rows(
                 self.connection,
                 "SELECT m.id, s.space_id, m.doc_id, m.author, m.text, m.occurred_at, m.recorded_s,"
-                " m.superseded_s IS NOT NULL, m.redacted_view FROM memory m"
-                f" JOIN space s ON s.no = m.space WHERE {where} ORDER BY m.id",
+                " m.superseded_s IS NOT NULL, m.redacted_view"
+                f" FROM memory m JOIN space s ON s.no = m.space WHERE {where} ORDER BY m.id",
                 values,
             )
         ]

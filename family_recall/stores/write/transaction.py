@@ -75,9 +75,8 @@ class WriteTransaction(Transaction):
         """
         row = sql.row(
             self.connection,
-            "SELECT m.id FROM memory m"
-            " WHERE m.space = ? AND m.doc_id = ? AND m.redacted_view = ?"
-            " AND m.superseded_s IS NULL",
+            "SELECT id FROM memory"
+            " WHERE space = ? AND doc_id = ? AND redacted_view = ? AND superseded_s IS NULL",
             (self.household.space_no(space_id), doc_id, view),
         )
         # Most memories are new: whole rows are read of the others alone.

@@ -28,7 +28,7 @@ class WordIndex:
     def prepare(
         self, memory: int, body: str, header: str, context: tuple[str | None, str]
     ) -> full_text.Words:
-        """Split and count the words of a memory; ``context`` is author and text of the one before."""
+        """Split and count the words of a memory; ``context`` is the author and text before it."""
         if self._counter is None:
             self._counter = full_text.WordCounter(self._connection)
         return self._counter.prepare(memory, body, header, context)
