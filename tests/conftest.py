@@ -1,4 +1,4 @@
-"""One helper per boundary: a small household, a clock that stands still, a tiny encoder."""
+"""Shared fixtures: a small household, clocks that the test moves, tiny models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from family_recall.indexing import upgrade
 from family_recall.stores.store import Store
 
 NOW = dt.datetime(2025, 6, 15, 12, 0, tzinfo=dt.UTC)
-"""When every question of these tests is asked, unless one says otherwise."""
+"""When every question of these tests is asked, unless given otherwise."""
 
 PLENTY_MS = 60_000.0
 HOME = "shared:home"
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @pytest.fixture(scope="session", autouse=True)
 def _nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep what the person at this machine has configured for the command line out."""
+    """Ignore the command line's configuration of the person who runs the tests."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("configured")))
         for name in ("DB", "KEY_FILE", "PERSON", "SPACE", "BUDGET_MS", "PROFILE", "CONFIG"):
@@ -85,7 +85,7 @@ class TinyEncoder:
 
 
 class BrokenEncoder(TinyEncoder):
-    """Fails at whatever it is asked, or only at the named calls."""
+    """Fails at every call, or only at the named ones."""
 
     def __init__(self, *calls: str) -> None:
         """Name the calls that fail; all of them, when none is named."""
@@ -118,7 +118,7 @@ class BrokenEncoder(TinyEncoder):
 
 
 class TinyStatic(TinyEncoder):
-    """A static embedder as long as the tiny encoder, in another space: it reads backwards."""
+    """A static embedder of the tiny encoder's dimension, in another space: it reads backwards."""
 
     def __init__(self, model_id: str = "tiny-static/1", dim: int = 32) -> None:
         """Choose the name stored with the vectors, and their length."""
@@ -131,7 +131,7 @@ class TinyStatic(TinyEncoder):
         return Encoding(pooled, np.zeros((0, 0), np.float32), np.zeros(0, np.int64))
 
     def token_ids(self, text: str) -> Ints:  # noqa: ARG002  the protocol's
-        """Give nothing."""
+        """Return no ids."""
         return np.zeros(0, np.int64)
 
 
@@ -150,7 +150,7 @@ class TinyScorer:
 
 
 class Wall:
-    """A clock on the wall that moves when told to."""
+    """A wall clock that the test moves."""
 
     def __init__(self, now: dt.datetime = NOW) -> None:
         """Start at a moment."""
@@ -161,27 +161,27 @@ class Wall:
         return self.now_s
 
     def tick(self, **delta: float) -> dt.datetime:
-        """Move by days, hours, minutes or seconds; gives the new moment."""
+        """Move by days, hours, minutes or seconds; returns the new moment."""
         self.now_s += dt.timedelta(**delta).total_seconds()
         return dt.datetime.fromtimestamp(self.now_s, dt.UTC)
 
 
 class Ticking:
-    """A monotonic clock on which every look costs the same."""
+    """A monotonic clock that advances with every reading."""
 
     def __init__(self, step_ms: float) -> None:
-        """Set what a look costs."""
+        """Set how far."""
         self.step_s = step_ms / 1000.0
         self.at_s = 0.0
 
     def __call__(self) -> float:
-        """Seconds since the first look."""
+        """Seconds since the first reading."""
         self.at_s += self.step_s
         return self.at_s
 
 
 def still() -> float:
-    """Give a monotonic clock on which no time passes, so no stage is ever too dear."""
+    """Return the time of a monotonic clock that stands still: no stage is ever too slow."""
     return 0.0
 
 
@@ -200,7 +200,7 @@ def open_home(
     config: RecallConfig | None = None,
     create: bool = True,
 ) -> FamilyRecall:
-    """Open a file with clocks and models of our own; no encoder means a missing folder."""
+    """Open a file with the tests' clocks and models; no encoder means a missing folder."""
     store = Store(path, create=create)
     upgrade(store)
     return FamilyRecall(
@@ -213,7 +213,7 @@ def open_home(
 
 
 def move_in(home: FamilyRecall) -> None:
-    """Let in Rajesh and Priya, each with a room of their own, and Mia, who is a child."""
+    """Add Rajesh and Priya, each with a private space, and Mia, who is a child."""
     for person_id, name, aliases in (
         ("rajesh", "Rajesh Rao", ("Raj",)),
         ("priya", "Priya Rao", ("Pri",)),
@@ -234,12 +234,12 @@ def store_of(home: FamilyRecall) -> Store:
 
 
 def remember(home: FamilyRecall, text: str, space_id: str = HOME, **fields: Any) -> str:
-    """Store one memory; gives its doc_id."""
+    """Store one memory; return its doc_id."""
     return home.remember(Memory(text=text, space_id=space_id, **fields)).doc_id
 
 
 def recall(home: FamilyRecall, question: str, person_id: str | None = None, **ctx: Any) -> Answer:
-    """Ask, with time enough and at the tests' own moment."""
+    """Recall with enough time, at the tests' own moment."""
     if isinstance(ctx.get("filters"), dict):
         ctx["filters"] = Filters(**ctx["filters"])
     known: dict[str, Any] = {"time_budget_ms": PLENTY_MS, "now": NOW, **ctx}
@@ -247,7 +247,7 @@ def recall(home: FamilyRecall, question: str, person_id: str | None = None, **ct
 
 
 def found(answer: Answer) -> list[str]:
-    """Give the doc_ids of an answer, best first."""
+    """Return the doc_ids of an answer, best first."""
     return [result.doc_id for result in answer.results]
 
 
@@ -300,11 +300,11 @@ STORIES: tuple[dict[str, Any], ...] = (
     {"doc_id": "cake", "text": "Mia wants a chocolate cake for her birthday", "author": "Priya",
      "labels": ("birthday", "food"), "occurred_at": "2025-06-01T20:00"},
 )  # fmt: skip
-"""What the household of these tests has lived through, all of it in the shared space."""
+"""What the household of these tests remembers, all of it in the shared space."""
 
 
 def stories() -> Iterable[Memory]:
-    """Give the stories as memories."""
+    """Return the stories as memories."""
     return [Memory(space_id=HOME, **story) for story in STORIES]
 
 
@@ -316,13 +316,13 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wall() -> Wall:
-    """Hang up a clock, to be moved by the test."""
+    """Return a wall clock that the test moves."""
     return Wall()
 
 
 @pytest.fixture
 def home(path: Path, wall: Wall) -> Iterator[FamilyRecall]:
-    """Open a household that has moved in and remembers its stories, with the tiny encoder."""
+    """Open a household with people, spaces and stories, with the tiny encoder."""
     with open_home(path, wall=wall) as home:
         move_in(home)
         home.remember_many(stories())

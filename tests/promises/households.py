@@ -1,8 +1,8 @@
-"""Random households, who asks in them, and the policy by hand: what each of them may see.
+"""Random households and requests, and the policy written by hand: what each person may see.
 
-:func:`view` is the policy a second time, written to be read. A test asks one household that holds
-everything, and one that holds no more than the views of whoever asks; nothing in the two answers
-may differ.
+:func:`view` implements the policy a second time, to be read. A test asks one household that holds
+everything, and one that holds only what the person who asks may see; the two answers must not
+differ.
 """
 
 from __future__ import annotations
@@ -65,16 +65,16 @@ MODELS: dict[str, dict[str, Any]] = {
     "both": {"static": TINY_STATIC},
     "pairs": {"encoder": TINY, "scorer": TinyScorer()},
 }
-GONE = "told elsewhere by now"
+MOVED = "stored elsewhere by now"
 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that is told: a memory and, it may be, a relation it is evidence of."""
+    """A memory to store and, where ``relates``, a relation it is evidence of."""
 
     space_id: str
     band: str
-    ward: str | None
+    child: str | None
     slot: int
     stays: bool
     words: tuple[str, ...]
@@ -83,18 +83,23 @@ class Item:
 
     @property
     def doc_id(self) -> str:
-        """Some memories are told anew where they were, others in another band, or of a child."""
-        return f"{self.slot}-{self.band}-{self.ward}" if self.stays else str(self.slot)
+        """Some memories are changed in place, others move to another band, or to guardians."""
+        return f"{self.slot}-{self.band}-{self.child}" if self.stays else str(self.slot)
 
     def memory(self) -> Memory:
-        """Give it as a memory."""
+        """Return the memory to store."""
         return Memory(" ".join(self.words), self.space_id, doc_id=self.doc_id, band=self.band,
-                      guardians_of=self.ward, **self.about)  # fmt: skip
+                      guardians_of=self.child, **self.about)  # fmt: skip
+
+    def relation(self) -> Relation:
+        """Return the relation of which the memory is evidence."""
+        return Relation(self.words[0], "knows", self.words[1], self.space_id, band=self.band,
+                        evidence=(self.doc_id,), guardians_of=self.child)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class World:
-    """A household: who may enter where and until when, who is whose guardian, what was told.
+    """A household: who may enter where and until when, who is whose guardian, what is stored.
 
     ``grants`` by (person, space): a role, and the days until it ends, None for never.
     """
@@ -118,7 +123,7 @@ class Asked:
 
 
 def role_of(world: World, person: str | None, space: str) -> str | None:
-    """Decide by hand who somebody is in a space; None where they may not be there."""
+    """Decide by hand a person's role in a space; None where they may not enter."""
     kind = SPACES[space]
     role, days = world.grants.get((str(person), space), ("nobody", None))
     if role == "nobody" or (days is not None and days <= 0):
@@ -128,12 +133,12 @@ def role_of(world: World, person: str | None, space: str) -> str | None:
 
 
 def view(world: World, asked: Asked, item: Item) -> Item | None:
-    """Decide by hand what somebody sees of an item: it, some of it, or None."""
+    """Decide by hand what a person sees of an item: all of it, some fields, or None."""
     person, where, kind = asked.person_id, asked.space_id, SPACES[item.space_id]
     role = role_of(world, person, item.space_id)
     if role is None or item.band not in OPEN_BANDS[role]:
         return None
-    if item.ward is not None and (person, item.ward) not in world.guardians:
+    if item.child is not None and (person, item.child) not in world.guardians:
         return None
     if not asked.filters.get("allow_shared", True) and kind != "private":
         return None
@@ -147,13 +152,31 @@ def view(world: World, asked: Asked, item: Item) -> Item | None:
 
 
 def furnish(home: FamilyRecall, wall: Wall, world: World, asked: Asked | None = None) -> None:
-    """Fill a household with everything, or with no more than is seen by whoever asks.
+    """Fill a household with everything, or with only what the person who asks may see.
 
-    Where a memory moved out of sight, that it did is all that is left of where it moved to.
+    Of a memory that moved out of their sight, a placeholder replaces the version before.
     """
-    entered = {space for space in SPACES
-               if asked is None or role_of(world, asked.person_id, space)}  # fmt: skip
-    grants = {key: held for key, held in world.grants.items() if key[1] in entered}
+    _invite(home, world, asked)
+    stored: set[tuple[str, str]] = set()
+    for at, item in enumerate(world.items):
+        wall.now_s = NOW.timestamp() - 86_400.0 * (len(world.items) - at)
+        visible = item if asked is None else view(world, asked, item)
+        if visible is not None:
+            stored.add((item.space_id, item.doc_id))
+            home.remember(visible.memory())
+            if item.relates:
+                home.relations.add(item.relation())
+        elif (item.space_id, item.doc_id) in stored:
+            home.remember(
+                Memory(MOVED, item.space_id, doc_id=item.doc_id, guardians_of="nobody's child")
+            )
+    wall.now_s = NOW.timestamp()
+
+
+def _invite(home: FamilyRecall, world: World, asked: Asked | None) -> None:
+    """Add people, spaces, grants, guardians and hidden fields: all, or what a person knows of."""
+    entered = {space for space in SPACES if asked is None or role_of(world, asked.person_id, space)}
+    grants = {key: grant for key, grant in world.grants.items() if key[1] in entered}
     known = {person for person, _ in grants} | {
         person for pair in world.guardians for person in pair
     }
@@ -171,28 +194,12 @@ def furnish(home: FamilyRecall, wall: Wall, world: World, asked: Asked | None = 
     if asked is None:
         for (space, role), fields in world.hidden.items():
             home.spaces.hide(Hidden(space, role, fields))
-    if asked is not None:
+    else:
         home.people.add(Person("nobody's child", "Nobody's Child"))
-    told: set[tuple[str, str]] = set()
-    for at, item in enumerate(world.items):
-        wall.now_s = NOW.timestamp() - 86_400.0 * (len(world.items) - at)
-        seen = item if asked is None else view(world, asked, item)
-        if seen is not None:
-            told.add((item.space_id, item.doc_id))
-            home.remember(seen.memory())
-            if item.relates:
-                home.relations.add(Relation(item.words[0], "knows", item.words[1], item.space_id,
-                                     band=item.band, evidence=(item.doc_id,),
-                                     guardians_of=item.ward))  # fmt: skip
-        elif (item.space_id, item.doc_id) in told:
-            home.remember(
-                Memory(GONE, item.space_id, doc_id=item.doc_id, guardians_of="nobody's child")
-            )
-    wall.now_s = NOW.timestamp()
 
 
 def outcome(home: FamilyRecall, asked: Asked) -> str:
-    """Ask, and write all that came of it: every number, name and reason, or the error."""
+    """Ask, and write out the answer: every number, name and reason, or the error."""
     ctx = RecallContext(
         person_id=asked.person_id,
         space_id=asked.space_id,
@@ -205,8 +212,8 @@ def outcome(home: FamilyRecall, asked: Asked) -> str:
         if asked.call == "understand":
             return repr(home.understand(asked.question, ctx))
         if asked.call.startswith("explain "):
-            told = home.explain(asked.question, asked.call.removeprefix("explain "), ctx)
-            return json.dumps(told.to_json(), sort_keys=True)
+            explanation = home.explain(asked.question, asked.call.removeprefix("explain "), ctx)
+            return json.dumps(explanation.to_json(), sort_keys=True)
         missed = ""
         if asked.call == "inspect":
             inspection = home.inspect(asked.question, ctx)
@@ -215,7 +222,7 @@ def outcome(home: FamilyRecall, asked: Asked) -> str:
             answer = home.opening(ctx)
         else:
             answer = home.recall(asked.question, ctx)
-        # What stages are found to cost is the machine's, whoever asks.
+        # What stages cost depends on the machine, not on who asks.
         answer = dataclasses.replace(answer, trace=dataclasses.replace(answer.trace, gate=None))
         return written(answer) + answer.briefing() + missed
     except FamilyRecallError as error:
@@ -228,7 +235,7 @@ _items = st.builds(
     Item,
     space_id=st.sampled_from(sorted(SPACES)),
     band=st.sampled_from(("green", *BANDS)),
-    ward=st.sampled_from([None, None, "cleo", "ben"]),
+    child=st.sampled_from([None, None, "cleo", "ben"]),
     slot=st.integers(0, 2),
     stays=st.booleans(),
     words=st.lists(st.sampled_from(WORDS), min_size=2, max_size=6).map(tuple),

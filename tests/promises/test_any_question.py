@@ -1,7 +1,8 @@
-"""Any question: whatever the text, recall answers it, and no character of it is an operator."""
+"""Recall answers any text, and no character of a question is an operator."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 
@@ -29,7 +30,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall]:
-    """Open a household that remembers its stories."""
+    """Open a household with stories."""
     with open_home(tmp_path_factory.mktemp("asked") / "family.db") as home:
         move_in(home)
         home.remember_many(stories())
@@ -37,20 +38,31 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall]:
         yield home
 
 
+@contextlib.contextmanager
+def note(text: str) -> Iterator[None]:
+    """Add a text to an error raised inside the block."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(text)
+        raise
+
+
 def check(answer: Answer) -> None:
     """Check that an answer is whole: nothing failed, and it can be sent as JSON."""
     assert answer.degraded == ()
-    assert len(set(found(answer))) == len(answer.results)
+    assert len(set(found(answer))) == len(answer)
     assert Answer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
     for result in answer.results:
         for start, end in result.highlights:
             assert 0 <= start < end <= len(result.text)
 
 
-@pytest.mark.parametrize("question", HOSTILE, ids=lambda text: repr(text[:16]))
-def test_a_hostile_question_is_a_question(home: FamilyRecall, question: str) -> None:
+def test_a_hostile_question_is_a_question(home: FamilyRecall) -> None:
     """Quotes, operators, half characters and endless texts are asked like anything else."""
-    check(recall(home, question, "rajesh"))
+    for question in HOSTILE:
+        with note(repr(question[:16])):
+            check(recall(home, question, "rajesh"))
 
 
 @settings(max_examples=150, deadline=None, derandomize=True)

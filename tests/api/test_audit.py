@@ -1,4 +1,4 @@
-"""Audit: who recalled what, when; told to a space's owner, about that space alone."""
+"""The audit log: who recalled what, and when; shown to a space's owner, for that space alone."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from family_recall.api.audit_writer import MAX_PENDING, AuditWriter
 from family_recall.errors import InvalidRequestError, StoreBusyError, UnknownPersonError
 from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember, stories
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def wall() -> Wall:
-    """Hang up a clock."""
+    """Return a clock that the test moves."""
     return Wall()
 
 
@@ -36,15 +36,15 @@ def home(path: Path, wall: Wall) -> Iterator[FamilyRecall]:
         yield home
 
 
-def test_an_owner_is_told_who_recalled_what_and_when(home: FamilyRecall, wall: Wall) -> None:
-    """Each entry names the moment, who asked, from where, and what was given, newest first."""
-    given = found(recall(home, "spare key", "mia", space_id=HOME, top_k=2))
+def test_an_owner_sees_who_recalled_what_and_when(home: FamilyRecall, wall: Wall) -> None:
+    """Each entry names the moment, who asked, from where, and what was returned, newest first."""
+    returned = found(recall(home, "spare key", "mia", space_id=HOME, top_k=2))
     wall.tick(minutes=5)
     unknown = found(recall(home, "puppy", None, top_k=1))
     latest, first = home.audit.entries("priya")
 
     assert (first.person_id, first.asked_in, first.call) == ("mia", HOME, "recall")
-    assert first.memories == tuple((HOME, doc_id) for doc_id in given)
+    assert first.memories == tuple((HOME, doc_id) for doc_id in returned)
     assert first.at == NOW
     assert (latest.person_id, latest.asked_in) == (None, None)
     assert latest.memories == ((HOME, unknown[0]),)
@@ -54,7 +54,7 @@ def test_an_owner_is_told_who_recalled_what_and_when(home: FamilyRecall, wall: W
 
 
 def test_the_log_is_for_owners(home: FamilyRecall) -> None:
-    """Who owns no space is refused; who owns one is told of that one alone."""
+    """A person who owns no space is refused; an owner sees entries of that space alone."""
     remember(home, "A surprise for Priya: the blue pot", "private:rajesh", doc_id="surprise")
     recall(home, "the blue pot", "rajesh", top_k=50)
     recall(home, "the blue pot", "rajesh", space_id="private:rajesh", top_k=1)
@@ -71,19 +71,19 @@ def test_the_log_is_for_owners(home: FamilyRecall) -> None:
     }
 
 
-def test_an_owner_who_is_no_guardian_is_not_told(home: FamilyRecall) -> None:
+def test_an_owner_who_is_no_guardian_sees_no_entry(home: FamilyRecall) -> None:
     """What is for a child's guardians is in the log for an owner who is one of them."""
     home.people.add_guardian("rajesh", "mia")
     remember(home, "Mia sees Dr. Roy about the kettle", doc_id="doctor", guardians_of="mia")
     assert found(recall(home, "kettle", "rajesh", top_k=50)).count("doctor") == 1
     assert "doctor" not in found(recall(home, "kettle", "priya", top_k=50))
 
-    def told() -> set[str]:
+    def logged() -> set[str]:
         return {doc_id for entry in home.audit.entries("priya") for _, doc_id in entry.memories}
 
-    assert "doctor" not in told()
+    assert "doctor" not in logged()
     home.people.add_guardian("priya", "mia")
-    assert "doctor" in told()
+    assert "doctor" in logged()
 
 
 def test_openings_and_explanations_are_calls_too(home: FamilyRecall) -> None:
@@ -97,10 +97,10 @@ def test_openings_and_explanations_are_calls_too(home: FamilyRecall) -> None:
     assert opened.memories
 
 
-def test_what_an_inspection_tells_of_is_in_the_log(home: FamilyRecall) -> None:
+def test_an_inspection_is_in_the_log(home: FamilyRecall) -> None:
     """The answer as a recall, and what only just missed as an explanation: nothing is read unseen.
 
-    Whatever it tells of, the log has two entries.
+    It makes two entries.
     """
     inspection = home.inspect("spare key", RecallContext("mia", top_k=1, now=NOW))
     missed, answered = home.audit.entries("priya")
@@ -108,7 +108,7 @@ def test_what_an_inspection_tells_of_is_in_the_log(home: FamilyRecall) -> None:
     assert (answered.call, answered.person_id) == ("recall", "mia")
     assert answered.memories == ((HOME, inspection.answer.results[0].doc_id),)
     assert missed.call == "explain"
-    assert {doc_id for _, doc_id in missed.memories} == {one.doc_id for one in inspection.missed}
+    assert {doc_id for _, doc_id in missed.memories} == {miss.doc_id for miss in inspection.missed}
     assert inspection.missed
 
 
@@ -124,7 +124,7 @@ def test_no_word_is_in_the_log(home: FamilyRecall, path: Path) -> None:
 
 
 def test_the_log_is_short_and_can_be_switched_off(home: FamilyRecall, wall: Wall) -> None:
-    """Entries go after 30 days, or as many as are wanted; 0 days delete all and keep nothing."""
+    """Entries expire after 30 days, or as many as are set; 0 days delete all and write none."""
     recall(home, "spare key", "mia")
     wall.tick(days=29)
     recall(home, "puppy", "mia")
@@ -143,8 +143,8 @@ def test_the_log_is_short_and_can_be_switched_off(home: FamilyRecall, wall: Wall
         home.audit.entries("priya", limit=0)
 
 
-def test_what_was_noted_outlives_the_process_that_closes(path: Path) -> None:
-    """Closing writes what is left, and how long the log is kept is the file's."""
+def test_closing_writes_what_is_pending(path: Path) -> None:
+    """The file stores the last entries, and how many days the log goes back."""
     with open_home(path) as home:
         move_in(home)
         remember(home, "The spare key is under the blue pot", doc_id="key")
@@ -157,7 +157,7 @@ def test_what_was_noted_outlives_the_process_that_closes(path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 def test_a_process_that_was_killed_leaves_a_gap(path: Path) -> None:
-    """What a killed process had not written cannot be known, and the log says so."""
+    """Entries that a killed process had not written are lost, and the log says so."""
     program = (
         "import os, signal, sys; from pathlib import Path;"
         "from tests.conftest import *;"
@@ -215,11 +215,11 @@ def test_a_memory_that_is_deleted_leaves_the_log(home: FamilyRecall, path: Path)
     assert not left & {"key", "puppy"}
 
 
-def test_a_role_that_is_kept_from_fields_is_in_the_log(home: FamilyRecall) -> None:
-    """What a guest was given behind a veil is told as the memory it is a view of."""
+def test_a_role_with_hidden_fields_is_in_the_log(home: FamilyRecall) -> None:
+    """What a guest is shown of a redacted view is logged as the memory itself."""
     home.spaces.hide(Hidden(HOME, "guest", ("author",)))
     home.people.add(Person("sitter", "Sitter"))
     home.spaces.grant(Grant("sitter", HOME, "guest"))
-    given = found(recall(home, "spare key", "sitter", top_k=1))
+    returned = found(recall(home, "spare key", "sitter", top_k=1))
 
-    assert home.audit.entries("priya")[0].memories == ((HOME, given[0]),)
+    assert home.audit.entries("priya")[0].memories == ((HOME, returned[0]),)

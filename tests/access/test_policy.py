@@ -1,4 +1,4 @@
-"""Policy: a scope is decided once, from who asks, where, and what they narrow it to."""
+"""A scope is decided once, from who asks, where, and what the filters narrow it to."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_moments_are_read_in_the_households_zone() -> None:
 
 
 def partition(no: int, space: str, band: str = "green", **whose: Any) -> Partition:
-    """Give a partition of one memory."""
+    """Return a partition of one memory."""
     return Partition(no, space, band, 1, 0, 1, 0, 0, 0, **whose)
 
 
@@ -127,7 +127,7 @@ def test_a_guardian_needs_the_band_too() -> None:
 
 
 def test_a_role_sees_its_own_view_instead_of_the_space() -> None:
-    """Behind a veil lies all that a role sees, even while nothing lies there."""
+    """A role with hidden fields sees its redacted view alone, even while that is empty."""
     parts = (
         partition(1, "home"),
         partition(2, "home", redacted_view=7),
@@ -142,7 +142,7 @@ def test_a_role_sees_its_own_view_instead_of_the_space() -> None:
 def decided(
     parts: tuple[Partition, ...], person: str | None, role: str, redacted_view: int = 0
 ) -> tuple[int, ...]:
-    """Give the partitions that a role in one space opens."""
+    """Return the partitions that a role in one space opens."""
     return scope_of(
         RecallContext(person),
         [Access("home", "shared", role, None, redacted_view)],
@@ -153,7 +153,7 @@ def decided(
     ).partitions
 
 
-def test_what_is_owned_is_what_a_log_is_told_of() -> None:
+def test_an_owner_owns_the_partitions_of_their_spaces() -> None:
     """An owner owns the space, all bands of it, but not what is for other guardians or a view."""
     access = [
         Access("home", "shared", "owner", None),
@@ -175,7 +175,7 @@ def test_what_is_owned_is_what_a_log_is_told_of() -> None:
     assert set(owned.values()) == {"home", "mine"}
 
 
-def test_a_view_is_a_memory_told_without_some_fields() -> None:
+def test_a_redacted_view_is_a_memory_without_some_fields() -> None:
     """Hidden fields are as if left out; a band that the role does not open has no view."""
     told = Memory("The key", "home", author="Ana", labels=("pets",), importance=0.9)
     hidden = Hidden("home", "guest", ("labels", "author", "importance", "author"))

@@ -1,0 +1,107 @@
+"""Opening a file: those of other programs, newer, damaged or missing ones are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+from family_recall.errors import (
+    NewerStoreError,
+    NotAStoreError,
+    StoreError,
+)
+from tests.conftest import (
+    move_in,
+    open_home,
+    recall,
+    stories,
+)
+
+
+def refused(path: Path, error: type[StoreError]) -> str:
+    """Open a file that must be refused, and see that not a byte of it changed."""
+    before = path.read_bytes()
+    beside = {file.name for file in path.parent.iterdir()}
+    with pytest.raises(error) as caught:
+        open_home(path)
+    assert path.read_bytes() == before
+    assert {file.name for file in path.parent.iterdir()} == beside
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content", [b"Dear diary", b"x" * 100_000, b"SQLite format 3\0", b"\0" * 50]
+)
+def test_a_file_that_is_no_database_is_left_alone(path: Path, content: bytes) -> None:
+    """Some other file is refused with its name, and not a byte of it changes."""
+    path.write_bytes(content)
+
+    assert str(path) in refused(path, NotAStoreError)
+
+
+@pytest.mark.parametrize("journal", ["delete", "wal"])
+def test_another_programs_database_is_left_alone(path: Path, journal: str) -> None:
+    """A SQLite file of another program is refused, and not a byte of it changes."""
+    connection = apsw.Connection(str(path))
+    connection.pragma("journal_mode", journal)
+    connection.execute("CREATE TABLE song(title TEXT)")
+    connection.close()
+
+    assert "another program" in refused(path, NotAStoreError)
+
+
+def test_a_newer_file_is_left_alone(path: Path) -> None:
+    """A file of a later schema is refused with the way out, and not a byte of it changes."""
+    with open_home(path) as home:
+        move_in(home)
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+    assert "upgrade the library" in refused(path, NewerStoreError)
+
+
+def test_a_missing_file_can_be_an_error(path: Path) -> None:
+    """With create=False a missing file is refused and not made."""
+    with pytest.raises(StoreError, match="no such file"):
+        open_home(path, create=False)
+
+    assert not path.exists()
+
+
+def test_a_folder_that_is_not_there_is_an_error(path: Path) -> None:
+    """A file in a missing folder, or a folder in place of a file, is a StoreError."""
+    for wrong in (path.parent / "nowhere" / "family.db", path.parent):
+        with pytest.raises(StoreError):
+            open_home(wrong)
+
+
+def test_a_half_born_file_is_finished(path: Path) -> None:
+    """A file whose making was cut short before anything was stored opens as a new one."""
+    connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+
+    with open_home(path) as home:
+        move_in(home)
+        assert len(home.people.all()) == 3
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6, 0.95])
+def test_a_truncated_file_is_a_store_error(path: Path, share: float) -> None:
+    """Of a file cut short the library says so in its own words, wherever that shows."""
+    with open_home(path) as home:
+        move_in(home)
+        home.remember_many(stories())
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+
+    def use() -> None:
+        with open_home(path) as home:
+            recall(home, "blue pot", "mia")
+            home.maintenance.rebuild()
+
+    with pytest.raises(StoreError, match=r"family\.db"):
+        use()
