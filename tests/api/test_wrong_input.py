@@ -96,7 +96,10 @@ def test_an_enormous_budget_is_a_budget(home: FamilyRecall) -> None:
 
 def test_a_record_that_is_no_request_is_refused() -> None:
     """A JSON request has a query_text, a ctx, and nothing else."""
-    for record in ({}, {"ctx": {}}, {"query_text": "a", "budget": 1}, {"query_text": 5}):
+    records: tuple[dict[str, Any], ...] = (
+        {}, {"ctx": {}}, {"query_text": "a", "budget": 1}, {"query_text": 5},
+    )  # fmt: skip
+    for record in records:
         with pytest.raises(InvalidRequestError):
             RecallRequest.from_json(record)
 
