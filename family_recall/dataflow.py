@@ -11,8 +11,8 @@ import numpy as np
 from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity, Identifier, Rows, WordStatistics
-from family_recall.stores.snapshot import Snapshot
 from family_recall.types import FloatArray, IdArray, Mode, RecallRequest, Scope, Strategy
 
 Kind = Literal["full", "static", "words"]

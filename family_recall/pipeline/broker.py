@@ -33,7 +33,7 @@ from family_recall.ranking.learned_weights import personal_calibration, personal
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
 from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.opening import opening_runs
-from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.store import Store
 from family_recall.types import Answer, RecallRequest, Region, Understanding
 
@@ -51,7 +51,7 @@ class _Recall:
     request: RecallRequest
     now: dt.datetime
     wall_s: float
-    snapshot: SqliteSnapshot
+    snapshot: Snapshot
     run: Runner
 
 

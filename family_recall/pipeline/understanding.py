@@ -10,7 +10,7 @@ from family_recall.dataflow import QueryPlan
 from family_recall.encoders.base import Encoder
 from family_recall.pipeline.runner import Runner
 from family_recall.query import planner
-from family_recall.stores.snapshot import Snapshot
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
 _WITHOUT_TIME = ("routing", "time")  # what a plan does without where it cannot be paid for

@@ -18,8 +18,8 @@ from family_recall.query.text import (
     normalise,
     possible_names,
 )
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity
-from family_recall.stores.snapshot import Snapshot
 from family_recall.types import Scope
 
 MAX_RELATIONS = 5

@@ -13,8 +13,8 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Milestone
-from family_recall.stores.snapshot import Snapshot
 from family_recall.time_expressions import (
     Anchor,
     Token,

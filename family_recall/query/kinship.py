@@ -17,8 +17,8 @@ from family_recall.query.kinship_terms import (
 )
 from family_recall.query.text import normalise
 from family_recall.stores.file.row_ids import partition_of
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity, StoredRelation
-from family_recall.stores.snapshot import Snapshot
 from family_recall.types import Scope
 
 MAX_STEPS = 2

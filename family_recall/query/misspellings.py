@@ -8,8 +8,8 @@ from collections.abc import Container, Iterator, Sequence
 from family_recall.query.kinship import is_one
 from family_recall.query.kinship_terms import KINSHIP_ROLES
 from family_recall.query.text import names_in, normalise
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity
-from family_recall.stores.snapshot import Snapshot
 from family_recall.time_expressions import words as time_words
 from family_recall.types import Scope
 

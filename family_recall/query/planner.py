@@ -15,8 +15,8 @@ from family_recall.dataflow import QueryPlan
 from family_recall.query import entities, household_anchors, text
 from family_recall.query.identifiers import find_identifiers
 from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity, WordStatistics
-from family_recall.stores.snapshot import Snapshot
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
 
 _T = TypeVar("_T")

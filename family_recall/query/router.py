@@ -218,7 +218,7 @@ def _is_a_day(timespan: Timespan | None) -> bool:
 
 
 def _prototype_cosines(neutral: str, encode: Encode) -> tuple[FloatArray, float]:
-    """Return the mean of the `TOP_PROTOTYPES` best cosines of each strategy, and the best of all."""
+    """Return each strategy's mean of its `TOP_PROTOTYPES` best cosines, and the best of all."""
     prototypes, firsts = _prototypes(encode)
     # einsum adds in a fixed order; a matrix product may not.
     cosines = np.einsum("nd,d->n", prototypes, encode(neutral))
@@ -228,7 +228,7 @@ def _prototype_cosines(neutral: str, encode: Encode) -> tuple[FloatArray, float]
 
 
 def encode_prototypes(encode: Encode | None) -> None:
-    """Encode the prototypes now (about 10 ms), so that the first question does not wait for it."""
+    """Encode the prototypes now (about 10 ms), so that the first question need not wait."""
     if encode is not None:
         _prototypes(encode)
 

@@ -19,7 +19,7 @@ from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
 from family_recall.stores.logs.stage_costs import StageCost
-from family_recall.stores.read.snapshot import ReadCaches, SqliteSnapshot
+from family_recall.stores.read.snapshot import ReadCaches, Snapshot
 from family_recall.stores.read.statistics import statistics
 from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.write.transaction import WriteTransaction
@@ -71,7 +71,7 @@ class Store:
             yield ReadTransaction(connection, self.zone, self._caches)
 
     @contextlib.contextmanager
-    def snapshot(self) -> Iterator[SqliteSnapshot]:
+    def snapshot(self) -> Iterator[Snapshot]:
         """Read what recalls need, as :meth:`reading` does."""
         with self.reading() as reading:
             yield reading.snapshot

@@ -22,7 +22,7 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import Encoding
 from family_recall.errors import ModelError
-from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.read.snapshot import Snapshot
 from tests.conftest import (
     HOME,
     TINY_STATIC,
@@ -150,8 +150,8 @@ def test_a_model_that_does_not_end_is_stopped(
     Words may be searched meanwhile: their statement is not the one to stop.
     """
     endless = Endless()
-    interrupted: list[SqliteSnapshot] = []
-    monkeypatch.setattr(SqliteSnapshot, "interrupt", interrupted.append)
+    interrupted: list[Snapshot] = []
+    monkeypatch.setattr(Snapshot, "interrupt", interrupted.append)
     with open_home(lived_in, encoder=endless, static=TINY_STATIC, clock=time.monotonic) as home:
         answer = recall(home, QUESTION, "priya", time_budget_ms=60)
 
@@ -199,14 +199,14 @@ def test_a_statement_that_does_not_end_is_interrupted(
     lived_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An endless SQL statement in the search for words is stopped; meaning answers alone."""
-    from family_recall.stores.read.snapshot import SqliteSnapshot  # noqa: PLC0415
+    from family_recall.stores.read.snapshot import Snapshot  # noqa: PLC0415
 
-    def endless(self: SqliteSnapshot, *_: object) -> object:
+    def endless(self: Snapshot, *_: object) -> object:
         return self._connection.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
         ).fetchall()
 
-    monkeypatch.setattr(SqliteSnapshot, "match", endless)
+    monkeypatch.setattr(Snapshot, "match", endless)
     with open_home(lived_in, clock=time.monotonic) as home:
         answer = recall(home, QUESTION, "priya", time_budget_ms=80)
 

@@ -33,7 +33,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
 from family_recall.access import policy
 from family_recall.evaluation import synthetic
-from family_recall.stores.read.snapshot import SqliteSnapshot
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.types import Scope
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
@@ -64,7 +64,7 @@ def decided_before(scope: Scope) -> Iterator[None]:
     """Return one scope for every request."""
     with (
         mock.patch.object(policy, "scope_of", return_value=scope),
-        mock.patch.object(SqliteSnapshot, "access", return_value=()),
+        mock.patch.object(Snapshot, "access", return_value=()),
     ):
         yield
 

@@ -34,7 +34,6 @@ from family_recall.stores.records import (
     WordStatistics,
     among,
 )
-from family_recall.stores.snapshot import Snapshot
 from family_recall.stores.text import full_text, identifiers, memories, timeline
 from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.types import FloatArray, IdArray, Relation, Scope
@@ -56,10 +55,11 @@ class ReadCaches:
         self.learned.clear()
 
 
-class SqliteSnapshot(Snapshot):
-    """What one read transaction sees. One thread at a time may use it.
+class Snapshot:
+    """What one read transaction sees. Every query takes a scope, and sees nothing outside it.
 
-    :class:`Snapshot` documents what it shares with every other kind.
+    One thread at a time may use it. ``damaged`` gathers the ids of rows, of those that were read,
+    that do not match their checksum or cannot be read.
     """
 
     def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, caches: ReadCaches) -> None:
@@ -101,9 +101,11 @@ class SqliteSnapshot(Snapshot):
         return None if person_id is None else last_step(self._connection, person_id, self._learned)
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
+        """Return the statistics of the partitions in scope, ascending."""
         return tuple(self._partitions[no] for no in scope.partitions if no in self._partitions)
 
     def stems(self, text: str) -> list[tuple[str, str]]:
+        """Split a text as the index does: (word as written, stem) pairs in order."""
         pairs = self._stems.get(text)
         if pairs is None:
             pairs = self._stems[text] = full_text.split(self._connection, text)
@@ -113,9 +115,11 @@ class SqliteSnapshot(Snapshot):
         return pairs
 
     def find_stems(self, text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
+        """Return where words with some stems stand in a text: (start, end) in characters."""
         return full_text.find_stems(self._connection, text, stems)
 
     def word_statistics(self, stems: Sequence[str], scope: Scope) -> WordStatistics:
+        """Count the scope's memories, words, and memories that hold each stem."""
         past = scope.known_at_s is not None
         partitions = self.partitions(scope)
         counts = self._stem_counts(stems, tuple(self._vectors.shards(scope)))
@@ -133,6 +137,11 @@ class SqliteSnapshot(Snapshot):
         k: int,
         weights: tuple[float, float, float],
     ) -> Hits:
+        """Find up to k memories of each shard that hold any of the words, by BM25.
+
+        ``common`` words raise the score of a match and match nothing by themselves. Scores come
+        from the shard's own statistics: they order its matches, and are not comparable between two.
+        """
         shards = self._vectors.shards(scope)
         counts = self._counts.get(tuple(shards), {})
         # By shard, the memories that hold each stem of a word; what was not counted may be there.
@@ -159,30 +168,43 @@ class SqliteSnapshot(Snapshot):
         )
 
     def identified(self, sought: Sequence[Identifier], scope: Scope, k: int) -> Hits:
+        """Find up to k memories that hold any of the identifiers.
+
+        Scores are 1 where one is held whole, 0.5 where what is held continues it, or is a phone
+        number's end; within a score the latest to happen come first. Of each identifier the k
+        recorded last are considered.
+        """
         partitions = [no for no in scope.partitions if no in self._partitions]
         condition = scope_sql.visible(scope)
         return identifiers.find(self._connection, sought, partitions, condition, k)
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
+        """Find the k memories whose best views have the highest cosine with a unit vector."""
         return self._vectors.nearest(vector, model_id, scope, k)
 
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
+        """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
         return self._vectors.cosines(vector, model_id, ids, scope)
 
     def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
+        """Return the cosines (n, n) between bodies; None unless every memory has a vector."""
         return self._vectors.similarities(model_id, ids, scope)
 
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
+        """Return the token vectors of memories, of all their views."""
         return self._vectors.token_vectors(model_id, ids, _in_scope(ids, scope))
 
     def n_pending(self, model_id: str | None, scope: Scope) -> int:
+        """Count the scope's current memories without a vector of a model, or of the newest."""
         current = sum(partition.n_current for partition in self.partitions(scope))
         return max(0, current - self._vectors.n_embedded(model_id, scope))
 
     def edges(self, nodes: IdArray, scope: Scope, cap: int) -> EdgeList:
+        """Return up to ``cap`` of the strongest edges out of each node in scope."""
         return edges.out_of(self._connection, _in_scope(nodes, scope), scope.as_of_s, cap)
 
     def degrees(self, nodes: IdArray, scope: Scope) -> FloatArray:
+        """Count the edges at each node, up to 1024; 0 outside the scope."""
         visible = _in_scope(nodes, scope)
         degrees = edges.degrees(self._connection, visible)
         if len(visible) == len(nodes):
@@ -191,15 +213,22 @@ class SqliteSnapshot(Snapshot):
         return np.array([by_node.get(node, 0.0) for node in nodes.tolist()], np.float32)
 
     def entities(self, names: Sequence[str], scope: Scope) -> list[tuple[str, Entity]]:
+        """Find the entities that some normalised names stand for."""
         return [
             (alias, Entity(entity, name, person_id))
             for alias, entity, name, person_id in self._entities.find(scope.partitions, names)
         ]
 
     def aliases_like(self, word: str, edits: int, scope: Scope) -> list[str]:
+        """List the one-word names that so many edits to a word could give, and others.
+
+        They begin with its first letter, or with its first two swapped, and are at most
+        ``edits`` letters shorter or longer. None come back when they would be thousands.
+        """
         return self._entities.aliases_like(scope.partitions, word, edits)
 
     def relations(self, entities: Sequence[int], scope: Scope) -> list[StoredRelation]:
+        """List the relations of some entities that hold at the scope's moments, oldest first."""
         visible = _in_scope(np.array(entities, np.int64), scope)
         return relation_queries.among(self._connection, visible, scope)
 
@@ -215,6 +244,7 @@ class SqliteSnapshot(Snapshot):
     def mentions(
         self, ids: IdArray, entities: Sequence[int], scope: Scope
     ) -> list[tuple[int, int]]:
+        """List the (memory, entity) pairs among some memories and entities."""
         return sql.rows(
             self._connection,
             "SELECT t.memory, t.entity FROM carray(?) e CROSS JOIN mention t"
@@ -223,6 +253,7 @@ class SqliteSnapshot(Snapshot):
         )
 
     def node_names(self, nodes: IdArray, scope: Scope) -> dict[int, str]:
+        """Return the names of nodes: doc_ids of memories, names of entities."""
         visible = sql.id_array(_in_scope(nodes, scope))
         rows = sql.rows(
             self._connection,
@@ -233,9 +264,14 @@ class SqliteSnapshot(Snapshot):
         return dict(rows)
 
     def newest(self, scope: Scope, k: int, *, lasting: bool = False) -> Hits:
+        """Return each partition's k newest memories, or facts, profiles and milestones alone.
+
+        By the moment they were recorded, the newest of all first.
+        """
         return timeline.newest(self._connection, scope, k, lasting=lasting)
 
     def occurred(self, scope: Scope) -> Occurred:
+        """Return everything that occurred in the scope's interval; read once for each scope."""
         if scope not in self._occurred:
             self._occurred[scope] = timeline.occurred(self._connection, scope)
         return self._occurred[scope]
@@ -243,15 +279,24 @@ class SqliteSnapshot(Snapshot):
     def milestones(
         self, scope: Scope, wanted: Callable[[str | None, str | None], bool], limit: int
     ) -> list[Milestone]:
+        """Load up to ``limit`` milestones and dated facts of wanted (event_type, fact_key).
+
+        The scope's filters do not apply here; its partitions and moments do.
+        """
         return timeline.milestones(self._connection, scope, wanted, limit)
 
     def rows(self, ids: IdArray, scope: Scope) -> Rows:
+        """Load the columns that ranking needs, ascending by id; ids out of scope are left out."""
         return self._read(
             _in_scope(ids, scope),
             lambda visible: memories.ranking_columns(self._connection, visible, scope),
         )
 
     def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
+        """Load whole memories in the order of ``ids``; those out of scope are left out.
+
+        So are damaged ones, which are added to ``damaged``.
+        """
         visible = _in_scope(ids, scope)
         condition = scope_sql.visible(scope)
         loaded = self._read(
@@ -265,12 +310,18 @@ class SqliteSnapshot(Snapshot):
         return intact
 
     def passages(self, ids: IdArray, scope: Scope) -> dict[int, str]:
+        """Load memories as a model reads them, `Author: text`; none the scope does not cover."""
         return self._read(
             _in_scope(ids, scope),
             lambda visible: memories.passages(self._connection, visible, scope),
         )
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:
+        """Find one memory by its id.
+
+        Raises:
+            UnknownMemoryError: If there is none, or none in scope: the two read alike.
+        """
         condition, values = scope_sql.visible(scope)
         for stored in memories.load(
             self._connection, f"m.doc_id = ? AND {condition}", (doc_id, *values), self._zone

@@ -14,7 +14,7 @@ from family_recall.stores.logs.audit import AuditTables
 from family_recall.stores.logs.erasure_log import ErasureLog
 from family_recall.stores.logs.feedback import FeedbackLog
 from family_recall.stores.read.listing import Listings
-from family_recall.stores.read.snapshot import ReadCaches, SqliteSnapshot
+from family_recall.stores.read.snapshot import ReadCaches, Snapshot
 from family_recall.stores.read.versions import Versions
 from family_recall.stores.vectors.pending import PendingVectors
 
@@ -48,6 +48,6 @@ class ReadTransaction(Transaction):
         self._caches = caches
 
     @functools.cached_property
-    def snapshot(self) -> SqliteSnapshot:
+    def snapshot(self) -> Snapshot:
         """The memories, for recall."""
-        return SqliteSnapshot(self._connection, self.zone, self._caches)
+        return Snapshot(self._connection, self.zone, self._caches)
