@@ -41,21 +41,21 @@ __all__ = ["main"]
 @click.version_option(__version__, message="%(version)s")
 @option(
     "--db",
-    metavar="FILE",
+    "FILE",
+    "the household's file, as every command takes it",
     absent="FAMILY_RECALL_DB, or as configured",
-    help="the household's file, as every command takes it",
 )
 @option(
     "--key-file",
-    metavar="FILE",
+    "FILE",
+    "what the household is encrypted with: 32 random bytes, or a passphrase on one line",
     absent="FAMILY_RECALL_KEY_FILE, or as configured, or not encrypted",
-    help="what the household is encrypted with: 32 random bytes, or a passphrase on one line",
 )
 @option(
     "--config",
-    metavar="FILE",
+    "FILE",
+    "TOML with db, key_file, person, space, budget_ms or profile",
     absent="FAMILY_RECALL_CONFIG, or your own, if it is there: see config",
-    help="TOML with db, key_file, person, space, budget_ms or profile",
 )
 def main(**_: Path | None) -> None:
     """Find the right memory for a family's question, on this device, and say why.

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @household_command()
 @person_option("whose spaces are shown", needed=True)
-@option("--of", metavar="ID", absent="everybody", help="only what this person recalled")
-@option("--limit", metavar="N", default=50, help="newest entries")
+@option("--of", "ID", "only what this person recalled", absent="everybody")
+@option("--limit", "N", "newest entries", default=50)
 @option(
     "--keep-days",
-    metavar="DAYS",
+    "DAYS",
+    "set how long entries are kept; 0 deletes the log and stops it",
     type=int,
     absent="unchanged, 30 at first",
-    help="set how long entries are kept; 0 deletes the log and stops it",
 )
 def audit(
     home: fr.FamilyRecall, person_id: str, of: str | None, limit: int, keep_days: int | None

@@ -110,8 +110,8 @@ def command(
 
     def decorate(function: Callable[..., Output | None]) -> click.Command:
         @functools.wraps(function)
-        def run(*, as_json: bool = False, **given: Any) -> None:
-            output = function(**given)
+        def run(*, as_json: bool = False, **options: Any) -> None:
+            output = function(**options)
             if output is not None:
                 output.print(as_json=as_json)
                 if output.failed:
@@ -136,9 +136,9 @@ def household_command(
 
     def decorate(function: Callable[..., Output | None]) -> click.Command:
         @functools.wraps(function)
-        def with_household(*, db: Path, **given: Any) -> Output | None:
+        def with_household(*, db: Path, **options: Any) -> Output | None:
             with open_household(db) as home:
-                return function(home, **given)
+                return function(home, **options)
 
         return command(name, group=group)(required_db_option(with_household))
 

@@ -25,26 +25,24 @@ _EXAMPLE_CHARS = 70
 @person_option(
     "who forgets: what they said, what is in their private space or in one they own", needed=True
 )
-@option("--query", metavar="TEXT", absent="anything", help="what surely answers this question")
-@option("--about", metavar="ID", absent="anything", help="what mentions this person")
-@option("--by", metavar="ID", absent="anything", help="what this person said or wrote")
-@option("--space", "space_id", metavar="ID", absent="any", help="what is in this space")
-@option("--session", "session_id", metavar="ID", absent="any", help="what belongs to this session")
+@option("--query", "TEXT", "what surely answers this question", absent="anything")
+@option("--about", "ID", "what mentions this person", absent="anything")
+@option("--by", "ID", "what this person said or wrote", absent="anything")
+@option("--space", "ID", "what is in this space", name="space_id", absent="any")
+@option("--session", "ID", "what belongs to this session", name="session_id", absent="any")
 @field_option(FILTER_FIELDS["after"])
 @field_option(FILTER_FIELDS["before"])
-@option("--recorded-after", metavar="WHEN", absent="any", help="what was recorded since")
-@option("--recorded-before", metavar="WHEN", absent="any", help="what was recorded before")
+@option("--recorded-after", "WHEN", "what was recorded since", absent="any")
+@option("--recorded-before", "WHEN", "what was recorded before", absent="any")
 @click.option("--dry-run", is_flag=True, help="show what would go, with the token to confirm it")
-@option(
-    "--token", metavar="TOKEN", absent="none", help="a dry run's: forget exactly what it showed"
-)
+@option("--token", "TOKEN", "a dry run's: forget exactly what it showed", absent="none")
 @click.option("--yes", is_flag=True, help="forget everything selected, without a token")
 @option(
     "--undo-for",
-    metavar="DAYS",
+    "DAYS",
+    "keep it so long in the trash of the file, for undo",
     type=click.FloatRange(min=0, min_open=True),
     absent="gone at once",
-    help="keep it so long in the trash of the file, for undo",
 )
 def forget(
     home: fr.FamilyRecall,
@@ -171,7 +169,7 @@ def retention_list(home: fr.FamilyRecall) -> Output:
 
 
 @household_command("apply", group=retention)
-@option("--now", metavar="WHEN", absent="now", help="the end of the period")
+@option("--now", "WHEN", "the end of the period", absent="now")
 @click.option("--dry-run", is_flag=True, help="only show what would be forgotten")
 def retention_apply(home: fr.FamilyRecall, now: dt.datetime | None, dry_run: bool) -> Output:
     """Forget what the rules no longer keep.

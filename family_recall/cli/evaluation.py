@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from family_recall.evaluation.timing import Timing
 
 rerank_option = field_option(CONTEXT_FIELDS["allow_cross_encoder"])
-seed_option = option("--seed", metavar="N", default=0, help="of random numbers")
+seed_option = option("--seed", "N", "of random numbers", default=0)
 
 
 def _check_drawable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
@@ -54,17 +54,17 @@ def _check_drawable(_: click.Context, __: click.Parameter, value: Path | None) -
 
 report_option = option(
     "--report",
-    "report_file",
-    metavar="FILE.html",
+    "FILE.html",
+    "write a page with plots, to read and keep",
+    name="report_file",
     callback=_check_drawable,
     absent="not",
-    help="write a page with plots, to read and keep",
 )
 
 
 def _writes(flag: str, name: str, what: str, metavar: str = "FILE") -> Callable[[Any], Any]:
     """Return an option that names a file to write."""
-    return option(flag, name, metavar=metavar, absent="not", help=f"write {what}")
+    return option(flag, metavar, f"write {what}", name=name, absent="not")
 
 
 def _check_extra() -> None:
@@ -79,30 +79,26 @@ def _check_extra() -> None:
 
 @command("eval")
 @click.argument("folder", type=FOLDER, metavar="DIR")
-@option("--profile", metavar="NAME", default="default", help="weights to rank with")
-@option("--budget-ms", metavar="MS", default=1000.0, help="time allowed for each question")
+@option("--profile", "NAME", "weights to rank with", default="default")
+@option("--budget-ms", "MS", "time allowed for each question", default=1000.0)
 @option(
     "--budgets",
-    metavar="LIST",
+    "LIST",
+    "ask once more within each of these, comma-separated milliseconds",
     default="",
     absent="none",
-    help="ask once more within each of these, comma-separated milliseconds",
 )
 @option(
-    "--limit",
-    metavar="N",
-    type=click.IntRange(1),
-    absent="all",
-    help="ask N questions, spread over the file",
+    "--limit", "N", "ask N questions, spread over the file", type=click.IntRange(1), absent="all"
 )
 @rerank_option
 @option(
     "--ablate",
-    metavar="LIST",
+    "LIST",
+    "ask once more without each of these, comma-separated: stages "
+    f"({', '.join(optional_stages())}, context), features of the profile, or all, stages, features",
     default="",
     absent="none",
-    help="ask once more without each of these, comma-separated: stages "
-    f"({', '.join(optional_stages())}, context), features of the profile, or all, stages, features",
 )
 @click.option(
     "--baseline",
@@ -117,19 +113,18 @@ def _check_extra() -> None:
 )
 @option(
     "--rationales",
-    "n_rationales",
-    metavar="N",
+    "N",
+    "remove the evidence of N rationales from the store, and measure how far their results fall",
+    name="n_rationales",
     type=click.IntRange(0),
     default=0,
-    help="remove the evidence of N rationales from the store, and measure how far their "
-    "results fall",
 )
 @seed_option
 @option(
     "--checkpoint",
-    metavar="DIR",
+    "DIR",
+    "save each answer in DIR, and continue from those saved there",
     absent="not",
-    help="save each answer in DIR, and continue from those saved there",
 )
 @_writes("--run", "run_file", "the rankings as a TREC run")
 @_writes("--qrels", "qrels_file", "the gold as TREC qrels")
@@ -213,7 +208,7 @@ def evaluate(
 @command()
 @click.argument("first", type=FILE)
 @click.argument("second", type=FILE)
-@option("--qrels", metavar="FILE", absent="that of the report", help="the gold of two runs")
+@option("--qrels", "FILE", "the gold of two runs", absent="that of the report")
 @seed_option
 def compare(first: Path, second: Path, qrels: Path | None, seed: int) -> Output:
     """Compare SECOND with FIRST, question by question.
@@ -241,10 +236,10 @@ def compare(first: Path, second: Path, qrels: Path | None, seed: int) -> Output:
 )
 @option(
     "--invented",
-    metavar="N",
+    "N",
+    "measure a household of N invented memories instead",
     type=click.IntRange(1, 1000000),
     absent="not",
-    help="measure a household of N invented memories instead",
 )
 @person_option()
 @space_option()
@@ -253,18 +248,18 @@ def compare(first: Path, second: Path, qrels: Path | None, seed: int) -> Output:
 @rerank_option
 @option(
     "--questions",
-    "n",
-    metavar="N",
+    "N",
+    "questions to make from memories",
+    name="n",
     type=click.IntRange(1, 1000),
     default=100,
-    help="questions to make from memories",
 )
 @option(
     "--ask",
-    "questions_file",
-    metavar="FILE",
+    "FILE",
+    "questions of your own, one a line",
+    name="questions_file",
     absent="made from memories",
-    help="questions of your own, one a line",
 )
 @seed_option
 @report_option

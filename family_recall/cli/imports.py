@@ -39,11 +39,11 @@ MAX_CELL_CHARS = 8 * 1024 * 1024
 )
 @option(
     "--batch",
-    "batch_size",
-    metavar="N",
+    "N",
+    "memories stored at a time",
+    name="batch_size",
     type=click.IntRange(1),
     default=256,
-    help="memories stored at a time",
 )
 def import_(
     db: Path, files: tuple[Path, ...], space_id: str, add_spaces: bool, batch_size: int

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 @space_option()
 @option(
     "--weight",
-    metavar="NUMBER",
+    "NUMBER",
+    "above 0, at most 1; less than 1 for what nobody said outright",
     default=1.0,
-    help="above 0, at most 1; less than 1 for what nobody said outright",
 )
 def feedback(
     home: fr.FamilyRecall,
@@ -58,7 +58,7 @@ def feedback(
 
 
 @household_command()
-@option("--person", "person_id", metavar="ID", absent="everybody's", help="whose")
+@option("--person", "ID", "whose", name="person_id", absent="everybody's")
 def learned(home: fr.FamilyRecall, person_id: str | None) -> Output:
     """Show what each person's feedback has changed: weight by weight, and the last replay.
 
@@ -72,13 +72,9 @@ def learned(home: fr.FamilyRecall, person_id: str | None) -> Output:
 
 
 @household_command()
-@option("--person", "person_id", metavar="ID", absent="anybody's", help="whose")
+@option("--person", "ID", "whose", name="person_id", absent="anybody's")
 @option(
-    "--last",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1,
-    help="how much of the latest feedback to undo",
+    "--last", "N", "how much of the latest feedback to undo", type=click.IntRange(min=1), default=1
 )
 @click.option("--all", "everything", is_flag=True, help="return to the shipped weights")
 def unlearn(home: fr.FamilyRecall, person_id: str | None, last: int, everything: bool) -> Output:

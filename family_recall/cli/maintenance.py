@@ -124,7 +124,6 @@ def restore(db: Path, backup_file: Path) -> Output:
 @household_command()
 @click.argument("file", type=FILE, metavar="FILE")
 @click.option("--feedback", is_flag=True, help="with feedback on results (default: without)")
-@click.option("--judgements", "feedback", is_flag=True, hidden=True, help="the earlier name")
 @click.option(
     "--log",
     is_flag=True,
@@ -169,10 +168,10 @@ def export(
 @required_db_option
 @option(
     "--backup",
-    "backup_file",
-    metavar="FILE",
+    "FILE",
+    "where to keep a copy of the file as it was",
+    name="backup_file",
     absent="no copy",
-    help="where to keep a copy of the file as it was",
 )
 def migrate(db: Path, backup_file: Path | None) -> Output:
     """Bring a household's file to this version's schema, as opening it does.
@@ -270,12 +269,7 @@ def reembed(home: fr.FamilyRecall, folder: Path | None, drop_others: bool) -> Ou
 
 @command()
 @required_db_option
-@option(
-    "--new-key-file",
-    metavar="FILE",
-    absent="none",
-    help="the key from now on, as --key-file takes it",
-)
+@option("--new-key-file", "FILE", "the key from now on, as --key-file takes it", absent="none")
 @click.option("--no-key", is_flag=True, help="remove the encryption (default: keep it)")
 def rekey(db: Path, new_key_file: Path | None, no_key: bool) -> Output:
     """Encrypt a household's file, change its key, or remove the encryption.

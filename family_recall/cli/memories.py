@@ -51,14 +51,14 @@ def add(home: fr.FamilyRecall, text: str, **fields: Any) -> Output:
 )
 @option(
     "--space",
-    "space_id",
-    metavar="ID",
+    "ID",
+    "its space, if several have a memory of that id",
+    name="space_id",
     absent="the only one that has",
-    help="its space, if several have a memory of that id",
 )
 @field_options(CORRECTED, absent="unchanged")
 def correct(
-    home: fr.FamilyRecall, doc_id: str, person_id: str, space_id: str | None, **given: Any
+    home: fr.FamilyRecall, doc_id: str, person_id: str, space_id: str | None, **options: Any
 ) -> Output:
     """Correct a memory's text or other fields; the text "-" is read from standard input.
 
@@ -69,7 +69,7 @@ def correct(
       family-recall correct MEMORY_ID "Grandma lands at 7:40" --person alice --db family.db
       family-recall correct MEMORY_ID --kind fact --importance 0.9 --person alice
     """
-    changes = {name: value for name, value in given.items() if value not in {None, ()}}
+    changes = {name: value for name, value in options.items() if value not in {None, ()}}
     if not changes:
         raise click.UsageError("expected a new TEXT or an option that says what changes, got none")
     for name, value in changes.items():
@@ -85,8 +85,8 @@ def correct(
     return Output(done.to_json(), lines)
 
 
-def _text(given: str) -> str:
-    return sys.stdin.read().strip() if given == "-" else given
+def _text(argument: str) -> str:
+    return sys.stdin.read().strip() if argument == "-" else argument
 
 
 def _cell(value: object) -> str:

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 BASE_URL = "https://huggingface.co"
 
-_to_option = option("--to", metavar="DIR", absent="your own", help="the models folder to put it in")
-_catalogue_option = option(
-    "--catalogue", metavar="FILE", absent="the one built in", help="what can be fetched"
-)
+_to_option = option("--to", "DIR", "the models folder to put it in", absent="your own")
+_catalogue_option = option("--catalogue", "FILE", "what can be fetched", absent="the one built in")
 
 
 @click.group(cls=DocumentedGroup)
@@ -115,15 +113,15 @@ def verify(folder: Path | None) -> Output:
 )
 @option(
     "--query-prefix",
-    metavar="TEXT",
+    "TEXT",
+    "put before every question",
     absent="its prompt called query, or nothing",
-    help="put before every question",
 )
 @option(
     "--memory-prefix",
-    metavar="TEXT",
+    "TEXT",
+    "put before every memory",
     absent="its prompt called document or passage, or nothing",
-    help="put before every memory",
 )
 @click.option(
     "--normalise/--no-normalise",
@@ -132,21 +130,21 @@ def verify(folder: Path | None) -> Output:
 )
 @option(
     "--max-tokens",
-    metavar="N",
+    "N",
+    "tokens read at once; of a pair, both",
     type=click.IntRange(8),
     absent="as it says, 512 at most",
-    help="tokens read at once; of a pair, both",
 )
-@option("--name", metavar="NAME", absent="the folder's name", help="what to call it")
-@option("--licence", metavar="NAME", absent="as its README.md says", help="its licence")
+@option("--name", "NAME", "what to call it", absent="the folder's name")
+@option("--licence", "NAME", "its licence", absent="as its README.md says")
 @click.option(
     "--precision",
     type=click.Choice(("int8", "fp16", "fp32")),
     help="int8 stays on the CPU (default: as the ONNX file's name says, or fp32)",
 )
-@option("--onnx", metavar="FILE", absent="model.onnx, or the only one", help="its graph")
-@option("--output", metavar="NAME", absent="by its usual names", help="the graph's output to read")
-def import_model(source: Path, to: Path | None, **given: Any) -> Output:
+@option("--onnx", "FILE", "its graph", absent="model.onnx, or the only one")
+@option("--output", "NAME", "the graph's output to read", absent="by its usual names")
+def import_model(source: Path, to: Path | None, **options: Any) -> Output:
     """Copy a model into a models folder, from a folder as sentence-transformers saves it.
 
     DIR holds onnx/model.onnx, tokenizer.json and config.json; options say what these do not. The
@@ -161,7 +159,7 @@ def import_model(source: Path, to: Path | None, **given: Any) -> Output:
     from family_recall.encoders.install import writable_folder  # noqa: PLC0415 -- see above
 
     folder = writable_folder(to)
-    return _entry_output(st.import_model(source, folder, st.Overrides(**given)), folder)
+    return _entry_output(st.import_model(source, folder, st.Overrides(**options)), folder)
 
 
 @command("fetch", group=models)

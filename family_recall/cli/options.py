@@ -56,18 +56,21 @@ _TYPES: Mapping[str, Any] = {
 
 
 def option(
-    *flags: str,
+    flags: str,
     metavar: str,
-    help: str,  # noqa: A002 -- as click calls it
+    help_text: str,
+    *,
+    name: str | None = None,
     absent: str | None = None,
     **about: Any,
 ) -> Callable[[_F], _F]:
     """Return an option with a value; its help ends in what happens without it.
 
     Args:
-        flags: As click takes them.
+        flags: One flag, or several separated by commas.
         metavar: What stands for the value; sets the type, unless that is given.
-        help: What the option does, without its default.
+        help_text: What the option does, without its default.
+        name: The argument of the function; made from the flag, when left out.
         absent: What happens without the option, in words; the default, when left out.
         about: What else click takes.
     """
@@ -77,7 +80,8 @@ def option(
     again = "; repeat" if about.get("multiple") else ""
     without = f" (default: {absent})" if absent else ""
     about = {"type": _TYPES.get(metavar, str), "metavar": metavar, **about}
-    return click.option(*flags, help=f"{help}{again}{without}", **about)
+    names = [*flags.split(", "), *([name] if name else [])]
+    return click.option(*names, help=f"{help_text}{again}{without}", **about)
 
 
 def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _F]:
@@ -100,9 +104,7 @@ def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _
         about["default"] = spec.default
     else:
         absent = absent or spec.absent
-    return option(
-        flag, spec.name, metavar=_metavar(spec), help=spec.sentence(), absent=absent, **about
-    )
+    return option(flag, _metavar(spec), spec.sentence(), name=spec.name, absent=absent, **about)
 
 
 def field_options(specs: Iterable[FieldSpec], absent: str | None = None) -> Callable[[_F], _F]:
@@ -127,14 +129,14 @@ def _metavar(spec: FieldSpec) -> str:
 
 
 def _completer(choices: tuple[str, ...]) -> Callable[..., list[CompletionItem | str]]:
-    return lambda *given: [choice for choice in choices if choice.startswith(given[-1])]
+    return lambda *call: [choice for choice in choices if choice.startswith(call[-1])]
 
 
 models_option = option(
     "--models",
-    "folder",
-    metavar="DIR",
+    "DIR",
+    "the models folder",
+    name="folder",
     absent="FAMILY_RECALL_MODELS, or your own models and the shipped",
-    help="the models folder",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="print JSON with stable keys")

@@ -22,16 +22,16 @@ from family_recall.cli.settings import DEFAULT_SPACE, db_option, require, requir
 
 as_seen_by_option = option(
     "--person",
-    "person_id",
-    metavar="ID",
+    "ID",
+    "only what this person may know",
+    name="person_id",
     absent="everything, as for the owner of the file",
-    help="only what this person may know",
 )
 
 
 @command()
 @required_db_option
-@option("--person", "people", metavar="ID[=NAME]", multiple=True, help="somebody who lives here")
+@option("--person", "ID[=NAME]", "somebody who lives here", name="people", multiple=True)
 @click.option(
     "--space",
     "spaces",
@@ -39,8 +39,8 @@ as_seen_by_option = option(
     metavar="ID",
     help=f"a shared space that all of them see; repeat (default: {DEFAULT_SPACE})",
 )
-@option("--timezone", metavar="ZONE", absent="UTC", help="for moments without one")
-@option("--country", metavar="CC", absent="US", help="for holidays")
+@option("--timezone", "ZONE", "for moments without one", absent="UTC")
+@option("--country", "CC", "for holidays", absent="US")
 @click.option(
     "--hemisphere", type=click.Choice(["north", "south"]), help="for seasons (default: north)"
 )
@@ -92,8 +92,8 @@ def people(ctx: click.Context, db: Path | None, person_id: str | None, as_json: 
 
 @household_command("add", group=people)
 @click.argument("person_id", metavar="ID")
-@option("--name", metavar="NAME", absent="the ID, capitalised", help="as the family says it")
-@option("--alias", "aliases", metavar="NAME", multiple=True, help="another name they go by")
+@option("--name", "NAME", "as the family says it", absent="the ID, capitalised")
+@option("--alias", "NAME", "another name they go by", name="aliases", multiple=True)
 def people_add(
     home: fr.FamilyRecall, person_id: str, name: str | None, aliases: tuple[str, ...]
 ) -> Output:

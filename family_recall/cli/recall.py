@@ -54,17 +54,17 @@ def context_options(top_k: int | None = None) -> Callable[[Callable[..., Any]], 
     return add
 
 
-def context_of(given: dict[str, Any]) -> fr.RecallContext:
+def context_of(options: dict[str, Any]) -> fr.RecallContext:
     """Return the context that the options of :func:`context_options` describe."""
-    filters = {name: given.pop(name) for name in FILTER_FIELDS}
-    return fr.RecallContext(**given, filters=fr.Filters(**filters))
+    filters = {name: options.pop(name) for name in FILTER_FIELDS}
+    return fr.RecallContext(**options, filters=fr.Filters(**filters))
 
 
 @household_command()
 @click.argument("question")
 @click.option("--explain", "with_terms", is_flag=True, help="show each result term by term")
 @context_options()
-def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **given: Any) -> Output:
+def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: Any) -> Output:
     """Find the memories that answer a question.
 
     Shows how likely it is that they do, and "no_match" when nothing stored seems to answer.
@@ -74,7 +74,7 @@ def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **given: Any)
       family-recall recall "what did we plan for March?" --person alice --explain
     """
     home.warmup()
-    answer = home.recall(question, context_of(given))
+    answer = home.recall(question, context_of(options))
     return Output(
         answer.to_json(), draw=lambda out: _print_answer(out, answer, with_terms=with_terms)
     )
@@ -83,7 +83,7 @@ def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **given: Any)
 @household_command()
 @click.argument("period")
 @context_options(TIMELINE_RESULTS)
-def timeline(home: fr.FamilyRecall, period: str, **given: Any) -> Output:
+def timeline(home: fr.FamilyRecall, period: str, **options: Any) -> Output:
     """Show what is remembered of a time, in order, and which of its days hold nothing.
 
     PERIOD is a time in words, as in a question: "last week", "in March 2025", "since Christmas",
@@ -96,7 +96,7 @@ def timeline(home: fr.FamilyRecall, period: str, **given: Any) -> Output:
     """
     from family_recall.llm_tools import recall_period  # noqa: PLC0415 -- schemas, and help needs none
 
-    ctx = context_of(given)
+    ctx = context_of(options)
     home.warmup()
     answer = recall_period(home, ctx, period)
     return Output(answer.to_json(), draw=lambda out: _print_timeline(out, answer))
@@ -106,14 +106,14 @@ def timeline(home: fr.FamilyRecall, period: str, **given: Any) -> Output:
 @click.argument("question")
 @click.argument("doc_id", metavar="MEMORY_ID")
 @context_options()
-def explain(home: fr.FamilyRecall, question: str, doc_id: str, **given: Any) -> Output:
+def explain(home: fr.FamilyRecall, question: str, doc_id: str, **options: Any) -> Output:
     """Explain why a memory is, or is not, among the results of a question.
 
     Examples:
       family-recall explain "when does grandma land?" MEMORY_ID --person alice --db family.db
       family-recall explain "plans for March?" MEMORY_ID --person alice --json
     """
-    ctx = context_of(given)
+    ctx = context_of(options)
     home.warmup()
     explanation = home.explain(question, doc_id, ctx)
     return Output(explanation.to_json(), explanation.lines())
@@ -122,17 +122,16 @@ def explain(home: fr.FamilyRecall, question: str, doc_id: str, **given: Any) -> 
 @household_command()
 @click.argument("question")
 @option(
-    "-o",
-    "--output",
-    metavar="FILE",
+    "-o, --output",
+    "FILE",
+    "the page to write; replaced if it exists",
     required=True,
     absent="none, it is needed",
-    help="the page to write; replaced if it exists",
 )
 @click.option("--redact", is_flag=True, help="show lengths instead of texts, names and ids")
 @context_options()
 def inspect(
-    home: fr.FamilyRecall, question: str, output: Path, redact: bool, **given: Any
+    home: fr.FamilyRecall, question: str, output: Path, redact: bool, **options: Any
 ) -> Output:
     """Draw a recall as a page for a browser: stages, scores, ranks, links, near misses.
 
@@ -144,7 +143,7 @@ def inspect(
     """
     from family_recall.reports.recall import page  # noqa: PLC0415 -- help needs no pages
 
-    ctx = context_of(given)
+    ctx = context_of(options)
     home.warmup()
     inspection = home.inspect(question, ctx)
     html = page(
@@ -167,14 +166,14 @@ def inspect(
     "or none)",
 )
 @person_option()
-@option("--country", metavar="CC", absent="the household's, or US", help="for holidays")
+@option("--country", "CC", "for holidays", absent="the household's, or US")
 @click.option(
     "--hemisphere",
     type=click.Choice(["north", "south"]),
     help="for seasons (default: the household's, or north)",
 )
 def understand(
-    question: str, db: Path | None, person_id: str | None, now: dt.datetime | None, **given: Any
+    question: str, db: Path | None, person_id: str | None, now: dt.datetime | None, **options: Any
 ) -> Output:
     """Show how a question is understood, before anything is searched.
 
@@ -182,7 +181,7 @@ def understand(
       family-recall understand "what did we do last Christmas?"
       family-recall understand "who is my wife?" --db family.db --person alice --json
     """
-    where = {name: value for name, value in given.items() if value is not None}
+    where = {name: value for name, value in options.items() if value is not None}
     if db is None:
         source = click.get_current_context().get_parameter_source("person_id")
         if source is ParameterSource.COMMANDLINE:

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     help="where it belongs (default: as configured, or shared:household), or what is listed "
     "(default: as configured, or every space the person sees)",
 )
-@option("--confidence", metavar="NUMBER", default=1.0, help="0 to 1")
-@option("--evidence", metavar="MEMORY_ID", multiple=True, help="a memory there that says so")
-@option("--since", metavar="WHEN", absent="always", help="when it began to hold")
-@option("--until", metavar="WHEN", absent="still holds", help="when it ceased to hold")
+@option("--confidence", "NUMBER", "0 to 1", default=1.0)
+@option("--evidence", "MEMORY_ID", "a memory there that says so", multiple=True)
+@option("--since", "WHEN", "when it began to hold", absent="always")
+@option("--until", "WHEN", "when it ceased to hold", absent="still holds")
 @field_option(MEMORY_FIELDS["band"])
 @field_option(MEMORY_FIELDS["guardians_of"])
-@option("--as-of", metavar="WHEN", absent="now", help="list what was true then")
+@option("--as-of", "WHEN", "list what was true then", absent="now")
 def relate(
     home: fr.FamilyRecall,
     triple: tuple[str, ...],
@@ -86,13 +86,7 @@ def relate(
     "who removes it: an owner of the space, or the author of all its evidence", needed=True
 )
 @storage_space_option
-@option(
-    "--since",
-    "valid_from",
-    metavar="WHEN",
-    absent="always",
-    help="the beginning it was stored with",
-)
+@option("--since", "WHEN", "the beginning it was stored with", name="valid_from", absent="always")
 @field_option(MEMORY_FIELDS["band"])
 @field_option(MEMORY_FIELDS["guardians_of"])
 def unrelate(

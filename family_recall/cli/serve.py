@@ -100,7 +100,7 @@ def mcp(
 @person_option("who browses, which decides what they see and may edit", needed=True)
 @click.option("--read-only", is_flag=True, help="leave out everything that changes the file")
 @budget_option(SERVER_BUDGET_MS)
-@option("--port", metavar="N", type=_PORTS, default=0, help="where to listen, 0 for any free port")
+@option("--port", "N", "where to listen, 0 for any free port", type=_PORTS, default=0)
 @click.option("--no-open", is_flag=True, help="print the link, and open no browser")
 def browse(
     db: Path, person_id: str, read_only: bool, time_budget_ms: float, port: int, no_open: bool

@@ -45,7 +45,7 @@ def spaces(ctx: click.Context, db: Path | None, person_id: str | None, as_json: 
     help="who it is for; everybody who lives here may enter a household one "
     "(default: private for an ID that starts with private:, else shared)",
 )
-@option("--name", metavar="NAME", absent="none", help="as the family says it")
+@option("--name", "NAME", "as the family says it", absent="none")
 def spaces_add(home: fr.FamilyRecall, space_id: str, kind: str | None, name: str | None) -> Output:
     """Add a space, which nobody sees before a grant.
 
@@ -67,14 +67,7 @@ def spaces_add(home: fr.FamilyRecall, space_id: str, kind: str | None, name: str
     default="adult",
     help="what they are there, which decides what they see (default: adult)",
 )
-@option(
-    "--expires",
-    "--until",
-    "expires",
-    metavar="WHEN",
-    absent="never",
-    help="ISO day or moment it ends",
-)
+@option("--expires, --until", "WHEN", "ISO day or moment it ends", name="expires", absent="never")
 def grant(
     home: fr.FamilyRecall, person_id: str, space_id: str, role: str, expires: dt.datetime | None
 ) -> Output:

@@ -36,7 +36,7 @@ TYPES = {
 
 
 def _good(spec: FieldSpec) -> Iterator[Any]:
-    """Give values at the edges of what a description allows."""
+    """Yield values at the edges of what a description allows."""
     texts = spec.choices or ("x" * min(spec.max_chars or 10, 2_000),)
     match spec.type:
         case "text":
@@ -54,7 +54,7 @@ def _good(spec: FieldSpec) -> Iterator[Any]:
 
 
 def _bad(spec: FieldSpec) -> Iterator[Any]:
-    """Give values just outside what a description allows; a larger top_k is taken for the most."""
+    """Yield values just outside what a description allows; a larger top_k counts as the most."""
     if spec.choices:
         yield from ("nosuch",) if spec.type == "text" else (("nosuch",),)
     if spec.type == "moment":
