@@ -25,12 +25,12 @@ NEEDS = {"langchain": "langchain_core", "opentelemetry": "opentelemetry.sdk"}
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Give a page's code blocks of a language, in order."""
+    """Return a page's code blocks of a language, in order."""
     return re.findall(rf"```{language}\n(.*?)```", PAGES[page], re.DOTALL)
 
 
 def run(page: str) -> str:
-    """Run a page's one program as it stands; gives what it printed."""
+    """Run a page's one program unchanged; return what it printed."""
     (program,) = blocks(page, "python")
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -40,31 +40,33 @@ def run(page: str) -> str:
 
 
 class StandIn:
-    """Stands in for Ollama: first recalls what it was asked, then reads out the first memory.
+    """A stand-in for Ollama: recalls the question first, then reads out the first memory.
 
-    ``asked`` are the bodies it was sent; ``calls`` what it asks for, one call a round, before it
+    ``requests`` are the bodies it was sent; ``calls`` the tools it calls, one a round, before it
     answers.
     """
 
     def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
+        self.requests: list[dict[str, Any]] = []
         self.calls: list[tuple[str, Any]] = []
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Give the next message."""
-        self.asked.append(body)
-        question = next(one["content"] for one in body["messages"] if one["role"] == "user")
+        """Return the next message."""
+        self.requests.append(body)
+        question = next(
+            message["content"] for message in body["messages"] if message["role"] == "user"
+        )
         calls = self.calls or [("recall", {"question": question})]
-        told = [one for one in body["messages"] if one["role"] == "tool"]
-        if len(told) < len(calls):
-            name, arguments = calls[len(told)]
+        results = [message for message in body["messages"] if message["role"] == "tool"]
+        if len(results) < len(calls):
+            name, arguments = calls[len(results)]
             call = {"function": {"name": name, "arguments": arguments}}
             return {"role": "assistant", "content": "", "tool_calls": [call]}
         try:
-            said = json.loads(told[-1]["content"])["memories"][0]["text"]
+            content = json.loads(results[-1]["content"])["memories"][0]["text"]
         except (ValueError, KeyError):
-            said = told[-1]["content"]
-        return {"role": "assistant", "content": said}
+            content = results[-1]["content"]
+        return {"role": "assistant", "content": content}
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
             self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -124,8 +126,8 @@ def test_a_local_model_is_sent_the_tools_and_only_clean_results(
 
     run("local-language-model")
 
-    assert [body["tools"] for body in ollama.asked] == [llm_tools.schema("ollama")] * 2
-    told = ollama.asked[-1]["messages"][-1]
+    assert [body["tools"] for body in ollama.requests] == [llm_tools.schema("ollama")] * 2
+    told = ollama.requests[-1]["messages"][-1]
     assert (told["role"], told["tool_name"]) == ("tool", "recall")
     assert not set("<>&") & set(told["content"])
     (schema,) = [one["outputSchema"] for one in llm_tools.schema("mcp") if one["name"] == "recall"]
@@ -145,7 +147,7 @@ def test_a_local_model_that_calls_wrongly_is_told_how(
 
     printed = run("local-language-model")
 
-    errors = [one["content"] for one in ollama.asked[-1]["messages"] if one["role"] == "tool"]
+    errors = [one["content"] for one in ollama.requests[-1]["messages"] if one["role"] == "tool"]
     assert errors[0].startswith("error: recall has no argument 'person_id'; it has question")
     assert errors[1].startswith("error: there is no tool 'search'; there is recall")
     assert printed == "error: top_k must be a whole number from 1 to 20, got 99\n"

@@ -53,7 +53,7 @@ memories = st.builds(
 
 
 def exported(home: FamilyRecall, folder: Path, name: str = "export.jsonl") -> bytes:
-    """Give an export's bytes."""
+    """Export a household; return the file's bytes."""
     home.maintenance.export_to(folder / name, feedback=True, log=True, overwrite=True)
     return (folder / name).read_bytes()
 
@@ -118,18 +118,18 @@ def test_everything_comes_along(home: FamilyRecall, tmp_path: Path, wall: Wall) 
         )
 
 
-def test_judgements_stay_where_they_are_unless_wanted(home: FamilyRecall, tmp_path: Path) -> None:
-    """What people thought of results is theirs: an export has it only if asked for."""
+def test_feedback_is_exported_only_on_request(home: FamilyRecall, tmp_path: Path) -> None:
+    """Feedback is personal: an export has it only if requested."""
     context = RecallContext(person_id="rajesh", now=NOW, time_budget_ms=60_000)
     home.feedback("where is the spare key?", "key", accepted=True, ctx=context)
 
     assert "feedback" not in home.maintenance.export_to(tmp_path / "without.jsonl").records
-    told = home.maintenance.export_to(tmp_path / "with.jsonl", feedback=True)
-    assert told.records["feedback"] == 1
+    with_feedback = home.maintenance.export_to(tmp_path / "with.jsonl", feedback=True)
+    assert with_feedback.records["feedback"] == 1
 
 
-def test_the_log_stays_where_it_is_unless_wanted(home: FamilyRecall, tmp_path: Path) -> None:
-    """Who recalled what, what was forgotten, and the key to check that: only if asked for."""
+def test_the_log_is_exported_only_on_request(home: FamilyRecall, tmp_path: Path) -> None:
+    """Who recalled what, what was forgotten, and the key to verify that: only if requested."""
     home.spaces.grant(Grant("priya", HOME, "owner"))
     recall(home, "where is the spare key?", "priya")
     home.audit.keep_days(9)
@@ -137,13 +137,13 @@ def test_the_log_stays_where_it_is_unless_wanted(home: FamilyRecall, tmp_path: P
 
     without = home.maintenance.export_to(tmp_path / "without.jsonl")
     assert not {"audit", "audit_memory", "receipt"} & set(without.records)
-    told = home.maintenance.export_to(tmp_path / "with.jsonl", log=True)
-    assert told.records["audit"] >= 1
-    assert told.records["receipt"] == 1
+    with_log = home.maintenance.export_to(tmp_path / "with.jsonl", log=True)
+    assert with_log.records["audit"] >= 1
+    assert with_log.records["receipt"] == 1
     header = json.loads((tmp_path / "with.jsonl").read_bytes().splitlines()[0])
     assert header["info"]["audit_days"] == "9"
     assert "forgetting_key" not in (tmp_path / "without.jsonl").read_text(encoding="utf-8")
-    # Kept aside for an undo, and nowhere else.
+    # In the trash of the household, and nowhere else.
     assert b"chocolate" not in (tmp_path / "with.jsonl").read_bytes()
 
 
@@ -206,7 +206,7 @@ def test_an_export_goes_into_a_new_household_alone(home: FamilyRecall, tmp_path:
 
 
 def changed(line: int, **fields: Any) -> Any:
-    """Give what changes some fields of one line (counted from 1)."""
+    """Return a function that changes some fields of one line (counted from 1)."""
 
     def change(lines: list[bytes]) -> None:
         record = json.loads(lines[line - 1]) | fields
@@ -216,7 +216,7 @@ def changed(line: int, **fields: Any) -> Any:
 
 
 def dropped(line: int) -> Any:
-    """Give what leaves one line out."""
+    """Return a function that removes one line."""
     return lambda lines: lines.pop(line - 1)
 
 

@@ -1,4 +1,4 @@
-"""Scope: nothing outside what the asker may see is returned, scored or counted."""
+"""Scope: nothing outside what a person may see is returned, scored or counted."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def filled(blank: Path, path: Path, world: World, model: str, asked: Asked | None) -> FamilyRecall:
-    """Open a household that holds everything, or what is seen by whoever asks."""
+    """Open a household that holds everything, or only what the person who asks may see."""
     shutil.copyfile(blank, path)
     wall = Wall()
     home = open_home(path, wall=wall, **MODELS[model])
@@ -163,8 +163,8 @@ def test_other_peoples_words_do_not_move_my_scores(home: FamilyRecall, profile: 
 def test_a_static_vector_out_of_sight_takes_no_part(path: Path, past: bool) -> None:
     """The nearest by the static embedder may be Priya's alone: Rajesh's run does without it.
 
-    Of the question's word no memory has the whole, so only vectors can find anything. What was
-    said before a memory was told anew is on the past's shelf: known then, and to her alone.
+    No memory has the question's whole word, so only vectors can find anything. Earlier versions
+    of a memory are in the past's shard: known then, and to her alone.
     """
     wall = Wall()
     with open_home(path, encoder=None, static=TINY_STATIC, wall=wall) as home:
