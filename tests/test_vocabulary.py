@@ -59,8 +59,8 @@ REPLACED = {
 """What each word of an earlier vocabulary is called here."""
 OPENINGS = frozenset({"Give", "Hang", "Know", "Let", "Say", "Take", "Tell"})
 """First words of a docstring that hide what the function does."""
-EARLIER_FORMAT = "# earlier format"
-"""Ends a line that names what a file of an earlier version holds, and so may use its words."""
+EARLIER_NAMES = ("# earlier format", "<!-- earlier name -->")
+"""Ends a line that names what earlier versions have in files or code, and so may use their words."""
 HOUSEHOLD_TEXTS = (
     "family_recall/demo/",
     "family_recall/query/",
@@ -110,7 +110,7 @@ def old_words(name: str) -> list[str]:
     return [
         f"{name}:{line}: {word} (better: {REPLACED[word.lower()]})"
         for line, text in lines
-        if not rows[line - 1].endswith(EARLIER_FORMAT)
+        if not rows[line - 1].endswith(EARLIER_NAMES)
         for word in _OLD.findall(text)
     ]
 
