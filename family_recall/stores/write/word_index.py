@@ -57,6 +57,16 @@ class WordIndex:
                 self._count(partition, rows, -1, past=past)
                 self._counters.of(partition).rewrites += 1
 
+    def supersede(self, memory: int) -> None:
+        """Move a memory's words from the current ones of its partition to the superseded ones."""
+        self.flush()
+        partition, words = partition_of(memory), self.stored(memory)
+        full_text.remove(self._connection, shard_of(partition, past=False), [words])
+        full_text.add(self._connection, shard_of(partition, past=True), [words])
+        self._count(partition, [words], -1, past=False)
+        self._count(partition, [words], +1, past=True)
+        self._counters.of(partition).rewrites += 1
+
     def store_counts(self, rows: Iterable[full_text.Words]) -> None:
         """Write the word counts of memories into their rows."""
         self._connection.executemany(
@@ -66,8 +76,12 @@ class WordIndex:
 
     def stored(self, memory: int) -> full_text.Words:
         """Split and count the words of a stored memory."""
-        ((words,),) = self._stored([memory]).values()
-        return words
+        body, header, context = sql.row(
+            self._connection,
+            "SELECT body, header, context FROM words_content WHERE id = ?",
+            (memory,),
+        )
+        return self.prepare(memory, body, header, (None, context))
 
     def with_phrase(self, partition: int, phrase: str) -> list[tuple[int, str]]:
         """List the current memories of a partition whose body has a phrase: (id, text)."""
