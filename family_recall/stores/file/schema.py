@@ -1,4 +1,4 @@
-"""The file's layout: numbered migrations, which bring a file of any version up to this one.
+"""The file's layout, and the numbered migrations that bring an earlier file up to it.
 
 One file holds one household. Text is the truth; words, vectors, mentions and edges are made from
 it and can be made again. No edge, mention, word list or vector index ever spans two partitions, and
@@ -18,9 +18,12 @@ from family_recall.stores.file import checksums, sql
 APPLICATION_ID = 0x46524D31
 """``FRM1``, at byte 68 of the file (sqlite.org/fileformat2.html#application_id)."""
 
+_FOLDER = Path(__file__).parent
+SCHEMA = (_FOLDER / "schema.sql").read_text(encoding="utf-8")
+"""The tables of a new file."""
+
 MIGRATIONS: tuple[str, ...] = tuple(
-    path.read_text(encoding="utf-8")
-    for path in sorted((Path(__file__).parent / "migrations").glob("*.sql"))
+    path.read_text(encoding="utf-8") for path in sorted((_FOLDER / "migrations").glob("*.sql"))
 )
 """Step i brings a file from version i to i + 1. Released steps never change."""
 
@@ -34,8 +37,15 @@ RENAMED: dict[str, str] = {
 
 
 def migrate(connection: apsw.Connection) -> None:
-    """Bring a file up to date, inside a write transaction of the caller's."""
-    for step in range(connection.pragma("user_version"), SCHEMA_VERSION):
+    """Create the tables of a new file, or bring an earlier one up to date.
+
+    Runs inside a write transaction of the caller's.
+    """
+    version = connection.pragma("user_version")
+    if version == 0:
+        connection.execute(SCHEMA)
+        version = SCHEMA_VERSION
+    for step in range(version, SCHEMA_VERSION):
         connection.execute(MIGRATIONS[step])
         if step == 8:
             _rename_in_vector_tables(connection)
