@@ -51,7 +51,7 @@ from family_recall.errors import (
 )
 from family_recall.maintenance.archive_checks import check_record
 from family_recall.stores.file.archive_loader import ArchiveLoader
-from family_recall.stores.file.schema import MIGRATIONS
+from family_recall.stores.file.schema import SCHEMA
 from family_recall.types.json_lines import read_jsonl
 from tools.common import MODELS, parser_of, write_json
 from tools.torture.household import HOME, add_family, note, open_home
@@ -256,8 +256,7 @@ def _lines_in(path: Path) -> Run:
 def _record(records: Sequence[Mapping[str, Any]]) -> Run:
     """Load records into a household in memory, in place of the originals, and roll back."""
     connection = apsw.Connection(":memory:")
-    for step in MIGRATIONS:
-        connection.execute(step)
+    connection.execute(SCHEMA)
     loader = ArchiveLoader(connection)
     for whole in records:
         loader.load(whole["table"], {name: whole[name] for name in whole if name != "table"})
