@@ -24,7 +24,7 @@ from pathlib import Path
 
 from tools.common import ROOT, parser_of
 
-TESTS = ("tests/stores/test_keys.py", "tests/stores/test_files.py")
+TESTS = ("tests/stores/file/test_encryption.py", "tests/stores/file/test_copies.py")
 NOT_RUN = 3
 ROUNDS, MEMORIES, QUESTIONS = 8, 300, 60
 

@@ -1,12 +1,13 @@
-"""Damage: what a disk has changed in a memory is never told as if somebody had said it."""
+"""Damage: what a disk has changed in a memory is never answered as if it had been stored."""
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import os
 import tempfile
-import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ SHOWN = (
 
 @functools.cache
 def household() -> tuple[bytes, tuple[int, ...], dict[str, tuple[Any, ...]]]:
-    """Give a household's file, its pages that hold memories, and what is told of each of them."""
+    """Return a household's file, its pages that hold memories, and the shown fields of each."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "family.db"
         with open_home(path) as home:
@@ -62,25 +63,36 @@ def household() -> tuple[bytes, tuple[int, ...], dict[str, tuple[Any, ...]]]:
             remember(home, "We moved in on a rainy day", doc_id="moved", kind="milestone",
                      event_type="move", occurred_at="2025-05-01")  # fmt: skip
             remember(home, "The order INV-47110-22 has come", doc_id="order", url="https://a.b/c")
-            right = {name: one for question in QUESTIONS for name, one in told(home, question)}
+            right = {
+                name: fields for question in QUESTIONS for name, fields in shown(home, question)
+            }
         connection = apsw.Connection(str(path))
         pages = connection.execute("SELECT pageno FROM dbstat WHERE name = 'memory'").fetchall()
         connection.close()
         return path.read_bytes(), tuple(int(str(no)) for (no,) in pages), right
 
 
-def wait_for(done: Callable[[], bool]) -> None:
-    """Let what runs beside the answers come to its end."""
-    until_s = time.monotonic() + 10.0
-    while not done():
-        assert time.monotonic() < until_s
-        time.sleep(0.01)
+@pytest.fixture
+def background(monkeypatch: pytest.MonkeyPatch) -> list[Future[Any]]:
+    """Gather the work that is submitted to threads, so that a test can wait for it."""
+    submitted: list[Future[Any]] = []
+    submit = ThreadPoolExecutor.submit
+
+    def recorded(*arguments: Any, **named: Any) -> Future[Any]:
+        future = submit(*arguments, **named)
+        submitted.append(future)
+        return future
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", recorded)
+    return submitted
 
 
-def told(home: FamilyRecall, question: str) -> list[tuple[str, tuple[Any, ...]]]:
-    """Ask, and give of each result all that a reader takes for what was said."""
+def shown(home: FamilyRecall, question: str) -> list[tuple[str, tuple[Any, ...]]]:
+    """Ask a question; return the id and the shown fields of each result."""
     answer = recall(home, question, "priya", top_k=20)
-    return [(one.doc_id, tuple(getattr(one, name) for name in SHOWN)) for one in answer.results]
+    return [
+        (result.doc_id, tuple(getattr(result, name) for name in SHOWN)) for result in answer.results
+    ]
 
 
 def with_changed(path: Path, places: list[tuple[int, int]]) -> None:
@@ -93,10 +105,10 @@ def with_changed(path: Path, places: list[tuple[int, int]]) -> None:
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(data=st.data())
-def test_a_changed_byte_is_never_told(data: st.DataObject) -> None:
-    """Whatever bytes change where memories lie: an error, or a memory less, or the same words.
+def test_a_changed_byte_is_never_answered(data: st.DataObject) -> None:
+    """Bytes that change in a page of memories: an error, a memory less, or the same words.
 
-    And the doctor sees whatever is not as it was told.
+    The doctor finds every memory that has changed.
     """
     _, pages, right = household()
     place = st.builds(
@@ -110,11 +122,13 @@ def test_a_changed_byte_is_never_told(data: st.DataObject) -> None:
             with open_home(path, create=False) as home:
                 seen: set[str] = set()
                 for question in QUESTIONS:
-                    for doc_id, said in told(home, question):
-                        assert right[doc_id] == said
+                    for doc_id, fields in shown(home, question):
+                        assert right[doc_id] == fields
                         seen.add(doc_id)
                 home.opening(RecallContext(person_id="priya", now=NOW))
-                assert seen == set(right) or any(one.problem for one in home.maintenance.check())
+                assert seen == set(right) or any(
+                    finding.problem for finding in home.maintenance.check()
+                )
         except FamilyRecallError:
             pass
 
@@ -137,7 +151,7 @@ def test_a_memory_whose_text_has_changed_is_left_out_with_a_notice(
             assert set(found(answer)) == set(right) - {story["doc_id"]}
             assert [result.rank for result in answer.results] == list(range(1, len(right)))
             assert [one for one in answer.degraded if one.startswith("memories: 1 damaged")]
-            (wrong,) = (one for one in home.maintenance.check() if one.problem)
+            (wrong,) = (finding for finding in home.maintenance.check() if finding.problem)
             assert wrong.problem == f"1 changed in the file: {HOME}/{story['doc_id']}"
 
 
@@ -146,7 +160,7 @@ WORDS = "Priya Mia key puppy Grandma"
 
 @functools.cache
 def in_order() -> tuple[str, ...]:
-    """Give what a question finds in the household as it was told, best first."""
+    """Return what a question finds in the undamaged household, best first."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "family.db"
         with_changed(path, [])
@@ -160,7 +174,7 @@ def in_order() -> tuple[str, ...]:
     top_k=st.integers(1, 8),
 )
 def test_the_next_moves_up_where_one_is_damaged(damaged: set[str], top_k: int) -> None:
-    """As many as were asked for, in the order in which they stood; explain counts alike."""
+    """As many results as were asked for, in the same order; explain counts them alike."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "family.db"
         texts = [str(story["text"]).encode() for story in STORIES if story["doc_id"] in damaged]
@@ -176,7 +190,7 @@ def test_the_next_moves_up_where_one_is_damaged(damaged: set[str], top_k: int) -
 
 
 def test_what_is_damaged_is_not_explained(path: Path) -> None:
-    """Why it was found is said of what was told, and nobody knows any more what that was."""
+    """An explanation describes what was stored, and that is no longer known."""
     with_changed(path, [(household()[0].index(b"blue pot"), 2)])
 
     with open_home(path, create=False) as home, pytest.raises(StoreError, match="doctor"):
@@ -184,23 +198,26 @@ def test_what_is_damaged_is_not_explained(path: Path) -> None:
 
 
 def test_a_copy_answers_for_the_one_that_is_damaged(path: Path) -> None:
-    """What was said twice is still there once, and stands for what is left."""
-    said = "The green bins go out on Thursday evening before eight"
+    """Of several copies the next best is the result, with the intact ones."""
+    text = "The green bins go out on Thursday evening before eight"
     with open_home(path) as home:
         move_in(home)
         for day in (1, 2, 3):
-            text = said + "!" * day
             remember(
-                home, text, doc_id=f"bins-{day}", author="Priya", occurred_at=f"2025-03-0{day}"
+                home,
+                text + "!" * day,
+                doc_id=f"bins-{day}",
+                author="Priya",
+                occurred_at=f"2025-03-0{day}",
             )
         remember(home, "We bought new bins", doc_id="other")
-        first = found(recall(home, said, "priya"))[0]
+        first = found(recall(home, text, "priya"))[0]
     connection = apsw.Connection(str(path))
     connection.execute("UPDATE memory SET text = text || '?' WHERE doc_id = ?", (first,))
     connection.close()
 
     with open_home(path, create=False) as home:
-        answer = recall(home, said, "priya")
+        answer = recall(home, text, "priya")
         best, other = answer.results
         assert other.doc_id == "other"
         assert {best.doc_id, *best.copies} == {"bins-1", "bins-2", "bins-3"} - {first}
@@ -208,8 +225,8 @@ def test_a_copy_answers_for_the_one_that_is_damaged(path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", sorted(CONTENT))
-def test_every_field_is_looked_at(path: Path, column: str) -> None:
-    """Not the text alone: who said it, when, how much it mattered, and for whom."""
+def test_every_field_is_checked(path: Path, column: str) -> None:
+    """Not the text alone: its author, its moments, its importance, and its readers."""
     path.write_bytes(household()[0])
     connection = apsw.Connection(str(path))
     connection.execute(f"UPDATE memory SET {column} = 0.125 WHERE doc_id = 'key'")
@@ -223,8 +240,8 @@ def test_every_field_is_looked_at(path: Path, column: str) -> None:
 
 
 @pytest.mark.parametrize("column", ["kind", "category", "author"])
-def test_a_word_that_is_no_kind_is_no_error(path: Path, column: str) -> None:
-    """Ranking has a place for each kind and category; what is of none is left out before it."""
+def test_an_unknown_kind_is_no_error(path: Path, column: str) -> None:
+    """Ranking knows each kind and category; a memory of an unknown one is left out before it."""
     path.write_bytes(household()[0])
     connection = apsw.Connection(str(path))
     connection.execute(f"UPDATE memory SET {column} = 'eepisod' WHERE doc_id = 'key'")
@@ -238,7 +255,7 @@ def test_a_word_that_is_no_kind_is_no_error(path: Path, column: str) -> None:
 
 
 def lose_a_row(path: Path) -> None:
-    """Take the last memory of a page out of it, as if it had never been there."""
+    """Remove the last memory of a page, as if it had never been there."""
     content = bytearray(path.read_bytes())
     connection = apsw.Connection(str(path))
     ((page, n),) = connection.execute(
@@ -251,7 +268,7 @@ def lose_a_row(path: Path) -> None:
 
 
 def lose_its_words(path: Path) -> None:
-    """Take a memory out of the index alone."""
+    """Remove a memory from the index alone."""
     connection = apsw.Connection(str(path))
     ((shard,),) = connection.execute("SELECT 2 * (id >> 40) FROM memory WHERE doc_id = 'key'")
     connection.execute(
@@ -263,8 +280,10 @@ def lose_its_words(path: Path) -> None:
 
 
 @pytest.mark.parametrize("lose", [lose_a_row, lose_its_words])
-def test_answers_tell_of_what_an_index_has_lost(path: Path, lose: Callable[[Path], None]) -> None:
-    """Not the first ones: the file is looked over beside an answer, and the later ones say so."""
+def test_answers_report_what_an_index_has_lost(
+    path: Path, lose: Callable[[Path], None], background: list[Future[Any]]
+) -> None:
+    """Not the first ones: the file is checked beside an answer, and later ones report it."""
     path.write_bytes(household()[0])
     lose(path)
     wall = Wall()
@@ -272,13 +291,13 @@ def test_answers_tell_of_what_an_index_has_lost(path: Path, lose: Callable[[Path
         assert recall(home, QUESTIONS[0], "priya").degraded == ()
         wall.tick(minutes=2)
         recall(home, QUESTIONS[0], "priya")
-        wait_for(lambda: home._engine.integrity.damage() is not None)
+        concurrent.futures.wait(background, timeout=10.0)
         (notice,) = recall(home, QUESTIONS[0], "priya").degraded
         assert notice.startswith("file: damaged (")
         assert notice.endswith("family-recall doctor")
 
 
-def test_a_sound_file_is_looked_over_without_a_word(path: Path) -> None:
+def test_an_undamaged_file_is_checked_in_silence(path: Path, background: list[Future[Any]]) -> None:
     """Forgetting, replacing and hiding leave nothing that looks like damage; a rebuild ends it."""
     path.write_bytes(household()[0])
     lose_its_words(path)
@@ -290,11 +309,12 @@ def test_a_sound_file_is_looked_over_without_a_word(path: Path) -> None:
         home.spaces.hide(Hidden(HOME, "child", ("author",)))
         home.forget("goa", person_id="rajesh")
         recall(home, QUESTIONS[0], "priya")
-        wait_for(lambda: home._engine.integrity.damage() is None)
+        concurrent.futures.wait(background, timeout=10.0)
+        assert home._engine.integrity.damage() is None
 
 
-def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file too large for the time there is is left to the doctor, and nothing is said of it."""
+def test_checking_gives_up_on_request(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file too large for the time limit is left to the doctor, and nothing is reported."""
     path.write_bytes(household()[0])
     lose_its_words(path)
     monkeypatch.setattr(checks, "_STEPS", 100)
@@ -308,8 +328,8 @@ def test_looking_gives_up_when_told_to(path: Path, monkeypatch: pytest.MonkeyPat
         assert home._engine.integrity.damage() is None
 
 
-def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
-    """Who looks through a household sees that there was something, and that it is gone."""
+def test_a_damaged_memory_is_listed_without_its_text(path: Path) -> None:
+    """Browsing shows that there was a memory, and that it is damaged."""
     path.write_bytes(household()[0])
     connection = apsw.Connection(str(path))
     connection.execute(
@@ -319,13 +339,17 @@ def test_what_is_damaged_is_listed_without_a_word(path: Path) -> None:
 
     with open_home(path, create=False) as home:
         ctx = RecallContext(person_id="priya")
-        (key,) = [kept for kept in home.memories.page(ctx).memories if kept.memory.doc_id == "key"]
+        (key,) = [
+            version
+            for version in home.memories.page(ctx).memories
+            if version.memory.doc_id == "key"
+        ]
         assert (key.intact, key.memory.text, key.memory.space_id) == (False, "", HOME)
         assert not home.memories.get("key", ctx).current.intact
         assert home.memories.get("puppy", ctx).current.intact
 
 
-def test_an_export_leaves_it_out_only_where_told_to(path: Path, tmp_path: Path) -> None:
+def test_an_export_leaves_it_out_only_on_request(path: Path, tmp_path: Path) -> None:
     """At the terminal: an error that names it and writes nothing, or a line that names it."""
     path.write_bytes(household()[0])
     connection = apsw.Connection(str(path))
@@ -348,33 +372,33 @@ def test_an_export_leaves_it_out_only_where_told_to(path: Path, tmp_path: Path) 
     assert "Grandma lands" in written
 
 
-def test_the_doctor_takes_out_what_is_damaged(path: Path) -> None:
-    """It is named before and after, lies in the file that is kept, and all else is as it was."""
+def test_the_doctor_removes_what_is_damaged(path: Path) -> None:
+    """It is named before and after, stays in the file that is kept, and nothing else changes."""
     content, _, right = household()
     with_changed(path, [(content.index(b"blue pot"), 0xFF), (content.index(b"Goa trip"), 1)])
-    told_first = {one.name: one for one in examine(path, models=NO_MODELS).checks}["memories"]
-    assert told_first.found == f"2 changed in the file: {HOME}/goa, {HOME}/key"
-    assert "--repair" in (told_first.fix or "")
+    finding = {check.name: check for check in examine(path, models=NO_MODELS).checks}["memories"]
+    assert finding.found == f"2 changed in the file: {HOME}/goa, {HOME}/key"
+    assert "--repair" in (finding.fix or "")
     with open_home(path, create=False) as home, pytest.raises(StoreError, match="doctor"):
         home.maintenance.export_to(path.with_name("export.jsonl"))
 
     report = examine(path, models=NO_MODELS, repair=True)
 
     assert "shared:home/goa, shared:home/key" in report.repaired[1]
-    assert {one.name: one.ok for one in report.checks}["memories"]
+    assert {check.name: check.ok for check in report.checks}["memories"]
     (kept,) = path.parent.glob("*before-restore-1")
     assert b"oa trip" in kept.read_bytes()
     with open_home(path, create=False) as home:
-        assert [one for one in home.maintenance.check() if one.problem] == []
+        assert [finding for finding in home.maintenance.check() if finding.problem] == []
         assert remember(home, "The spare key is under the blue pot", doc_id="key") == "key"
         home.flush()
-        seen = dict(told(home, "Priya Mia key puppy Grandma story"))
+        seen = dict(shown(home, "Priya Mia key puppy Grandma story"))
         assert {*seen} == {*right} - {"goa"}
         assert all(seen[name] == right[name] for name in {*seen} - {"key"})
 
 
 def test_damage_is_not_copied_into_another_view(path: Path) -> None:
-    """A role's view is made of what was told: of a damaged memory none can be made."""
+    """A role's redacted view is made from intact memories: not from a damaged one."""
     with_changed(path, [(household()[0].index(b"blue pot"), 2)])
 
     with open_home(path, create=False) as home, pytest.raises(StoreError, match="damaged"):

@@ -36,7 +36,7 @@ NOBODY = 65534
 
 
 def tool(name: str, *arguments: str, tmp_path: Path) -> dict[str, object]:
-    """Run a torture tool and give what it reports; it must find nothing."""
+    """Run a torture tool and return its report; it must find nothing."""
     report = tmp_path / "report.json"
     done = subprocess.run(
         [sys.executable, "-m", f"tools.torture.{name}", *arguments, "--json", str(report)],
@@ -57,7 +57,7 @@ def sound(path: Path) -> FamilyRecall:
 
 @contextlib.contextmanager
 def disk(before_write: Callable[[bytes], bytes]) -> Iterator[None]:
-    """Put a disk of our own under every file that is opened meanwhile."""
+    """Put a simulated disk under every file that is opened meanwhile."""
     shim = Disk(before_write)
     try:
         yield
@@ -66,21 +66,21 @@ def disk(before_write: Callable[[bytes], bytes]) -> Iterator[None]:
 
 
 class FillingUp:
-    """A disk that is full after so many writes, until somebody makes room."""
+    """A disk that is full after some writes, until there is room again."""
 
     def __init__(self, after: int) -> None:
-        """Leave room for so many writes."""
+        """Leave room for some writes."""
         self.left = float(after)
 
     def __call__(self, data: bytes) -> bytes:
-        """Let a write pass, or be full."""
+        """Pass a write on, or raise that the disk is full."""
         self.left -= 1
         if self.left < 0:
             raise apsw.FullError
         return data
 
     def make_room(self) -> None:
-        """Have room for everything from now on."""
+        """Accept every write from now on."""
         self.left = float("inf")
 
 
@@ -105,7 +105,7 @@ def test_processes_that_read_write_and_die_see_one_state_each(tmp_path: Path) ->
 
 @pytest.mark.parametrize("after", [0, 1, 2, 5, 9, 14, 20, 33])
 def test_a_full_disk_undoes_the_step_and_says_so(path: Path, after: int) -> None:
-    """What did not fit is not there at all; what was there is, and with room it goes on."""
+    """What did not fit is not stored at all; the rest is, and with room writing goes on."""
     with open_home(path) as home:
         move_in(home)
         home.remember_many(stories())
@@ -133,7 +133,7 @@ def test_a_full_disk_undoes_the_step_and_says_so(path: Path, after: int) -> None
 
 
 def test_a_full_disk_leaves_no_half_backup(path: Path, tmp_path: Path) -> None:
-    """A backup that did not fit has no name, and nothing of it is left behind."""
+    """A backup that did not fit leaves no file behind."""
     with open_home(path) as home:
         move_in(home)
         home.remember_many(stories())
@@ -148,7 +148,7 @@ def test_a_full_disk_leaves_no_half_backup(path: Path, tmp_path: Path) -> None:
 
 @contextlib.contextmanager
 def forbidden(folder: Path, mode: int) -> Iterator[None]:
-    """Take rights away from a path, and from us the right to do without."""
+    """Remove rights from a path, and root's power to ignore them."""
     as_root = os.geteuid() == 0
     before = folder.stat().st_mode
     folder.chmod(mode)
@@ -164,7 +164,7 @@ def forbidden(folder: Path, mode: int) -> Iterator[None]:
 
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
-    """Give a folder that somebody without rights could reach, with a household in it."""
+    """Create a folder that a user without rights can reach, with a household in it."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o777)
     with open_home(folder / "family.db") as home:
@@ -177,7 +177,7 @@ def open_to_all() -> Iterator[Path]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX rights")
 def test_a_file_that_may_only_be_read_is_refused_in_words(open_to_all: Path) -> None:
-    """Without the right to write, nothing is taken in, an error says why, and nothing changes."""
+    """Without the right to write, an error says why, and nothing changes."""
     path = open_to_all / "family.db"
     content = path.read_bytes()
 
@@ -203,8 +203,8 @@ def test_a_folder_that_may_only_be_read_is_refused_in_words(open_to_all: Path) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there")
-def test_a_file_that_vanished_takes_nothing_more_in(home: FamilyRecall, path: Path) -> None:
-    """What were written to a file without a name would be lost: neither side goes on with it."""
+def test_a_file_that_vanished_accepts_nothing_more(home: FamilyRecall, path: Path) -> None:
+    """Writes to a file without a name would be lost: reading and writing both stop."""
     path.unlink()
 
     with pytest.raises(StoreError, match="was deleted, moved or replaced"):
@@ -214,7 +214,7 @@ def test_a_file_that_vanished_takes_nothing_more_in(home: FamilyRecall, path: Pa
 
 
 def household(tmp_path: Path) -> tuple[Path, list[str]]:
-    """Make a household, and write out its answers."""
+    """Create a household, and return its answers."""
     path = tmp_path / "sound.db"
     with open_home(path) as home:
         move_in(home)
@@ -224,13 +224,13 @@ def household(tmp_path: Path) -> tuple[Path, list[str]]:
 
 
 def answers(home: FamilyRecall) -> list[str]:
-    """Ask some questions, and give the texts of what was found."""
+    """Ask some questions, and return the texts of the results."""
     asked = (QUESTION, "what did I tell Priya about vacation?", "note 7 about the garden")
     return ["\n".join(one.text for one in recall(home, question).results) for question in asked]
 
 
 def silent_and_wrong(path: Path, right: list[str]) -> str | None:
-    """Say how a damaged file answers otherwise than before without any error; None if not."""
+    """Describe a wrong answer of a damaged file without any error; None if there is none."""
     try:
         with open_home(path, create=False) as home:
             if answers(home) == right:
@@ -243,7 +243,7 @@ def silent_and_wrong(path: Path, right: list[str]) -> str | None:
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.4, 0.7, 0.95, 0.999])
 def test_a_file_cut_short_is_refused_or_says_what_is_wrong(tmp_path: Path, share: float) -> None:
-    """A truncated file raises, or its checks fail: it never answers otherwise in silence."""
+    """A truncated file raises, or its checks fail: it never gives another answer in silence."""
     path, right = household(tmp_path)
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
@@ -285,8 +285,8 @@ def test_a_flipped_log_loses_its_end_and_nothing_else(tmp_path: Path, seed: int)
         assert kept == {f"late-{number}" for number in range(len(kept))}
 
 
-def test_a_damaged_index_is_found_and_made_anew(path: Path) -> None:
-    """Words, counts and vectors that say something else than the texts are made from them again."""
+def test_a_damaged_index_is_found_and_rebuilt(path: Path) -> None:
+    """Words, counts and vectors that disagree with the texts are derived from them again."""
     with open_home(path) as home:
         move_in(home)
         home.remember_many(stories())

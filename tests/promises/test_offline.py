@@ -126,7 +126,7 @@ assert report.ok, [check for check in report.checks if not check.ok]
 print(json.dumps({"sockets": sockets, "used": sorted(used)}))
 """
 ELSEWHERE = {
-    "files.rekey": "tests/stores/test_keys.py",  # needs the extra ``crypto``
+    "files.rekey": "tests/stores/file/test_encryption.py",  # needs the extra ``crypto``
 }
 """Public names that another test calls, with the one that does."""
 

@@ -46,7 +46,7 @@ def configure(connection: apsw.Connection) -> None:
 
 
 def write_ahead_log(connection: apsw.Connection) -> None:
-    """Let readers and the writer work side by side (sqlite.org/wal.html)."""
+    """Use a write-ahead log: readers and the writer work side by side (sqlite.org/wal.html)."""
     connection.execute("PRAGMA journal_mode = WAL")
 
 
@@ -56,7 +56,7 @@ def normal_synchronous(connection: apsw.Connection) -> None:
 
 
 def long_log(connection: apsw.Connection) -> None:
-    """Let the log grow to 16 MiB: in a long import a page is then written back less often."""
+    """Allow the log 16 MiB: in a long import a page is then written back less often."""
     connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
 

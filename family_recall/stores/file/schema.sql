@@ -1,5 +1,5 @@
 -- The layout of a new file. A file of an earlier version gets it by the steps in migrations/, which
--- tests/test_schemas.py compares with this one. Each partition also has two FTS5 tables
+-- tests/stores/file/test_schema.py compares with this one. Each partition also has two FTS5 tables
 -- (stores/text/full_text.py), each embedding model a table of vectors (stores/vectors/tables.py).
 
 CREATE TABLE info(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -1,4 +1,4 @@
-"""VectorIndexes: vectors in memory, kept in step with the file a piece at a time."""
+"""Vector indexes: vectors in memory, kept in step with the file segment by segment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_TOKENS = np.zeros((0, 16), np.float32)
 
 
 def drawn(n: int, seed: int, dim: int = DIM) -> FloatArray:
-    """Draw unit vectors around two hundred centres, as the talks of a household lie."""
+    """Draw unit vectors around two hundred centres, as the sessions of a household are spread."""
     centres = np.random.default_rng(0).standard_normal((200, dim), dtype=np.float32)
     random = np.random.default_rng(seed)
     rows = centres[random.integers(0, 200, n)] + random.standard_normal((n, dim), dtype=np.float32)
@@ -37,7 +37,7 @@ def drawn(n: int, seed: int, dim: int = DIM) -> FloatArray:
 
 @contextmanager
 def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, tables.Model]]:
-    """Give the tables of a model's vectors, in memory."""
+    """Open the tables of a model's vectors, in memory."""
     connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
@@ -53,17 +53,17 @@ def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, tables.Model]]:
 
 
 def stored(connection: apsw.Connection, model: tables.Model, numbers: range, seed: int) -> None:
-    """Put memories of some numbers on the current shard."""
+    """Write vectors of some memories to the current shard."""
     rows = drawn(len(numbers), seed)
     new = [NewVector(FIRST + at, row, NO_TOKENS) for at, row in zip(numbers, rows, strict=True)]
     tables.add(connection, model, [(CURRENT, row) for row in new])
 
 
-def as_dict(block: VectorIndex) -> dict[int, bytes]:
-    """Give every row of a block, and its bits, by id."""
+def as_dict(vector_index: VectorIndex) -> dict[int, bytes]:
+    """Return every row of an index, and its sign bits, by id."""
     return {
         int(memory): segment.rows[at].tobytes() + segment.bits[:, at].tobytes()
-        for segment in block.segments
+        for segment in vector_index.segments
         for at, memory in enumerate(segment.ids)
     }
 
@@ -81,10 +81,10 @@ steps = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(steps, st.booleans(), st.sets(st.integers(0, 7)))
-def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
+def test_an_updated_index_is_what_a_fresh_one_would_be(
     history: list[tuple[str, int]], vec0: bool, looked: set[int]
 ) -> None:
-    """Added to, moved from shard to shard, given other vectors: both shards follow the file."""
+    """Rows added, moved from shard to shard, replaced: both shards follow the file."""
     with pytest.MonkeyPatch.context() as patched, opened(vec0=vec0) as (connection, model):
         patched.setattr(index, "_SEGMENT", 64)
         held, n, rewrites = VectorIndexes(), 0, 0
@@ -113,7 +113,7 @@ def test_whatever_happens_a_block_is_what_a_fresh_one_would_be(
 
 
 def test_one_more_memory_copies_no_large_segment() -> None:
-    """What was there stays the same object: a recall after each of many additions is cheap."""
+    """A large segment stays the same object: a recall after each of many additions is cheap."""
     with opened(vec0=True) as (connection, model):
         stored(connection, model, range(2_000), 1)
         held = VectorIndexes()
@@ -126,7 +126,7 @@ def test_one_more_memory_copies_no_large_segment() -> None:
 
 
 def test_one_memory_less_copies_one_segment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many segments only the one that held it is made anew, and no vector is read."""
+    """Of many segments only the one that held it is replaced, and no vector is read."""
     monkeypatch.setattr(index, "_SEGMENT", 512)
     with opened(vec0=True) as (connection, model):
         stored(connection, model, range(2_048), 1)
@@ -151,8 +151,8 @@ def exact(rows: FloatArray, question: FloatArray, k: int) -> IdArray:
 
 
 @pytest.mark.parametrize("n", [20_000, 60_000])
-def test_of_a_hundred_true_neighbours_ninety_nine_are_found(n: int) -> None:
-    """Against float32 vectors and no short cut at all, over several segments of 384 parts."""
+def test_ninety_nine_of_a_hundred_neighbours_are_found(n: int) -> None:
+    """Against brute force over float32 vectors, in several segments of 384 dimensions."""
     rows = drawn(n, 3, 384)
     peaks = np.abs(rows).max(axis=1, keepdims=True)
     int8 = np.rint(rows * (127.0 / peaks)).astype(np.int8)
@@ -160,9 +160,13 @@ def test_of_a_hundred_true_neighbours_ninety_nine_are_found(n: int) -> None:
     segments = [
         Segment.of(np.arange(at, min(at + 16_384, n)), int8[at : at + 16_384]) for at in cuts
     ]
-    block = VectorIndex(384, tuple(segments), 0, 0)
+    vector_index = VectorIndex(384, tuple(segments), 0, 0)
     shared = sum(
-        len(np.intersect1d(search([(block, None)], question, 48).ids, exact(rows, question, 48)))
+        len(
+            np.intersect1d(
+                search([(vector_index, None)], question, 48).ids, exact(rows, question, 48)
+            )
+        )
         for question in drawn(25, 4, 384)
     )
 

@@ -1,4 +1,4 @@
-"""Seals: what was told passes for what was told, in whatever form it was handed over."""
+"""Checksums: what was stored passes, in every form it can have, and what was changed does not."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ def beside(path: Path) -> apsw.Connection:
 
 
 @pytest.mark.parametrize("fields", ODD, ids=range(len(ODD)))
-def test_whatever_can_be_told_is_taken_for_what_was_told(home: FamilyRecall, fields: Any) -> None:
+def test_every_value_that_can_be_stored_passes(home: FamilyRecall, fields: Any) -> None:
     """Whole numbers, minus zero, moments without a zone, letters of any kind: no false alarm."""
-    told = {"text": "something odd", "space_id": HOME, "doc_id": "odd", **fields}
-    home.remember(Memory(**told))
+    values = {"text": "something odd", "space_id": HOME, "doc_id": "odd", **fields}
+    home.remember(Memory(**values))
 
-    assert [one for one in home.maintenance.check() if one.problem] == []
-    assert recall(home, told["text"], "priya", top_k=20).degraded == ()
+    assert [finding for finding in home.maintenance.check() if finding.problem] == []
+    assert recall(home, values["text"], "priya", top_k=20).degraded == ()
 
 
-def test_a_row_without_a_seal_does_not_pass(home: FamilyRecall, path: Path) -> None:
-    """It was sealed when it was written: what has none has lost it."""
+def test_a_row_without_a_checksum_does_not_pass(home: FamilyRecall, path: Path) -> None:
+    """Every row gets a checksum when it is written: a row without one has lost it."""
     connection = beside(path)
     connection.execute("UPDATE memory SET checksum = NULL WHERE doc_id = 'key'")
     assert len(checksums.damaged(connection)) == 1
@@ -57,11 +57,10 @@ def test_a_row_without_a_seal_does_not_pass(home: FamilyRecall, path: Path) -> N
 
 
 def test_rows_are_named_as_far_as_they_can_be_read(home: FamilyRecall, path: Path) -> None:
-    """By space and id, damaged letters of which are shown as such."""
+    """By space and id; damaged letters are shown as such."""
     connection = beside(path)
     connection.execute("UPDATE memory SET doc_id = CAST(x'6bff79' AS TEXT) WHERE doc_id = 'key'")
-    wrong = checksums.damaged(connection)
-    names = checksums.describe(connection, wrong)
+    names = checksums.describe(connection, checksums.damaged(connection))
     connection.close()
 
     assert names == [f"{HOME}/k\ufffdy"]
@@ -70,21 +69,21 @@ def test_rows_are_named_as_far_as_they_can_be_read(home: FamilyRecall, path: Pat
     assert checksums.damaged(store_of(home)._connections._writer, np.zeros(0, np.int64)) == []
 
 
-def test_what_was_put_aside_before_there_were_seals_comes_back_whole(path: Path) -> None:
-    """An undo of a forgetting of an older version brings rows back as they were told."""
+def test_trash_without_checksums_is_restored_whole(path: Path) -> None:
+    """Undoing what an older version forgot restores the rows as they were stored."""
     with open_home(path, static=TINY_STATIC) as home:
         move_in(home)
         remember(home, "The spare key is under the blue pot", "private:priya", doc_id="key")
         receipt = home.forget("key", person_id="priya", undo_for=dt.timedelta(days=1))
     connection = beside(path)
     ((record,),) = connection.execute("SELECT record FROM trash").fetchall()
-    kept = json.loads(str(record))
-    for row in kept["memory"]:
+    trash = json.loads(str(record))
+    for row in trash["memory"]:
         del row["checksum"]
-    connection.execute("UPDATE trash SET record = ?", (json.dumps(kept),))
+    connection.execute("UPDATE trash SET record = ?", (json.dumps(trash),))
     connection.close()
 
     with open_home(path, static=TINY_STATIC, create=False) as home:
         assert home.erasure.undo(receipt.receipt_id, person_id="priya") == 1
-        assert [one for one in home.maintenance.check() if one.problem] == []
+        assert [finding for finding in home.maintenance.check() if finding.problem] == []
         assert found(recall(home, "where is the spare key?", "priya")) == ["key"]

@@ -65,7 +65,7 @@ def vec0_file(path: Path, vectors: FloatArray) -> Iterator[apsw.Connection]:
     connection.close()
 
 
-def block_of(connection: apsw.Connection) -> VectorIndex:
+def index_of(connection: apsw.Connection) -> VectorIndex:
     """Read the stored vectors as a search does."""
     model = find_model(connection, "oracle")
     assert model is not None
@@ -73,17 +73,17 @@ def block_of(connection: apsw.Connection) -> VectorIndex:
 
 
 def closest(
-    block: VectorIndex,
+    vector_index: VectorIndex,
     vector: FloatArray,
     k: int,
     allowed: Callable[[IdArray], BoolArray] | None = None,
 ) -> Hits:
-    """Search one block as the library does."""
-    return search([(block, allowed)], vector, k)
+    """Search one index as the library does."""
+    return search([(vector_index, allowed)], vector, k)
 
 
 def clustered(n: int, seed: int, dim: int = DIM) -> FloatArray:
-    """Draw unit vectors around forty centres, as the talks of one household lie."""
+    """Draw unit vectors around forty centres, as the sessions of one household are spread."""
     centres = np.random.default_rng(0).standard_normal((40, dim))
     drawn = np.random.default_rng(seed)
     return unit(centres[drawn.integers(0, 40, n)] + drawn.standard_normal((n, dim)))
@@ -98,24 +98,24 @@ def nearest(vectors: FloatArray, question: FloatArray, k: int) -> list[int]:
 
 
 @pytest.mark.parametrize("n", [1, 7, 129, 999])
-def test_a_small_shelf_is_searched_exactly(path: Path, n: int) -> None:
+def test_a_small_shard_is_searched_exactly(path: Path, n: int) -> None:
     """Below a thousand rows the k nearest are those of brute force, in that order."""
     vectors = clustered(n, n)
     with vec0_file(path, vectors) as connection:
-        block = block_of(connection)
+        vector_index = index_of(connection)
         for question in clustered(10, 1000 + n):
-            hits = closest(block, question, 24)
+            hits = closest(vector_index, question, 24)
             assert hits.ids.tolist() == nearest(vectors, question, 24)
             assert (np.diff(hits.scores) <= 0).all()
 
 
-def test_a_large_shelf_loses_one_neighbour_in_a_hundred_at_most(path: Path) -> None:
+def test_a_large_shard_loses_one_neighbour_in_a_hundred_at_most(path: Path) -> None:
     """At 5,000 rows of 384 dimensions 0.99 of the true nearest 24 are found."""
     vectors = clustered(5_000, 5, 384)
     with vec0_file(path, vectors) as connection:
-        block = block_of(connection)
+        vector_index = index_of(connection)
         shared = [
-            len({*closest(block, question, 24).ids.tolist()}.intersection(
+            len({*closest(vector_index, question, 24).ids.tolist()}.intersection(
                 nearest(vectors, question, 24)))
             for question in clustered(30, 6, 384)
         ]  # fmt: skip
@@ -124,16 +124,16 @@ def test_a_large_shelf_loses_one_neighbour_in_a_hundred_at_most(path: Path) -> N
 
 
 def test_a_filter_never_hides_what_it_allows(path: Path) -> None:
-    """Where one row in five hundred counts, the nearest of those are found all the same."""
+    """Where one row in five hundred is allowed, the nearest of those are found."""
     vectors = clustered(3_000, 7)
 
     def allowed(ids: IdArray) -> BoolArray:
         return np.asarray((ids - FIRST) % 500 == 0)
 
     with vec0_file(path, vectors) as connection:
-        block = block_of(connection)
+        vector_index = index_of(connection)
         for question in clustered(5, 8):
-            hits = closest(block, question, 5, allowed)
+            hits = closest(vector_index, question, 5, allowed)
             kept = [at for at in nearest(vectors, question, 3_000) if (at - FIRST) % 500 == 0]
             assert hits.ids.tolist() == kept[:5]
 
@@ -142,7 +142,7 @@ def test_sqlite_vec_finds_the_same(path: Path) -> None:
     """vec0's own KNN gives the same neighbours, at a cosine distance of 1 − score."""
     vectors = clustered(600, 9)
     with vec0_file(path, vectors) as connection:
-        block = block_of(connection)
+        vector_index = index_of(connection)
         for question in clustered(10, 10):
             # As the stored rows are, so that both measure the same angle.
             asked = quantise(question, DIM)
@@ -151,13 +151,13 @@ def test_sqlite_vec_finds_the_same(path: Path) -> None:
                 " AND k = 24 AND shard = ?",
                 (asked.tobytes(), SHARD),
             ).fetchall()
-            hits = closest(block, unit(asked.astype(np.float32)), 24)
+            hits = closest(vector_index, unit(asked.astype(np.float32)), 24)
             assert hits.scores == pytest.approx([1.0 - distance for _, distance in rows], abs=1e-5)
             assert set(hits.ids.tolist()) == {memory for memory, _ in rows}
 
 
 def test_rows_added_later_are_found_like_the_rest(path: Path) -> None:
-    """A block that grew with the file holds what a fresh look at the file holds."""
+    """An index that grew with the file holds what a fresh one holds."""
     vectors = clustered(300, 11)
     with vec0_file(path, vectors[:100]) as connection:
         model = find_model(connection, "oracle")
@@ -167,7 +167,7 @@ def test_rows_added_later_are_found_like_the_rest(path: Path) -> None:
         none = np.zeros((0, TOKEN_DIM), np.float32)
         add(connection, model, [(SHARD, NewVector(FIRST + n, vectors[n], none))
                                 for n in range(100, 300)])  # fmt: skip
-        grown, fresh = blocks.get(connection, model, SHARD, 0), block_of(connection)
+        grown, fresh = blocks.get(connection, model, SHARD, 0), index_of(connection)
         for question in clustered(5, 12):
             one, other = closest(grown, question, 20), closest(fresh, question, 20)
             assert one.ids.tolist() == other.ids.tolist() == nearest(vectors, question, 20)
@@ -243,11 +243,11 @@ def test_static_vectors_are_searched_in_a_plain_table(path: Path) -> None:
     for start in (0, 200):
         with connection:
             add(connection, model, rows[start : start + 200])
-        block, fresh = held.get(connection, model, SHARD, 0), VectorIndexes()
+        vector_index, fresh = held.get(connection, model, SHARD, 0), VectorIndexes()
         for question in clustered(5, 14):
             expected = nearest(vectors[: start + 200], question, 20)
             again = fresh.get(connection, model, SHARD, 0)
-            assert closest(block, question, 20).ids.tolist() == expected
+            assert closest(vector_index, question, 20).ids.tolist() == expected
             assert closest(again, question, 20).ids.tolist() == expected
     connection.close()
 
@@ -290,7 +290,7 @@ def test_without_sqlite_vec_static_vectors_are_written_and_moved(
 
 @pytest.fixture
 def without_vec0(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Take sqlite-vec away from connections opened from now on."""
+    """Return a function that hides sqlite-vec from connections opened from then on."""
     return lambda: monkeypatch.setattr(connections, "load_vec0", lambda _: False)
 
 

@@ -1,4 +1,4 @@
-"""Keys: an encrypted file tells nothing without its key, and each way to be wrong is said.
+"""Encryption: a file reveals nothing without its key, and each mistake has its message.
 
 Those that need the extra ``crypto`` run where it is installed: ``tools/check_crypto.py`` makes a
 virtual environment with it and runs this file there.
@@ -20,7 +20,7 @@ from family_recall.stores.file.encryption import Secret, read_key_file
 from tests.conftest import HOME, NO_MODELS, found, move_in, recall, stories, written
 from tools.docs import run_examples as run_pages
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 encrypting = pytest.mark.skipif(
     not hasattr(apsw, "mc_version"), reason="needs the extra crypto: tools/check_crypto.py"
 )
@@ -29,7 +29,7 @@ QUESTION = "where is the spare key?"
 
 
 def furnished(path: Path, key: Secret | None) -> FamilyRecall:
-    """Make a household that remembers its stories, under a key or none."""
+    """Create a household that remembers its stories, with a key or without."""
     home = FamilyRecall.open(path, key=key, models=NO_MODELS)
     move_in(home)
     home.remember_many(stories())
@@ -37,7 +37,7 @@ def furnished(path: Path, key: Secret | None) -> FamilyRecall:
 
 
 def opened(path: Path, key: Secret | None = None) -> FamilyRecall:
-    """Open a household that is there."""
+    """Open an existing household."""
     return FamilyRecall.open(path, create=False, key=key, models=NO_MODELS)
 
 
@@ -70,7 +70,7 @@ def test_a_key_file_holds_bytes_digits_or_a_phrase(
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe", b"x" * 5000])
-def test_what_is_no_key_file_is_said(tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_key_file_is_refused(tmp_path: Path, content: bytes) -> None:
     """Empty, too long, or neither 32 bytes nor text."""
     (tmp_path / "key").write_bytes(content)
 
@@ -98,10 +98,10 @@ def test_no_word_is_in_the_file_or_its_log(path: Path, key: Secret) -> None:
 
 @encrypting
 @pytest.mark.parametrize("wrong", [None, "wrong", bytes(32)])
-def test_a_missing_or_wrong_key_is_said_and_changes_nothing(
+def test_a_missing_or_wrong_key_is_refused_and_changes_nothing(
     path: Path, wrong: Secret | None
 ) -> None:
-    """Neither makes a new file in the old one's place, nor reads a word."""
+    """Neither replaces the file by a new one, nor reads a word."""
     furnished(path, SECRETS[0]).close()
     before = path.read_bytes()
 
@@ -112,7 +112,7 @@ def test_a_missing_or_wrong_key_is_said_and_changes_nothing(
 
 
 @encrypting
-def test_a_key_for_a_file_that_has_none_is_said(path: Path) -> None:
+def test_a_key_for_a_plain_file_is_refused(path: Path) -> None:
     """A file that is not encrypted is not opened as if it were."""
     furnished(path, None).close()
 
@@ -124,7 +124,7 @@ def test_a_key_for_a_file_that_has_none_is_said(path: Path) -> None:
 
 
 @encrypting
-def test_a_key_can_be_given_changed_and_taken_away(path: Path) -> None:
+def test_a_key_can_be_added_changed_and_removed(path: Path) -> None:
     """From plain to a phrase, to bytes, to plain: the same answers each time, and one key each."""
     furnished(path, None).close()
     with opened(path) as home:
@@ -190,7 +190,7 @@ def test_an_encrypted_file_that_was_altered_never_answers_otherwise(path: Path, 
 
 @encrypting
 def test_a_file_made_by_a_phrase_opens_again_in_another_process(path: Path) -> None:
-    """What a phrase is stretched to rests on the file alone."""
+    """The stretched key depends on the passphrase and the file alone."""
     furnished(path, "secret").close()
     child = os.fork()
     if child == 0:

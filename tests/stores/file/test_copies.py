@@ -1,4 +1,4 @@
-"""Whole files: backups that are sound or not there, and a restore that loses neither file."""
+"""Whole files: backups that are whole or absent, and a restore that loses neither file."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_a_backup_is_the_household_as_it_was(home: FamilyRecall, tmp_path: Path)
         assert written(recall(copy, QUESTION, "rajesh")) == before
 
 
-def test_a_backup_writes_over_nothing_unasked(home: FamilyRecall, path: Path) -> None:
-    """A name that is taken is refused, and a household in use even when asked."""
+def test_a_backup_overwrites_only_when_asked(home: FamilyRecall, path: Path) -> None:
+    """An existing file is refused, and a household in use even with overwrite."""
     other = path.with_name("other.db")
     other.write_text("mine", encoding="utf-8")
 
@@ -45,7 +45,7 @@ def test_a_backup_writes_over_nothing_unasked(home: FamilyRecall, path: Path) ->
 
 
 def test_a_restore_keeps_the_file_that_was_there(home: FamilyRecall, path: Path) -> None:
-    """The backup's memories are back, and the newer file lies beside it under a name of its own."""
+    """The backup's memories are back, and the newer file is beside it under another name."""
     backup = path.with_name("backup.db")
     home.maintenance.backup(backup)
     remember(home, "The lamp is in the attic", doc_id="lamp")
@@ -107,7 +107,7 @@ def test_a_broken_backup_is_refused_and_the_household_stays(
 
 
 def test_a_damaged_household_can_be_restored(home: FamilyRecall, path: Path) -> None:
-    """Where the file cannot be opened any more, a backup still takes its place."""
+    """A file that cannot be opened any more is still replaced by a backup."""
     backup = path.with_name("backup.db")
     home.maintenance.backup(backup)
     home.close()
@@ -121,7 +121,7 @@ def test_a_damaged_household_can_be_restored(home: FamilyRecall, path: Path) -> 
         assert found(recall(back, QUESTION))[0] == "key"
 
 
-def test_migrating_says_from_where_to_where(home: FamilyRecall, path: Path) -> None:
+def test_migrating_returns_both_versions(home: FamilyRecall, path: Path) -> None:
     """A file of this version stays as it is."""
     home.close()
 

@@ -1,4 +1,4 @@
-"""Words: statistics are those of what stands there now, and nothing else."""
+"""Full-text search: statistics count the memories a scope covers, and nothing else."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def statistics(home: FamilyRecall, *stems: str) -> WordStatistics:
         return snapshot.word_statistics(stems, Scope(None, partitions, NOW.timestamp()))
 
 
-def test_what_was_replaced_leaves_no_ghost(path: Path) -> None:
-    """After an update no statistic of the present counts a word of the version before."""
+def test_a_replaced_version_is_not_counted(path: Path) -> None:
+    """After an update no current statistic counts a word of the version before."""
     with open_home(path) as home:
         move_in(home)
         remember(home, "The zebra sleeps in the barn", doc_id="animal", author="Mia")
@@ -57,7 +57,7 @@ def test_what_was_replaced_leaves_no_ghost(path: Path) -> None:
 
 
 def test_an_updated_household_scores_like_a_fresh_one(tmp_path: Path) -> None:
-    """A memory told twice weighs like one that was told once, the second time."""
+    """A memory stored twice scores like one that was stored once, the second time."""
     answers = []
     for history in (["The zebra is asleep", "The puppy barks at night"],
                     ["The puppy barks at night"]):  # fmt: skip
@@ -77,7 +77,7 @@ def test_an_updated_household_scores_like_a_fresh_one(tmp_path: Path) -> None:
 
 
 def test_replaced_words_are_in_the_past_index_alone(path: Path) -> None:
-    """FTS5's own vocabulary of the present holds no word that only the past has."""
+    """FTS5's own vocabulary of current memories has no word that only superseded ones have."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, "The zebra sleeps", doc_id="animal")
@@ -118,7 +118,7 @@ def test_counts_agree_with_the_index(path: Path) -> None:
 
 
 def test_a_word_is_found_in_all_its_forms(home: FamilyRecall) -> None:
-    """Accents, capitals and endings do not matter: words are folded and stemmed alike."""
+    """Accents, capitals and endings do not matter: words are normalised and stemmed alike."""
     remember(home, "Zoë's café visits were LOVELY", HOME, doc_id="cafe")
 
     for question in ("zoe", "ZOË", "cafés", "visiting", "lovely"):
@@ -136,7 +136,7 @@ def test_a_title_a_speaker_and_a_day_are_words(home: FamilyRecall) -> None:
 
 
 def test_reading_changes_nothing(home: FamilyRecall) -> None:
-    """Asking leaves the counts and the next answer as they were, where no log of it is kept."""
+    """A recall leaves the counts and the next answer as they were, without an audit log."""
     home.audit.keep_days(0)
     before = home.maintenance.stats()
     first = written(recall(home, "grandma", "mia"))
@@ -145,19 +145,19 @@ def test_reading_changes_nothing(home: FamilyRecall) -> None:
     assert home.maintenance.stats() == before
 
 
-def test_a_shelf_scores_as_if_it_were_asked_for_every_word(path: Path) -> None:
-    """Words that a shelf does not hold are not asked of it, and change none of its scores.
+def test_a_shard_scores_as_if_every_word_were_looked_up(path: Path) -> None:
+    """Words that a shard does not hold are not looked up there, and change none of its scores.
 
-    With words that are common the others count twice, there too where no common one stands.
+    With common words the others count twice, also in a shard without a common one.
     """
-    told = {
+    texts_by_space = {
         HOME: ("Leela parked the blue bicycle", "The blue tent", "Leela came", "Rain all day"),
         "private:rajesh": ("A blue balloon flew by", "The tent leaks", "Nothing at all"),
     }
     weights = (1.0, 0.5, 0.3)
     with open_home(path, encoder=None) as home:
         move_in(home)
-        for space_id, texts in told.items():
+        for space_id, texts in texts_by_space.items():
             for text in texts:
                 remember(home, text, space_id=space_id)
         with store_of(home).snapshot() as snapshot:

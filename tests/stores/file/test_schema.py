@@ -18,7 +18,7 @@ from family_recall.stores.file.schema import MIGRATIONS, SCHEMA_VERSION
 from tests.conftest import NO_MODELS, move_in, open_home, recall, remember
 from tests.older import bring_back
 
-FIXTURES = sorted((Path(__file__).parent / "fixtures").glob("schema_*.db"))
+FIXTURES = sorted((Path(__file__).parents[2] / "fixtures").glob("schema_*.db"))
 
 
 def test_there_is_a_file_of_every_schema() -> None:

@@ -1,4 +1,4 @@
-"""The identifier index: what memories quote is found as it is, in scope, and without a model."""
+"""The identifier index: what memories quote is found, in scope, and without a model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def looked_up(
     home: FamilyRecall, question: str, *, k: int = 50, spaces: tuple[str, ...] = (HOME,),
     known_at: dt.datetime | None = None, as_of: dt.datetime = NOW, filters: Filters | None = None,
 ) -> list[tuple[str, float]]:  # fmt: skip
-    """Look up what a question quotes in some spaces; gives (doc_id, score), best first."""
+    """Look up what a question quotes in some spaces; returns (doc_id, score), best first."""
     with store_of(home).snapshot() as snapshot:
         partitions = tuple(p.no for p in snapshot.every_partition() if p.space_id in spaces)
         known_at_s = None if known_at is None else known_at.timestamp()
@@ -72,7 +72,7 @@ def held(path: Path) -> list[tuple[str, str]]:
     ],
 )  # fmt: skip
 def test_two_ways_to_write_it_are_one(path: Path, told: str, question: str) -> None:
-    """An identifier is found whole whichever of its spellings was told and is asked for."""
+    """An identifier is found whole in whichever of its spellings it was stored and is asked for."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, told, doc_id="told")
@@ -138,7 +138,7 @@ def test_title_summary_link_and_fact_are_read_too(path: Path) -> None:
 
 
 def test_only_visible_partitions_are_read(path: Path) -> None:
-    """The same number in a closed room or band is not found, and takes nobody's place among k."""
+    """The same number in a hidden space or band is not found, and does not count towards k."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, "Invoice #4711", doc_id="mine")
@@ -151,7 +151,7 @@ def test_only_visible_partitions_are_read(path: Path) -> None:
 
 
 def test_a_hidden_partition_is_a_separate_stretch_of_the_index(path: Path) -> None:
-    """Both look-ups seek by partition and value, so that no other partition's row is walked past.
+    """Both look-ups seek by partition and value, so that no other partition's row is read.
 
     ``EXPLAIN QUERY PLAN`` says so: both terms are in the search's constraint.
     """
@@ -167,7 +167,7 @@ def test_a_hidden_partition_is_a_separate_stretch_of_the_index(path: Path) -> No
 
 
 def test_a_replaced_version_is_found_only_in_its_time(path: Path, wall: Wall) -> None:
-    """What was replaced is found when the question asks what was known then, and only then."""
+    """A superseded version is found when the question asks what was known then, and only then."""
     with open_home(path, encoder=None, wall=wall) as home:
         move_in(home)
         remember(home, "The plumber is 098450 12345", doc_id="plumber")
@@ -182,7 +182,7 @@ def test_a_replaced_version_is_found_only_in_its_time(path: Path, wall: Wall) ->
 
 
 def test_validity_and_filters_hold_before_k(path: Path) -> None:
-    """What is out of date or filtered out is not found, and takes no other's place."""
+    """What is out of date or filtered out is not found, and does not count towards k."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, "Invoice 4711 from Mia", doc_id="mia", author="Mia")
@@ -197,7 +197,7 @@ def test_validity_and_filters_hold_before_k(path: Path) -> None:
 
 
 def test_rebuilding_finds_the_same(path: Path) -> None:
-    """Made anew from the texts the index is, row for row, the one kept step by step."""
+    """Rebuilt from the texts the index is, row for row, the one that was written step by step."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, "Invoice #4711 and bob@a.org", doc_id="a")
@@ -244,8 +244,8 @@ def test_a_file_of_version_2_is_what_its_migrations_made(path: Path) -> None:
         assert looked_up(home, "#4711") == [("a", 1.0)]
 
 
-def test_other_rules_find_anew(path: Path) -> None:
-    """Rows that other rules made are replaced when the file is opened, and by nobody twice."""
+def test_rows_of_other_rules_are_replaced(path: Path) -> None:
+    """Rows that other rules made are replaced when the file is opened, and once only."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         remember(home, "Invoice #4711", doc_id="a")
@@ -266,7 +266,7 @@ def test_other_rules_find_anew(path: Path) -> None:
     st.text("0123456789", min_size=8, max_size=12),
 )
 def test_numbers_match_when_one_ends_with_the_other(one: str, country: str, other: str) -> None:
-    """Numbers meet when they are equal, or one of 8 digits or more ends the other, zeros aside."""
+    """They match if equal, or if one of 8 digits or more ends the other, zeros not counted."""
     for told, asked in itertools.permutations([one, country + one, other], 2):
         (number,) = find_identifiers("+91 98450 12346")
         (stored,) = _values(dataclasses.replace(number, normalised=told))

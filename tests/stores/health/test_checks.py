@@ -1,4 +1,4 @@
-"""Checks: every disagreement between the texts and what is made from them is found."""
+"""Checks: every disagreement between the texts and what is derived from them is found."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import sqlite_vec
 from family_recall import FamilyRecall, Relation
 from tests.conftest import HOME, TINY_STATIC, move_in, open_home, remember, store_of, stories
 
-BREAKS = {
+DAMAGES = {
     "words": "INSERT INTO words_2(words_2) VALUES('delete-all')",
     "words of each memory": "UPDATE memory SET words = x'', n_words = 0 WHERE doc_id = 'cake'",
-    "word counts": "DELETE FROM word_count WHERE rowid IN (SELECT 1)",
+    "word counts": "UPDATE word_count SET n = n + 1 WHERE shard = 2",
     "partition counts": "UPDATE partition SET n_current = n_current + 1",
     "edges": "DELETE FROM edge WHERE src > 0",
     "edge ends": "INSERT INTO edge SELECT 1099511999999, 1, dst, 'next', 0, 0 FROM edge LIMIT 1",
@@ -42,39 +42,36 @@ def full(path: Path) -> Iterator[FamilyRecall]:
         yield home
 
 
-def test_a_sound_household_passes_every_check(full: FamilyRecall) -> None:
-    """Nothing is wrong with what the library itself wrote, and what is looked at has names."""
+def test_an_undamaged_household_passes_every_check(full: FamilyRecall) -> None:
+    """Nothing is wrong with what the library itself wrote, and every check has a name."""
     findings = full.maintenance.check()
 
-    assert [one for one in findings if one.problem] == []
-    assert {one.what for one in findings} >= {*BREAKS, "pages", "schema"}
-    glanced = store_of(full).check_quickly(lambda: False)
-    assert glanced is not None
-    assert [one for one in glanced if one.problem] == []
+    assert [finding for finding in findings if finding.problem] == []
+    assert {finding.what for finding in findings} >= {*DAMAGES, "pages", "schema"}
+    quick = store_of(full).check_quickly(lambda: False)
+    assert quick is not None
+    assert [finding for finding in quick if finding.problem] == []
     assert full.maintenance.pending() == {"tiny/1": 0, "tiny-static/1": 0}
 
 
-@pytest.mark.parametrize("what", BREAKS)
-def test_what_disagrees_with_the_texts_is_found(full: FamilyRecall, path: Path, what: str) -> None:
-    """Each kind of damage is found under its name, and says that a rebuild mends it."""
+@pytest.mark.parametrize("what", DAMAGES)
+def test_a_disagreement_with_the_texts_is_found(full: FamilyRecall, path: Path, what: str) -> None:
+    """Each kind of damage is found under its name, as one that a rebuild repairs."""
     full.close()
     connection = apsw.Connection(str(path))
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
-    if what == "word counts":
-        connection.execute("UPDATE word_count SET n = n + 1 WHERE shard = 2")
-    else:
-        connection.execute(BREAKS[what])
+    connection.execute(DAMAGES[what])
     connection.close()
 
     with open_home(path, static=TINY_STATIC, create=False) as home:
-        wrong = {one.what: one for one in home.maintenance.check() if one.problem}
+        wrong = {finding.what: finding for finding in home.maintenance.check() if finding.problem}
         assert what in wrong
         assert wrong[what].derived
 
 
-def test_looking_changes_nothing(full: FamilyRecall, path: Path) -> None:
-    """Checking asks FTS5 by an INSERT; not a byte of the file is other afterwards."""
+def test_checking_changes_nothing(full: FamilyRecall, path: Path) -> None:
+    """Checking asks FTS5 by an INSERT; not a byte of the file differs afterwards."""
     full.close()
     with open_home(path, static=TINY_STATIC, create=False) as home:
         home.maintenance.check()
