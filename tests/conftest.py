@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from family_recall import Answer, FamilyRecall, Filters, Grant, Memory, Person, RecallContext, Space
+from family_recall.api.engine import Engine
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairScorer
@@ -228,9 +229,14 @@ def move_in(home: FamilyRecall) -> None:
     home.spaces.grant(Grant("mia", HOME, "child"))
 
 
+def engine_of(home: FamilyRecall) -> Engine:
+    """Return the services behind an open household, for tests of one of them."""
+    return home._engine
+
+
 def store_of(home: FamilyRecall) -> Store:
     """Return the file behind an open household, for tests that check what it holds."""
-    return home._engine.store
+    return engine_of(home).store
 
 
 def remember(home: FamilyRecall, text: str, space_id: str = HOME, **fields: Any) -> str:

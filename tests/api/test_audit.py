@@ -15,7 +15,18 @@ import pytest
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
 from family_recall.api.audit_writer import MAX_PENDING, AuditWriter
 from family_recall.errors import InvalidRequestError, StoreBusyError, UnknownPersonError
-from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember, stories
+from tests.conftest import (
+    HOME,
+    NOW,
+    Wall,
+    engine_of,
+    found,
+    move_in,
+    open_home,
+    recall,
+    remember,
+    stories,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -180,7 +191,7 @@ def test_entries_wait_while_the_file_cannot_be_written(
     home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file that is busy delays entries; those that become too many are counted as lost."""
-    audit: AuditWriter = home._engine.audit_log
+    audit: AuditWriter = engine_of(home).audit_log
     answer = recall(home, "spare key", "mia")
     audit.flush()
     ctx = RecallContext("mia")

@@ -9,7 +9,7 @@ import numpy as np
 from family_recall import Memory
 from family_recall.encoders.base import Encoding
 from family_recall.encoders.question_cache import QuestionCache
-from tests.conftest import TinyEncoder, move_in, open_home, recall, stories
+from tests.conftest import TinyEncoder, engine_of, move_in, open_home, recall, stories
 
 
 def encoding(value: float) -> Encoding:
@@ -67,7 +67,7 @@ def test_a_question_is_read_once_for_each_person(path: Path) -> None:
             recall(home, "where is the key?", person)
         assert read.count("where is the key?") == 2
         home.close()
-        assert len(home._engine.models.questions) == 0
+        assert len(engine_of(home).models.questions) == 0
 
 
 def test_forgetting_a_memory_forgets_the_questions(path: Path) -> None:
@@ -77,7 +77,7 @@ def test_forgetting_a_memory_forgets_the_questions(path: Path) -> None:
         home.remember_many(stories())
         mine = home.remember(Memory("my own secret", "private:priya", author="Priya")).doc_id
         recall(home, "what is my secret?", "priya")
-        assert len(home._engine.models.questions) == 1
+        assert len(engine_of(home).models.questions) == 1
         home.forget(mine, person_id="priya")
 
-        assert len(home._engine.models.questions) == 0
+        assert len(engine_of(home).models.questions) == 0

@@ -36,7 +36,7 @@ from family_recall.stores.erase.eraser import EMPTIED, REFERENCES
 from family_recall.stores.file import connections, sql
 from family_recall.stores.vectors.encoding import quantise
 from family_recall.types.erasure import ForgetPlan, Receipt, Selection
-from tests.conftest import HOME, TINY, Wall, found, open_home, recall, remember
+from tests.conftest import HOME, TINY, Wall, engine_of, found, open_home, recall, remember
 
 SURPRISE = "The surprise for Mia is a trapeze of mahogany"
 
@@ -207,7 +207,7 @@ def test_what_is_in_the_trash_can_be_restored(home: FamilyRecall, path: Path, wa
 
 def test_retention_rules(home: FamilyRecall, wall: Wall) -> None:
     """A category is retained so long after it happened and was recorded; then nobody sees it."""
-    home._engine.sweep_after_s = float("inf")
+    engine_of(home).sweep_after_s = float("inf")
     home.erasure.set_rule("casual", 90)
     wall.tick(days=89)
     fresh = remember(home, SURPRISE, occurred_at=dt.datetime(2020, 1, 1, tzinfo=dt.UTC))

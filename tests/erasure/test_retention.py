@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, RecallContext, Relation
-from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember
+from tests.conftest import HOME, NOW, Wall, engine_of, found, move_in, open_home, recall, remember
 
 DAY_S = 86_400.0
 
@@ -37,7 +37,7 @@ def test_a_memory_older_than_its_rule_is_not_found(
         wall = Wall()
         with open_home(Path(folder) / "family.db", wall=wall) as home:
             move_in(home)
-            home._engine.sweep_after_s = float("inf")
+            engine_of(home).sweep_after_s = float("inf")
             told_s = wall()
             for number, age in enumerate(ages):
                 at = NOW.fromtimestamp(told_s + (recorded - age) * DAY_S, NOW.tzinfo)
@@ -63,7 +63,7 @@ def test_a_memory_older_than_its_rule_is_not_found(
 
 def test_an_expired_memory_is_not_found_in_any_other_way(home: FamilyRecall, wall: Wall) -> None:
     """Not as an opening, not as known at an earlier moment, not by its identifier."""
-    home._engine.sweep_after_s = float("inf")
+    engine_of(home).sweep_after_s = float("inf")
     remember(home, "invoice INV-47110 of the plumber", doc_id="invoice", category="casual")
     context = RecallContext(person_id="priya", now=NOW, time_budget_ms=60_000, top_k=50)
     before = wall.tick(days=1)
@@ -100,7 +100,7 @@ def test_a_recall_applies_the_rules_in_the_background(path: Path) -> None:
         remember(home, "the quicksilver plumber", doc_id="n", category="casual")
         wall.tick(days=31)
         assert plumber(home) == []
-        home._engine.executor.shutdown()  # waits for it
+        engine_of(home).executor.shutdown()  # waits for it
         assert home.erasure.receipts()[0].chosen_by == ("retention",)
         assert home.maintenance.stats()["memories"] == 0
         assert home.erasure.receipts()[0].person_id is None
@@ -129,13 +129,13 @@ def test_an_expired_memory_is_erased_beside_the_next_answer(path: Path, tmp_path
         remember(home, "Otto the plumber came about a pipe", doc_id="gone", category="casual",
                  author="Ida", session_id="talk", occurred_at=None)  # fmt: skip
         wall.tick(hours=23, minutes=59)
-        home._engine.sweep_after_s = float("inf")
-        home._engine.sweep()
+        engine_of(home).sweep_after_s = float("inf")
+        engine_of(home).sweep()
         before = scores(home)
         assert "gone" in before
         wall.tick(minutes=2)
         assert "gone" not in scores(home)
-        home._engine.executor.shutdown()  # waits for it
+        engine_of(home).executor.shutdown()  # waits for it
         assert home.maintenance.stats()["memories"] == len(kept)
 
     with open_home(path, wall=wall) as home, open_home(tmp_path / "never.db", wall=wall) as never:
@@ -145,7 +145,7 @@ def test_an_expired_memory_is_erased_beside_the_next_answer(path: Path, tmp_path
 
 def test_a_relation_expires_with_its_last_evidence(home: FamilyRecall, wall: Wall) -> None:
     """Listed and understood before it is erased as after; without evidence it stays."""
-    home._engine.sweep_after_s = float("inf")
+    engine_of(home).sweep_after_s = float("inf")
     remember(home, "Otto repairs our pipes", doc_id="pipes", category="casual")
     remember(home, "Otto is a friend by now", doc_id="friend", category="family")
     home.relations.add(Relation("Otto", "plumber of", "Priya", HOME, evidence=("pipes",)))

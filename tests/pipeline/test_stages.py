@@ -17,7 +17,7 @@ from family_recall.pipeline import ordering
 from family_recall.pipeline.runner import Runner
 from family_recall.types import Answer, Span, stages
 from family_recall.types.stages import Stage
-from tests.conftest import found, move_in, open_home, recall, stories
+from tests.conftest import engine_of, found, move_in, open_home, recall, stories
 
 QUESTION = "when does grandma land?"
 
@@ -49,7 +49,7 @@ def longer_table(monkeypatch: pytest.MonkeyPatch) -> None:
 def opened(path: Path, config: RecallConfig | None = None) -> FamilyRecall:
     """Open a household whose rankings go through the new stage as well."""
     home = open_home(path, config=config)
-    engine = home._engine
+    engine = engine_of(home)
     refinements = (ordering.rerank, ordering.diversify, turn_round)
     engine.broker = dataclasses.replace(engine.broker, refinements=refinements)
     return home
@@ -66,7 +66,7 @@ def test_a_new_stage_is_one_function_and_one_line(path: Path) -> None:
     with opened(path) as home:
         move_in(home)
         home.remember_many(stories())
-        costs = home._engine.costs
+        costs = engine_of(home).costs
         assert costs.expected_ms("turn_round", 10) == pytest.approx(0.6)
         answer = recall(home, QUESTION, "priya")
         for _ in range(30):

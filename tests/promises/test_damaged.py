@@ -30,6 +30,7 @@ from tests.conftest import (
     NOW,
     STORIES,
     Wall,
+    engine_of,
     found,
     move_in,
     open_home,
@@ -302,15 +303,15 @@ def test_an_undamaged_file_is_checked_in_silence(path: Path, background: list[Fu
     path.write_bytes(household()[0])
     lose_its_words(path)
     with open_home(path, create=False) as home:
-        home._engine.integrity.check()
-        assert home._engine.integrity.damage() == "damaged (words); family-recall doctor"
+        engine_of(home).integrity.check()
+        assert engine_of(home).integrity.damage() == "damaged (words); family-recall doctor"
         home.maintenance.rebuild()
         remember(home, "The spare key is with Ida", doc_id="key")
         home.spaces.hide(Hidden(HOME, "child", ("author",)))
         home.forget("goa", person_id="rajesh")
         recall(home, QUESTIONS[0], "priya")
         concurrent.futures.wait(background, timeout=10.0)
-        assert home._engine.integrity.damage() is None
+        assert engine_of(home).integrity.damage() is None
 
 
 def test_checking_gives_up_on_request(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,11 +322,11 @@ def test_checking_gives_up_on_request(path: Path, monkeypatch: pytest.MonkeyPatc
     with open_home(path, create=False) as home:
         with monkeypatch.context() as smaller:
             smaller.setattr(integrity_monitor, "LARGEST_BYTES", path.stat().st_size - 1)
-            home._engine.integrity.check()
-            assert home._engine.integrity.damage() is None
-        home._engine.integrity.stop()
-        home._engine.integrity.check()
-        assert home._engine.integrity.damage() is None
+            engine_of(home).integrity.check()
+            assert engine_of(home).integrity.damage() is None
+        engine_of(home).integrity.stop()
+        engine_of(home).integrity.check()
+        assert engine_of(home).integrity.damage() is None
 
 
 def test_a_damaged_memory_is_listed_without_its_text(path: Path) -> None:

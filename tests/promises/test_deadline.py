@@ -28,6 +28,7 @@ from tests.conftest import (
     TINY_STATIC,
     TinyEncoder,
     TinyScorer,
+    engine_of,
     found,
     move_in,
     open_home,
@@ -117,10 +118,10 @@ def test_short_of_time_the_rarest_words_are_searched(lived_in: Path) -> None:
 def test_what_no_stage_counts_is_learned(lived_in: Path) -> None:
     """Every look at the clock takes 2 ms: most are between stages, and later recalls expect it."""
     with open_home(lived_in, static=TINY_STATIC, clock=Erratic([2.0])) as home:
-        before_ms = home._engine.costs.expected_ms("between")
+        before_ms = engine_of(home).costs.expected_ms("between")
         for _ in range(15):  # too few to be kept in the file, which others read
             recall(home, QUESTION, "priya", time_budget_ms=400)
-        assert home._engine.costs.expected_ms("between") > 2 * before_ms
+        assert engine_of(home).costs.expected_ms("between") > 2 * before_ms
 
 
 class Endless(TinyEncoder):

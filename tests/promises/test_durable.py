@@ -25,6 +25,7 @@ from tests.conftest import (
     open_home,
     recall,
     remember,
+    store_of,
     stories,
     written,
 )
@@ -319,7 +320,7 @@ if child == 0:
         home.remember(note("in the child", 0, 1))
     except Exception as error:
         said = str(error)
-    home._engine.store.close()
+    store_of(home).close()
     os._exit(0 if "before a fork" in said else 3)
 _, status = os.waitpid(child, 0)
 home.remember(note("after", 0, 1))
