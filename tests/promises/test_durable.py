@@ -25,7 +25,6 @@ from tests.conftest import (
     open_home,
     recall,
     remember,
-    store_of,
     stories,
     written,
 )
