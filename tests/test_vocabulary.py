@@ -60,7 +60,7 @@ REPLACED = {
 OPENINGS = frozenset({"Give", "Hang", "Know", "Let", "Say", "Take", "Tell"})
 """First words of a docstring that hide what the function does."""
 EARLIER_NAMES = ("# earlier format", "<!-- earlier name -->")
-"""Ends a line that names what earlier versions have in files or code, and so may use their words."""
+"""Ends a line with names that earlier versions have in files or code, in the words of then."""
 HOUSEHOLD_TEXTS = (
     "family_recall/demo/",
     "family_recall/query/",
