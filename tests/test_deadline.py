@@ -86,7 +86,7 @@ def test_without_an_alarm_nothing_is_stopped() -> None:
         pass
     told = Deadline(0.0, 1.0, clock=lambda: 99.0).moment_s()
     with Alarm(told, lambda: calls.append("never")) as alarm:
-        time.sleep(0.005)
+        pass
 
     assert math.isinf(told)
     assert calls == []

@@ -99,9 +99,9 @@ def test_colour_is_left_out_where_nobody_wants_it(db: Path) -> None:
 
 
 def stopped(args: list[str], when: Callable[[], bool]) -> subprocess.CompletedProcess[str]:
-    """Run a process, press Ctrl-C once ``when`` says so, and give how it ended.
+    """Run a process, press Ctrl-C once ``when`` is true, and return how it ended.
 
-    Should these tests run in the background, where a shell switches Ctrl-C off, it hears it still.
+    The default handler is restored first: a shell ignores Ctrl-C in background jobs.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
@@ -109,7 +109,8 @@ def stopped(args: list[str], when: Callable[[], bool]) -> subprocess.CompletedPr
     )
     begun = time.monotonic()
     while not when() and process.poll() is None and time.monotonic() - begun < WAIT_S:
-        time.sleep(0.01)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.01)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=WAIT_S)
     return subprocess.CompletedProcess(args, process.returncode, out, err)
