@@ -28,17 +28,17 @@ class RecallConfig:
     """How recall works; the defaults are what was measured best, or stated by a design."""
 
     # Words. Weights of the FTS5 columns body, header (speaker and day) and context (the turn
-    # before): on five permissive sets 0.3 for context gains where talk is turn by turn.
+    # before): on five permissive sets 0.3 for context gains where sessions go turn by turn.
     column_weights: tuple[float, float, float] = (1.0, 1.0, 0.3)
-    max_question_words: int = 48  # rarest kept; bounds a question of any length
+    max_question_words: int = 48  # the rarest ones; bounds a question of any length
     common_share: float = 0.01  # of the visible memories: a word in more of them is common …
     common_memories: int = 300  # … and in more memories than this
-    # Times a memory holds a word of the question that are read, rarest words first: 0.3 µs each.
-    # No everyday question of a million memories has as many; a pasted page has.
+    # Occurrences of the question's words in memories that are read, rarest words first: 0.3 µs
+    # each. No everyday question of a million memories has as many; a pasted page has.
     lexical_matches: int = 200_000
-    lexical_pool: int = 48  # memories a shelf
-    # Milliseconds of searching words from which it goes on beside the embedding: handing it to
-    # another thread takes 0.3 ms, more where the interpreter's lock is fought over.
+    lexical_pool: int = 48  # memories of each shard
+    # From this many milliseconds on, words are searched on another thread beside the embedding:
+    # handing over takes 0.3 ms, more where threads compete for the interpreter's lock.
     hand_over_ms: float = 2.0
 
     # Vectors.
@@ -55,18 +55,18 @@ class RecallConfig:
     ppr_damping: float = 0.5  # HippoRAG, arXiv 2405.14831
     graph_seeds: int = 20
     graph_cap: int = 16  # edges followed out of each node
-    graph_hops: int = 3  # past the first only along relations between names
+    graph_hops: int = 3  # past the first only along relations between entities
     graph_nodes: int = 400  # vertices at most
-    graph_pool: int = 30  # memories it may hand over that no other source found
-    next_weight: float = 1.0  # neighbours in a talk
+    graph_pool: int = 30  # memories it may add that no other source found
+    next_weight: float = 1.0  # neighbours in a session
     mention_weight: float = 0.5
     author_weight: float = 0.2
 
     # Candidates that features are computed for, best fused first.
     candidate_pool: int = 64
 
-    # How many times as many memories are sought where copies of a few leave no room for others:
-    # 50 copies of a note fill every pool, 16 times as many make room for 700.
+    # How many times larger the pools are where duplicates of a few leave no room for others:
+    # 50 copies of a note fill every pool, one 16 times as large has room for 700.
     wider_pools: tuple[int, ...] = (4, 16)
 
     # Candidates that diversification compares with each other.
@@ -80,7 +80,7 @@ class RecallConfig:
     assumed_cost_ms: Mapping[str, tuple[float, float]] = field(
         default_factory=stages.assumed_cost_ms
     )
-    assumed_pair_tokens: int = 60  # of a question and a memory, to plan how many are read
+    assumed_pair_tokens: int = 60  # of a question and a memory, to plan how many pairs are read
     usual_top_k: int = 12  # results that are returned however short the budget
     fewest_candidates: int = 24  # that features are computed for however short the budget
     longest_budget_ms: float = 600_000.0

@@ -1,4 +1,4 @@
-"""What flows through recall: the plan, the context, runs, the pool, the ranking."""
+"""The records that flow through a recall: plan, context, runs, pool and ranking."""
 
 from __future__ import annotations
 
@@ -25,17 +25,22 @@ NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 class QueryPlan:
     """A question, understood.
 
-    ``terms`` are (word, stem) pairs to search for; ``entities`` what it names in scope,
-    ``names`` how it names them, ``relations`` what holds between them;
-    ``statistics`` what the scope counts of the terms' stems;
-    ``identifiers`` what it quotes that stands for one thing;
-    ``timespan_s`` the half-open interval it speaks of, in epoch seconds, open ends infinite,
-    ``timespan_certainty`` in [0, 1] how surely it was read, ``timespan_words`` where, and
-    ``about_time_alone`` whether it asks for nothing beside that time;
-    ``past_reference`` whether it reaches back on purpose, which switches recency off;
-    ``asks_when`` whether it asks for a time;
-    ``strategy`` the road it takes, how sure that is, and what it expects of each tier;
-    ``focus_id`` the memory being talked about.
+    Attributes:
+        terms: (word, stem) pairs to search for.
+        entities: What it names in scope.
+        names: How it names them.
+        relations: (subject, relation, object) between them.
+        identifiers: What it quotes that stands for one thing.
+        statistics: What the scope counts of the terms' stems.
+        timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
+        timespan_certainty: How surely that was read, in [0, 1].
+        timespan_words: Where it was read: (start, end) characters.
+        about_time_alone: Whether it asks for nothing besides that time.
+        past_reference: Whether it refers to the past on purpose, which switches recency off.
+        asks_when: Whether it asks for a time.
+        strategy: How it is answered, with the router's confidence and mode.
+        tier_weights: What the strategy expects of each tier.
+        focus_id: The memory that the conversation is about.
     """
 
     terms: tuple[tuple[str, str], ...] = ()
@@ -62,9 +67,9 @@ class Profile:
     """Named weights over the declared features, with the constants that go with them.
 
     ``weights`` by feature name; a feature not named weighs nothing. ``mmr_lambda`` in [0, 1].
-    ``half_life_days`` overrides the table by category; ``evergreen_floor`` is the least a
-    recency can be for categories in ``evergreen``. ``calibrated_as`` names the profile whose
-    constants its scores read by, where it has none of its own.
+    ``half_life_days`` overrides the table by category; ``evergreen_floor`` is the lowest recency
+    of the categories in ``evergreen``. ``calibrated_as`` names the profile whose calibration its
+    scores use, where it has none of its own.
     """
 
     name: str
@@ -81,9 +86,9 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class QueryContext:
-    """Everything a step may look at.
+    """Everything a stage may read.
 
-    ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder it was.
+    ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder.
     """
 
     request: RecallRequest
@@ -99,9 +104,9 @@ class QueryContext:
     question_weights: FloatArray | None = None
     kind: Kind = "words"
 
-    def room(self, pool: int) -> int:
-        """Give the size of a pool: the configured one, or twice the results that are wanted."""
-        return max(pool, 2 * self.request.ctx.top_k)
+    def pool_size(self, configured: int) -> int:
+        """Return the size of a pool: the configured one, or twice the results wanted."""
+        return max(configured, 2 * self.request.ctx.top_k)
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,7 @@ class Broker:
         self, run: Runner, context: QueryContext, candidates: Candidates, quoted: Run
     ) -> Candidates:
         """Search again for more, while duplicates leave no room for others and time is left."""
-        room = context.room(context.config.candidate_pool)
+        room = context.pool_size(context.config.candidate_pool)
         searched = context
         for wider in ordering.wider_contexts(context):
             n = min(wider.config.candidate_pool, context.plan.statistics.n_memories)

@@ -46,7 +46,7 @@ def wider_contexts(context: QueryContext) -> Iterator[QueryContext]:
 def may_find_more(pool: Pool, context: QueryContext) -> bool:
     """Whether a source filled its pool, so that a larger one may hold memories not found yet."""
     sizes = {"lexical": context.config.lexical_pool, "vector": context.config.vector_pool}
-    return any(len(pool.runs[source]) >= context.room(size) for source, size in sizes.items())
+    return any(len(pool.runs[source]) >= context.pool_size(size) for source, size in sizes.items())
 
 
 def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:

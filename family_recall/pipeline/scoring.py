@@ -36,7 +36,7 @@ def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
 
 def affordable_pool(run: Runner, context: QueryContext) -> int:
     """Return how many candidates to score: all there is room for, or those that time pays for."""
-    wanted = context.room(context.config.candidate_pool)
+    wanted = context.pool_size(context.config.candidate_pool)
     size = min(wanted, max(run.admitted.affordable("score"), run.config.fewest_candidates))
     if size < wanted:
         left_ms = max(run.admitted.deadline.remaining_ms(), 0.0)

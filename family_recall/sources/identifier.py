@@ -10,6 +10,6 @@ def look_up_identifiers(context: QueryContext) -> Run:
 
     Whole matches score 1, partial ones 0.5; the newest first within a score.
     """
-    k = context.room(context.config.lexical_pool)
+    k = context.pool_size(context.config.lexical_pool)
     hits = context.snapshot.identified(context.plan.identifiers, context.scope, k)
     return Run("identifier", hits.ids, hits.scores)

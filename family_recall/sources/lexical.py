@@ -12,7 +12,7 @@ def search_words(context: QueryContext) -> Run:
     config = context.config
     rare, common = chosen_words(context)
     hits = context.snapshot.match(
-        rare, common, context.scope, context.room(config.lexical_pool), config.column_weights
+        rare, common, context.scope, context.pool_size(config.lexical_pool), config.column_weights
     )
     order = np.lexsort((hits.ids, -hits.scores))
     return Run("lexical", hits.ids[order], hits.scores[order])

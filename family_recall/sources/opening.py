@@ -7,7 +7,7 @@ from family_recall.dataflow import QueryContext, Run
 
 def opening_runs(context: QueryContext) -> list[Run]:
     """Return the newest memories, and the newest facts, profiles and milestones."""
-    k = context.room(context.config.candidate_pool)
+    k = context.pool_size(context.config.candidate_pool)
     newest = context.snapshot.newest(context.scope, k)
     lasting = context.snapshot.newest(context.scope, k, lasting=True)
     return [Run("newest", newest.ids, newest.scores), Run("lasting", lasting.ids, lasting.scores)]

@@ -11,5 +11,5 @@ def search_timeline(context: QueryContext) -> Run:
     """Return as many as fit the candidate pool: the most important first, then the newest."""
     occurred = context.snapshot.occurred(context.scope)
     best = np.lexsort((-occurred.ids, -occurred.moments_s, -occurred.importance))
-    best = best[: context.room(context.config.candidate_pool)]
+    best = best[: context.pool_size(context.config.candidate_pool)]
     return Run("timeline", occurred.ids[best], occurred.importance[best])

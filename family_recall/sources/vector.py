@@ -11,6 +11,6 @@ from family_recall.encoders.base import Encoding
 
 def search_vectors(context: QueryContext, question: Encoding, model_id: str) -> Run:
     """Return the nearest neighbours of the pooled question vector, within the scope."""
-    k = context.room(context.config.vector_pool)
+    k = context.pool_size(context.config.vector_pool)
     hits = context.snapshot.nearest(question.pooled, model_id, context.scope, k)
     return Run("vector", hits.ids, hits.scores)

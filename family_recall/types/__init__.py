@@ -1,17 +1,11 @@
 """The nouns of this library: what is stored, what is asked, what is answered."""
 
 from family_recall.types.answer import (
-    Admission,
     Answer,
-    Clamp,
     Contribution,
     Rationale,
     Result,
-    Skip,
-    SkipReason,
-    Span,
     Status,
-    Trace,
 )
 from family_recall.types.arrays import BoolArray, FloatArray, IdArray
 from family_recall.types.audit import AuditEntry, Call
@@ -48,6 +42,7 @@ from family_recall.types.memory import (
 )
 from family_recall.types.request import Filters, RecallContext, RecallRequest
 from family_recall.types.scope import Scope
+from family_recall.types.trace import Admission, Clamp, Skip, SkipReason, Span, Trace
 from family_recall.types.understanding import Mode, Region, SpokenTime, Strategy, Understanding
 
 __all__ = [

@@ -1,0 +1,158 @@
+"""Traces: which stages of a recall ran, for how long, and which were left out and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from family_recall.types.stages import label_of
+
+SkipReason = Literal[
+    "no_time",  # it could not be paid for
+    "stopped",  # it ran, and had to end before it was done
+    "shed",  # it was left to more urgent recalls
+    "disabled",  # by the configuration or the request
+    "zero_weight",  # the profile does not weigh what it finds
+    "no_model",  # none is installed, or it is still loading, or it lacks what the stage needs
+    "not_needed",  # another stage has answered, or there is nothing to do it for
+    "failed",  # it raised an exception
+    "damaged",  # the file, or some memories in it
+]
+"""Why a stage was left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One stage that ran: how long it took, how many went in and came out, and when it began.
+
+    ``start_ms`` counts from the request. Stages overlap where they ran side by side, or within.
+    """
+
+    stage: str
+    ms: float
+    n_in: int
+    n_out: int
+    start_ms: float = 0.0
+
+    @property
+    def end_ms(self) -> float:
+        """When it ended."""
+        return self.start_ms + self.ms
+
+    @property
+    def label(self) -> str:
+        """What the stage does, for people."""
+        return label_of(self.stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """One stage that was left out, whole or in part: for ``n`` units where it has any.
+
+    ``reason`` is for programs, ``detail`` says the same to people, with the figures.
+    """
+
+    stage: str
+    reason: SkipReason
+    detail: str
+    n: int = 0
+
+    @property
+    def hurried(self) -> bool:
+        """Whether more time, or fewer recalls at once, would have let the stage run."""
+        return self.reason in {"no_time", "stopped", "shed"}
+
+    @property
+    def label(self) -> str:
+        """What the stage does, for people."""
+        return label_of(self.stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Clamp:
+    """One limit of a request that was cut: which, from how much to how much, and why."""
+
+    name: str
+    requested: float
+    granted: float
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What the gate made of a request before any stage ran.
+
+    ``service_class`` is its class; ``clamps`` what was cut; ``affordable`` the stages that were
+    expected to fit into the budget, in order, with the units of each (tokens, memories, pairs).
+    """
+
+    service_class: str
+    clamps: tuple[Clamp, ...] = ()
+    affordable: tuple[tuple[str, int], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as lists and objects."""
+        return {
+            "service_class": self.service_class,
+            "clamps": [[c.name, c.requested, c.granted, c.detail] for c in self.clamps],
+            "affordable": [list(planned) for planned in self.affordable],
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Admission:
+        """Read what :meth:`to_json` wrote."""
+        return cls(
+            record["service_class"],
+            tuple(Clamp(*clamp) for clamp in record["clamps"]),
+            tuple((stage, n) for stage, n in record["affordable"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """How an answer came about.
+
+    Attributes:
+        spans: The stages that ran, in the order they ended.
+        skips: The stages that were left out.
+        counts: By name: visible, candidates, duplicates, vectors_pending.
+        runs: The doc_ids each source found, best first.
+        top3: The first doc_ids with their reasons.
+        embedder: The model_id of the vectors that took part; None where words answered alone.
+        gate: What the gate made of the request.
+    """
+
+    spans: tuple[Span, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    runs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    top3: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    embedder: str | None = None
+    gate: Admission | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the trace as lists and objects; the stage it describes is always the last."""
+        return {
+            "stage": "final",
+            "spans": [[s.stage, s.ms, s.n_in, s.n_out, s.start_ms] for s in self.spans],
+            "skips": [[s.stage, s.reason, s.detail, s.n] for s in self.skips],
+            "counts": dict(self.counts),
+            "runs": {name: list(ids) for name, ids in self.runs.items()},
+            "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],
+            "embedder": self.embedder,
+            "gate": self.gate and self.gate.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Trace:
+        """Read what :meth:`to_json` wrote."""
+        return cls(
+            spans=tuple(Span(*span) for span in record["spans"]),
+            skips=tuple(Skip(*skip) for skip in record["skips"]),
+            counts=dict(record["counts"]),
+            runs={name: tuple(ids) for name, ids in record["runs"].items()},
+            top3=tuple((doc_id, tuple(reasons)) for doc_id, reasons in record["top3"]),
+            embedder=record.get("embedder"),
+            gate=Admission.from_json(gate) if (gate := record.get("gate")) else None,
+        )
