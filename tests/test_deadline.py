@@ -1,4 +1,4 @@
-"""The alarm: what does not end in time is stopped from another thread, and nothing else is."""
+"""The alarm stops what does not end in time, from another thread, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONG_S = 30.0
 
 
 def test_a_block_that_outlasts_its_moment_is_stopped() -> None:
-    """Its stop is called from another thread; the guard says so."""
+    """Its stop is called from another thread; the alarm says so."""
     stopped = threading.Event()
     callers: list[int] = []
 
@@ -84,11 +84,15 @@ def test_without_an_alarm_nothing_is_stopped() -> None:
     calls: list[str] = []
     with stopped_by(lambda: calls.append("outside")):
         pass
-    told = Deadline(0.0, 1.0, clock=lambda: 99.0).moment_s()
-    with Alarm(told, lambda: calls.append("never")) as alarm:
-        pass
+    moment_s = Deadline(0.0, 1.0, clock=lambda: 99.0).moment_s()
+    later = threading.Event()
+    with (
+        Alarm(moment_s, lambda: calls.append("never")) as alarm,
+        Alarm(time.monotonic() + 0.005, later.set),
+    ):
+        assert later.wait(LONG_S)
 
-    assert math.isinf(told)
+    assert math.isinf(moment_s)
     assert calls == []
     assert not alarm.fired
 

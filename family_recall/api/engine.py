@@ -147,10 +147,10 @@ class Engine:
 
     def save_costs(self) -> None:
         """Save what stages cost, if it has changed and the file can be written."""
-        moved = self.costs.changed()
+        unsaved = self.costs.unsaved()
         with contextlib.suppress(FamilyRecallError):
-            if moved and self.store.keep_stage_costs(moved):
-                self.costs.mark_stored(moved)
+            if unsaved and self.store.keep_stage_costs(unsaved):
+                self.costs.mark_saved(unsaved)
 
     async def awaited(self, call: Callable[[], _T]) -> _T:
         """Run a call on one of our own threads."""

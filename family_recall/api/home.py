@@ -352,8 +352,8 @@ class FamilyRecall:
         request = RecallRequest(query_text, context_of(ctx, fields))
         inspection = self._engine.broker.inspect(request, *self._moment(request.ctx))
         self._engine.record("recall", request.ctx, inspection.answer)
-        if inspection.missed:
-            pairs = [(miss.explanation.space_id, miss.doc_id) for miss in inspection.missed]
+        if inspection.near_misses:
+            pairs = [(miss.explanation.space_id, miss.doc_id) for miss in inspection.near_misses]
             self._engine.audit_log.note_memories("explain", request.ctx, pairs)
         return inspection
 

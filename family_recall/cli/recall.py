@@ -147,7 +147,10 @@ def inspect(
     home.warmup()
     inspection = home.inspect(question, ctx)
     html = page(
-        inspection.answer, budget_ms=ctx.time_budget_ms, missed=inspection.missed, redact=redact
+        inspection.answer,
+        budget_ms=ctx.time_budget_ms,
+        missed=inspection.near_misses,
+        redact=redact,
     )
     output.write_text(html, encoding="utf-8", newline="\n")
     size, n = len(html.encode()), len(inspection.answer.results)

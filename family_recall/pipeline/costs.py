@@ -7,10 +7,9 @@ Measured in docs/decisions/0012-a-price-is-one-of-the-recent-runs.md.
 from __future__ import annotations
 
 import math
-import statistics
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from family_recall.stores.logs.stage_costs import StageCost
 
@@ -22,8 +21,7 @@ _REVIEWED_EVERY = 8  # runs, at most, between two computations of the price
 _STEP = 0.05  # share by which a run above or below moves the median line
 _ABOVE = 1.3  # times the median: about a high quantile, until enough runs have shown it
 _FARTHEST = 100.0  # times the assumed cost, or that part of it
-_CHANGED = 0.1  # share by which a cost has to change to be written again
-_FEWEST_RUNS = 20  # of a stage before its cost is worth writing
+_WORTH_SAVING = 20  # runs of a stage since its cost was last written
 _UNLIMITED = 1_000_000  # units
 
 
@@ -36,11 +34,8 @@ class Costs:
         stored: Mapping[str, StageCost] | None = None,
     ) -> None:
         """Start from (fixed, per unit) milliseconds by stage, or from what the file has."""
-        self._stored = {
-            stage: cost for stage, cost in (stored or {}).items() if stage in assumed_ms
-        }
         self._windows = {
-            stage: LatencyWindow(fixed, per_unit, self._stored.get(stage))
+            stage: LatencyWindow(fixed, per_unit, (stored or {}).get(stage))
             for stage, (fixed, per_unit) in assumed_ms.items()
         }
         self._lock = threading.Lock()
@@ -75,32 +70,25 @@ class Costs:
             with self._lock:
                 self._windows[stage].observe(n, ms)
 
-    def seed(self, stage: str, samples: Sequence[tuple[int, float]]) -> None:
-        """Start from a few runs, (units, milliseconds) each, where little is known yet."""
-        if samples:
-            with self._lock:
-                if self._windows[stage].runs < _FEWEST_RUNS:
-                    self._windows[stage].seed(samples)
-
     def count_refusal(self, stage: str) -> None:
         """Learn that a recall went without a stage because of its price."""
         with self._lock:
             self._windows[stage].count_refusal()
 
-    def changed(self) -> dict[str, StageCost]:
-        """Return what is worth writing: well-founded costs that are not what the file has."""
+    def unsaved(self) -> dict[str, StageCost]:
+        """Return what is worth writing: the costs that rest on 20 runs since the last save."""
         with self._lock:
-            current = {
+            return {
                 stage: StageCost(window.fixed_ms, window.unit_ms, window.runs)
                 for stage, window in self._windows.items()
-                if window.runs >= _FEWEST_RUNS
+                if window.runs - window.saved_runs >= _WORTH_SAVING
             }
-        return {s: cost for s, cost in current.items() if _differs(cost, self._stored.get(s))}
 
-    def mark_stored(self, costs: Mapping[str, StageCost]) -> None:
-        """Remember what the file has now."""
+    def mark_saved(self, costs: Mapping[str, StageCost]) -> None:
+        """Remember that the file has these."""
         with self._lock:
-            self._stored.update(costs)
+            for stage, cost in costs.items():
+                self._windows[stage].saved_runs = cost.runs
 
 
 class LatencyWindow:
@@ -127,6 +115,7 @@ class LatencyWindow:
         "_unreviewed",
         "fixed_ms",
         "runs",
+        "saved_runs",
         "unit_ms",
     )
 
@@ -137,6 +126,7 @@ class LatencyWindow:
         self._retry_after = _RETRY_AFTER
         if stored is not None:
             fixed_ms, unit_ms, self.runs = stored.fixed_ms, stored.unit_ms, stored.runs
+        self.saved_runs = self.runs
         self._median = (fixed_ms / _ABOVE, unit_ms / _ABOVE)
         self._set_price(_ABOVE)
 
@@ -168,26 +158,6 @@ class LatencyWindow:
             self._median = (fixed * (1 + step * share), unit * (1 + step * (1 - share)))
         if is_slow or self._unreviewed >= _REVIEWED_EVERY:
             self._review()
-
-    def seed(self, samples: Sequence[tuple[int, float]]) -> None:
-        """Draw the line through the median of the shorter and of the longer runs."""
-        in_order = sorted(samples)
-        half = (len(in_order) + 1) // 2
-        (n, ms), (more_n, more_ms) = (
-            _medians(part) for part in (in_order[:half], in_order[-half:])
-        )
-        fixed, unit = self._median
-        if more_n > n and unit > 0.0:
-            unit = max((more_ms - ms) / (more_n - n), 0.0)
-            fixed = max(ms - unit * n, 0.0)
-        else:
-            median = fixed + unit * n
-            ratio = ms / median if median > 0.0 else 1.0
-            fixed, unit = fixed * ratio, unit * ratio
-        self._median = (fixed, unit)
-        self._recent.extend(samples)
-        self.runs = max(self.runs, len(samples))
-        self._review()
 
     def count_refusal(self) -> None:
         """Add that a recall went without the stage."""
@@ -222,16 +192,5 @@ class LatencyWindow:
         self.unit_ms = _within(self._median[1] * ratio, unit)
 
 
-def _medians(samples: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    return statistics.median(n for n, _ in samples), statistics.median(ms for _, ms in samples)
-
-
 def _within(ms: float, assumed_ms: float) -> float:
     return min(max(ms, assumed_ms / _FARTHEST), assumed_ms * _FARTHEST)
-
-
-def _differs(cost: StageCost, stored: StageCost | None) -> bool:
-    if stored is None:
-        return True
-    pairs = ((cost.fixed_ms, stored.fixed_ms), (cost.unit_ms, stored.unit_ms))
-    return any(abs(new - old) > _CHANGED * old for new, old in pairs)

@@ -92,7 +92,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class NearMiss:
     """A memory that came close to an answer and is not in it, with what it says."""
 
     explanation: Explanation
@@ -129,7 +129,7 @@ class Inspection:
     """An answer, and what came closest and is not in it, the closest first."""
 
     answer: Answer
-    missed: tuple[Missed, ...]
+    near_misses: tuple[NearMiss, ...]
 
 
 def ordinal(n: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from family_recall.pipeline.answer import RUN_LENGTH, Ranked, explanation
-from family_recall.pipeline.explain import Missed
+from family_recall.pipeline.explain import NearMiss
 from family_recall.types import Answer, IdArray
 
 BELOW = 5
@@ -14,7 +14,7 @@ FROM_EACH_RUN = 2
 """Of the best that a source found and that was not returned, how many are listed."""
 
 
-def near_misses(ranked: Ranked, answer: Answer) -> tuple[Missed, ...]:
+def near_misses(ranked: Ranked, answer: Answer) -> tuple[NearMiss, ...]:
     """Explain for each memory that came close to an answer why it is not in it, closest first.
 
     These are the next ones of the ranking, the duplicates of results, and the first of what each
@@ -22,7 +22,7 @@ def near_misses(ranked: Ranked, answer: Answer) -> tuple[Missed, ...]:
     """
     context = ranked.context
     missed = [
-        Missed(explanation(stored, ranked.ranking, ranked, answer), stored.memory.text)
+        NearMiss(explanation(stored, ranked.ranking, ranked, answer), stored.memory.text)
         for stored in context.snapshot.memories(_closest(ranked), context.scope)
     ]
     return tuple(sorted(missed, key=lambda miss: (miss.explanation.rank, miss.doc_id)))

@@ -48,7 +48,7 @@ def why(reader: Reader, params: QueryParams) -> str:
     return recall_page(
         inspected.answer,
         budget_ms=ctx.time_budget_ms,
-        missed=inspected.missed,
+        missed=inspected.near_misses,
         back=_results_link(params),
     )
 

@@ -119,8 +119,8 @@ def test_an_inspection_is_in_the_log(home: FamilyRecall) -> None:
     assert (answered.call, answered.person_id) == ("recall", "mia")
     assert answered.memories == ((HOME, inspection.answer.results[0].doc_id),)
     assert missed.call == "explain"
-    assert {doc_id for _, doc_id in missed.memories} == {miss.doc_id for miss in inspection.missed}
-    assert inspection.missed
+    assert {doc_id for _, doc_id in missed.memories} == {miss.doc_id for miss in inspection.near_misses}
+    assert inspection.near_misses
 
 
 def test_no_word_is_in_the_log(home: FamilyRecall, path: Path) -> None:

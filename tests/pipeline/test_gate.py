@@ -189,17 +189,24 @@ def waiting(opened: Gate, **ctx: Any) -> tuple[threading.Thread, list[float]]:
     return thread, waited
 
 
-def test_background_waits_until_the_others_are_done() -> None:
+def test_background_waits_until_the_others_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes on as soon as nothing more urgent runs; another background recall is not that."""
     opened = Gate(Costs(CONFIG.assumed_cost_ms), CONFIG, processors=1)
     with opened.admitted(asked(service_class="background")):
         thread, waited = waiting(opened, time_budget_ms=60_000)
         thread.join()
         assert waited[0] < 5_000
+    is_waiting, wait = threading.Event(), opened._changed.wait
+
+    def watched_wait(timeout: float | None = None) -> bool:
+        is_waiting.set()
+        return wait(timeout)
+
+    monkeypatch.setattr(opened._changed, "wait", watched_wait)
     with opened.admitted(asked()):
         thread, waited = waiting(opened, time_budget_ms=60_000)
-        thread.join(0.02)
-        assert thread.is_alive()
+        assert is_waiting.wait(30.0)
+        assert not waited
     thread.join()
 
     assert 0.0 < waited[0] < 30_000
@@ -226,7 +233,7 @@ def test_a_writer_pauses_only_while_a_recall_runs() -> None:
             opened.yield_to_recalls()
             start_s = time.monotonic()
             while time.monotonic() < start_s + 0.002:
-                pass  # a writer works, and pauses for a multiple of that
+                pass  # work
             start_s = time.monotonic()
             opened.yield_to_recalls()
             return time.monotonic() - start_s

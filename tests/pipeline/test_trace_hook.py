@@ -1,4 +1,4 @@
-"""on_trace: the trace of every answer reaches the hook, and the hook reaches nobody."""
+"""on_trace: the hook gets the trace of every answer, and its errors disturb nobody."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from family_recall.types import Trace
 from tests.conftest import move_in, stories
 
 WAIT_S = 30.0
+PATIENT = RecallContext(time_budget_ms=60_000)
 
 
 class Heard(logging.Handler):
-    """Keeps the messages it is given."""
+    """Collects log messages."""
 
     def __init__(self) -> None:
         super().__init__()
         self.messages: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep one."""
+        """Add a message."""
         self.messages.append(record.getMessage())
 
 
@@ -53,13 +54,13 @@ def test_the_hook_sees_the_trace_of_every_answer(path: Path) -> None:
     seen: list[Trace] = []
 
     with home_with(path, seen.append) as home:
-        given = [
+        answers = [
             home.recall("Where is the spare key?"),
             home.opening(),
             home.recall("When does grandma land?"),
         ]
 
-    assert seen == [answer.trace for answer in given]
+    assert seen == [answer.trace for answer in answers]
 
 
 def test_each_stage_says_when_it_ran(path: Path) -> None:
@@ -94,8 +95,8 @@ def test_the_answer_does_not_wait_for_the_hook(path: Path) -> None:
     assert threading.current_thread() not in ran_on
 
 
-def test_what_the_hook_raises_reaches_nobody(path: Path, heard: list[str]) -> None:
-    """The answer is given, the error logged, and the next trace seen all the same."""
+def test_errors_of_the_hook_disturb_nobody(path: Path, heard: list[str]) -> None:
+    """The answer is returned, the error logged, and the next trace sent all the same."""
     seen: list[Trace] = []
 
     def hook(trace: Trace) -> None:
@@ -103,7 +104,7 @@ def test_what_the_hook_raises_reaches_nobody(path: Path, heard: list[str]) -> No
         raise SystemError("the hook's own trouble")
 
     with home_with(path, hook) as home:
-        answers = [home.recall("Where is the spare key?") for _ in range(2)]
+        answers = [home.recall("Where is the spare key?", PATIENT) for _ in range(2)]
 
     assert [answer.results[0].doc_id for answer in answers] == ["key", "key"]
     assert len(seen) == 2

@@ -217,7 +217,7 @@ def outcome(home: FamilyRecall, asked: Asked) -> str:
         missed = ""
         if asked.call == "inspect":
             inspection = home.inspect(asked.question, ctx)
-            answer, missed = inspection.answer, repr(inspection.missed)
+            answer, missed = inspection.answer, repr(inspection.near_misses)
         elif asked.call == "opening":
             answer = home.opening(ctx)
         else:

@@ -1,4 +1,4 @@
-"""Deadline: whatever the budget, the clock and whoever else is at work, an answer is an answer.
+"""Deadline: whatever the budget, the clock and the load, an answer is valid.
 
 No test here says how many milliseconds anything took: `tools/torture/deadline.py` does.
 """
@@ -43,10 +43,10 @@ LONG_S = 30.0
 
 
 class Erratic:
-    """A clock on which each look costs what is next in a list, over and over."""
+    """A clock on which each reading costs the next number of a list, over and over."""
 
     def __init__(self, steps_ms: Sequence[float]) -> None:
-        """Set what looks cost."""
+        """Set what readings cost."""
         self.steps_ms, self.looks, self.at_s = steps_ms, 0, 0.0
 
     def __call__(self) -> float:
@@ -82,7 +82,7 @@ def test_on_a_clock_that_jumps_every_answer_is_in_order(
 ) -> None:
     """Stages that take nothing, and then thirty milliseconds: never an exception, always words.
 
-    What was left out is explained, and nothing is called broken that only had no time.
+    What was left out is explained, and nothing is reported as failed that only had no time.
     """
     with open_home(lived_in, scorer=TinyScorer(), encoder=TinyEncoder(), static=TINY_STATIC,
                    clock=Erratic(steps_ms)) as home:  # fmt: skip
@@ -93,11 +93,12 @@ def test_on_a_clock_that_jumps_every_answer_is_in_order(
             assert "grandma" in found(answer)[:3]
             assert answer.degraded == ()
             assert all(skip.detail for skip in answer.trace.skips)
+            assert all(skip.hurried for skip in answer.trace.skips if skip.reason == "stopped")
             assert answer.trace.gate is not None
 
 
 def test_short_of_time_the_rarest_words_are_searched(lived_in: Path) -> None:
-    """Grandma is spoken of once and Priya all the time; the trace says that she is left out."""
+    """Grandma occurs once and Priya all the time; the trace says that Priya is left out."""
 
     def asked(ms_a_match: float) -> Answer:
         assumed = {**RecallConfig().assumed_cost_ms, "lexical": (0.0, ms_a_match)}
@@ -108,15 +109,15 @@ def test_short_of_time_the_rarest_words_are_searched(lived_in: Path) -> None:
     in_time, short = asked(0.001), asked(40.0)
     assert {"grandma", "goa", "march"} < set(in_time.trace.runs["lexical"])
     assert short.trace.runs["lexical"] == ("grandma",)
-    whys = [
-        [(skip.n > 0, skip.detail) for skip in answer.trace.skips if skip.stage == "lexical"]
+    reasons = [
+        [(skip.n > 0, skip.reason) for skip in answer.trace.skips if skip.stage == "lexical"]
         for answer in (in_time, short)
     ]
-    assert whys == [[], [(True, "no time for words that many hold")]]
+    assert reasons == [[], [(True, "no_time")]]
 
 
 def test_what_no_stage_counts_is_learned(lived_in: Path) -> None:
-    """Every look at the clock takes 2 ms: most are between stages, and later recalls expect it."""
+    """Every reading of the clock takes 2 ms, mostly between stages; later recalls expect it."""
     with open_home(lived_in, static=TINY_STATIC, clock=Erratic([2.0])) as home:
         before_ms = engine_of(home).costs.expected_ms("between")
         for _ in range(15):  # too few to be kept in the file, which others read
@@ -125,7 +126,7 @@ def test_what_no_stage_counts_is_learned(lived_in: Path) -> None:
 
 
 class Endless(TinyEncoder):
-    """An embedder that reads on until it is stopped."""
+    """An embedder that runs until it is stopped."""
 
     def __init__(self) -> None:
         """Count how often it was stopped."""
@@ -133,7 +134,7 @@ class Endless(TinyEncoder):
         self.n_stopped = 0
 
     def encode_question(self, text: str) -> Encoding:
-        """Wait for the alarm; the short question is read at once."""
+        """Wait for the alarm; a short question is encoded at once."""
         if not text.startswith("When"):
             return super().encode_question(text)
         stopped = threading.Event()
@@ -146,7 +147,7 @@ class Endless(TinyEncoder):
 def test_a_model_that_does_not_end_is_stopped(
     lived_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The static embedder answers instead; the trace says what was stopped, and is not alarmed.
+    """The static embedder answers instead; the trace says what was stopped; nothing is degraded.
 
     Words may be searched meanwhile: their statement is not the one to stop.
     """
@@ -160,8 +161,8 @@ def test_a_model_that_does_not_end_is_stopped(
     assert interrupted == []
     assert found(answer)[0] == "grandma"
     assert answer.degraded == ()
-    (why,) = [skip.detail for skip in answer.trace.skips if skip.stage == "embed"]
-    assert why.startswith("stopped after ")
+    (skip,) = [skip for skip in answer.trace.skips if skip.stage == "embed"]
+    assert (skip.reason, skip.detail[:14]) == ("stopped", "stopped after ")
     assert torture_deadline.fault_of(answer) is None
 
 
@@ -200,8 +201,6 @@ def test_a_statement_that_does_not_end_is_interrupted(
     lived_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An endless SQL statement in the search for words is stopped; meaning answers alone."""
-    from family_recall.stores.read.snapshot import Snapshot  # noqa: PLC0415
-
     def endless(self: Snapshot, *_: object) -> object:
         return self._connection.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
@@ -211,8 +210,8 @@ def test_a_statement_that_does_not_end_is_interrupted(
     with open_home(lived_in, clock=time.monotonic) as home:
         answer = recall(home, QUESTION, "priya", time_budget_ms=80)
 
-    (why,) = [skip.detail for skip in answer.trace.skips if skip.stage == "lexical"]
-    assert why.startswith("stopped after ")
+    (skip,) = [skip for skip in answer.trace.skips if skip.stage == "lexical"]
+    assert (skip.reason, skip.detail[:14]) == ("stopped", "stopped after ")
     assert answer.degraded == ()
     assert torture_deadline.fault_of(answer) is None
 
@@ -262,8 +261,8 @@ def _ask(home: FamilyRecall, budgets_ms: list[float], faults: list[object]) -> N
 def test_after_an_answer_nothing_runs(tmp_path: Path) -> None:
     """In the second after an answer by the shipped models the process does next to nothing.
 
-    In a process of its own: spinning threads of ONNX Runtime, or an alarm that looks at the clock,
-    would burn a good part of a processor.
+    In a process of its own: spinning threads of ONNX Runtime, or an alarm that polls the clock,
+    would use a good part of a processor.
     """
     script = """
 import sys, time

@@ -69,7 +69,7 @@ def test_opened_again_the_answer_is_the_same(
 ) -> None:
     """A file answers as before after it was closed and opened again, or copied.
 
-    What was gathered in memory one write at a time says what a fresh look at the file says.
+    What was built in memory one write at a time is what a fresh read of the file gives.
     """
     ctx: dict[str, Any] = {"person_id": "rajesh", "profile": profile, "top_k": 30}
     before = written(recall(lived_in, QUESTION, **ctx))
@@ -83,7 +83,7 @@ def test_opened_again_the_answer_is_the_same(
 
 
 def test_every_thread_gets_the_same_answer(lived_in: FamilyRecall) -> None:
-    """Four threads that ask at once are told the same."""
+    """Four threads that ask at once get the same answer."""
     with concurrent.futures.ThreadPoolExecutor(4) as threads:
         answers = list(
             threads.map(lambda _: written(recall(lived_in, QUESTION, "rajesh")), range(16))
@@ -98,11 +98,11 @@ def test_equals_are_ordered_by_doc_id(path: Path, n: int) -> None:
 
     Under a profile without rank features: a rank among equals is a difference.
     """
-    names = [f"copy-{at * 7 % n:02}" for at in range(n)]
+    names = [f"copy-{number * 7 % n:02}" for number in range(n)]
     with open_home(path) as home:
         move_in(home)
         for name in names:
-            # Too short to be taken for copies of one another, and folded.
+            # Too short to be taken for copies of each other, and collapsed.
             remember(home, "Blue pot key", doc_id=name)
         answer = recall(home, "where is the spare key?", "mia", profile="three_tier", top_k=50)
 
@@ -122,8 +122,8 @@ def test_batches_do_not_show(tmp_path: Path) -> None:
     assert answers[0] == answers[1]
 
 
-def test_a_household_filled_alike_answers_alike(tmp_path: Path) -> None:
-    """Two files that were told the same at the same moments give the same answer and ids."""
+def test_two_households_with_the_same_memories_answer_the_same(tmp_path: Path) -> None:
+    """Two files that store the same at the same moments give the same answer and ids."""
     answers = []
     for name in ("one", "two"):
         with open_home(tmp_path / f"{name}.db") as home:

@@ -1,4 +1,4 @@
-"""True reasons: what a score is said to be made of is what it is made of."""
+"""True reasons: the contributions of a result add up to its score."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _TERM = re.compile(r"^(\w+)(?:\*(-?[\d.]+))?=([+-]?[\d.]+)$")
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall]:
+def household(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall]:
     """Open a household with stories, a relation, and a scorer that reads pairs."""
-    path = tmp_path_factory.mktemp("told") / "family.db"
+    path = tmp_path_factory.mktemp("reasons") / "family.db"
     with open_home(path, scorer=TinyScorer()) as home:
         move_in(home)
         home.remember_many(stories())
@@ -63,14 +63,13 @@ def ask(home: FamilyRecall, question: str, profile: str, **ctx: Any) -> Answer:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_contributions_add_up_to_the_score(told: FamilyRecall, question: str, profile: str) -> None:
+def test_contributions_add_up_to_the_score(household: FamilyRecall, profile: str) -> None:
     """Each result's weight × value, summed over its contributions, is its score."""
-    answer = ask(told, question, profile)
-
-    assert answer.results
     weights = profiles()[profile].weights
-    for result in answer.results:
+    answers = [ask(household, question, profile) for question in QUESTIONS]
+
+    assert all(answer.results for answer in answers)
+    for result in (result for answer in answers for result in answer.results):
         total = sum(part.weight * part.value for part in result.contributions)
         assert total == pytest.approx(result.score, abs=1e-6)
         assert {part.feature for part in result.contributions} <= {*weights, "pending", "static"}
@@ -80,9 +79,9 @@ def test_contributions_add_up_to_the_score(told: FamilyRecall, question: str, pr
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_reasons_say_what_contributions_hold(told: FamilyRecall, profile: str) -> None:
+def test_reasons_say_what_contributions_hold(household: FamilyRecall, profile: str) -> None:
     """Reasons, read back, are the contributions that are not zero, rounded, and the confidence."""
-    for result in ask(told, QUESTIONS[0], profile).results:
+    for result in ask(household, QUESTIONS[0], profile).results:
         *terms, confidence = result.reasons
         parts = [part for part in result.contributions if part.amount != 0.0]
 
@@ -100,20 +99,22 @@ def test_reasons_say_what_contributions_hold(told: FamilyRecall, profile: str) -
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_features_stay_in_their_declared_range(told: FamilyRecall, profile: str) -> None:
+def test_features_stay_in_their_declared_range(household: FamilyRecall, profile: str) -> None:
     """Whatever the question, every feature lies between its declared ends."""
     declared = {feature.name: (feature.low, feature.high) for feature in FEATURES}
     for question in QUESTIONS:
-        for result in ask(told, question, profile).results:
+        for result in ask(household, question, profile).results:
             for name, value in result.features.items():
                 low, high = declared[name]
                 assert low <= value <= high, name
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_confidence_never_falls_as_score_rises(told: FamilyRecall, profile: str) -> None:
+def test_confidence_never_falls_as_score_rises(household: FamilyRecall, profile: str) -> None:
     """Over all questions of one profile, a higher score has a confidence at least as high."""
-    results = [result for question in QUESTIONS for result in ask(told, question, profile).results]
+    results = [
+        result for question in QUESTIONS for result in ask(household, question, profile).results
+    ]
     results.sort(key=lambda result: result.score)
 
     for lower, higher in itertools.pairwise(results):
@@ -123,10 +124,10 @@ def test_confidence_never_falls_as_score_rises(told: FamilyRecall, profile: str)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_without_diversity_score_sets_the_order(told: FamilyRecall, profile: str) -> None:
+def test_without_diversity_score_sets_the_order(household: FamilyRecall, profile: str) -> None:
     """With λ = 1 results come by falling score, and their ranks count from 1."""
     for question in QUESTIONS:
-        results = ask(told, question, profile, mmr_lambda=1.0).results
+        results = ask(household, question, profile, mmr_lambda=1.0).results
         scores = [result.score for result in results]
 
         assert all(a >= b - 1e-6 for a, b in itertools.pairwise(scores))
@@ -134,19 +135,19 @@ def test_without_diversity_score_sets_the_order(told: FamilyRecall, profile: str
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_explain_agrees_with_the_answer(told: FamilyRecall, profile: str) -> None:
+def test_explain_agrees_with_the_answer(household: FamilyRecall, profile: str) -> None:
     """For each memory explain() gives the rank, score and parts that the answer has.
 
     What came after the last result is outranked, with a score of its own.
     """
     question, top_k = QUESTIONS[0], 5
-    answer = ask(told, question, profile, top_k=50)
+    answer = ask(household, question, profile, top_k=50)
     ctx = RecallContext("rajesh", profile=profile, top_k=top_k, now=NOW, time_budget_ms=PLENTY_MS)
-    short = told.recall(question, ctx)
+    short = household.recall(question, ctx)
 
     assert len(short.results) == top_k
     for result in short.results:
-        explained = told.explain(question, result.doc_id, ctx)
+        explained = household.explain(question, result.doc_id, ctx)
         assert explained.verdict == "returned"
         assert explained.rank == result.rank
         assert explained.score == pytest.approx(result.score, abs=1e-6)
@@ -156,7 +157,7 @@ def test_explain_agrees_with_the_answer(told: FamilyRecall, profile: str) -> Non
             explained.score, abs=1e-6
         )
     left_out = [doc_id for doc_id in found(answer) if doc_id not in set(found(short))]
-    outranked = told.explain(question, left_out[0], ctx)
+    outranked = household.explain(question, left_out[0], ctx)
     assert outranked.verdict == "outranked"
     assert outranked.rank > top_k
     assert outranked.last is not None
@@ -166,33 +167,33 @@ def test_explain_agrees_with_the_answer(told: FamilyRecall, profile: str) -> Non
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_an_inspection_agrees_with_the_answer_and_with_explain(
-    told: FamilyRecall, profile: str
+    household: FamilyRecall, profile: str
 ) -> None:
-    """One call gives what recall() gives, and of each that missed what explain() says of it.
+    """One call returns what recall() returns, and for each near miss what explain() returns.
 
-    The five that come next are among them: none that stands closer is left untold.
+    The next five of the ranking are among them.
     """
     top_k = 3
     ctx = RecallContext("rajesh", profile=profile, top_k=top_k, now=NOW, time_budget_ms=PLENTY_MS)
     for question in QUESTIONS:
-        inspection = told.inspect(question, ctx)
-        missed = [one.explanation for one in inspection.missed]
+        inspection = household.inspect(question, ctx)
+        missed = [miss.explanation for miss in inspection.near_misses]
 
-        assert inspection.answer.results == told.recall(question, ctx).results
-        assert missed == [told.explain(question, one.doc_id, ctx) for one in missed]
-        assert "returned" not in {one.verdict for one in missed}
-        ranks = [one.rank for one in missed if one.verdict == "outranked"]
+        assert inspection.answer.results == household.recall(question, ctx).results
+        assert missed == [household.explain(question, miss.doc_id, ctx) for miss in missed]
+        assert "returned" not in {miss.verdict for miss in missed}
+        ranks = [miss.rank for miss in missed if miss.verdict == "outranked"]
         assert ranks[:5] == list(range(top_k + 1, top_k + 1 + min(5, len(ranks))))
-        assert all(one.why and one.text for one in inspection.missed)
+        assert all(miss.why and miss.text for miss in inspection.near_misses)
         answered = {result.doc_id for result in inspection.answer.results}
-        assert {one.doc_id for one in missed}.isdisjoint(answered)
+        assert {miss.doc_id for miss in missed}.isdisjoint(answered)
         runs = inspection.answer.trace.runs.values()
         first = {doc_id for run in runs for doc_id in run[:1]}
-        assert first <= answered | {one.doc_id for one in missed}
+        assert first <= answered | {miss.doc_id for miss in missed}
 
 
-def test_a_copy_is_told_of_beside_what_it_stands_behind(path: Path) -> None:
-    """Asked for one result, the copy is folded, with its words, at that result's rank."""
+def test_a_duplicate_is_listed_beside_the_result_it_copies(path: Path) -> None:
+    """Where one result is wanted, its copy is a near miss with its words, at that result's rank."""
     with open_home(path) as home:
         move_in(home)
         for name in ("one", "two"):
@@ -201,13 +202,13 @@ def test_a_copy_is_told_of_beside_what_it_stands_behind(path: Path) -> None:
         ctx = RecallContext("rajesh", top_k=1, now=NOW, time_budget_ms=PLENTY_MS)
         inspection = home.inspect("where is the spare key?", ctx)
 
-    (copy,) = [one for one in inspection.missed if one.explanation.verdict == "duplicate"]
+    (copy,) = [miss for miss in inspection.near_misses if miss.explanation.verdict == "duplicate"]
     assert inspection.answer.results[0].copies == (copy.doc_id,)
     assert (copy.explanation.rank, copy.text) == (1, "The spare key is under the blue pot")
 
 
 def test_explain_says_what_no_source_found(path: Path) -> None:
-    """A memory no source brings up is not_found, yet has a score and a place."""
+    """A memory that no source found is not_found, yet has a score and a rank."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         home.remember_many(stories())
@@ -227,8 +228,8 @@ def test_explain_says_what_was_found_too_far_down(path: Path) -> None:
     config = RecallConfig(candidate_pool=1, fewest_candidates=1, leave_out=frozenset({"graph"}))
     with open_home(path, encoder=None, config=config) as home:
         move_in(home)
-        for at in range(3):
-            remember(home, "the key " * (3 - at) + f"note {at}", doc_id=f"n{at}")
+        for n in range(3):
+            remember(home, "the key " * (3 - n) + f"note {n}", doc_id=f"n{n}")
         ctx = RecallContext("rajesh", top_k=1, now=NOW, time_budget_ms=PLENTY_MS)
         explained = home.explain("where is the key", "n2", ctx)
 
@@ -271,7 +272,7 @@ def test_what_the_static_embedder_says_is_a_reason_of_its_own(path: Path, profil
     assert (answer.results[0].features.get("static", 0.0) > 0.0) == (weighs > 0.0)
 
 
-def test_calibrated_profiles_never_turn_the_order_round() -> None:
+def test_calibration_never_reverses_the_order() -> None:
     """Every profile has a calibration with either embedder and without, none of falling slope."""
     for profile, kind, reranked in itertools.product(PROFILES, get_args(Kind), (False, True)):
         weighed = "cross_encoder" in profiles()[profile].weights
@@ -283,7 +284,7 @@ def test_calibrated_profiles_never_turn_the_order_round() -> None:
 
 @pytest.mark.parametrize("reads", [True, False])
 def test_confidence_knows_whether_the_cross_encoder_read(path: Path, reads: bool) -> None:
-    """A score it had no part in is not read as one that it lowered."""
+    """A score it had no part in is calibrated by other constants."""
     with open_home(path, scorer=TinyScorer()) as home:
         move_in(home)
         home.remember_many(stories())

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.pipeline.explain import Explanation, Missed
+from family_recall.pipeline.explain import Explanation, NearMiss
 from family_recall.pipeline.trace import busy_ms
 from family_recall.ranking.features import INDEX
 from family_recall.reports.recall import page, redacted
@@ -72,17 +72,17 @@ def answer(*results: Result, query: str = "When is the cake ready?", **also: obj
     return dataclasses.replace(made, **also)  # type: ignore[arg-type]  # see result
 
 
-def missed(verdict: str = "outranked", text: str = "A pie") -> Missed:
+def missed(verdict: str = "outranked", text: str = "A pie") -> NearMiss:
     """Return a near miss."""
     low = dataclasses.replace(result(7, text), doc_id="pie")
     explanation = Explanation(
         "pie", verdict, 7, 2, low.score, low.contributions, {"lexical": 9}, result(2),  # type: ignore[arg-type]  # one of its literals
         "shared:home",
     )  # fmt: skip
-    return Missed(explanation, text)
+    return NearMiss(explanation, text)
 
 
-def read(shown: Answer, *near_misses: Missed) -> ReadPage:
+def read(shown: Answer, *near_misses: NearMiss) -> ReadPage:
     """Render a page and read it back."""
     return ReadPage(page(shown, budget_ms=20.0, missed=near_misses))
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from family_recall.pipeline.explain import Missed
+from family_recall.pipeline.explain import NearMiss
 from family_recall.reports.recall import graph, ranks, results, stages
 from family_recall.reports.recall.redaction import redacted
 from family_recall.reports.templating import render_report
@@ -20,7 +20,7 @@ def page(
     answer: Answer,
     *,
     budget_ms: float,
-    missed: Sequence[Missed] = (),
+    missed: Sequence[NearMiss] = (),
     redact: bool = False,
     back: str = "",
 ) -> str:

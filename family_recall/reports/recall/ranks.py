@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from family_recall.pipeline.explain import Missed
+from family_recall.pipeline.explain import NearMiss
 from family_recall.types import Answer, Contribution
 
 SOURCES: Mapping[str, str] = {
@@ -98,7 +98,7 @@ class BumpChart:
         return curves
 
 
-def bump_chart(answer: Answer, missed: Sequence[Missed]) -> BumpChart | None:
+def bump_chart(answer: Answer, missed: Sequence[NearMiss]) -> BumpChart | None:
     """Lay out the ranks at each stage; None where there are fewer than two memories to compare."""
     lines = lines_of(answer, missed)
     if len(lines) < 2:
@@ -121,7 +121,7 @@ def columns(answer: Answer, lines: Sequence[Line]) -> list[Column]:
     return stages
 
 
-def lines_of(answer: Answer, missed: Sequence[Missed]) -> list[Line]:
+def lines_of(answer: Answer, missed: Sequence[NearMiss]) -> list[Line]:
     """Return a line for each result, and for as many near misses as there is room for."""
     returned = [
         Line(f"result {r.rank}", r.rank, r.contributions, r.doc_id, r.rank) for r in answer.results

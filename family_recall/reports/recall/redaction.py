@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from family_recall.pipeline.explain import Missed
+from family_recall.pipeline.explain import NearMiss
 from family_recall.types import Answer, Rationale, Result, Trace
 
 _FROM_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
 
 
-def redacted(answer: Answer, missed: tuple[Missed, ...] = ()) -> tuple[Answer, tuple[Missed, ...]]:
+def redacted(
+    answer: Answer, missed: tuple[NearMiss, ...] = ()
+) -> tuple[Answer, tuple[NearMiss, ...]]:
     """Replace texts, names, ids and the question by their lengths; numbers and times stay.
 
     A name has the same number everywhere, so links between memories stay visible. A reason ends
@@ -97,14 +99,14 @@ class _Redactor:
             embedder=trace.embedder and _without_path(trace.embedder),
         )
 
-    def missed(self, miss: Missed) -> Missed:
+    def missed(self, miss: NearMiss) -> NearMiss:
         explanation = dataclasses.replace(
             miss.explanation,
             doc_id=self("memory", miss.explanation.doc_id),
             space_id=self("space", miss.explanation.space_id),
             last=miss.explanation.last and self.result(miss.explanation.last),
         )
-        return Missed(explanation, _length(miss.text))
+        return NearMiss(explanation, _length(miss.text))
 
 
 def _length(text: str) -> str:
