@@ -127,7 +127,7 @@ class Runner:
         first = len(self.trace.spans)
         with Timer(stage, 0, self.admitted.deadline, self.trace.stretches) as timer:
             yield timer
-        inside = self.trace.spans[first:]
+        inside = [span for span in self.trace.spans[first:] if span.stage != stage]
         priced_ms = sum([s.ms for s in inside if stages.STAGES[s.stage].cost_ms is not None])
         self.admitted.observe(stage, timer.n_in, timer.ms - priced_ms)
 

@@ -52,6 +52,28 @@ def test_what_no_stage_counts_is_what_is_left_of_the_time() -> None:
     assert learned == [("score", 64, 3.0), ("between", 1, 6.0)]
 
 
+def test_a_stretch_costs_what_no_other_price_covers() -> None:
+    """Of 7 ms, 4 are of a stage with its own price; the span of the stretch itself is not."""
+    clock = Hand()
+    deadline = Deadline(0.0, 100.0, clock=clock)
+    learned: list[tuple[str, int, float]] = []
+
+    def observe(stage: str, n: int, ms: float) -> None:
+        learned.append((stage, n, round(ms, 6)))
+
+    admitted: Any = SimpleNamespace(deadline=deadline, observe=observe)
+    run = Runner(CONFIG, admitted, TraceBuilder(deadline), Models(), interrupt=lambda: None)
+    with run.priced_as("answer") as stretch, run.trace.span("answer"):
+        stretch.n_in = 5
+        clock.now_ms = 1.0
+        with run.trace.span("deduplicate"):
+            clock.now_ms = 5.0
+        with run.trace.span("fusion"):
+            clock.now_ms = 7.0
+
+    assert learned == [("answer", 5, 3.0)]
+
+
 def test_a_stage_is_timed_learned_and_survived() -> None:
     """One that returns and one that fails both have a span; only the second is in ``degraded``."""
     clock = Hand()
