@@ -119,7 +119,9 @@ def test_an_inspection_is_in_the_log(home: FamilyRecall) -> None:
     assert (answered.call, answered.person_id) == ("recall", "mia")
     assert answered.memories == ((HOME, inspection.answer.results[0].doc_id),)
     assert missed.call == "explain"
-    assert {doc_id for _, doc_id in missed.memories} == {miss.doc_id for miss in inspection.near_misses}
+    assert {doc_id for _, doc_id in missed.memories} == {
+        miss.doc_id for miss in inspection.near_misses
+    }
     assert inspection.near_misses
 
 

@@ -201,6 +201,7 @@ def test_a_statement_that_does_not_end_is_interrupted(
     lived_in: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An endless SQL statement in the search for words is stopped; meaning answers alone."""
+
     def endless(self: Snapshot, *_: object) -> object:
         return self._connection.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
