@@ -56,7 +56,7 @@ def test_fields_by_name_ask_what_a_context_asks(home: FamilyRecall) -> None:
     assert written(home.recall(KEY, **FIELDS)) == written(home.recall(KEY, CTX))
     assert written(asyncio.run(home.arecall(KEY, **FIELDS))) == written(home.recall(KEY, CTX))
     assert home.explain(KEY, "key", **FIELDS).to_json() == home.explain(KEY, "key", CTX).to_json()
-    assert home.inspect(KEY, **FIELDS).near_misses == home.inspect(KEY, CTX).missed
+    assert home.inspect(KEY, **FIELDS).near_misses == home.inspect(KEY, CTX).near_misses
     assert home.understand(KEY, **FIELDS) == home.understand(KEY, CTX)
     assert written(home.opening(**FIELDS)) == written(home.opening(CTX))
     assert home.memories.page(person_id="mia") == home.memories.page(RecallContext("mia"))
