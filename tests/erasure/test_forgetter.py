@@ -360,7 +360,8 @@ def test_every_table_with_row_ids_is_known(path: Path) -> None:
     """Every table either refers to memories, and is erased from, or is known not to."""
     erased_from = {table for table, _ in REFERENCES} | {*EMPTIED}
     household = {
-        "info", "person", "space", "access", "guardian", "redacted_view", "partition", "embedding_model",
+        "info", "person", "space", "access", "guardian", "redacted_view", "partition",
+        "embedding_model",
         "entity", "alias", "relation", "word_count", "learned", "audit", "audit_writer", "receipt",
         "trash", "retention", "stage_cost",
     }  # fmt: skip

@@ -167,7 +167,9 @@ with FamilyRecall.open(sys.argv[1], models=Path("none")) as home:
     home.spaces.add(Space("s", "shared"))
     home.remember(Memory("Hanna wed Otto and moved in", "s", doc_id="wed"))
     for kind, confidence in (("married to", 0.9), ("lives with", 0.8)):
-        home.relations.add(Relation("Hanna", kind, "Otto", "s", confidence=confidence, evidence=("wed",)))
+        home.relations.add(
+            Relation("Hanna", kind, "Otto", "s", confidence=confidence, evidence=("wed",))
+        )
     answer = home.recall("who is Otto?", RecallContext(time_budget_ms=60_000, profile="ppr"))
     print([result.doc_id for result in answer.results], "graph" in str(answer.degraded))
 """

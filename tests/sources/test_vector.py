@@ -192,7 +192,7 @@ def test_a_memory_counts_with_the_best_of_its_views(
 ) -> None:
     """Nearest and cosines agree with brute force over every view the scope sees, and no other.
 
-    Of current memories and replaced ones, whichever embedder made the vectors, before and after a rebuild.
+    Of current memories and replaced ones, by either embedder, before and after a rebuild.
     """
     with tempfile.TemporaryDirectory() as folder:
         path, wall = Path(folder) / "family.db", Wall()
@@ -473,7 +473,7 @@ def searched(
 
 
 def test_memories_without_views_cost_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a title or a summary in the file there is one table, and one vector index per shard."""
+    """If no memory has a title or summary, there is one table and one vector index per shard."""
     with open_home(path) as home:
         move_in(home)
         home.remember_many(stories())
