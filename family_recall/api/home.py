@@ -101,15 +101,10 @@ class FamilyRecall:
         wall_clock: Callable[[], float] = time.time,
         on_trace: Callable[[Trace], None] | None = None,
     ) -> None:
-        """Wire the services together; ``open`` is the usual way.
+        """Wire the services together; :meth:`open` is the usual way.
 
-        Args:
-            store: The file.
-            models: Encoders, loaded or to be loaded.
-            config: Constants; the measured ones, when left out.
-            clock: Seconds for deadlines.
-            wall_clock: Seconds since 1970 UTC, for ``now`` and ``recorded_at``.
-            on_trace: See :meth:`open`.
+        ``clock`` counts seconds for deadlines, ``wall_clock`` seconds since 1970 UTC for ``now``
+        and ``recorded_at``.
         """
         self._engine = engine = Engine(
             store,

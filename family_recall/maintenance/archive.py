@@ -21,6 +21,7 @@ from family_recall.stores.file import copies
 from family_recall.stores.file.archive_loader import ArchiveLoader, current_name
 from family_recall.stores.store import Store
 from family_recall.types.json_lines import read_jsonl, shown
+from family_recall.types.json_records import JsonRecord
 from family_recall.types.progress import ProgressCallback
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
@@ -30,7 +31,7 @@ _REPORT_EVERY = 1_000  # records
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(JsonRecord):
     """What an export holds: records of each table, in the order of the file.
 
     ``left_out`` are memories, as ``space/doc_id``, that are damaged in the household's file.
@@ -39,14 +40,6 @@ class Archive:
     path: Path
     records: Mapping[str, int]
     left_out: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return every field."""
-        return {
-            "path": str(self.path),
-            "records": dict(self.records),
-            "left_out": list(self.left_out),
-        }
 
 
 def export(

@@ -7,31 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from family_recall.encoders.base import Encoder
 from family_recall.indexing import Indexer
 from family_recall.stores.store import Store
+from family_recall.types.json_records import JsonRecord
 from family_recall.types.progress import ProgressCallback
 
 
 @dataclass(frozen=True, slots=True)
-class Reembedded:
+class Reembedded(JsonRecord):
     """The outcome: vectors made, vectors still missing, and models whose vectors were deleted."""
 
     model_id: str
     made: int
     pending: int
     dropped: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return every field."""
-        return {
-            "model_id": self.model_id,
-            "made": self.made,
-            "pending": self.pending,
-            "dropped": list(self.dropped),
-        }
 
 
 def reembed(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from family_recall.types.briefing import BriefedMemory, briefing, shortened
+from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.timeline import Period
 from family_recall.types.trace import Trace
 
@@ -39,7 +40,7 @@ class Contribution:
 
 
 @dataclass(frozen=True, slots=True)
-class Rationale:
+class Rationale(JsonRecord):
     """Why the graph found it: the path from the question to this memory.
 
     ``path`` alternates nodes and edge kinds, from a seed to the memory; ``entities`` are the
@@ -50,17 +51,9 @@ class Rationale:
     entities: tuple[str, ...]
     evidence: tuple[str, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the three lists."""
-        return {
-            "path": list(self.path),
-            "entities": list(self.entities),
-            "evidence": list(self.evidence),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(JsonRecord):
     """One memory of an answer.
 
     ``score`` orders this answer only; ``confidence`` in [0, 1] is calibrated and compares
@@ -118,13 +111,9 @@ class Result:
 
     def to_json(self) -> dict[str, Any]:
         """Return every field; contributions as ``[feature, value, weight]``."""
-        record = {name: getattr(self, name) for name in self.__slots__}
-        record["features"] = self.features
-        record["contributions"] = [[c.feature, c.value, c.weight] for c in self.contributions]
-        record["reasons"] = list(self.reasons)
-        record["highlights"] = [list(span) for span in self.highlights]
-        record["rationale"] = self.rationale.to_json() if self.rationale else None
-        return record
+        contributions = [[part.feature, part.value, part.weight] for part in self.contributions]
+        extra = {"features": self.features, "reasons": list(self.reasons)}
+        return JsonRecord.to_json(self) | extra | {"contributions": contributions}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Result:
@@ -219,24 +208,7 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole answer, moments as ISO 8601."""
-        return {
-            "query_text": self.query_text,
-            "status": self.status,
-            "confidence": self.confidence,
-            "results": [result.to_json() for result in self.results],
-            "facts": dict(self.facts),
-            "timeline": [period.to_json() for period in self.timeline],
-            "relations": [list(triple) for triple in self.relations],
-            "strategy": self.strategy,
-            "mode": self.mode,
-            "profile": self.profile,
-            "now": self.now.isoformat(),
-            "as_of": self.as_of.isoformat(),
-            "known_at": self.known_at.isoformat() if self.known_at else None,
-            "used_time_ms": self.used_time_ms,
-            "degraded": list(self.degraded),
-            "trace": self.trace.to_json(),
-        }
+        return {name: as_json(getattr(self, name)) for name in _JSON_ORDER}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Answer:
@@ -255,3 +227,9 @@ class Answer:
             Period.from_json(period) for period in record.get("timeline", ())
         )
         return cls(**fields)
+
+
+_JSON_ORDER = (
+    "query_text", "status", "confidence", "results", "facts", "timeline", "relations", "strategy",
+    "mode", "profile", "now", "as_of", "known_at", "used_time_ms", "degraded", "trace",
+)  # fmt: skip

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+from family_recall.types.json_records import JsonRecord
 
 Call: TypeAlias = Literal["recall", "opening", "explain", "look", "gap"]
 """What was called; a ``gap`` is a time of which calls may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEntry:
+class AuditEntry(JsonRecord):
     """One call, as far as it concerns the reader of the log.
 
     Args:
@@ -30,14 +32,3 @@ class AuditEntry:
     asked_in: str | None
     memories: tuple[tuple[str, str], ...] = ()
     lost: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return every field, the moment as ISO 8601."""
-        return {
-            "at": self.at.isoformat(),
-            "call": self.call,
-            "person_id": self.person_id,
-            "asked_in": self.asked_in,
-            "memories": [list(pair) for pair in self.memories],
-            "lost": self.lost,
-        }

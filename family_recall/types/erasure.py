@@ -8,10 +8,11 @@ import math
 import re
 import struct
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.json_records import JsonRecord
 from family_recall.types.memory import CATEGORIES, parse_moment
 
 LONGEST_KEPT_DAYS = 36_500.0
@@ -93,7 +94,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class ForgetExample:
+class ForgetExample(JsonRecord):
     """One of the memories that would go, as a dry run shows it."""
 
     doc_id: str
@@ -104,7 +105,7 @@ class ForgetExample:
 
 
 @dataclass(frozen=True, slots=True)
-class ForgetPlan:
+class ForgetPlan(JsonRecord):
     """What would go: nothing has been changed.
 
     ``doc_ids`` of the memories, with ``n_versions`` rows in all; ``neighbours`` counts memories
@@ -121,13 +122,9 @@ class ForgetPlan:
     examples: tuple[ForgetExample, ...]
     token: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return every field."""
-        return asdict(self) | {"doc_ids": list(self.doc_ids), "by_space": dict(self.by_space)}
-
 
 @dataclass(frozen=True, slots=True)
-class Digests:
+class Digests(JsonRecord):
     """Keyed digests of what went: no text, and useless without the household's own key.
 
     ``rows``, ``documents`` and ``terms`` are HMAC-SHA256, 8 bytes each, in hexadecimal and
@@ -175,7 +172,7 @@ class Digests:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(JsonRecord):
     """What was forgotten, in numbers, and how to prove it again.
 
     ``chosen_by`` names the criteria and not their values; ``counts`` are rows by table;
@@ -190,15 +187,6 @@ class Receipt:
     counts: Mapping[str, int]
     undo_until: str | None = None
     digests: Digests = field(default_factory=Digests)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return every field."""
-        record = asdict(self)
-        record["chosen_by"] = list(self.chosen_by)
-        record["counts"] = dict(self.counts)
-        for name in ("rows", "documents", "terms"):
-            record["digests"][name] = list(getattr(self.digests, name))
-        return record
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Receipt:
@@ -237,7 +225,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(JsonRecord):
     """What a search for something forgotten has found.
 
     ``rows`` counts, by table, rows that still refer to it; ``terms`` words that the index still
@@ -260,7 +248,7 @@ class Verification:
 
     def to_json(self) -> dict[str, Any]:
         """Return every field, and ``forgotten``."""
-        return asdict(self) | {"rows": dict(self.rows), "forgotten": self.forgotten}
+        return JsonRecord.to_json(self) | {"forgotten": self.forgotten}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.json_records import as_json
 
 KINDS = ("fact", "episode", "milestone", "chunk", "observation", "summary", "profile")
 CATEGORIES = ("identity", "family", "health", "milestone", "task", "event", "casual")
@@ -169,7 +170,7 @@ class Memory:
     def to_json(self) -> dict[str, Any]:
         """Return every field that is set, moments as ISO 8601."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: _as_json(value) for name, value in values.items() if value is not None}
+        return {name: as_json(value) for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +204,7 @@ class Corrected:
             "doc_id": self.doc_id,
             "space_id": self.space_id,
             "changed": {
-                name: {"was": _as_json(was), "is": _as_json(now)}
+                name: {"was": as_json(was), "is": as_json(now)}
                 for name, (was, now) in self.changed.items()
             },
         }
@@ -339,12 +340,6 @@ _OPTIONAL_TEXT = (
 _BLANK: Mapping[str, Any] = {
     spec.name: spec.default for spec in fields(Memory) if spec.name in HIDEABLE
 }
-
-
-def _as_json(value: object) -> object:
-    if isinstance(value, dt.datetime):
-        return value.isoformat()
-    return list(value) if isinstance(value, tuple) else value
 
 
 def _check_text(name: str, value: object, limit: int) -> None:

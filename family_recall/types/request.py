@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, get_args
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.memory import KINDS, parse_moment
 from family_recall.types.understanding import Mode
 
@@ -23,7 +24,7 @@ _INTERACTIVE_MS, _CONVERSATIONAL_MS = 100.0, 5_000.0
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(JsonRecord):
     """Narrows what the person may see anyway; never widens it.
 
     Args:
@@ -68,15 +69,8 @@ class Filters:
     @property
     def narrows(self) -> bool:
         """Whether it excludes rows, beyond the choice of spaces."""
-        return bool(
-            self.sources
-            or self.kinds
-            or self.authors
-            or self.labels
-            or self.after
-            or self.before
-            or self.before_session
-        )
+        moments = self.after or self.before or self.before_session
+        return bool(self.sources or self.kinds or self.authors or self.labels or moments)
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Filters:
@@ -211,18 +205,8 @@ def _read(cls: type[_Record], record: Mapping[str, Any], where: str) -> _Record:
 
 
 def _write(record: Filters | RecallContext) -> dict[str, Any]:
-    written: dict[str, Any] = {}
-    for spec in fields(record):
-        value = getattr(record, spec.name)
-        if isinstance(value, Filters):
-            value = value.to_json()
-        elif isinstance(value, dt.datetime):
-            value = value.isoformat()
-        elif isinstance(value, tuple):
-            value = list(value) or None
-        if value is not None:
-            written[spec.name] = value
-    return written
+    values = {spec.name: as_json(getattr(record, spec.name)) for spec in fields(record)}
+    return {name: value for name, value in values.items() if value is not None and value != []}
 
 
 def _moment(value: Any, name: str) -> dt.datetime | None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from family_recall.types.json_records import JsonRecord
+
 DAYS_BY_DAY = 14
 """Days up to which a time is divided day by day."""
 DAYS_BY_WEEK = 92
@@ -17,7 +19,7 @@ MAX_PERIODS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class Period(JsonRecord):
     """A day, week or month of an answer, or a series of them that holds nothing.
 
     Args:
@@ -43,14 +45,8 @@ class Period:
         return f"nothing stored between {_date(self.first)} and {_date(self.last)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return days as ISO 8601."""
-        return {
-            "first": self.first.isoformat(),
-            "last": self.last.isoformat(),
-            "n_stored": self.n_stored,
-            "doc_ids": list(self.doc_ids),
-            "heading": self.heading,
-        }
+        """Return every field, days as ISO 8601, and the heading."""
+        return JsonRecord.to_json(self) | {"heading": self.heading}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Period:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from family_recall.types.json_records import JsonRecord
 from family_recall.types.stages import label_of
 
 SkipReason = Literal[
@@ -80,7 +81,7 @@ class Clamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(JsonRecord):
     """What the gate made of a request before any stage ran.
 
     ``service_class`` is its class; ``clamps`` what was cut; ``affordable`` the stages that were
@@ -110,7 +111,7 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class Trace(JsonRecord):
     """How an answer came about.
 
     Attributes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from family_recall.errors import InvalidRequestError
+from family_recall.types.json_records import JsonRecord
 
 Strategy = Literal["FACTUAL", "EPISODIC", "MILESTONE", "TIMELINE", "HYBRID"]
 Mode = Literal["hybrid", "knowledge", "neural"]
@@ -40,7 +41,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenTime:
+class SpokenTime(JsonRecord):
     """The half-open interval of local time that a question is about.
 
     ``certainty`` in [0, 1]: from 0.9 on it may be used as a filter. ``matched`` are the words
@@ -53,17 +54,13 @@ class SpokenTime:
     matched: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return local ISO moments, without an offset."""
-        return {
-            "start": _local(self.start),
-            "end": _local(self.end),
-            "certainty": self.certainty,
-            "matched": list(self.matched),
-        }
+        """Return every field, moments in local time without an offset."""
+        start, end = (end and end.replace(tzinfo=None) for end in (self.start, self.end))
+        return JsonRecord.to_json(replace(self, start=start, end=end))
 
 
 @dataclass(frozen=True, slots=True)
-class Understanding:
+class Understanding(JsonRecord):
     """The plan a question leads to.
 
     ``identifiers`` as normalised for look-up; ``entities`` the names of people and things in it, as
@@ -84,19 +81,5 @@ class Understanding:
 
     def to_json(self) -> dict[str, Any]:
         """Return every field; an identifier as its kind and value."""
-        return {
-            "question": self.question,
-            "timespan": self.timespan.to_json() if self.timespan else None,
-            "past_reference": self.past_reference,
-            "identifiers": [{"kind": kind, "value": value} for kind, value in self.identifiers],
-            "entities": list(self.entities),
-            "strategy": self.strategy,
-            "strategy_confidence": self.strategy_confidence,
-            "mode": self.mode,
-            "tier_weights": dict(self.tier_weights),
-            "terms": list(self.terms),
-        }
-
-
-def _local(moment: dt.datetime | None) -> str | None:
-    return None if moment is None else moment.replace(tzinfo=None).isoformat()
+        identifiers = [{"kind": kind, "value": value} for kind, value in self.identifiers]
+        return JsonRecord.to_json(self) | {"identifiers": identifiers}
