@@ -34,7 +34,8 @@ CREATE TABLE partition(
   n_bounded INTEGER NOT NULL DEFAULT 0, rewrites INTEGER NOT NULL DEFAULT 0,
   UNIQUE(space, band, child, redacted_view));
 
--- checksum: see stores/file/checksums.py.
+-- checksum: see stores/file/checksums.py. Of two indexes that serve alike the planner takes the one
+-- created last, so their order counts.
 CREATE TABLE memory(
   id INTEGER PRIMARY KEY, space INTEGER NOT NULL REFERENCES space, doc_id TEXT NOT NULL,
   text TEXT NOT NULL, title TEXT, summary TEXT, kind TEXT NOT NULL, category TEXT NOT NULL,
@@ -46,9 +47,6 @@ CREATE TABLE memory(
   order_s REAL NOT NULL, header TEXT NOT NULL, context_id INTEGER,
   n_words INTEGER NOT NULL, words BLOB NOT NULL, content_hash BLOB NOT NULL,
   guardians_of TEXT, redacted_view INTEGER NOT NULL DEFAULT 0, checksum BLOB);
-CREATE UNIQUE INDEX memory_doc ON memory(space, doc_id, redacted_view) WHERE superseded_s IS NULL;
-CREATE INDEX memory_past_doc ON memory(space, doc_id, redacted_view)
-  WHERE superseded_s IS NOT NULL;
 CREATE INDEX memory_session ON memory(space, session_id, order_s, id)
   WHERE session_id IS NOT NULL;
 CREATE INDEX memory_hash ON memory(space, content_hash);
@@ -58,6 +56,9 @@ CREATE INDEX memory_milestone ON memory(id >> 40, event_type, fact_key, kind)
     OR fact_key GLOB '*date*' OR fact_key GLOB '*wedding*');
 CREATE INDEX memory_lasting ON memory(id) WHERE kind IN ('fact', 'profile', 'milestone');
 CREATE INDEX memory_occurred ON memory(occurred_s) WHERE occurred_s IS NOT NULL;
+CREATE UNIQUE INDEX memory_doc ON memory(space, doc_id, redacted_view) WHERE superseded_s IS NULL;
+CREATE INDEX memory_past_doc ON memory(space, doc_id, redacted_view)
+  WHERE superseded_s IS NOT NULL;
 CREATE VIEW words_content AS
   SELECT m.id AS id,
          coalesce(m.title || char(10), '') || m.text || coalesce(char(10) || m.summary, '')

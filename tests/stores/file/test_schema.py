@@ -55,7 +55,8 @@ def layout(*steps: str) -> dict[str, Any]:
         connection.execute(step)
     described: dict[str, Any] = {}
     for kind, name, text in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
-        pragmas = ("table_xinfo", "index_xinfo", "foreign_key_list")
+        # The order of a table's indexes too: of two that serve alike the planner takes the last.
+        pragmas = ("table_xinfo", "index_xinfo", "index_list", "foreign_key_list")
         described[f"{kind} {name}"] = (
             [connection.execute(f"SELECT * FROM pragma_{each}(?)", (name,)).fetchall()
              for each in pragmas],
