@@ -13,19 +13,17 @@ import numpy as np
 from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.pipeline import explain
 from family_recall.pipeline.explain import Explanation, Verdict
+from family_recall.pipeline.outdated_facts import outdated_by
 from family_recall.pipeline.trace import TraceBuilder
-from family_recall.query.text import normalise
 from family_recall.ranking.calibration import Calibration
 from family_recall.ranking.deduplication import without
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
 from family_recall.sources.graph import paths_to
-from family_recall.stores.records import StoredMemory, among, epoch_s
+from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, IdArray, Rationale, Result
 from family_recall.types.timeline import Period, periods
 
-SAME_WORDS = 0.75
-"""Share of words, values apart, from which two facts with one key are about one thing."""
 RUN_LENGTH = 20
 """The first doc_ids of each run, which a trace holds."""
 
@@ -68,7 +66,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         provenance = _Provenance(
             paths=_paths(ranked, chosen),
             sources=_sources(ranked.pool, by_id.keys()),
-            outdated_by=outdated(stored, now),
+            outdated_by=outdated_by(stored, now),
             stems=frozenset(stem for _, stem in context.plan.terms),
         )
         chosen_with_confidence = zip(stored, chosen.tolist(), confidence.tolist(), strict=True)
@@ -125,39 +123,6 @@ def _facts(results: Sequence[Result]) -> dict[str, str]:
     current = [result for result in reversed(results) if result.outdated_by is None]
     stated = [(result.fact_key, result.fact_value) for result in current]
     return {key: value for key, value in stated if key and value}
-
-
-def outdated(stored: Sequence[StoredMemory], now: dt.datetime) -> dict[int, str]:
-    """Return the newest fact for each one that it contradicts: doc_id by row id.
-
-    Facts of one space, author and key contradict each other where they state different values
-    in the same words: two birthdays are two people's. The newer one holds from later on, or else
-    happened or was recorded later.
-    """
-    facts: dict[tuple[str, str | None, str], list[tuple[float, StoredMemory]]] = {}
-    for fact in stored:
-        memory = fact.memory
-        if memory.fact_key and memory.fact_value:
-            valid_s = epoch_s(memory.valid_from or memory.occurred_at, now.tzinfo or dt.UTC)
-            dated = (fact.recorded_s if valid_s is None else valid_s, fact)
-            facts.setdefault((memory.space_id, memory.author, memory.fact_key), []).append(dated)
-    newest_by_id: dict[int, str] = {}
-    for rivals in facts.values():
-        _, newest = max(rivals, key=lambda dated: (dated[0], dated[1].id))
-        for _, fact in rivals:
-            if fact.memory.fact_value != newest.memory.fact_value and _same_words(fact, newest):
-                newest_by_id[fact.id] = str(newest.memory.doc_id)
-    return newest_by_id
-
-
-def _same_words(fact: StoredMemory, other: StoredMemory) -> bool:
-    """Whether two facts use the same words but for their values."""
-    left, right = (
-        set(normalise(stored.memory.text).split(" "))
-        - set(normalise(stored.memory.fact_value or "").split(" "))
-        for stored in (fact, other)
-    )
-    return len(left & right) >= SAME_WORDS * len(left | right)
 
 
 def _timeline(

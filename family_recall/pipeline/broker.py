@@ -64,7 +64,9 @@ class Broker:
 
     Each method takes ``now``, the moment the question is asked from, which a caller may set, and
     ``wall_s``, the time it really is, by which grants expire. None raises because time ran out or
-    a model is missing.
+    a model is missing. All raise :class:`InvalidRequestError` for an unknown profile, and
+    :class:`UnknownPersonError`, :class:`UnknownSpaceError` or :class:`UnknownMemoryError` where
+    the person, the space or the focus does not exist or is not accessible to this person.
     """
 
     store: Store
@@ -76,33 +78,19 @@ class Broker:
     refinements: tuple[Refinement, ...] = (ordering.rerank, ordering.diversify)
 
     def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
-        """Answer a request.
-
-        Raises:
-            InvalidRequestError: If it names an unknown profile.
-            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If the person, the space or
-                the focus does not exist, or is not accessible to this person.
-        """
+        """Answer a request."""
         with self._started(request, now, wall_s) as recall:
             _, answer = self._answer(recall)
             return answer
 
     def inspect(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Inspection:
-        """Answer a request, and explain for what came close why it is not in the answer.
-
-        Raises:
-            As :meth:`recall`.
-        """
+        """Answer a request, and explain for what came close why it is not in the answer."""
         with self._started(request, now, wall_s) as recall:
             ranked, answer = self._answer(recall)
             return Inspection(answer, near_misses(ranked, answer))
 
     def opening(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
-        """Return what a conversation begins with: recent sessions, and what lasts.
-
-        Raises:
-            As :meth:`recall`.
-        """
+        """Return what a conversation begins with: recent sessions, and what lasts."""
         with self._started(request, now, wall_s) as recall:
             run, context = recall.run, self._admit(recall)
             context = dataclasses.replace(context, profile=OPENING, plan=QueryPlan())
@@ -148,11 +136,7 @@ class Broker:
         wall_s: float,
         region: Region | None = None,
     ) -> Understanding:
-        """Return what a question is understood to ask, searching for nothing.
-
-        Raises:
-            As :meth:`recall`.
-        """
+        """Return what a question is understood to ask, searching for nothing."""
         with self._started(request, now, wall_s) as recall:
             plan = self._admit(recall, region).plan
         return planner.understanding(request.query_text, plan, self.store.zone)

@@ -40,7 +40,6 @@ class Admitted:
         deadline: When it has to be answered.
         service_class: Its class.
         clamps: What was cut, and why.
-        waited_ms: How long it waited for more urgent ones.
     """
 
     gate: Gate
@@ -48,7 +47,6 @@ class Admitted:
     deadline: Deadline
     service_class: str
     clamps: tuple[Clamp, ...] = ()
-    waited_ms: float = 0.0
     _refused: set[str] = field(default_factory=set)
     _tails: dict[tuple[str, ...], float] = field(default_factory=dict)
 
@@ -113,10 +111,13 @@ class Admitted:
         """Learn from one run of a stage what it costs alone."""
         self.gate.costs.observe(stage, n, ms / self.gate.contention(self.service_class))
 
-    def yield_to_urgent(self) -> None:
-        """Wait for more urgent recalls, if this is a background one, for half of the time left."""
-        if self.service_class == "background":
-            self.waited_ms += self.gate.wait_for_others(self.deadline)
+    def yield_to_urgent(self) -> float:
+        """Wait for more urgent recalls, for half of the time left; return the ms waited.
+
+        Only a background recall waits.
+        """
+        is_background = self.service_class == "background"
+        return self.gate.wait_for_others(self.deadline) if is_background else 0.0
 
     def admission(self) -> Admission:
         """Return what the gate made of the request, and what it expects to pay for."""

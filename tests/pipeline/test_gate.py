@@ -181,8 +181,7 @@ def waiting(opened: Gate, **ctx: Any) -> tuple[threading.Thread, list[float]]:
 
     def run() -> None:
         with opened.admitted(asked(service_class="background", **ctx)) as admitted:
-            admitted.yield_to_urgent()
-            waited.append(admitted.waited_ms)
+            waited.append(admitted.yield_to_urgent())
 
     thread = threading.Thread(target=run)
     thread.start()

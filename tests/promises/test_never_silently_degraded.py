@@ -426,8 +426,8 @@ def test_a_tiny_budget_skips_with_reasons(
     shared: FamilyRecall, budget_ms: float, step_ms: float, profile: str
 ) -> None:
     """Whatever the budget and however slow the device, the order is valid, the skips explained."""
-    with open_home(Path(shared.maintenance.stats()["path"]), scorer=TinyScorer(), encoder=TinyEncoder(),
-                   static=TINY_STATIC, clock=Ticking(step_ms)) as home:  # fmt: skip
+    path, clock = Path(shared.maintenance.stats()["path"]), Ticking(step_ms)
+    with open_home(path, scorer=TinyScorer(), static=TINY_STATIC, clock=clock) as home:
         answer = recall(home, QUESTION, "priya", time_budget_ms=budget_ms, profile=profile)
 
     valid(answer)
