@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
@@ -10,9 +10,6 @@ from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.manifest import ModelEntry, verify
 from family_recall.encoders.manifest_model import TextEncoder
 from family_recall.errors import ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TOKENS = "tokens"
 """The optional output with token vectors."""
@@ -70,8 +67,7 @@ class BiEncoder(TextEncoder):
         outputs = self._session.run(self._outputs, self._session.feed(ids, types))
         pooled = self._pooled(outputs[0], len(ids))
         if not self.token_dim:
-            no_tokens = np.zeros((0, 0), np.float32)
-            return Encoding(pooled=pooled, tokens=no_tokens, token_ids=np.zeros(0, np.int64))
+            return Encoding(pooled, np.zeros((0, 0), np.float32), np.zeros(0, np.int64))
         tokens = outputs[1]
         if tokens.shape != (1, len(ids), self.token_dim):
             raise self._shape_error(tokens.shape, (1, len(ids), self.token_dim))
@@ -121,10 +117,9 @@ def _read_idf(entry: ModelEntry, n_ids: int) -> Floats:
         return np.ones(n_ids, dtype=np.float32)
     path = verify(entry.token_idf)
     try:
-        idf = np.load(path, allow_pickle=False).astype(np.float32)
+        idf: Floats = np.load(path, allow_pickle=False).astype(np.float32)
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: {error}") from error
     if idf.shape != (n_ids,) or not (np.isfinite(idf) & (idf >= 0)).all():
         raise ModelError(f"{path}: shape {idf.shape}, expected {n_ids} numbers of 0 or more")
-    weights: Floats = idf
-    return weights
+    return idf

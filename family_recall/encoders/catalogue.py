@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from family_recall.encoders.fields import Fields
+from family_recall.encoders.fields import Fields, read_models
 from family_recall.encoders.install import GRAPH_NAME, TOKENIZER_NAME
-from family_recall.encoders.manifest import KNOWN_FORMAT, ROLES, read_entry
+from family_recall.encoders.manifest import ROLES, read_entry
 from family_recall.errors import ModelError
-
-_REVISION = re.compile(r"[0-9a-f]{40}")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +73,7 @@ def read_catalogue(path: Path | None = None) -> tuple[Offer, ...]:
         ModelError: If it cannot be read, or a model is not pinned; the message names the field.
     """
     path = path or Path(__file__).with_name("catalogue.json")
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: {error}") from error
-    fields = Fields(path, "catalogue", content)
-    if (number := fields.count("format")) > KNOWN_FORMAT:
-        raise ModelError(
-            f"{path}: format {number}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
-        )
-    return tuple(_offer(path, item) for item in fields.items("models"))
+    return tuple(_offer(path, model) for model in read_models(path, "catalogue"))
 
 
 def find_offer(name: str, path: Path | None = None) -> Offer:
@@ -105,17 +92,16 @@ def find_offer(name: str, path: Path | None = None) -> Offer:
 
 def _offer(path: Path, content: object) -> Offer:
     fields = Fields(path, "model", content)
-    data = [Fields(path, "data", one) for one in fields.items("data", missing=[])]
-    revision = _pinned(fields, "revision", _REVISION)
+    revision = _pinned(fields, "revision", 40)
     described = {"repo", "revision", "languages", "notes", "path"}
     record = {key: value for key, value in fields.content.items() if key not in described}
     files = (
         _remote(fields, GRAPH_NAME),
         _remote(fields.group("tokenizer"), TOKENIZER_NAME),
-        *(_remote(one, None) for one in data),
+        *(_remote(Fields(path, "data", item), None) for item in fields.items("data", missing=[])),
     )
     graph, tokenizer, *rest = (
-        {"file": one.name, "sha256": one.sha256, "bytes": one.n_bytes} for one in files
+        {"file": file.name, "sha256": file.sha256, "bytes": file.n_bytes} for file in files
     )
     source = {"repo": fields.inside("repo"), "revision": revision}
     record |= graph | {"tokenizer": tokenizer, "data": rest, "source": source}
@@ -139,14 +125,13 @@ def _remote(fields: Fields, name: str | None) -> RemoteFile:
     return RemoteFile(
         path=path,
         name=name or PurePosixPath(path).name,
-        sha256=_pinned(fields, "sha256", _SHA256),
+        sha256=_pinned(fields, "sha256", 64),
         n_bytes=fields.count("bytes"),
     )
 
 
-def _pinned(fields: Fields, key: str, pattern: re.Pattern[str]) -> str:
+def _pinned(fields: Fields, key: str, n_digits: int) -> str:
     value = fields.text(key)
-    if not pattern.fullmatch(value):
-        n = 40 if pattern is _REVISION else 64
-        raise fields.wrong(key, value, f"{n} hexadecimal digits")
+    if not re.fullmatch(rf"[0-9a-f]{{{n_digits}}}", value):
+        raise fields.wrong(key, value, f"{n_digits} hexadecimal digits")
     return value

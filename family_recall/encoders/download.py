@@ -49,12 +49,8 @@ def fetch(
     (folder / place).mkdir(parents=True, exist_ok=True)
     for file in offer.files:
         remote_path = urllib.parse.quote(f"{offer.repo}/resolve/{offer.revision}/{file.path}")
-        download(
-            f"{base_url.rstrip('/')}/{remote_path}",
-            file,
-            folder / place / file.name,
-            progress=progress,
-        )
+        url = f"{base_url.rstrip('/')}/{remote_path}"
+        download(url, file, folder / place / file.name, progress=progress)
     return install(folder, complete(folder, placed(offer.record, place)))
 
 
@@ -67,7 +63,7 @@ def download(
         ModelError: If it cannot be downloaded, or its size or SHA-256 differ from `file`. The
             part is then deleted, unless it is only too short.
     """
-    if path.is_file() and _matches(path, file):
+    if path.is_file() and path.stat().st_size == file.n_bytes and sha256_of(path) == file.sha256:
         return
     part = path.with_name(f"{path.name}.part")
     if not part.is_file() or part.stat().st_size > file.n_bytes:
@@ -131,10 +127,6 @@ def _open(request: urllib.request.Request) -> HTTPResponse:
         response = opener.open(request, timeout=TIMEOUT_S)
     assert isinstance(response, HTTPResponse)  # noqa: S101  http and https return no other type
     return response
-
-
-def _matches(path: Path, file: RemoteFile) -> bool:
-    return path.stat().st_size == file.n_bytes and sha256_of(path) == file.sha256
 
 
 def _reason(error: Exception) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from family_recall.errors import ModelError
+
+KNOWN_FORMAT = 1
 
 
 class Fields:
@@ -78,3 +81,21 @@ class Fields:
     def wrong(self, key: str, value: object, expected: str) -> ModelError:
         """Return an error that names the field, its value and what was expected."""
         return ModelError(f"{self.path}: {self.name}.{key} is {value!r}, expected {expected}")
+
+
+def read_models(path: Path, name: str, *, way_out: str = "") -> list[object]:
+    """Read the ``models`` of a manifest or catalogue file; `way_out` ends the message.
+
+    Raises:
+        ModelError: If the file cannot be read, or this version cannot interpret it.
+    """
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: {error}{way_out}") from error
+    fields = Fields(path, name, content)
+    if (number := fields.count("format")) > KNOWN_FORMAT:
+        raise ModelError(
+            f"{path}: format {number}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
+        )
+    return fields.items("models")

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from family_recall.encoders.bi_encoder import UNIT_TOLERANCE
 from family_recall.encoders.checks import SHORT, check
+from family_recall.encoders.fields import KNOWN_FORMAT
 from family_recall.encoders.manifest import (
-    KNOWN_FORMAT,
     MANIFEST_NAME,
     ModelEntry,
     read_entry,
@@ -113,7 +114,9 @@ def complete(folder: Path, record: Mapping[str, Any]) -> Record:
             if result.ndim != 2:
                 raise ModelError(f"{path}: the pooling is unknown; choose one with --pooling")
             completed["pooling"] = "graph"
-        if not completed["normalise"] and result.ndim == 2 and not _is_unit(result):
+        lengths = np.linalg.norm(result, axis=-1)
+        is_unit = bool(np.all(np.abs(lengths - 1.0) < UNIT_TOLERANCE))
+        if not completed["normalise"] and result.ndim == 2 and not is_unit:
             raise ModelError(f"{path}: returns vectors that are not of unit length; --normalise")
     elif result.size != 1:
         raise ModelError(f"{path}: returns {result.size} scores for a pair, expected 1")
@@ -140,7 +143,10 @@ def install(folder: Path, record: Mapping[str, Any]) -> ModelEntry:
     for result in check(entry):
         if result.problem:
             raise ModelError(f"{entry.name}: {result.what}: {result.problem}")
-    before = _records(path)
+    before: list[Record] = []
+    if path.exists():
+        read_manifest(folder)
+        before = json.loads(path.read_text("utf-8"))["models"]
     others = [other for other in before if other.get("name") != entry.name]
     models = [dict(record), *others]
     _replace(path, json.dumps({"format": KNOWN_FORMAT, "models": models}, indent=2))
@@ -166,10 +172,6 @@ def _output(path: Path, names: frozenset[str], record: Mapping[str, Any]) -> str
     return outputs[0]
 
 
-def _is_unit(rows: np.ndarray[Any, Any]) -> bool:
-    return bool(np.all(np.abs(np.linalg.norm(rows, axis=-1) - 1.0) < 1e-3))
-
-
 def _model_id(record: Mapping[str, Any]) -> str:
     def bare(value: object) -> object:
         """Leave out the paths of files: only their content matters."""
@@ -179,14 +181,6 @@ def _model_id(record: Mapping[str, Any]) -> str:
 
     decisive = json.dumps({key: bare(record.get(key) or "") for key in DECISIVE}, sort_keys=True)
     return f"{record['name']}/{hashlib.sha256(decisive.encode()).hexdigest()[:12]}"
-
-
-def _records(path: Path) -> list[Record]:
-    """Return the records of a manifest as written; none if there is no manifest yet."""
-    if not path.exists():
-        return []
-    read_manifest(path.parent)
-    return [dict(model) for model in json.loads(path.read_text("utf-8"))["models"]]
 
 
 def _replace(path: Path, text: str) -> None:

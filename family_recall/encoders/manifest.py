@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from family_recall.encoders.fields import Fields
+from family_recall.encoders.fields import Fields, read_models
 from family_recall.errors import ModelError
 
 ENVIRONMENT_VARIABLE = "FAMILY_RECALL_MODELS"
 MANIFEST_NAME = "manifest.json"
-KNOWN_FORMAT = 1
 ROLES = ("embedder", "cross_encoder", "static_embedder")
 PRECISIONS = ("int8", "fp16", "fp32")
 POOLINGS = ("mean", "cls", "last", "graph")
@@ -147,16 +145,8 @@ def read_manifest(folder: Path | None = None) -> Manifest:
 
 def _read(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: {error}; {WAY_OUT}") from error
-    fields = Fields(path, "manifest", content)
-    if (number := fields.count("format")) > KNOWN_FORMAT:
-        raise ModelError(
-            f"{path}: format {number}, this version reads up to {KNOWN_FORMAT}; upgrade the library"
-        )
-    return Manifest(folder, tuple(read_entry(path, item) for item in fields.items("models")))
+    models = read_models(path, "manifest", way_out=f"; {WAY_OUT}")
+    return Manifest(folder, tuple(read_entry(path, model) for model in models))
 
 
 def verify(file: ModelFile) -> Path:

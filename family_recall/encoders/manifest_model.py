@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Self
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Self
 
+from family_recall.encoders.base import Encoding
 from family_recall.encoders.manifest import ModelEntry, read_manifest, verify
 from family_recall.encoders.session import Session
 from family_recall.encoders.tokenizer import read_tokenizer
 from family_recall.errors import ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from family_recall.encoders.base import Encoding
 
 
 class ManifestModel:

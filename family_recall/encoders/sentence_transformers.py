@@ -91,12 +91,19 @@ def import_model(source: Path, folder: Path, overrides: Overrides | None = None)
     """
     model = _Folder(source, overrides or Overrides())
     onnx = model.onnx()
-    files = {GRAPH_NAME: onnx, TOKENIZER_NAME: model.tokenizer()}
-    files |= {path.name: path for path in _data_files(onnx)}
+    files = {GRAPH_NAME: onnx, TOKENIZER_NAME: model.tokenizer(onnx)}
+    # External weight files of a graph are beside it and named after it.
+    weights = (f"{onnx.name}_data", f"{onnx.name}.data")
+    files |= {
+        path.name: path for path in sorted(onnx.parent.iterdir()) if path.name.startswith(weights)
+    }
     record = model.record(onnx)
-    graph, tokenizer, *data = (_file_record(name, path) for name, path in files.items())
+    graph, tokenizer, *data = described = [
+        {"file": name, "sha256": sha256_of(path), "bytes": path.stat().st_size}
+        for name, path in files.items()
+    ]
     record |= graph | {"tokenizer": tokenizer, "data": data}
-    place = files_folder(record["name"], (file["sha256"] for file in (graph, tokenizer, *data)))
+    place = files_folder(record["name"], (str(file["sha256"]) for file in described))
     is_new = _copy(files, folder / place)
     try:
         return install(folder, complete(folder, placed(record, place)))
@@ -115,8 +122,13 @@ class _Folder:
         self.source = source
         self.overrides = overrides
         self.config = self._json("config.json")
-        self.modules = self._json("modules.json", expected=list)
         self.prompts = self._json("config_sentence_transformers.json")
+        # The folder of each kind of module, such as ``Pooling``.
+        self.kinds = {
+            str(module.get("type", "")).rpartition(".")[2]: str(module.get("path", ""))
+            for module in self._json("modules.json", expected=list)
+            if isinstance(module, dict)
+        }
 
     def record(self, onnx: Path) -> Record:
         """Return the record without its files and without what only running the graph shows."""
@@ -135,7 +147,11 @@ class _Folder:
             ),
         }
         session = Session(onnx, precision="int8")  # only to read its inputs and outputs
-        self._check_positions(session)
+        if "position_ids" in session.input_names and self._padded():
+            raise ModelError(
+                f"{onnx}: has an input position_ids, which a {self.config['model_type']} "
+                "model does not count from 0; export it without that input"
+            )
         pooling = overrides.pooling or self._pooling(session.output_names)
         if role == "cross_encoder":
             record["pooling"] = "graph"
@@ -157,9 +173,9 @@ class _Folder:
             raise ModelError(f"{self.source}: has {names}; choose one with --onnx")
         return self._missing("onnx/model.onnx", "--onnx")
 
-    def tokenizer(self) -> Path:
+    def tokenizer(self, onnx: Path) -> Path:
         """Return the ``tokenizer.json`` of the folder, or beside the ONNX file."""
-        for path in (self.source / "tokenizer.json", self.onnx().parent / "tokenizer.json"):
+        for path in (self.source / "tokenizer.json", onnx.parent / "tokenizer.json"):
             if path.is_file():
                 return path
         return self._missing("tokenizer.json", "AutoTokenizer's save_pretrained writes it")
@@ -176,24 +192,16 @@ class _Folder:
             )
         return role
 
-    def _check_positions(self, session: Session) -> None:
-        if "position_ids" in session.input_names and self._padded():
-            raise ModelError(
-                f"{session.path}: has an input position_ids, which a {self.config['model_type']} "
-                "model does not count from 0; export it without that input"
-            )
-
     def _pooling(self, outputs: frozenset[str]) -> str | None:
         """Return the pooling of the folder; None if the graph pools, or it is unknown."""
         if outputs & {self.overrides.output or "", *GRAPH_OUTPUTS} & set(GRAPH_OUTPUTS):
             return None
-        kinds = self._kinds()
-        if unsupported := sorted(set(kinds) - {"Transformer", "Pooling", "Normalize"}):
+        if unsupported := sorted(set(self.kinds) - {"Transformer", "Pooling", "Normalize"}):
             raise ModelError(
                 f"{self.source / 'modules.json'}: has {', '.join(unsupported)}, which needs a "
                 f"graph with output {GRAPH_OUTPUTS[0]}; export that one, or override by --pooling"
             )
-        config = self._json(f"{kinds.get('Pooling', '1_Pooling')}/config.json")
+        config = self._json(f"{self.kinds.get('Pooling', '1_Pooling')}/config.json")
         if not config:
             return None
         modes = [
@@ -209,18 +217,10 @@ class _Folder:
             )
         return POOLING_MODES[modes[0]]
 
-    def _kinds(self) -> dict[str, str]:
-        """Return the folder of each kind of module, such as ``Pooling``."""
-        return {
-            str(module.get("type", "")).rpartition(".")[2]: str(module.get("path", ""))
-            for module in self.modules
-            if isinstance(module, dict)
-        }
-
     def _normalise(self) -> bool:
         if self.overrides.normalise is not None:
             return self.overrides.normalise
-        if self.prompts.get("similarity_fn_name") == "dot" and "Normalize" not in self._kinds():
+        if self.prompts.get("similarity_fn_name") == "dot" and "Normalize" not in self.kinds:
             raise ModelError(
                 f"{self.source / 'config_sentence_transformers.json'}: compares by dot product, so "
                 "lengths matter, and here they do not; override by --normalise"
@@ -244,14 +244,11 @@ class _Folder:
         return ""
 
     def _max_tokens(self, role: str) -> dict[str, int]:
-        override = self.overrides.max_tokens
-        limit = override or self._limit()
+        limit = self.overrides.max_tokens or min(self._limit(), MAX_MEMORY_TOKENS)
         if role == "cross_encoder":
-            both = limit if override else min(limit, MAX_MEMORY_TOKENS)
-            question = min(MAX_QUESTION_TOKENS, both // 2)
-            return {"question": question, "memory": both - question}
-        memory = limit if override else min(limit, MAX_MEMORY_TOKENS)
-        return {"question": min(MAX_QUESTION_TOKENS, memory), "memory": memory}
+            question = min(MAX_QUESTION_TOKENS, limit // 2)
+            return {"question": question, "memory": limit - question}
+        return {"question": min(MAX_QUESTION_TOKENS, limit), "memory": limit}
 
     def _limit(self) -> int:
         positions = self.config.get("max_position_embeddings")
@@ -295,10 +292,6 @@ class _Folder:
         raise ModelError(f"{self.source}: has no {name}; {way_out}")
 
 
-def _file_record(name: str, path: Path) -> Record:
-    return {"file": name, "sha256": sha256_of(path), "bytes": path.stat().st_size}
-
-
 def _copy(files: Mapping[str, Path], place: Path) -> bool:
     """Copy files under their new names, all or none; return False if the folder exists already."""
     if place.exists():
@@ -311,15 +304,6 @@ def _copy(files: Mapping[str, Path], place: Path) -> bool:
             shutil.copyfile(path, staged / name)
         staged.rename(place)
     return True
-
-
-def _data_files(onnx: Path) -> list[Path]:
-    """Return the external weight files of a graph, beside it and named after it."""
-    return sorted(
-        path
-        for path in onnx.parent.iterdir()
-        if path.name.startswith((f"{onnx.name}_data", f"{onnx.name}.data"))
-    )
 
 
 def _precision(name: str) -> str:

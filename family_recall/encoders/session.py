@@ -13,23 +13,19 @@ import io
 import os
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from family_recall.deadline import stopped_by
+from family_recall.encoders.base import Floats
 from family_recall.errors import ModelError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-    from types import ModuleType
-
-    import numpy.typing as npt
-
-    from family_recall.encoders.base import Floats
-
-    Numbers = npt.NDArray[np.integer[Any]]
+Numbers = npt.NDArray[np.integer[Any]]
 
 TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"

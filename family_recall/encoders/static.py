@@ -7,7 +7,8 @@ Runtime has no wheel. A text costs some tens of microseconds, most of them for t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 from zipfile import BadZipFile
 
 import numpy as np
@@ -17,9 +18,6 @@ from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.manifest import ModelEntry, verify
 from family_recall.encoders.manifest_model import TextEncoder
 from family_recall.errors import ModelError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _STEPS = 127.0  # of int8, on either side of zero
 
@@ -84,12 +82,8 @@ class StaticEncoder(TextEncoder):
         # einsum adds in a fixed order on one thread; a matrix product may not.
         total = np.einsum("td,t->d", self._rows[ids].astype(np.float32), self._factors[ids])
         length = np.sqrt(np.einsum("d,d->", total, total))
-        if length > 0.0:
-            pooled = total / length
-        else:
-            # A text without tokens gets a fixed vector.
-            pooled = np.zeros(self.dim, np.float32)
-            pooled[0] = 1.0
+        # A text without tokens gets a fixed vector.
+        pooled = total / length if length > 0.0 else np.eye(1, self.dim, dtype=np.float32)[0]
         return Encoding(pooled=pooled, tokens=_NO_TOKENS, token_ids=_NO_IDS)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +13,13 @@ import numpy.typing as npt
 from family_recall.encoders.manifest import ModelFile, verify
 from family_recall.errors import ModelError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
 # Longer texts are cut before they are tokenised: English has 4 to 5 characters per token, and a
 # 100 kB text then costs no more than an 8 kB one.
 CHARACTERS_PER_TOKEN = 32
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PROBE = "a"
+_Part = tuple[int | None, list[int], list[int]]
+"""The number of a text, None for special tokens; ids and types of a probe."""
 
 
 _shared: weakref.WeakValueDictionary[str, SubwordTokenizer] = weakref.WeakValueDictionary()
@@ -65,13 +64,12 @@ class SubwordTokenizer:
         # "[SEP]" inside a memory is five characters of text, not a special token.
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
-        probe = tokenizer.encode(PROBE, add_special_tokens=False)
-        self._alone = _frame(tokenizer.post_process(probe), [len(probe)])
-        self._pair = _frame(tokenizer.post_process(probe, probe), [len(probe)] * 2)
-        self.n_special = self._alone.n_special
-        self.n_special_pair = self._pair.n_special
+        probe, pair = tokenizer.encode(PROBE), tokenizer.encode(PROBE, PROBE)
+        self._alone, self._pair = _frame(probe), _frame(pair)
+        self.n_special = sum(probe.special_tokens_mask)
+        self.n_special_pair = sum(pair.special_tokens_mask)
         # Otherwise an empty text would be an empty input.
-        if not len(probe) or not self.n_special:
+        if 0 not in probe.sequence_ids or not self.n_special:
             raise ModelError(f"{path}: adds no special token before or after a text, expected one")
 
     def ids(self, text: str, max_tokens: int) -> list[int]:
@@ -85,7 +83,7 @@ class SubwordTokenizer:
 
     def alone(self, text: str, max_tokens: int) -> tuple[list[int], list[int]]:
         """Return ids and types of a text with special tokens, `max_tokens` at most."""
-        return self._alone.around(self.ids(text, max_tokens - self.n_special))
+        return _fill(self._alone, self.ids(text, max_tokens - self.n_special))
 
     def pair(
         self, first: str, second: str, max_first: int, max_second: int
@@ -95,8 +93,10 @@ class SubwordTokenizer:
         One special token counts towards the second text, the others towards the first: the total
         is at most `max_first` + `max_second`, and neither text displaces the other.
         """
-        return self._pair.around(
-            self.ids(first, max_first - self.n_special_pair + 1), self.ids(second, max_second - 1)
+        return _fill(
+            self._pair,
+            self.ids(first, max_first - self.n_special_pair + 1),
+            self.ids(second, max_second - 1),
         )
 
     def words(self) -> npt.NDArray[np.bool_]:
@@ -110,37 +110,25 @@ class SubwordTokenizer:
         return is_word
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """Special tokens before, between and after texts, each gap as (ids, types)."""
-
-    gaps: tuple[tuple[list[int], list[int]], ...]
-    text_types: tuple[int, ...]
-
-    @property
-    def n_special(self) -> int:
-        return sum(len(ids) for ids, _ in self.gaps)
-
-    def around(self, *texts: list[int]) -> tuple[list[int], list[int]]:
-        ids, types = map(list, self.gaps[0])
-        for text, text_type, gap in zip(texts, self.text_types, self.gaps[1:], strict=True):
-            ids += text + gap[0]
-            types += [text_type] * len(text) + gap[1]
-        return ids, types
+def _frame(probe: Any) -> tuple[_Part, ...]:
+    """Return the parts of an encoded probe: special tokens, and the numbers of its texts."""
+    tokens = zip(probe.sequence_ids, probe.ids, probe.type_ids, strict=True)
+    groups = itertools.groupby(tokens, key=lambda token: token[0])
+    frame = []
+    for text, part in groups:
+        _, ids, types = zip(*part, strict=True)
+        frame.append((text, list(ids), list(types)))
+    return tuple(frame)
 
 
-def _frame(encoding: Any, lengths: Sequence[int]) -> _Frame:
-    """Return the special tokens around texts of the given lengths."""
-    at = [i for i, special in enumerate(encoding.special_tokens_mask) if not special]
-    gaps, text_types, start = [], [], 0
-    for length in lengths:
-        inside, at = at[:length], at[length:]
-        end = inside[0] if inside else start
-        gaps.append((encoding.ids[start:end], encoding.type_ids[start:end]))
-        text_types.append(encoding.type_ids[end] if inside else 0)
-        start = end + length
-    gaps.append((encoding.ids[start:], encoding.type_ids[start:]))
-    return _Frame(tuple(gaps), tuple(text_types))
+def _fill(frame: tuple[_Part, ...], *texts: list[int]) -> tuple[list[int], list[int]]:
+    """Return ids and types of texts with the special tokens of a frame around them."""
+    ids: list[int] = []
+    types: list[int] = []
+    for text, part_ids, part_types in frame:
+        ids += part_ids if text is None else texts[text]
+        types += part_types if text is None else part_types[:1] * len(texts[text])
+    return ids, types
 
 
 def _is_word(token: str) -> bool:

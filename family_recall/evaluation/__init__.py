@@ -1,9 +1,7 @@
 """Measure recall on a folder of memories and questions, with intervals."""
 
-from family_recall.evaluation.ablation import Ablation
-from family_recall.evaluation.baseline import BaselineComparison
-from family_recall.evaluation.budgets import BudgetResult
-from family_recall.evaluation.comparison import Comparison, compare, sentence
+from family_recall.evaluation.alternatives import Ablation, BaselineComparison, BudgetResult
+from family_recall.evaluation.comparison import Comparison, compare, load_pair, sentence
 from family_recall.evaluation.datasets import (
     Dataset,
     DatasetMemory,
@@ -12,12 +10,10 @@ from family_recall.evaluation.datasets import (
     to_memory,
 )
 from family_recall.evaluation.experiment import evaluate
-from family_recall.evaluation.extra import check_extra
-from family_recall.evaluation.faithfulness import Faithfulness
-from family_recall.evaluation.intervals import Interval, bootstrap_means
+from family_recall.evaluation.measures import Interval, bootstrap_means, check_extra
 from family_recall.evaluation.outcomes import Outcome, plain
+from family_recall.evaluation.removal import Faithfulness
 from family_recall.evaluation.report import EvaluationReport
-from family_recall.evaluation.saved import load_pair
 from family_recall.evaluation.trec import write_qrels, write_run
 
 __all__ = [

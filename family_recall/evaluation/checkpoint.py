@@ -1,4 +1,4 @@
-"""Keep each answer of an evaluation, so that an interrupted one continues where it was.
+"""Write each answer of an evaluation to a file, to continue where it was interrupted.
 
 A folder holds the filled household and ``done.jsonl``: a line with what is evaluated, then a line
 for each question of each leg (``full``, ``without graph``, …), written as it is answered.
@@ -6,29 +6,29 @@ for each question of each leg (``full``, ``without graph``, …), written as it 
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, TypeVar
+from typing import Any, BinaryIO, Self, TypeVar
 
-from family_recall.errors import DatasetError
+import family_recall
+from family_recall.config import RecallConfig
+from family_recall.encoders.manifest import ROLES, read_manifest
+from family_recall.errors import DatasetError, ModelError
 from family_recall.evaluation.outcomes import plain
+from family_recall.types import RecallContext
 from family_recall.types.json_lines import read_jsonl
 
 DONE = "done.jsonl"
+FILES = ("memories.jsonl", "queries.jsonl")
+DIGITS = 12
+"""Of a SHA-256 that stands for files."""
 
 
-class Readable(Protocol):
-    """A result that can be read from JSON."""
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read it; raises ``KeyError`` or ``TypeError`` for anything else."""
-        ...
-
-
-_R = TypeVar("_R", bound=Readable)
+_R = TypeVar("_R")
 
 
 class Checkpoint:
@@ -81,8 +81,8 @@ class Checkpoint:
         if self._file is not None:
             self._file.write(_line({"leg": leg, "of": of, "record": record}))
 
-    def once(self, kind: type[_R], leg: str, of: str, compute: Callable[[], _R]) -> _R:
-        """Return a result, computed and added where there is none yet.
+    def once(self, read: Callable[[Any], _R], leg: str, of: str, compute: Callable[[], _R]) -> _R:
+        """Return a result that ``read`` makes of its JSON; computed where there is none yet.
 
         Raises:
             DatasetError: If what was written cannot be read.
@@ -90,7 +90,7 @@ class Checkpoint:
         if not self.has(leg, of):
             self.keep(leg, of, plain(compute()))
         try:
-            return kind.from_json(self._records[leg, of])
+            return read(self._records[leg, of])
         except (LookupError, TypeError, ValueError):
             raise DatasetError(
                 f"{self._path}: {of!r} of leg {leg!r} is not as it was written; delete the folder "
@@ -120,6 +120,73 @@ class Checkpoint:
                     f"{path}: expected lines with leg, of and record, got "
                     f"{', '.join(line)}; delete the folder and begin again"
                 ) from None
+
+
+def fingerprint(
+    folder: Path,
+    context: RecallContext,
+    *,
+    limit: int | None,
+    config: RecallConfig,
+    models: Path | None,
+) -> dict[str, str]:
+    """Return what an answer of an evaluation depends on, files by the start of their SHA-256.
+
+    Further legs, and the seed of intervals and draws, are not in it: they may change from one run
+    to the next.
+
+    Raises:
+        OSError: If the dataset cannot be read.
+    """
+    defaults = RecallConfig()
+    changed = {
+        setting.name: value
+        for setting in dataclasses.fields(config)
+        if (value := getattr(config, setting.name)) != getattr(defaults, setting.name)
+    }
+    return {
+        "version": f"{family_recall.__version__} {_code()}",
+        "dataset": f"{folder.resolve().name} {_digest(folder / name for name in FILES)}",
+        "profile": context.profile,
+        "budget": f"{context.time_budget_ms:.12g} ms",
+        "top_k": str(context.top_k),
+        "limit": "none" if limit is None else str(limit),
+        "cross-encoder": "allowed" if context.allow_cross_encoder else "left out",
+        "configuration": json.dumps(
+            changed,
+            default=lambda value: sorted(value) if isinstance(value, frozenset) else dict(value),
+            sort_keys=True,
+        ),
+        **_models(models),
+    }
+
+
+def _models(folder: Path | None) -> dict[str, str]:
+    """Return the model of each role, with the start of its file's digest."""
+    try:
+        entries = {role: read_manifest(folder).find_entry(role) for role in ROLES}
+    except ModelError:
+        return {}
+    return {
+        role: f"{entry.model_id} {entry.model.sha256[:DIGITS]}"
+        for role, entry in entries.items()
+        if entry is not None
+    }
+
+
+def _code() -> str:
+    """Return the digest of the package's files: a version may be under development."""
+    package = Path(family_recall.__file__).parent
+    return _digest(
+        path
+        for path in sorted(package.rglob("*"))
+        if path.suffix in {".py", ".json"} and "models" not in path.relative_to(package).parts
+    )
+
+
+def _digest(paths: Iterable[Path]) -> str:
+    hashes = (hashlib.sha256(path.read_bytes()).digest() for path in paths)
+    return hashlib.sha256(b"".join(hashes)).hexdigest()[:DIGITS]
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

@@ -1,16 +1,23 @@
-"""Compare two configurations question by question, with a paired bootstrap."""
+"""Compare two configurations, or two saved files, by question with a paired bootstrap."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from family_recall.errors import DatasetError
-from family_recall.evaluation.intervals import Interval, bootstrap_means
-from family_recall.evaluation.outcomes import Outcome, plain, values
+from family_recall.evaluation import trec
+from family_recall.evaluation.measures import Interval, bootstrap_means
+from family_recall.evaluation.outcomes import Outcome, values
 
 COMPARED = ("ndcg@10", "recall@10", "mrr@10")
+UNKNOWN = "unknown"
+"""The category of a question that only a run and its qrels know."""
+
 Verdict = Literal["better", "worse", "undecided"]
 
 
@@ -35,13 +42,8 @@ class ComparisonRow:
 
     def to_json(self) -> dict[str, Any]:
         """Return every number, and the verdict by measure."""
-        return {
-            "n": self.n,
-            "first": dict(self.first),
-            "second": dict(self.second),
-            "difference": plain(self.difference),
-            "verdict": {name: self.verdict(name) for name in self.difference},
-        }
+        verdict = {name: self.verdict(name) for name in self.difference}
+        return {**dataclasses.asdict(self), "verdict": verdict}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,58 @@ def sentence(row: ComparisonRow, first: str, second: str, measure: str = COMPARE
         f"{text}: {measure} {difference.value:+.3f}, 95 % interval {difference.low:+.3f} to "
         f"{difference.high:+.3f}, {row.n:,} questions"
     )
+
+
+def load_pair(
+    first: Path, second: Path, qrels: Path | None = None
+) -> tuple[list[Outcome], list[Outcome]]:
+    """Return the outcomes of two saved reports (``.json``) or TREC runs (any other name).
+
+    A run has no gold and no categories: the gold comes from ``qrels``, or else from the report
+    it is compared with, and so do the categories. A question that a run does not name got no
+    result.
+
+    Raises:
+        DatasetError: If a file cannot be read, or two runs come without qrels.
+    """
+    reports = {path: read_report(path) for path in (first, second) if path.suffix == ".json"}
+    known = [outcome for outcomes in reports.values() for outcome in outcomes]
+    category = {outcome.query_id: outcome.category for outcome in known}
+    if qrels is not None:
+        gold: Mapping[str, tuple[str, ...]] = trec.read_qrels(qrels)
+    elif known:
+        gold = {outcome.query_id: outcome.gold for outcome in known}
+    else:
+        raise DatasetError(f"{first}: a run has no gold of its own; name its qrels with --qrels")
+
+    def outcomes_of(path: Path) -> list[Outcome]:
+        if path in reports:
+            return reports[path]
+        run = trec.read_run(path)
+        return [
+            Outcome(name, category.get(name, UNKNOWN), wanted, run.get(name, ()), "", 0.0, 0.0)
+            for name, wanted in gold.items()
+        ]
+
+    return outcomes_of(first), outcomes_of(second)
+
+
+def read_report(path: Path) -> list[Outcome]:
+    """Return the outcomes of a report that ``eval --save`` wrote.
+
+    Raises:
+        DatasetError: If the file cannot be read, or holds no outcomes.
+    """
+    try:
+        record: Any = json.loads(path.read_text(encoding="utf-8"))
+        return [Outcome.from_json(outcome) for outcome in record["outcomes"]]
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (ValueError, TypeError, LookupError, RecursionError):
+        raise DatasetError(
+            f"{path}: expected a report with its outcomes; make one with: "
+            f"family-recall eval DIR --save {path.name}"
+        ) from None
 
 
 def _row(pairs: Sequence[tuple[Outcome, Outcome]], seed: int) -> ComparisonRow:

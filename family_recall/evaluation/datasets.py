@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from family_recall.errors import DatasetError, InvalidMemoryError
 from family_recall.types import Memory, parse_moment
 from family_recall.types.json_lines import read_jsonl, shown
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Mapping
-    from pathlib import Path
-
-MEMORY_FIELDS = ("id", "text", "speaker", "occurred_at", "session", "space")
-QUERY_FIELDS = ("id", "text", "space", "as_of", "category", "gold", "asker", "session")
-QUERY_EXTRAS = ("gold_audited", "context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +74,14 @@ def load_dataset(folder: Path) -> Dataset:
             to a space or memory that is not there. The message names file and line.
     """
     memories: dict[str, DatasetMemory] = {}
-    path = folder / "memories.jsonl"
-    for line_no, record in read_jsonl(path):
-        memory = parse_memory(record, f"{path}:{line_no}")
-        if memory.id in memories:
-            raise DatasetError(f"{path}:{line_no}: id {memory.id!r} is taken; ids must be unique")
+    for _, fields in _read_lines(folder / "memories.jsonl", _MEMORY, ()):
+        memory = DatasetMemory(**fields)
         memories[memory.id] = memory
     spaces = {memory.space for memory in memories.values()}
-    queries: dict[str, Query] = {}
+    queries = []
     path = folder / "queries.jsonl"
-    for line_no, record in read_jsonl(path):
-        where = f"{path}:{line_no}"
-        query = parse_query(record, where)
-        if query.id in queries:
-            raise DatasetError(f"{where}: id {query.id!r} is taken; ids must be unique")
+    for where, fields in _read_lines(path, _QUERY, ("context",)):
+        query = Query(**fields)
         if query.space not in spaces:
             raise DatasetError(f"{where}: no memory is in space {query.space!r}; add some")
         for doc_id in (*query.gold, *(query.gold_audited or ())):
@@ -102,12 +90,12 @@ def load_dataset(folder: Path) -> Dataset:
                     f"{where}: gold {doc_id!r} is no memory of space {query.space!r}; "
                     "add it to memories.jsonl or take it out"
                 )
-        queries[query.id] = query
+        queries.append(query)
     if not queries:
         raise DatasetError(f"{path}: expected at least one question, got none")
     name = folder.resolve()
     name = name.parent if name.name in {"dev", "test"} else name
-    return Dataset(name.name, tuple(memories.values()), tuple(queries.values()))
+    return Dataset(name.name, tuple(memories.values()), tuple(queries))
 
 
 def spread(dataset: Dataset, limit: int | None) -> Dataset:
@@ -133,70 +121,71 @@ def to_memory(memory: DatasetMemory) -> Memory:
     )
 
 
-def parse_memory(record: Mapping[str, Any], where: str) -> DatasetMemory:
-    """Read one memory; the message of an error begins with ``where`` (file:line)."""
-    _check_fields(record, MEMORY_FIELDS, ("id", "text", "space"), where)
-    return DatasetMemory(
-        id=_text(record, "id", where),
-        text=_text(record, "text", where),
-        space=_text(record, "space", where),
-        speaker=_text_or_none(record, "speaker", where),
-        occurred_at=_moment_or_none(record, "occurred_at", where),
-        session=_text_or_none(record, "session", where),
-    )
+def _read_lines(
+    path: Path, readers: Mapping[str, Callable[[object, str], Any]], ignored: tuple[str, ...]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield file:line and the checked fields of each line; ids are unique."""
+    known, ids = (*readers, *ignored), set()
+    for line_no, record in read_jsonl(path):
+        where = f"{path}:{line_no}"
+        for name, read in readers.items():
+            if read in {_text, _ids} and name not in record:
+                raise DatasetError(f"{where}: expected a field {name!r}, got {', '.join(record)}")
+        for name in record:
+            if name not in known:
+                raise DatasetError(
+                    f"{where}: expected only {', '.join(known)}, got {name!r}; rename or drop it"
+                )
+        try:
+            fields = {name: read(record.get(name), name) for name, read in readers.items()}
+        except (DatasetError, InvalidMemoryError) as error:
+            raise DatasetError(f"{where}: {error}") from None
+        if fields["id"] in ids:
+            raise DatasetError(f"{where}: id {fields['id']!r} is taken; ids must be unique")
+        ids.add(fields["id"])
+        yield where, fields
 
 
-def parse_query(record: Mapping[str, Any], where: str) -> Query:
-    """Read one question; the message of an error begins with ``where`` (file:line)."""
-    _check_fields(
-        record, (*QUERY_FIELDS, *QUERY_EXTRAS), ("id", "text", "space", "category", "gold"), where
-    )
-    audited = record.get("gold_audited")
-    return Query(
-        id=_text(record, "id", where),
-        text=_text(record, "text", where),
-        space=_text(record, "space", where),
-        category=_text(record, "category", where),
-        gold=_ids(record["gold"], "gold", where),
-        as_of=_moment_or_none(record, "as_of", where),
-        asker=_text_or_none(record, "asker", where),
-        session=_text_or_none(record, "session", where),
-        gold_audited=None if audited is None else _ids(audited, "gold_audited", where),
-    )
-
-
-def _check_fields(
-    record: Mapping[str, Any], known: tuple[str, ...], needed: tuple[str, ...], where: str
-) -> None:
-    for name in needed:
-        if name not in record:
-            raise DatasetError(f"{where}: expected a field {name!r}, got {', '.join(record)}")
-    for name in record:
-        if name not in known:
-            raise DatasetError(
-                f"{where}: expected only {', '.join(known)}, got {name!r}; rename or drop it"
-            )
-
-
-def _text(record: Mapping[str, Any], name: str, where: str) -> str:
-    value = record.get(name)
+def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise DatasetError(f"{where}: expected {name} to be a text, got {shown(value)}")
+        raise DatasetError(f"expected {name} to be a text, got {shown(value)}")
     return value
 
 
-def _text_or_none(record: Mapping[str, Any], name: str, where: str) -> str | None:
-    return None if record.get(name) is None else _text(record, name, where)
+def _text_or_none(value: object, name: str) -> str | None:
+    return None if value is None else _text(value, name)
 
 
-def _moment_or_none(record: Mapping[str, Any], name: str, where: str) -> dt.datetime | None:
-    try:
-        return parse_moment(_text_or_none(record, name, where), name)
-    except InvalidMemoryError as error:
-        raise DatasetError(f"{where}: {error}") from None
+def _moment_or_none(value: object, name: str) -> dt.datetime | None:
+    return parse_moment(_text_or_none(value, name), name)
 
 
-def _ids(value: object, name: str, where: str) -> tuple[str, ...]:
+def _ids(value: object, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise DatasetError(f"{where}: expected {name} to be a list of ids, got {shown(value)}")
+        raise DatasetError(f"expected {name} to be a list of ids, got {shown(value)}")
     return tuple(dict.fromkeys(value))
+
+
+def _ids_or_none(value: object, name: str) -> tuple[str, ...] | None:
+    return None if value is None else _ids(value, name)
+
+
+_MEMORY: dict[str, Callable[[object, str], Any]] = {
+    "id": _text,
+    "text": _text,
+    "speaker": _text_or_none,
+    "occurred_at": _moment_or_none,
+    "session": _text_or_none,
+    "space": _text,
+}
+_QUERY: dict[str, Callable[[object, str], Any]] = {
+    "id": _text,
+    "text": _text,
+    "space": _text,
+    "as_of": _moment_or_none,
+    "category": _text,
+    "gold": _ids,
+    "asker": _text_or_none,
+    "session": _text_or_none,
+    "gold_audited": _ids_or_none,
+}

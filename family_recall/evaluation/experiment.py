@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from family_recall.config import RecallConfig
-from family_recall.evaluation import faithfulness, gold_removal
-from family_recall.evaluation.ablation import ablate as ask_without_parts
-from family_recall.evaluation.ablation import variations
-from family_recall.evaluation.baseline import compare_with_baseline, only
-from family_recall.evaluation.budgets import ask_within
-from family_recall.evaluation.checkpoint import Checkpoint
+from family_recall.encoders.loader import Models
+from family_recall.evaluation import alternatives, removal
+from family_recall.evaluation.checkpoint import Checkpoint, fingerprint
 from family_recall.evaluation.datasets import load_dataset, spread
-from family_recall.evaluation.extra import check_extra
-from family_recall.evaluation.fingerprint import fingerprint
+from family_recall.evaluation.measures import check_extra
 from family_recall.evaluation.outcomes import DEEPEST_K
-from family_recall.evaluation.report import EvaluationReport, summarise
-from family_recall.evaluation.testbed import EVALUATOR, Testbed
+from family_recall.evaluation.report import EvaluationReport, separation, summarise
+from family_recall.evaluation.testbed import EVALUATOR, CachingEncoder, Testbed
 from family_recall.types import RecallContext
 from family_recall.types.progress import StepCallback
-
-if TYPE_CHECKING:
-    import os
 
 
 def evaluate(
@@ -66,15 +60,15 @@ def evaluate(
         config: Settings of the library; its defaults, when left out.
         seed: Seed of the bootstrap and of every draw.
         ablate: Parts to ask everything once more without, see
-            :func:`family_recall.evaluation.ablation.variations`.
+            :func:`family_recall.evaluation.alternatives.variations`.
         baseline: A baseline to ask everything once more of, see
-            :func:`family_recall.evaluation.baseline.only`.
+            :func:`family_recall.evaluation.alternatives.only`.
         remove_gold: Whether to ask each question once more where its gold was never stored,
-            see :func:`family_recall.evaluation.gold_removal.ask_without_gold`.
+            see :func:`family_recall.evaluation.removal.ask_without_gold`.
         n_rationales: Results whose rationale is tested, see
-            :func:`family_recall.evaluation.faithfulness.measure`.
+            :func:`family_recall.evaluation.removal.measure_faithfulness`.
         budgets_ms: Budgets to ask everything once more within, see
-            :func:`family_recall.evaluation.budgets.ask_within`.
+            :func:`family_recall.evaluation.alternatives.ask_within`.
         checkpoint: A folder for each answer and the filled household. Called again with the same
             one after an interruption, this continues and returns the report it would have
             returned; with more to ask (``ablate``, ``budgets_ms``, …), it asks only what is new.
@@ -95,9 +89,9 @@ def evaluate(
     for each_ms in budgets_ms:
         RecallContext(time_budget_ms=each_ms)  # refused now, not after an hour
     config = config or RecallConfig()
-    variations(ablate, profile, config)
+    alternatives.variations(ablate, profile, config)
     if baseline is not None:
-        only(baseline, profile, config)
+        alternatives.only(baseline, profile, config)
     dataset = spread(load_dataset(Path(folder)), limit)
     context = RecallContext(
         person_id=EVALUATOR,
@@ -113,18 +107,24 @@ def evaluate(
         else:
             settings = fingerprint(Path(folder), context, limit=limit, config=config, models=models)
             place, results = checkpoint, stack.enter_context(Checkpoint.open(checkpoint, settings))
-        testbed = Testbed.load(
+        loaded = Models(models)
+        encoder = loaded.wait()
+        if encoder is not None and (remove_gold or n_rationales > 0):
+            encoder = CachingEncoder(encoder)  # each refill has the same memories
+        testbed = Testbed(
             dataset,
             context,
             config,
             place,
+            encoder=encoder,
+            scorer=loaded.scorer(),
+            static=loaded.static(),
             models=models,
-            refills=remove_gold or n_rationales > 0,
             checkpoint=results,
         )
         model = testbed.fill(progress)
         outcomes = testbed.ask(progress=progress)
-        further: dict[str, Any] = {"seed": seed, "progress": progress}
+        common: dict[str, Any] = {"seed": seed, "progress": progress}
         return EvaluationReport(
             **summarise(outcomes, seed=seed),
             n_memories=len(dataset.memories),
@@ -138,20 +138,16 @@ def evaluate(
                 "seed": seed,
                 "model": model,
             },
-            ablation=ask_without_parts(testbed, outcomes, ablate, **further) if ablate else None,
-            baseline=(
-                compare_with_baseline(testbed, outcomes, baseline, **further) if baseline else None
-            ),
-            without_gold=(
-                gold_removal.separation(outcomes, gold_removal.ask_without_gold(testbed, progress))
-                if remove_gold
-                else None
-            ),
-            faithfulness=(
-                faithfulness.measure(testbed, outcomes, n_rationales, **further)
-                if n_rationales
-                else None
-            ),
-            budgets=ask_within(testbed, budgets_ms, **further),
+            ablation=alternatives.ablate(testbed, outcomes, ablate, **common) if ablate else None,
+            baseline=alternatives.compare_with_baseline(testbed, outcomes, baseline, **common)
+            if baseline
+            else None,
+            without_gold=separation(outcomes, removal.ask_without_gold(testbed, progress))
+            if remove_gold
+            else None,
+            faithfulness=removal.measure_faithfulness(testbed, outcomes, n_rationales, **common)
+            if n_rationales
+            else None,
+            budgets=alternatives.ask_within(testbed, budgets_ms, **common),
             outcomes=tuple(outcomes),
         )

@@ -1,18 +1,35 @@
-"""Measures of rankings, by ir_measures, and of confidences; all in [0, 1]."""
+"""Measures of rankings and confidences, all in [0, 1], and bootstrap intervals of their means.
+
+They need ir_measures and scipy, the extra ``eval``, which the rest of the library does without.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
 N_BINS = 10
+N_RESAMPLES = 1_000
+LEVEL = 0.95
+_BATCH = 50  # resamples drawn at a time, which bounds the memory
 _IR_MEASURES = {"recall": "R", "hit": "Success", "mrr": "RR", "ndcg": "nDCG"}
+
+
+def check_extra() -> None:
+    """Check that the packages of the extra ``eval`` are installed.
+
+    Raises:
+        ImportError: If one is missing; the message holds the command that installs it.
+    """
+    for name in ("ir_measures", "scipy"):
+        if importlib.util.find_spec(name) is None:
+            raise ImportError(
+                f"{name} is not installed; add it with: pip install 'family-recall[eval]'"
+            )
 
 
 def measure_each(
@@ -43,7 +60,10 @@ def measure_each(
     if not all(golds):
         raise ValueError("a question with no gold has no ranking measure; leave it out")
     values = np.zeros((len(rankings), len(names)))
-    columns = {_ir_measure(name): column for column, name in enumerate(names)}
+    columns = {}
+    for column, name in enumerate(names):
+        kind, _, cutoff = name.partition("@")
+        columns[ir_measures.parse_measure(f"{_IR_MEASURES[kind]}@{cutoff}")] = column
     qrels = {str(row): dict.fromkeys(gold, 1) for row, gold in enumerate(golds)}
     run = {
         str(row): {doc_id: -float(rank) for rank, doc_id in enumerate(ranking)}
@@ -54,13 +74,6 @@ def measure_each(
         for metric in ir_measures.iter_calc(list(columns), qrels, run):
             values[int(metric.query_id), columns[metric.measure]] = metric.value
     return values
-
-
-def _ir_measure(name: str) -> object:
-    import ir_measures  # noqa: PLC0415 -- the extra `eval`
-
-    kind, _, cutoff = name.partition("@")
-    return ir_measures.parse_measure(f"{_IR_MEASURES[kind]}@{cutoff}")
 
 
 def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
@@ -136,3 +149,54 @@ def ece(confidences: Sequence[float], correct: Sequence[bool], *, n_bins: int = 
         if row.accuracy is not None and row.confidence is not None
     )
     return sum(gaps) / len(confidences) if len(confidences) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean, and the interval it would fall into if other questions had been drawn."""
+
+    value: float
+    low: float
+    high: float
+
+
+def bootstrap_means(
+    values: npt.NDArray[np.float64], *, seed: int, n_resamples: int = N_RESAMPLES
+) -> list[Interval]:
+    """Return the mean of each column with its 95 % percentile-bootstrap interval.
+
+    Questions (rows) are drawn with replacement, and the columns share the draws, so measures of
+    one resample belong together. The same seed gives the same intervals.
+
+    Args:
+        values: Shape (n questions, n measures).
+        seed: Seed of the draws.
+        n_resamples: How many times to draw.
+
+    Raises:
+        ValueError: If there is no row.
+
+    Source: Efron & Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter 13.
+    """
+    if not len(values):
+        raise ValueError("an interval needs at least one question")
+    means = values.mean(axis=0)
+    low = high = means
+    if len(values) > 1:
+        from scipy import stats  # noqa: PLC0415 -- the extra `eval`
+
+        resampled = stats.bootstrap(
+            (values,),
+            np.mean,
+            n_resamples=n_resamples,
+            confidence_level=LEVEL,
+            method="percentile",
+            vectorized=True,
+            batch=_BATCH,
+            rng=np.random.default_rng(seed),
+        )
+        low, high = resampled.confidence_interval
+    return [
+        Interval(float(mean), float(start), float(end))
+        for mean, start, end in zip(means, low, high, strict=True)
+    ]

@@ -5,17 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.evaluation.intervals import Interval, bootstrap_means
-from family_recall.evaluation.measures import measure_each
-
-if TYPE_CHECKING:
-    from family_recall.evaluation.datasets import Query
-    from family_recall.types import Answer, Result
+from family_recall.evaluation.datasets import Query
+from family_recall.evaluation.measures import Interval, bootstrap_means, measure_each
+from family_recall.types import Answer
 
 MEASURES = ("recall@5", "recall@10", "hit@10", "mrr@10", "ndcg@10")
 DEEPEST_K = 10
@@ -52,6 +49,9 @@ class Outcome:
     @classmethod
     def of(cls, query: Query, answer: Answer, gold: tuple[str, ...] | None = None) -> Outcome:
         """Return the outcome of an answer; its gold is the question's own, unless given."""
+        first = answer.results[0].contributions if answer.results else ()
+        amounts = {part.feature: abs(part.amount) for part in first}
+        total = sum(amounts.values())
         return cls(
             query_id=query.id,
             category=query.category,
@@ -65,9 +65,12 @@ class Outcome:
             strategy=answer.strategy,
             mode=answer.mode,
             n_words=len(query.text.split()),
-            shares=_shares(answer.results[0]) if answer.results else {},
+            shares={name: amount / total for name, amount in amounts.items()} if total else {},
             evidence={
-                result.doc_id: others for result in answer.results if (others := _evidence(result))
+                result.doc_id: others
+                for result in answer.results
+                if (reason := result.rationale)
+                and (others := tuple(name for name in reason.evidence if name != result.doc_id))
             },
             hurried=any(skip.hurried for skip in answer.trace.skips),
             n_pairs=sum(span.n_in for span in answer.trace.spans if span.stage == "rerank"),
@@ -95,11 +98,12 @@ class Outcome:
 
 
 def measured(outcomes: Sequence[Outcome], seed: int) -> dict[str, int | Interval]:
-    """Return ``n`` and each measure's mean with its interval; every outcome needs gold."""
-    if not outcomes:
+    """Return ``n`` and each measure's mean with its interval, over the outcomes that have gold."""
+    with_gold = [outcome for outcome in outcomes if outcome.gold]
+    if not with_gold:
         return {"n": 0}
-    intervals = bootstrap_means(values(outcomes, MEASURES), seed=seed)
-    return {"n": len(outcomes), **dict(zip(MEASURES, intervals, strict=True))}
+    intervals = bootstrap_means(values(with_gold, MEASURES), seed=seed)
+    return {"n": len(with_gold), **dict(zip(MEASURES, intervals, strict=True))}
 
 
 def values(outcomes: Sequence[Outcome], names: Sequence[str]) -> npt.NDArray[np.float64]:
@@ -118,16 +122,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return value
-
-
-def _shares(result: Result) -> dict[str, float]:
-    amounts = {part.feature: abs(part.amount) for part in result.contributions}
-    total = sum(amounts.values())
-    return {name: amount / total for name, amount in amounts.items()} if total else {}
-
-
-def _evidence(result: Result) -> tuple[str, ...]:
-    """Return the other memories that a result's rationale names."""
-    if result.rationale is None:
-        return ()
-    return tuple(doc_id for doc_id in result.rationale.evidence if doc_id != result.doc_id)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from family_recall.evaluation import measures
-from family_recall.evaluation.ablation import Ablation
-from family_recall.evaluation.baseline import BaselineComparison
-from family_recall.evaluation.budgets import BudgetResult
-from family_recall.evaluation.faithfulness import Faithfulness
-from family_recall.evaluation.intervals import Interval
+from family_recall.evaluation.alternatives import Ablation, BaselineComparison, BudgetResult
+from family_recall.evaluation.measures import Interval
 from family_recall.evaluation.outcomes import Outcome, measured, plain
-from family_recall.evaluation.segments import SEGMENTS, mean_shares, segmented
+from family_recall.evaluation.removal import Faithfulness
 
 STATUSES = ("ok", "weak", "no_match")
+LENGTHS = ((1, 5), (6, 10), (11, 20))
+"""Words of a question, first and last; longer ones are a segment too."""
+
+NOT_FOUND = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +65,16 @@ def summarise(outcomes: Sequence[Outcome], *, seed: int) -> dict[str, Any]:
 
     Questions without gold count for calibration, abstention and latency only.
     """
-    with_gold = [outcome for outcome in outcomes if outcome.gold]
     times_ms = [outcome.used_time_ms for outcome in outcomes]
     return {
-        "overall": measured(with_gold, seed),
-        "by_category": segmented(with_gold, "category", seed=seed),
+        "overall": measured(outcomes, seed),
+        "by_category": segmented(outcomes, "category", seed=seed),
         "segments": {
-            name: segmented(with_gold, name, seed=seed) for name in SEGMENTS if name != "category"
+            name: segmented(outcomes, name, seed=seed) for name in SEGMENTS if name != "category"
         },
         "shares": mean_shares(outcomes),
         "calibration": calibration(outcomes),
-        "abstention": abstention(outcomes) if len(with_gold) < len(outcomes) else None,
+        "abstention": None if all(o.gold for o in outcomes) else abstention(outcomes),
         "latency_ms": {f"p{q}": float(np.percentile(times_ms, q)) for q in (50, 95, 99)},
         "n_queries": len(outcomes),
         "n_hurried": sum(outcome.hurried for outcome in outcomes),
@@ -116,6 +116,77 @@ def abstention(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         },
         "reliability": _bins(confidences, answerable, "answerable"),
     }
+
+
+def separation(with_gold: Sequence[Outcome], without: Sequence[Outcome]) -> dict[str, Any]:
+    """Measure how well confidence separates a question with its answer from the same without.
+
+    As :func:`abstention` over both halves, with ``n`` of each
+    and ``lower``, the share of questions whose confidence fell, an unchanged one counting half.
+    Questions that never had gold do not count.
+    """
+    removed = {outcome.query_id: outcome for outcome in without}
+    pairs = [(o, removed[o.query_id]) for o in with_gold if o.query_id in removed]
+    if not pairs:
+        return {"n": 0}
+    falls = [
+        (after.confidence < before.confidence) + 0.5 * (after.confidence == before.confidence)
+        for before, after in pairs
+    ]
+    both = [outcome for pair in pairs for outcome in pair]
+    return {"n": len(pairs), "lower": sum(falls) / len(falls), **abstention(both)}
+
+
+def segmented(
+    outcomes: Sequence[Outcome], name: str, *, seed: int
+) -> dict[str, dict[str, int | Interval]]:
+    """Return the measures of each of one of :data:`SEGMENTS`, sorted by the segment's name.
+
+    Outcomes without gold are left out. A segment by ``source`` is chosen by the answer itself: it
+    shows where right answers come from and how high they rank, not how a source would do alone.
+    """
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.gold:
+            groups.setdefault(SEGMENTS[name](outcome), []).append(outcome)
+    return {key: measured(groups[key], seed) for key in sorted(groups)}
+
+
+def mean_shares(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """Return each feature's mean share of the first result's score, largest first; they sum to 1.
+
+    Questions without a result, or with a score of 0, are left out. Features that the profile does
+    not weigh have no share.
+    """
+    known = [outcome.shares for outcome in outcomes if outcome.shares]
+    means = {
+        name: sum(shares.get(name, 0.0) for shares in known) / len(known)
+        for name in {name for shares in known for name in shares}
+    }
+    return dict(sorted(means.items(), key=lambda item: (-item[1], item[0])))
+
+
+def source_of_first_right(outcome: Outcome) -> str:
+    """Return the source that ranked the first right result best; ``none`` where none is right."""
+    ranked = zip(outcome.ranking, outcome.sources, strict=True)
+    return next((source for doc_id, source in ranked if doc_id in outcome.gold), NOT_FOUND)
+
+
+def length_of(outcome: Outcome) -> str:
+    """Return the band of the question's length: ``1-5 words``, …, ``21+ words``."""
+    for first, last in LENGTHS:
+        if outcome.n_words <= last:
+            return f"{first}-{last} words"
+    return f"{LENGTHS[-1][1] + 1}+ words"
+
+
+SEGMENTS: Mapping[str, Callable[[Outcome], str]] = {
+    "category": lambda outcome: outcome.category,
+    "mode": lambda outcome: outcome.mode,
+    "strategy": lambda outcome: outcome.strategy,
+    "source": source_of_first_right,
+    "length": length_of,
+}
 
 
 def _bins(confidences: Sequence[float], correct: Sequence[bool], name: str) -> list[dict[str, Any]]:

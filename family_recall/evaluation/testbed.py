@@ -10,19 +10,15 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from family_recall.api import FamilyRecall
-from family_recall.encoders.loader import Models
+from family_recall.config import RecallConfig
+from family_recall.encoders.base import Encoder, Encoding, PairScorer
 from family_recall.evaluation.checkpoint import Checkpoint
 from family_recall.evaluation.datasets import Dataset, DatasetMemory, Query, to_memory
 from family_recall.evaluation.outcomes import Outcome
 from family_recall.types import Filters, Grant, Person, RecallContext, Space
 from family_recall.types.progress import StepCallback
-
-if TYPE_CHECKING:
-    from family_recall.config import RecallConfig
-    from family_recall.encoders.base import Encoder, Encoding, PairScorer
 
 EVALUATOR = "evaluator"
 
@@ -67,45 +63,31 @@ class Testbed:
     models: Path | None = None
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
-    @classmethod
-    def load(
-        cls,
-        dataset: Dataset,
-        context: RecallContext,
-        config: RecallConfig,
-        folder: Path,
-        *,
-        models: Path | None,
-        refills: bool,
-        checkpoint: Checkpoint,
-    ) -> Testbed:
-        """Load the models of a folder; ``refills`` caches vectors for :meth:`household_without`."""
-        loaded = Models(models)
-        encoder = loaded.wait()
-        return cls(
-            dataset,
-            context,
-            config,
-            folder,
-            encoder=CachingEncoder(encoder) if encoder is not None and refills else encoder,
-            scorer=loaded.scorer(),
-            static=loaded.static(),
-            models=models,
-            checkpoint=checkpoint,
-        )
-
     @functools.cached_property
     def moments(self) -> Mapping[str, dt.datetime]:
         """The moment of each space's last memory."""
         return last_moments(self.dataset)
 
-    def open(self, config: RecallConfig | None = None) -> FamilyRecall:
-        """Open the household of the whole dataset; :meth:`fill` fills it, once."""
-        return self._open(self._household, config or self.config)
+    @property
+    def household(self) -> Path:
+        """The file of the whole dataset; :meth:`fill` fills it, once."""
+        return self.folder / "household.db"
+
+    def open(self, config: RecallConfig | None = None, path: Path | None = None) -> FamilyRecall:
+        """Open the household of the whole dataset, or of another file."""
+        return FamilyRecall.open(
+            path or self.household,
+            timezone="UTC",
+            models=self.models,
+            encoder=self.encoder,
+            scorer=self.scorer,
+            static=self.static,
+            config=config or self.config,
+        )
 
     def fill(self, progress: StepCallback | None = None) -> str | None:
         """Store the whole dataset, or what is missing of it; return the embedder's id."""
-        filled = self.checkpoint.has("import", "") and self._household.exists()
+        filled = self.checkpoint.has("import", "") and self.household.exists()
         with self.open() as home:
             if not filled:
                 furnish(home, self.dataset, progress)
@@ -118,7 +100,6 @@ class Testbed:
     def ask(
         self,
         leg: str = "full",
-        config: RecallConfig | None = None,
         progress: StepCallback | None = None,
         step: str = "ask",
         number: int = 0,
@@ -128,7 +109,6 @@ class Testbed:
 
         Args:
             leg: The name of these questions in the checkpoint.
-            config: What to ask them with, in place of the testbed's own.
             progress: Called after each question, with ``step``.
             step: What progress is of, in ``n_legs`` legs of which this is ``number``, from 0.
             number: See ``step``.
@@ -138,7 +118,7 @@ class Testbed:
 
             @functools.cache
             def home() -> FamilyRecall:
-                household = opened.enter_context(self.open(config))
+                household = opened.enter_context(self.open())
                 household.warmup()
                 return household
 
@@ -154,8 +134,8 @@ class Testbed:
         return outcomes
 
     def once(self, leg: str, query: Query, ask: Callable[[Query], Outcome]) -> Outcome:
-        """Return the outcome in the checkpoint, or ask and keep it there."""
-        return self.checkpoint.once(Outcome, leg, query.id, lambda: ask(query))
+        """Return the outcome in the checkpoint, or ask and add it there."""
+        return self.checkpoint.once(Outcome.from_json, leg, query.id, lambda: ask(query))
 
     def context_of(self, query: Query) -> RecallContext:
         """Return the context a question is asked in, whatever the store lacks."""
@@ -171,26 +151,10 @@ class Testbed:
         stored = [m for m in self.dataset.memories if m.space == space and m.id not in dropped]
         with (
             tempfile.TemporaryDirectory(prefix="without_", dir=self.folder) as scratch,
-            self._open(Path(scratch) / "without.db", self.config) as home,
+            self.open(path=Path(scratch) / "without.db") as home,
         ):
-            _add_evaluator(home, [space])
-            _store(home, stored)
+            _fill(home, [space], stored)
             yield home
-
-    @property
-    def _household(self) -> Path:
-        return self.folder / "household.db"
-
-    def _open(self, path: Path, config: RecallConfig) -> FamilyRecall:
-        return FamilyRecall.open(
-            path,
-            timezone="UTC",
-            models=self.models,
-            encoder=self.encoder,
-            scorer=self.scorer,
-            static=self.static,
-            config=config,
-        )
 
 
 def furnish(home: FamilyRecall, dataset: Dataset, progress: StepCallback | None = None) -> None:
@@ -199,8 +163,8 @@ def furnish(home: FamilyRecall, dataset: Dataset, progress: StepCallback | None 
     The audit log is off: the evaluator's questions are no secret, and writing costs time.
     """
     home.audit.keep_days(0)
-    _add_evaluator(home, dict.fromkeys(memory.space for memory in dataset.memories))
-    _store(home, dataset.memories, progress)
+    spaces = dict.fromkeys(memory.space for memory in dataset.memories)
+    _fill(home, spaces, dataset.memories, progress)
 
 
 def in_context(context: RecallContext, query: Query, moment: dt.datetime | None) -> RecallContext:
@@ -215,29 +179,29 @@ def in_context(context: RecallContext, query: Query, moment: dt.datetime | None)
 
 def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
     """Return the moment of each space's last memory; a space without moments is left out."""
+
+    def utc(moment: dt.datetime) -> dt.datetime:
+        return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+
     last: dict[str, dt.datetime] = {}
     for memory in dataset.memories:
         moment = memory.occurred_at
-        if moment is not None and _utc(moment) >= _utc(last.get(memory.space, moment)):
+        if moment is not None and utc(moment) >= utc(last.get(memory.space, moment)):
             last[memory.space] = moment
     return last
 
 
-def _add_evaluator(home: FamilyRecall, spaces: Iterable[str]) -> None:
+def _fill(
+    home: FamilyRecall,
+    spaces: Iterable[str],
+    memories: Sequence[DatasetMemory],
+    progress: StepCallback | None = None,
+) -> None:
     home.people.add(Person(EVALUATOR, "Evaluator"))
     for space in spaces:
         home.spaces.add(Space(space, "shared"))
         home.spaces.grant(Grant(EVALUATOR, space, role="adult"))
-
-
-def _store(
-    home: FamilyRecall, memories: Sequence[DatasetMemory], progress: StepCallback | None = None
-) -> None:
     home.remember_many(
         map(to_memory, memories),
         progress=(lambda done: progress("import", done, len(memories))) if progress else None,
     )
-
-
-def _utc(moment: dt.datetime) -> dt.datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)

@@ -10,14 +10,12 @@ import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from family_recall.errors import DatasetError
-
-if TYPE_CHECKING:
-    from family_recall.evaluation.outcomes import Outcome
+from family_recall.evaluation.outcomes import Outcome
 
 TAG = "family_recall"
 _UNSAFE = re.compile(r"[%\s\x00-\x1f\x7f\ud800-\udfff]")

@@ -10,8 +10,9 @@ import pytest
 from family_recall import Memory
 from family_recall.config import RecallConfig
 from family_recall.errors import InvalidRequestError
-from family_recall.evaluation.ablation import ablate, variations
-from family_recall.evaluation.intervals import Interval
+from family_recall.evaluation.alternatives import ablate, variations
+from family_recall.evaluation.measures import Interval
+from family_recall.evaluation.outcomes import plain
 from family_recall.ranking.profiles import profiles
 from family_recall.types.stages import optional_stages
 from tests.conftest import NO_MODELS
@@ -162,7 +163,7 @@ def test_where_words_answer_alone_they_are_worth_everything(tmp_path: Path) -> N
     # The default profile does not diversify.
     assert diversify.against_full.n_changed == 0
     assert diversify.against_full.overall.difference["ndcg@10"] == Interval(0.0, 0.0, 0.0)
-    assert json.loads(json.dumps(ablation.to_json())) == ablation.to_json()
+    assert json.loads(json.dumps(plain(ablation))) == plain(ablation)
 
 
 def test_the_store_is_filled_once(tmp_path: Path) -> None:
@@ -189,6 +190,6 @@ def test_the_same_seed_gives_the_same_table(tmp_path: Path) -> None:
     whole.fill()
     full = whole.ask()
 
-    once, again = (ablate(whole, full, ["vector", "maxsim"], seed=5).to_json() for _ in range(2))
+    once, again = (plain(ablate(whole, full, ["vector", "maxsim"], seed=5)) for _ in range(2))
 
     assert once == again

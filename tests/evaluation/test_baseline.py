@@ -13,7 +13,7 @@ import pytest
 
 from family_recall.config import RecallConfig
 from family_recall.errors import InvalidRequestError
-from family_recall.evaluation.baseline import compare_with_baseline, only
+from family_recall.evaluation.alternatives import compare_with_baseline, only
 from family_recall.evaluation.datasets import Dataset, DatasetMemory, Query
 from family_recall.types.stages import optional_stages
 from tests.evaluation.small import small_testbed

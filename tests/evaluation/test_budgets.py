@@ -10,7 +10,7 @@ import pytest
 
 from family_recall.errors import InvalidRequestError
 from family_recall.evaluation import Interval, evaluate
-from family_recall.evaluation.budgets import ask_within
+from family_recall.evaluation.alternatives import ask_within
 from family_recall.evaluation.outcomes import Outcome, plain
 from tests.evaluation.small import QUERIES, small_testbed
 

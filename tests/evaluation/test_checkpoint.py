@@ -13,13 +13,12 @@ import pytest
 
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoding
+from family_recall.encoders.loader import Models
 from family_recall.errors import DatasetError
-from family_recall.evaluation import EvaluationReport, evaluate
-from family_recall.evaluation import fingerprint as fingerprints
-from family_recall.evaluation.checkpoint import DONE, Checkpoint
+from family_recall.evaluation import EvaluationReport, evaluate, experiment
+from family_recall.evaluation import checkpoint as checkpoints
+from family_recall.evaluation.checkpoint import DONE, Checkpoint, fingerprint
 from family_recall.evaluation.datasets import Dataset
-from family_recall.evaluation.fingerprint import fingerprint
-from family_recall.evaluation.testbed import CachingEncoder, Testbed
 from family_recall.types import RecallContext
 from tests.conftest import NO_MODELS, PLENTY_MS, TINY, TINY_STATIC, TinyEncoder, TinyScorer
 from tests.evaluation.small import QUERIES, memories, small_testbed
@@ -44,15 +43,9 @@ class Stopped(KeyboardInterrupt):
 
 @pytest.fixture(autouse=True)
 def _tiny_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the shipped models of a testbed by the tiny ones."""
-
-    def load(dataset: Any, context: Any, config: Any, folder: Path, **known: Any) -> Testbed:
-        del known["models"]
-        known |= {"scorer": TinyScorer(), "static": TINY_STATIC}
-        encoder = CachingEncoder(TINY) if known.pop("refills") else TINY
-        return Testbed(dataset, context, config, folder, encoder=encoder, **known)
-
-    monkeypatch.setattr(Testbed, "load", load)
+    """Replace the shipped models by the tiny ones."""
+    tiny = Models(encoder=TINY, scorer=TinyScorer(), static=TINY_STATIC)
+    monkeypatch.setattr(experiment, "Models", lambda _: tiny)
 
 
 @pytest.fixture
@@ -248,7 +241,7 @@ def test_another_dataset_or_version_is_refused(
     """A file that was edited is another dataset, and code that was edited another version."""
     measured(folder, tmp_path / "kept")
     with monkeypatch.context() as patched:
-        patched.setattr(fingerprints, "_code", lambda: "edited")
+        patched.setattr(checkpoints, "_code", lambda: "edited")
         with pytest.raises(DatasetError, match=r"begun with version .*this is version .* edited"):
             measured(folder, tmp_path / "kept")
     with (folder / "queries.jsonl").open("a", encoding="utf-8") as file:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from family_recall.config import RecallConfig
-from family_recall.evaluation.faithfulness import Faithfulness, Fall, measure
-from family_recall.evaluation.intervals import Interval
+from family_recall.evaluation.measures import Interval
+from family_recall.evaluation.removal import Faithfulness, Fall, measure_faithfulness
 from family_recall.evaluation.testbed import EVALUATOR
 from family_recall.types import RecallContext
 from tests.conftest import PLENTY_MS
@@ -60,7 +60,9 @@ def test_evidence_is_taken_out_and_the_result_asked_for_again(tmp_path: Path) ->
     outcomes = whole.ask()
     steps: list[tuple[str, int, int]] = []
 
-    faithful = measure(whole, outcomes, 4, seed=1, progress=lambda *step: steps.append(step))
+    faithful = measure_faithfulness(
+        whole, outcomes, 4, seed=1, progress=lambda *step: steps.append(step)
+    )
 
     evidence_of = {
         (o.query_id, doc_id): named for o in outcomes for doc_id, named in o.evidence.items()
@@ -74,5 +76,5 @@ def test_evidence_is_taken_out_and_the_result_asked_for_again(tmp_path: Path) ->
     record = faithful.to_json()
     assert record["evidence"]["score"]["value"] > record["control"]["score"]["value"]
     assert steps[-1] == ("rationales", 4, 4)
-    assert measure(whole, outcomes, 4, seed=1) == faithful
+    assert measure_faithfulness(whole, outcomes, 4, seed=1) == faithful
     assert json.loads(json.dumps(record)) == record

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from family_recall.evaluation.gold_removal import ask_without_gold, separation
 from family_recall.evaluation.outcomes import Outcome
+from family_recall.evaluation.removal import ask_without_gold
+from family_recall.evaluation.report import separation
 from tests.evaluation.small import small_testbed
 
 

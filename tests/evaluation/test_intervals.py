@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from family_recall.evaluation.intervals import bootstrap_means
+from family_recall.evaluation.measures import bootstrap_means
 
 
 def test_the_interval_is_that_of_the_central_limit_theorem() -> None:

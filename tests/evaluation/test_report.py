@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from family_recall.evaluation.intervals import Interval
+from family_recall.evaluation.measures import Interval
 from family_recall.evaluation.outcomes import Outcome
 from family_recall.evaluation.report import EvaluationReport, summarise
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from family_recall.errors import DatasetError
+from family_recall.evaluation.comparison import load_pair
 from family_recall.evaluation.outcomes import Outcome
-from family_recall.evaluation.saved import load_pair
 from family_recall.evaluation.trec import write_qrels, write_run
 
 OUTCOMES = [

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from family_recall.evaluation.intervals import Interval
+from family_recall.evaluation.measures import Interval
 from family_recall.evaluation.outcomes import Outcome
-from family_recall.evaluation.segments import (
+from family_recall.evaluation.report import (
     length_of,
     mean_shares,
     segmented,

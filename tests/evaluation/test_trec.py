@@ -25,7 +25,7 @@ from family_recall.evaluation.trec import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from family_recall.evaluation.intervals import Interval
+    from family_recall.evaluation.measures import Interval
 
 THEIRS = {"ndcg@10": "nDCG@10", "recall@10": "R@10", "mrr@10": "RR@10", "recall@5": "R@5"}
 

@@ -12,7 +12,7 @@ from family_recall import FamilyRecall
 from family_recall.config import RecallConfig
 from family_recall.dataflow import QueryContext, Ranking
 from family_recall.errors import InvalidRequestError
-from family_recall.evaluation.ablation import variations
+from family_recall.evaluation.alternatives import variations
 from family_recall.pipeline import ordering
 from family_recall.pipeline.runner import Runner
 from family_recall.types import Answer, Span, stages

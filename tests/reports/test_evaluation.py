@@ -19,12 +19,15 @@ from hypothesis import strategies as st
 
 from family_recall.cli import main
 from family_recall.evaluation import EvaluationReport
-from family_recall.evaluation.ablation import Ablation, AblationRow
-from family_recall.evaluation.baseline import BaselineComparison
-from family_recall.evaluation.budgets import BudgetResult
+from family_recall.evaluation.alternatives import (
+    Ablation,
+    AblationRow,
+    BaselineComparison,
+    BudgetResult,
+)
 from family_recall.evaluation.comparison import compare
-from family_recall.evaluation.intervals import Interval
 from family_recall.evaluation.machine import describe
+from family_recall.evaluation.measures import Interval
 from family_recall.evaluation.outcomes import Outcome, measured
 from family_recall.evaluation.report import summarise
 from family_recall.evaluation.timing import Timing

@@ -34,8 +34,7 @@ import numpy.typing as npt
 from family_recall.api import FamilyRecall
 from family_recall.config import RecallConfig
 from family_recall.evaluation import Dataset
-from family_recall.evaluation.intervals import bootstrap_means
-from family_recall.evaluation.measures import measure_each
+from family_recall.evaluation.measures import bootstrap_means, measure_each
 from family_recall.ranking.profiles import profiles
 from family_recall.types import RecallContext
 from tools.fit.calibration import BUDGET_MS, add_sets, chosen_sets

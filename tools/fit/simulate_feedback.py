@@ -33,8 +33,7 @@ import numpy.typing as npt
 from family_recall.api import FamilyRecall
 from family_recall.evaluation import Dataset, load_dataset
 from family_recall.evaluation.datasets import Query, spread
-from family_recall.evaluation.intervals import bootstrap_means
-from family_recall.evaluation.measures import ece, measure_each
+from family_recall.evaluation.measures import bootstrap_means, ece, measure_each
 from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
 from family_recall.types import Answer, RecallContext
 from tools.common import parser_of

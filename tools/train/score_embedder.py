@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from family_recall.evaluation.datasets import load_dataset
-from family_recall.evaluation.intervals import bootstrap_means
-from family_recall.evaluation.measures import measure_each
+from family_recall.evaluation.measures import bootstrap_means, measure_each
 from tools.common import MODELS, parser_of
 from tools.train.base_weights import open_tokenizer
 from tools.train.export.onnx_sessions import encode, session

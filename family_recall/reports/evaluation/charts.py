@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from family_recall.evaluation.ablation import Ablation
-from family_recall.evaluation.budgets import BudgetResult
-from family_recall.evaluation.intervals import Interval, bootstrap_means
+from family_recall.evaluation.alternatives import Ablation, BudgetResult
+from family_recall.evaluation.measures import Interval, bootstrap_means
 from family_recall.evaluation.outcomes import DEEPEST_K, Outcome, values
 from family_recall.reports.evaluation.plots import (
     ROW,

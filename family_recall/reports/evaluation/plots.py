@@ -21,7 +21,7 @@ from family_recall.reports.templating import printable, render, stylesheet
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from family_recall.evaluation.intervals import Interval
+    from family_recall.evaluation.measures import Interval
 
 COLOURS = (
     "ink", "soft", "line", "track", "paper", "accent", "good", "fair", "bad", "mark", "words",

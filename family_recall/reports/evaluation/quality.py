@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
 
-from family_recall.evaluation.budgets import BudgetResult
+from family_recall.evaluation.alternatives import BudgetResult
 from family_recall.evaluation.comparison import COMPARED
 from family_recall.evaluation.outcomes import DEEPEST_K, MEASURES, Outcome, values
 from family_recall.evaluation.report import EvaluationReport

@@ -1,23 +1,20 @@
-"""Remove the evidence a rationale names from the store, and see how far its result falls."""
+"""Ask again where memories were never stored: the gold of a question, or a rationale's evidence."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.evaluation.intervals import Interval, bootstrap_means
-from family_recall.evaluation.outcomes import plain
-
-if TYPE_CHECKING:
-    from family_recall.evaluation.datasets import Query
-    from family_recall.evaluation.outcomes import Outcome
-    from family_recall.evaluation.testbed import Testbed
-    from family_recall.types.progress import StepCallback
+from family_recall.evaluation.datasets import Query
+from family_recall.evaluation.measures import Interval, bootstrap_means
+from family_recall.evaluation.outcomes import Outcome, plain
+from family_recall.evaluation.testbed import Testbed
+from family_recall.types.progress import StepCallback
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +30,6 @@ class Fall:
     dropped: tuple[str, ...]
     ranks: int
     score: float
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Fall:
-        """Return the fall of a checkpoint; anything else raises ``KeyError`` or ``TypeError``."""
-        return cls(**{**record, "dropped": tuple(record["dropped"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +73,29 @@ _LEAST = 1e-6
 """A score that moved by less did not move: it is a sum of 32-bit floats."""
 
 
-def measure(
+def ask_without_gold(testbed: Testbed, progress: StepCallback | None = None) -> list[Outcome]:
+    """Ask each question that has gold in a store that was filled without it.
+
+    One store a question, filled from nothing, so this takes about as long as storing the
+    question's space. The moment of asking stays that of the whole dataset. A memory that says
+    the same as the gold, and is not gold itself, stays where it is.
+    """
+
+    def ask(query: Query) -> Outcome:
+        with testbed.household_without(query.space, query.gold) as home:
+            answer = home.recall(query.text, testbed.context_of(query))
+        return Outcome.of(query, answer, gold=())
+
+    queries = [query for query in testbed.dataset.queries if query.gold]
+    outcomes = []
+    for done, query in enumerate(queries, 1):
+        outcomes.append(testbed.once("without gold", query, ask))
+        if progress:
+            progress("without gold", done, len(queries))
+    return outcomes
+
+
+def measure_faithfulness(
     testbed: Testbed,
     outcomes: Sequence[Outcome],
     n: int,
@@ -143,9 +157,12 @@ def _fall(
             score=outcome.scores[at] - sum(part.amount for part in explanation.contributions),
         )
 
-    return testbed.checkpoint.once(
-        Fall, "rationales", json.dumps([query.id, doc_id, *dropped]), ask
-    )
+    key = json.dumps([query.id, doc_id, *dropped])
+    return testbed.checkpoint.once(_read_fall, "rationales", key, ask)
+
+
+def _read_fall(record: Mapping[str, Any]) -> Fall:
+    return Fall(**{**record, "dropped": tuple(record["dropped"])})
 
 
 def _table(falls: Sequence[Fall]) -> npt.NDArray[np.float64]:
