@@ -51,11 +51,6 @@ class Query:
     session: str | None = None
     gold_audited: tuple[str, ...] | None = None
 
-    @property
-    def answerable(self) -> bool:
-        """Whether something stored answers the question."""
-        return bool(self.gold)
-
 
 @dataclass(frozen=True, slots=True)
 class Dataset:

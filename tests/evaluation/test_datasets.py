@@ -57,7 +57,6 @@ def test_a_folder_becomes_memories_and_questions(tmp_path: Path) -> None:
     assert query.gold == query.gold_audited == ("home/1",)
     assert query.as_of == dt.datetime(2024, 6, 1)  # noqa: DTZ001 -- naive as read
     assert (query.category, query.session, query.asker) == ("single-hop", "S002", None)
-    assert query.answerable
 
 
 def test_a_development_half_is_called_after_its_set(tmp_path: Path) -> None:
