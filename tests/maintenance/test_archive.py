@@ -299,11 +299,11 @@ def test_an_export_of_an_earlier_format_is_read_under_todays_names(tmp_path: Pat
     old = Path(__file__).parents[1] / "fixtures" / "export_1.jsonl"
     with open_home(tmp_path / "new.db") as new:
         records = new.maintenance.import_from(old).records
+        again = exported(new, tmp_path).splitlines()
         assert records["redacted_view"] == records["feedback"] == records["receipt"] == 1
         assert new.spaces.hidden() == [Hidden(HOME, "guest", ("title",))]
         assert [finding for finding in new.maintenance.check() if finding.problem] == []
         assert recall(new, "where is the spare key?", "priya").results[0].doc_id == "key"
-        again = exported(new, tmp_path).splitlines()
 
     before = old.read_bytes().splitlines()
     assert [line.count(b",") for line in again[1:]] == [line.count(b",") for line in before[1:]]

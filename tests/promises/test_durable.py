@@ -319,7 +319,7 @@ if child == 0:
         home.remember(note("in the child", 0, 1))
     except Exception as error:
         said = str(error)
-    store_of(home).close()
+    home._engine.store.close()
     os._exit(0 if "before a fork" in said else 3)
 _, status = os.waitpid(child, 0)
 home.remember(note("after", 0, 1))
