@@ -63,7 +63,7 @@ def serve(files: dict[str, bytes]) -> Iterator[Hub]:
             self.wfile.write(content[start:][: hub.cut])
 
         def log_message(self, *args: object) -> None:
-            """Say nothing."""
+            """Write no log line."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     hub.url = f"http://127.0.0.1:{server.server_port}"
