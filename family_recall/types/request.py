@@ -49,6 +49,7 @@ class Filters(JsonRecord):
 
     def __post_init__(self) -> None:
         """Refuse filters that cannot be meant."""
+        _check_flag("filters.allow_shared", self.allow_shared)
         for name in ("sources", "kinds", "authors", "labels"):
             value = getattr(self, name)
             if isinstance(value, str) or not isinstance(value, Iterable):
@@ -127,6 +128,7 @@ class RecallContext:
             value = getattr(self, name)
             if value is not None:
                 _check_name(name, value)
+        _check_flag("allow_cross_encoder", self.allow_cross_encoder)
         _check_numbers(self)
         object.__setattr__(
             self, "time_budget_ms", float(min(self.time_budget_ms, LONGEST_BUDGET_MS))
@@ -226,6 +228,11 @@ def _check_numbers(ctx: RecallContext) -> None:
         raise InvalidRequestError(f"top_k must be 1 or more, got {top_k!r}")
     if mmr is not None and (not _is_number(mmr) or not 0 <= mmr <= 1):
         raise InvalidRequestError(f"mmr_lambda must be in [0, 1], got {mmr!r}")
+
+
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise InvalidRequestError(f"{name} must be true or false, got {value!r}")
 
 
 def _check_name(name: str, value: object) -> None:
