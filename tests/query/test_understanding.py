@@ -269,7 +269,9 @@ def test_understand_knows_the_household(path: Path) -> None:
     refused = CliRunner().invoke(main, ["understand", "who am I?", "--person", "rajesh"])
 
     assert shown.exit_code == 0, shown.output
-    assert "Priya" in next(line for line in shown.stdout.splitlines() if line.startswith("entities"))
+    assert "Priya" in next(
+        line for line in shown.stdout.splitlines() if line.startswith("entities")
+    )
     assert refused.exit_code == 2
     assert "--db" in refused.output
 
