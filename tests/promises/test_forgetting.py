@@ -406,7 +406,11 @@ def test_no_byte_of_it_is_left(history: tuple[Step, ...]) -> None:
         if len(word) >= 6 and word not in stored.casefold()
     }  # fmt: skip
     kept = {row for memory in left for row in vector_bytes(memory)}
-    vectors = {row for memory in gone for row in vector_bytes(memory)} - kept
+    # The tokens of a text inside a remaining one are a part of its row.
+    vectors = {
+        row for memory in gone for row in vector_bytes(memory)
+        if not any(row in other for other in kept)
+    }  # fmt: skip
     event(f"shingles: {len(wanted) > 0}, vectors: {len(vectors) > 0}")
     with tempfile.TemporaryDirectory() as folder:
         path, wall = Path(folder) / "home.db", Wall()
