@@ -58,6 +58,7 @@ FEATURES = (
     Feature("length", 0, 1, 0, "how far a memory is from too short and too long"),
     Feature("source_prior", 0, 1, 0.5, "share of the sources that found it"),
     Feature("cross_encoder", 0, 1, 0, "probability the cross-encoder gives the pair"),
+    Feature("inherited", 0, 10, 0, "score of the one it was placed above, as far as it lacked it"),
 )  # fmt: skip
 
 _ABSENT = np.array([feature.absent for feature in FEATURES], np.float32)
@@ -235,8 +236,10 @@ def weight_of(name: str, weights: Mapping[str, float]) -> float:
     """Return the weight of a feature.
 
     ``pending`` and ``static``, if a profile does not weigh them itself, weigh as much as the
-    transformer's vectors that they replace.
+    transformer's vectors that they replace. ``inherited`` is a score already, and weighs 1.
     """
+    if name == "inherited":
+        return 1.0
     if name in weights or name not in {"pending", "static"}:
         return weights.get(name, 0.0)
     return weights.get("cosine", 0.0) + weights.get("maxsim", 0.0)

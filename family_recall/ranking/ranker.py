@@ -37,13 +37,14 @@ def weights_of(profile: Profile) -> FloatArray:
 def contributions(ranking: Ranking, row: int) -> tuple[Contribution, ...]:
     """Split a row's score into its weighted features, largest part first.
 
-    Features of weight 0 are left out; the rest add up to the score.
+    Features of weight 0 are left out, and ``inherited`` where nothing was; the rest add up to the
+    score.
     """
     values, weights = ranking.features[row].tolist(), ranking.weights.tolist()
     parts = [
         (-abs(value * weight), name, value, weight)
         for name, value, weight in zip(INDEX, values, weights, strict=True)
-        if weight != 0.0
+        if weight != 0.0 and (value != 0.0 or name != "inherited")
     ]
     parts.sort()
     return tuple([Contribution(name, value, weight) for _, name, value, weight in parts])

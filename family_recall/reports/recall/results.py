@@ -15,7 +15,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "tier"),
     "links": ("ppr", "graph_bias", "entities"),
     "time": ("temporal_match", "recency", "tells_when"),
-    "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior"),
+    "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited"),
     "itself": ("importance", "personalization", "emotion", "identity", "length"),
 }
 """Features that share a colour, by what they look at."""
