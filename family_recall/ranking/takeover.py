@@ -59,9 +59,7 @@ def takes_over(ranking: Ranking, moves: Iterable[tuple[int, int]]) -> Ranking:
     return dataclasses.replace(ranking, features=features, score=new_score, order=order)
 
 
-def _free_score_above(
-    scores: np.ndarray[tuple[int, ...], np.dtype[np.float64]], of: float
-) -> float:
+def _free_score_above(scores: npt.NDArray[np.float64], of: float) -> float:
     """Return the least score above another one that no candidate has, within rounding."""
     target = of + MARGIN
     for other in np.sort(scores[scores > of]).tolist():
