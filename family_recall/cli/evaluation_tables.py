@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from family_recall.cli.output import one_line, print_line, table
@@ -38,6 +39,7 @@ def print_report(out: Console, report: EvaluationReport) -> None:
     rows.add_row("  95 % from", "", *_cells(overall, names, "low"), style="dim")
     rows.add_row("  95 % to", "", *_cells(overall, names, "high"), style="dim")
     out.print(rows)
+    _print_firsts(out, report.firsts)
     if report.ablation is not None:
         _print_ablation(out, report.ablation)
     if report.baseline is not None:
@@ -52,6 +54,25 @@ def print_report(out: Console, report: EvaluationReport) -> None:
     if report.budgets:
         _print_budgets(out, report.budgets)
     _print_latency(out, report)
+
+
+def _print_firsts(out: Console, firsts: Mapping[str, Mapping[str, int]]) -> None:
+    """Print by category how often the first result is right or stale, and what the status said."""
+    rows = table("category", "n", "first right", "stale", "ok", "ok and right", "weak", "no_match")
+    names = ("stale", "ok", "ok_right", "weak", "no_match")
+    total = Counter[str]()
+    for row in firsts.values():
+        total.update(row)
+    for category, row in (*firsts.items(), ("overall", total)):
+        right = f"{row['right'] / row['with_gold']:.3f}" if row["with_gold"] else "-"
+        rows.add_row(
+            one_line(category),
+            str(row["n"]),
+            right,
+            *(str(row[name]) for name in names),
+            style="bold" if row is total else "",
+        )
+    out.print(rows)
 
 
 def _print_latency(out: Console, report: EvaluationReport) -> None:

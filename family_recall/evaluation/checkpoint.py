@@ -23,7 +23,7 @@ from family_recall.types import RecallContext
 from family_recall.types.json_lines import read_jsonl
 
 DONE = "done.jsonl"
-FILES = ("memories.jsonl", "queries.jsonl")
+FILES = ("memories.jsonl", "queries.jsonl", "household.json")
 DIGITS = 12
 """Of a SHA-256 that stands for files."""
 
@@ -138,7 +138,7 @@ def fingerprint(
     Raises:
         OSError: If the dataset cannot be read.
     """
-    defaults = RecallConfig()
+    defaults, files = RecallConfig(), (folder / name for name in FILES)
     changed = {
         setting.name: value
         for setting in dataclasses.fields(config)
@@ -146,7 +146,7 @@ def fingerprint(
     }
     return {
         "version": f"{family_recall.__version__} {_code()}",
-        "dataset": f"{folder.resolve().name} {_digest(folder / name for name in FILES)}",
+        "dataset": f"{folder.resolve().name} {_digest(filter(Path.exists, files))}",
         "profile": context.profile,
         "budget": f"{context.time_budget_ms:.12g} ms",
         "top_k": str(context.top_k),

@@ -1,7 +1,8 @@
-"""Read datasets: folders with ``memories.jsonl`` and ``queries.jsonl``."""
+"""Read datasets: folders with ``memories.jsonl``, ``queries.jsonl``, maybe ``household.json``."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.errors import DatasetError, InvalidMemoryError
+from family_recall.evaluation import households
+from family_recall.evaluation.households import Household
 from family_recall.types import Memory, parse_moment
 from family_recall.types.json_lines import read_jsonl, shown
 
@@ -39,6 +42,7 @@ class Query:
         asker: Who asks; None for an outsider.
         session: When set, only memories of an earlier session are visible.
         gold_audited: The gold as a later audit corrected it, where there was one.
+        stale: Older memories that must not be first, by ``household.json``.
     """
 
     id: str
@@ -50,15 +54,20 @@ class Query:
     asker: str | None = None
     session: str | None = None
     gold_audited: tuple[str, ...] | None = None
+    stale: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A folder, read: its name, its memories and its questions, in file order."""
+    """A folder, read: its name, its memories and its questions, in file order.
+
+    ``household`` says who speaks and asks; without it every space stands alone.
+    """
 
     name: str
     memories: tuple[DatasetMemory, ...]
     queries: tuple[Query, ...]
+    household: Household | None = None
 
 
 def load_dataset(folder: Path) -> Dataset:
@@ -68,6 +77,8 @@ def load_dataset(folder: Path) -> Dataset:
         DatasetError: If a file is missing, or a line cannot be read, repeats an id, or refers
             to a space or memory that is not there. The message names file and line.
     """
+    household = households.load_household(folder)
+    stale = household.stale if household else {}
     memories: dict[str, DatasetMemory] = {}
     for _, fields in _read_lines(folder / "memories.jsonl", _MEMORY, ()):
         memory = DatasetMemory(**fields)
@@ -76,21 +87,24 @@ def load_dataset(folder: Path) -> Dataset:
     queries = []
     path = folder / "queries.jsonl"
     for where, fields in _read_lines(path, _QUERY, ("context",)):
-        query = Query(**fields)
+        query = Query(**fields, stale=stale.get(fields["id"], ()))
         if query.space not in spaces:
             raise DatasetError(f"{where}: no memory is in space {query.space!r}; add some")
-        for doc_id in (*query.gold, *(query.gold_audited or ())):
-            if doc_id not in memories or memories[doc_id].space != query.space:
-                raise DatasetError(
-                    f"{where}: gold {doc_id!r} is no memory of space {query.space!r}; "
-                    "add it to memories.jsonl or take it out"
-                )
+        for kind, doc_ids in _judged(query).items():
+            for doc_id in doc_ids:
+                if doc_id not in memories or memories[doc_id].space != query.space:
+                    raise DatasetError(
+                        f"{where}: {kind} {doc_id!r} is no memory of space {query.space!r}; "
+                        "add it to memories.jsonl or take it out"
+                    )
         queries.append(query)
+    if household is not None:
+        _check_household(folder, household, spaces, {query.id for query in queries})
     if not queries:
         raise DatasetError(f"{path}: expected at least one question, got none")
     name = folder.resolve()
     name = name.parent if name.name in {"dev", "test"} else name
-    return Dataset(name.name, tuple(memories.values()), tuple(queries))
+    return Dataset(name.name, tuple(memories.values()), tuple(queries), household)
 
 
 def spread(dataset: Dataset, limit: int | None) -> Dataset:
@@ -100,20 +114,41 @@ def spread(dataset: Dataset, limit: int | None) -> Dataset:
         return dataset
     queries = tuple(dataset.queries[i * n // limit] for i in range(limit))
     spaces = {query.space for query in queries}
-    memories = tuple(memory for memory in dataset.memories if memory.space in spaces)
-    return Dataset(dataset.name, memories, queries)
+    memories = tuple(
+        memory for memory in dataset.memories if dataset.household or memory.space in spaces
+    )
+    return dataclasses.replace(dataset, memories=memories, queries=queries)
 
 
-def to_memory(memory: DatasetMemory) -> Memory:
-    """Return the memory as the library stores it: id as doc_id, speaker as author."""
+def to_memory(memory: DatasetMemory, household: Household | None = None) -> Memory:
+    """Return the memory as the library stores it: id as doc_id, speaker as author.
+
+    A speaker who is one of the household's people is the author by their id.
+    """
+    person_id = household.person_id_of(memory.speaker) if household else None
     return Memory(
         text=memory.text,
         space_id=memory.space,
         doc_id=memory.id,
-        author=memory.speaker,
+        author=person_id or memory.speaker,
         session_id=memory.session,
         occurred_at=memory.occurred_at,
     )
+
+
+def _judged(query: Query) -> dict[str, tuple[str, ...]]:
+    return {"gold": (*query.gold, *(query.gold_audited or ())), "stale": query.stale}
+
+
+def _check_household(
+    folder: Path, household: Household, spaces: set[str], query_ids: set[str]
+) -> None:
+    """Refuse a household that leaves out a space, or judges a question that is not there."""
+    path = folder / households.FILE
+    if missing := sorted(spaces - {space.space_id for space in household.spaces}):
+        raise DatasetError(f"{path}: memories are in space {missing[0]!r}; add it to spaces")
+    if unknown := sorted(set(household.stale) - query_ids):
+        raise DatasetError(f"{path}: stale: there is no question {unknown[0]!r}")
 
 
 def _read_lines(

@@ -26,7 +26,8 @@ class Outcome:
     ``shares`` is the part of the first result's score that each feature makes, by absolute
     amount, adding up to 1; ``evidence`` the other memories that a result's rationale names, by
     doc_id; ``hurried`` whether a stage was skipped, whole or in part, for lack of time;
-    ``n_pairs`` how many pairs the cross-encoder read.
+    ``n_pairs`` how many pairs the cross-encoder read; ``stale`` the older memories that must not
+    be first.
     """
 
     query_id: str
@@ -45,6 +46,7 @@ class Outcome:
     evidence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hurried: bool = False
     n_pairs: int = 0
+    stale: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, query: Query, answer: Answer, gold: tuple[str, ...] | None = None) -> Outcome:
@@ -74,12 +76,18 @@ class Outcome:
             },
             hurried=any(skip.hurried for skip in answer.trace.skips),
             n_pairs=sum(span.n_in for span in answer.trace.spans if span.stage == "rerank"),
+            stale=query.stale,
         )
 
     @property
     def first_is_right(self) -> bool:
         """Whether the first result is gold, which is what a confidence promises."""
         return bool(self.ranking) and self.ranking[0] in self.gold
+
+    @property
+    def first_is_stale(self) -> bool:
+        """Whether the first result was true once, and is what the question must not get."""
+        return bool(self.ranking) and self.ranking[0] in self.stale
 
     def to_json(self) -> dict[str, Any]:
         """Return every field; :meth:`from_json` reads the same again."""
@@ -90,8 +98,8 @@ class Outcome:
     def from_json(cls, record: Mapping[str, Any]) -> Outcome:
         """Read what :meth:`to_json` wrote; anything else raises ``KeyError`` or ``TypeError``."""
         fields = dict(record)
-        for name in ("gold", "ranking", "scores", "sources"):
-            fields[name] = tuple(fields[name])
+        for name in ("gold", "ranking", "scores", "sources", "stale"):
+            fields[name] = tuple(fields.get(name, ()))
         evidence = fields.get("evidence", {})
         fields["evidence"] = {doc_id: tuple(others) for doc_id, others in evidence.items()}
         return cls(query_id=fields.pop("id"), **fields)

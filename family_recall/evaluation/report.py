@@ -20,6 +20,7 @@ LENGTHS = ((1, 5), (6, 10), (11, 20))
 """Words of a question, first and last; longer ones are a segment too."""
 
 NOT_FOUND = "none"
+_FIRSTS = ("n", "with_gold", "right", "stale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,8 @@ class EvaluationReport:
 
     ``overall`` and each of ``by_category`` hold ``n`` (questions with gold) and the measures,
     each with a 95 % interval; so do ``segments``, by mode, strategy, source of the first right
-    result and question length. ``shares`` is what first results' scores are made of.
+    result and question length. ``shares`` is what first results' scores are made of. ``firsts``
+    has by category what first results were worth and what the status said, see :func:`firsts`.
     ``n_hurried`` counts the answers that skipped a stage for lack of time.
     ``calibration`` compares confidence with *the first result is right* over all questions.
     ``abstention`` is None when every question has gold. ``ablation``, ``baseline``,
@@ -40,6 +42,7 @@ class EvaluationReport:
     by_category: Mapping[str, Mapping[str, int | Interval]]
     segments: Mapping[str, Mapping[str, Mapping[str, int | Interval]]]
     shares: Mapping[str, float]
+    firsts: Mapping[str, Mapping[str, int]]
     calibration: Mapping[str, Any]
     abstention: Mapping[str, Any] | None
     latency_ms: Mapping[str, float]
@@ -73,12 +76,34 @@ def summarise(outcomes: Sequence[Outcome], *, seed: int) -> dict[str, Any]:
             name: segmented(outcomes, name, seed=seed) for name in SEGMENTS if name != "category"
         },
         "shares": mean_shares(outcomes),
+        "firsts": firsts(outcomes),
         "calibration": calibration(outcomes),
         "abstention": None if all(o.gold for o in outcomes) else abstention(outcomes),
         "latency_ms": {f"p{q}": float(np.percentile(times_ms, q)) for q in (50, 95, 99)},
         "n_queries": len(outcomes),
         "n_hurried": sum(outcome.hurried for outcome in outcomes),
     }
+
+
+def firsts(outcomes: Sequence[Outcome]) -> dict[str, dict[str, int]]:
+    """Count by category what the first result was worth, and what the status said of it.
+
+    ``n`` questions, ``with_gold`` of them answerable; ``right`` where the first result is gold,
+    ``stale`` where it is an older memory that must not be first; by status how many answers, and
+    ``ok_right`` how many of the ``ok`` ones may be acted on.
+    """
+    counts: dict[str, dict[str, int]] = {}
+    for outcome in sorted(outcomes, key=lambda o: o.category):
+        row = counts.setdefault(
+            outcome.category, dict.fromkeys((*_FIRSTS, *STATUSES, "ok_right"), 0)
+        )
+        row["n"] += 1
+        row["with_gold"] += bool(outcome.gold)
+        row["right"] += outcome.first_is_right
+        row["stale"] += outcome.first_is_stale
+        row[outcome.status] += 1
+        row["ok_right"] += outcome.status == "ok" and outcome.first_is_right
+    return counts
 
 
 def calibration(outcomes: Sequence[Outcome]) -> dict[str, Any]:

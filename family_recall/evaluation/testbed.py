@@ -7,20 +7,30 @@ import dataclasses
 import datetime as dt
 import functools
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 from family_recall.api import FamilyRecall
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder, Encoding, PairScorer
 from family_recall.evaluation.checkpoint import Checkpoint
 from family_recall.evaluation.datasets import Dataset, DatasetMemory, Query, to_memory
+from family_recall.evaluation.households import Household
 from family_recall.evaluation.outcomes import Outcome
 from family_recall.types import Filters, Grant, Person, RecallContext, Space
 from family_recall.types.progress import StepCallback
 
 EVALUATOR = "evaluator"
+
+
+class RegionFields(TypedDict, total=False):
+    """Where a household is, as ``FamilyRecall.open`` takes it."""
+
+    timezone: str
+    country: str
+    hemisphere: str
 
 
 class CachingEncoder:
@@ -64,9 +74,9 @@ class Testbed:
     checkpoint: Checkpoint = field(default_factory=Checkpoint)
 
     @functools.cached_property
-    def moments(self) -> Mapping[str, dt.datetime]:
-        """The moment of each space's last memory."""
-        return last_moments(self.dataset)
+    def context_of(self) -> Callable[[Query], RecallContext]:
+        """The context each question is asked in, whatever the store lacks."""
+        return contexts(self.dataset, self.context)
 
     @property
     def household(self) -> Path:
@@ -77,7 +87,7 @@ class Testbed:
         """Open the household of the whole dataset, or of another file."""
         return FamilyRecall.open(
             path or self.household,
-            timezone="UTC",
+            **region_of(self.dataset),
             models=self.models,
             encoder=self.encoder,
             scorer=self.scorer,
@@ -137,44 +147,70 @@ class Testbed:
         """Return the outcome in the checkpoint, or ask and add it there."""
         return self.checkpoint.once(Outcome.from_json, leg, query.id, lambda: ask(query))
 
-    def context_of(self, query: Query) -> RecallContext:
-        """Return the context a question is asked in, whatever the store lacks."""
-        return in_context(self.context, query, query.as_of or self.moments.get(query.space))
-
     @contextlib.contextmanager
     def household_without(self, space: str, dropped: Collection[str]) -> Iterator[FamilyRecall]:
         """Open a household of one space in which some memories were never stored.
 
         Nothing of a memory that is not there can show: not its words, its neighbours' order,
-        nor its share of the statistics. Since nothing crosses a space, the others are left out.
+        nor its share of the statistics. Since no question crosses a space, the others are left
+        out, unless ``household.json`` opens several to who asks.
         """
-        stored = [m for m in self.dataset.memories if m.space == space and m.id not in dropped]
+        stored = [
+            memory
+            for memory in self.dataset.memories
+            if (self.dataset.household or memory.space == space) and memory.id not in dropped
+        ]
         with (
             tempfile.TemporaryDirectory(prefix="without_", dir=self.folder) as scratch,
             self.open(path=Path(scratch) / "without.db") as home,
         ):
-            _fill(home, [space], stored)
+            _fill(home, [space], stored, self.dataset.household)
             yield home
 
 
 def furnish(home: FamilyRecall, dataset: Dataset, progress: StepCallback | None = None) -> None:
-    """Add a dataset's spaces, an evaluator who may see them all, and its memories.
+    """Add a dataset's people, spaces and memories; without household, one evaluator sees all.
 
     The audit log is off: the evaluator's questions are no secret, and writing costs time.
     """
     home.audit.keep_days(0)
     spaces = dict.fromkeys(memory.space for memory in dataset.memories)
-    _fill(home, spaces, dataset.memories, progress)
+    _fill(home, spaces, dataset.memories, dataset.household, progress)
 
 
-def in_context(context: RecallContext, query: Query, moment: dt.datetime | None) -> RecallContext:
-    """Return the context a question is asked in: its space, its day's end, its session's past."""
-    return dataclasses.replace(
-        context,
-        space_id=query.space,
-        filters=Filters(before_session=query.session) if query.session else Filters(),
-        now=moment and moment.replace(hour=23, minute=59, second=59, microsecond=0),
-    )
+def region_of(dataset: Dataset) -> RegionFields:
+    """Return the time zone, country and hemisphere to open a dataset's household with."""
+    household = dataset.household
+    if household is None:
+        return {"timezone": "UTC"}
+    region = household.region
+    return {
+        "timezone": household.timezone,
+        "country": region.country,
+        "hemisphere": region.hemisphere,
+    }
+
+
+def contexts(dataset: Dataset, context: RecallContext) -> Callable[[Query], RecallContext]:
+    """Return the function that says in which context a question is asked.
+
+    In its space, by the context's person; in a household, by a member over every space open to
+    them, and by anybody else as an unknown voice. At the end of its day: ``as_of``, or the
+    household's ``now``, or that of the space's last memory. Memories of its session's past alone.
+    """
+    household, last = dataset.household, last_moments(dataset)
+
+    def context_of(query: Query) -> RecallContext:
+        moment = query.as_of or (household and household.now) or last.get(query.space)
+        return dataclasses.replace(
+            context,
+            person_id=household.person_id_of(query.asker) if household else context.person_id,
+            space_id=None if household else query.space,
+            filters=Filters(before_session=query.session) if query.session else Filters(),
+            now=moment and moment.replace(hour=23, minute=59, second=59, microsecond=0),
+        )
+
+    return context_of
 
 
 def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
@@ -195,13 +231,17 @@ def _fill(
     home: FamilyRecall,
     spaces: Iterable[str],
     memories: Sequence[DatasetMemory],
+    household: Household | None = None,
     progress: StepCallback | None = None,
 ) -> None:
-    home.people.add(Person(EVALUATOR, "Evaluator"))
-    for space in spaces:
-        home.spaces.add(Space(space, "shared"))
-        home.spaces.grant(Grant(EVALUATOR, space, role="adult"))
+    if household is not None:
+        household.furnish(home)
+    else:
+        home.people.add(Person(EVALUATOR, "Evaluator"))
+        for space in spaces:
+            home.spaces.add(Space(space, "shared"))
+            home.spaces.grant(Grant(EVALUATOR, space, role="adult"))
     home.remember_many(
-        map(to_memory, memories),
+        [to_memory(memory, household) for memory in memories],
         progress=(lambda done: progress("import", done, len(memories))) if progress else None,
     )

@@ -233,7 +233,7 @@ def test_eval_prints_a_table_and_json(tmp_path: Path) -> None:
     shown = done("eval", folder, "--no-rerank")
 
     assert list(report) == [
-        *("overall", "by_category", "segments", "shares", "calibration", "abstention"),
+        *("overall", "by_category", "segments", "shares", "firsts", "calibration", "abstention"),
         *("latency_ms", "n_queries", "n_hurried", "n_memories", "config"),
         *("ablation", "baseline", "without_gold", "faithfulness", "budgets"),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import json
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pytest
 from family_recall.errors import DatasetError
 from family_recall.evaluation import Interval, evaluate, load_dataset
 from family_recall.evaluation.datasets import spread
-from family_recall.evaluation.testbed import in_context
+from family_recall.evaluation.testbed import contexts
 from family_recall.types import RecallContext
 
 if TYPE_CHECKING:
@@ -100,15 +101,19 @@ def test_a_limit_spreads_over_the_file_and_keeps_the_memories_asked_for(folder: 
 
 def test_a_question_is_asked_at_the_end_of_its_day(folder: Path) -> None:
     """Earlier memories of that day are past; without a moment the clock decides."""
-    query = load_dataset(folder).queries[2]
-    day = dt.datetime(2024, 5, 4, 9, 30, tzinfo=dt.UTC)
+    dataset = load_dataset(folder)
+    query = dataclasses.replace(dataset.queries[2], as_of=dt.datetime(2024, 5, 4, 9, 30))  # noqa: DTZ001 -- naive as read
+    timeless = dataclasses.replace(
+        dataset, memories=tuple(dataclasses.replace(m, occurred_at=None) for m in dataset.memories)
+    )
+    asked_in = RecallContext(top_k=20, time_budget_ms=7.0)
 
-    ctx = in_context(RecallContext(top_k=20, time_budget_ms=7.0), query, day)
+    ctx = contexts(dataset, asked_in)(query)
 
-    assert ctx.now == dt.datetime(2024, 5, 4, 23, 59, 59, tzinfo=dt.UTC)
+    assert ctx.now == dt.datetime(2024, 5, 4, 23, 59, 59)  # noqa: DTZ001 -- naive as read
     assert (ctx.space_id, ctx.top_k, ctx.time_budget_ms) == ("home", 20, 7.0)
     assert ctx.filters.before_session == "S002"
-    assert in_context(RecallContext(), query, None).now is None
+    assert contexts(timeless, asked_in)(dataclasses.replace(query, as_of=None)).now is None
 
 
 def test_settings_that_measure_nothing_are_refused(folder: Path, tmp_path: Path) -> None:

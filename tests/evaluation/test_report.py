@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -107,6 +108,19 @@ def test_questions_are_measured_by_what_kind_they_are() -> None:
     }
 
 
+def test_firsts_are_counted_by_category_with_what_the_status_said() -> None:
+    """Of two hard questions one first result is stale; of two plain ones one is right, and ok."""
+    stale = dataclasses.replace(OUTCOMES[1], stale=("b",))
+    rows = summarise([OUTCOMES[0], stale, *OUTCOMES[2:]], seed=0)["firsts"]
+
+    nothing = {"right": 0, "stale": 0, "ok": 0, "weak": 0, "no_match": 0, "ok_right": 0}
+    assert rows == {
+        "hard": nothing | {"n": 2, "with_gold": 2, "stale": 1, "ok": 1, "no_match": 1},
+        "plain": nothing
+        | {"n": 2, "with_gold": 1, "right": 1, "ok": 1, "ok_right": 1, "no_match": 1},
+    }
+
+
 def test_latency_is_given_at_three_percentiles() -> None:
     """Of 1, 2, 3 and 4 ms the middle is 2.5 ms."""
     latency = summarise(OUTCOMES, seed=0)["latency_ms"]
@@ -128,6 +142,7 @@ def test_a_report_is_plain_json_and_holds_single_outcomes_when_asked() -> None:
         "by_category",
         "segments",
         "shares",
+        "firsts",
         "calibration",
         "abstention",
         "latency_ms",

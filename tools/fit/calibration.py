@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.evaluation.datasets import spread
-from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
+from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from tools.common import ROOT, parser_of, say
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -190,7 +190,7 @@ def ask(dataset: Dataset) -> Iterator[tuple[tuple[str, str], Group]]:
     with tempfile.TemporaryDirectory(prefix="family_recall_fit_") as scratch:
         path = Path(scratch) / "set.db"
         for kind in KINDS:
-            with open_home(path, kind) as home:
+            with open_home(path, kind, dataset) as home:
                 home.warmup()
                 if kind == "full":
                     furnish(home, dataset)
@@ -206,13 +206,13 @@ def ask(dataset: Dataset) -> Iterator[tuple[tuple[str, str], Group]]:
             say(f"  asked, {kind}")
 
 
-def open_home(path: Path, kind: str) -> FamilyRecall:
+def open_home(path: Path, kind: str, dataset: Dataset) -> FamilyRecall:
     """Open a file with the embedders that a kind has, and the cross-encoder."""
     if kind == "full":
-        return FamilyRecall.open(path, timezone="UTC")
+        return FamilyRecall.open(path, **region_of(dataset))
     static = StaticEncoder.load() if kind == "static" else None
     scorer = CrossEncoder.load()
-    return FamilyRecall.open(path, timezone="UTC", static=static, scorer=scorer)
+    return FamilyRecall.open(path, **region_of(dataset), static=static, scorer=scorer)
 
 
 def _ask(home: FamilyRecall, dataset: Dataset, profile: Profile, *, rerank: bool) -> Group:
@@ -223,11 +223,9 @@ def _ask(home: FamilyRecall, dataset: Dataset, profile: Profile, *, rerank: bool
         profile=profile.name,
         allow_cross_encoder=rerank,
     )
-    last = last_moments(dataset)
-    group = []
+    context_of, group = contexts(dataset, context), []
     for query in dataset.queries:
-        moment = query.as_of or last.get(query.space)
-        answer = home.recall(query.text, in_context(context, query, moment))
+        answer = home.recall(query.text, context_of(query))
         gold = set(query.gold)
         group.append(read(answer, gold, profile))
     return group

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
+from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from tools.common import ROOT, parser_of, write_json
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -95,19 +95,18 @@ def collect(dataset: Dataset) -> list[Judged]:
     known = profiles()["default"].weights
     on = {name: SWITCHED_ON for name in FITTED if not known.get(name)}
     context = RecallContext(person_id=EVALUATOR, time_budget_ms=BUDGET_MS, top_k=CANDIDATES)
-    last = last_moments(dataset)
+    context_of = contexts(dataset, context)
     judged = []
     with (
         tempfile.TemporaryDirectory(prefix="family_recall_rank_") as scratch,
         FamilyRecall.open(
-            Path(scratch) / "set.db", timezone="UTC", config=RecallConfig(weights=on)
+            Path(scratch) / "set.db", **region_of(dataset), config=RecallConfig(weights=on)
         ) as home,
     ):
         furnish(home, dataset)
         home.warmup()
         for query in dataset.queries:
-            moment = query.as_of or last.get(query.space)
-            answer = home.recall(query.text, in_context(context, query, moment))
+            answer = home.recall(query.text, context_of(query))
             if query.gold and answer.results:
                 rows = [[r.features.get(name, 0.0) for name in FITTED] for r in answer.results]
                 right = [result.doc_id in query.gold for result in answer.results]

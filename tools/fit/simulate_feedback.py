@@ -34,7 +34,7 @@ from family_recall.api import FamilyRecall
 from family_recall.evaluation import Dataset, load_dataset
 from family_recall.evaluation.datasets import Query, spread
 from family_recall.evaluation.measures import bootstrap_means, ece, measure_each
-from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
+from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from family_recall.types import Answer, RecallContext
 from tools.common import parser_of
 from tools.fit.calibration import LICENCES, licence, refusal
@@ -117,10 +117,10 @@ def simulate(
     context = RecallContext(
         person_id=EVALUATOR, time_budget_ms=BUDGET_MS, top_k=SEEN, allow_cross_encoder=rerank
     )
-    last = last_moments(dataset)
+    context_of = contexts(dataset, context)
 
     def ask(home: FamilyRecall, query: Query) -> tuple[Answer, RecallContext]:
-        ctx = in_context(context, query, query.as_of or last.get(query.space))
+        ctx = context_of(query)
         return home.recall(query.text, ctx), ctx
 
     def measured(home: FamilyRecall) -> Measured:
@@ -140,7 +140,7 @@ def simulate(
 
     with tempfile.TemporaryDirectory(prefix="family_recall_simulate_") as scratch:
         path = Path(scratch) / "home.db"
-        with FamilyRecall.open(path, timezone="UTC") as home:
+        with FamilyRecall.open(path, **region_of(dataset)) as home:
             furnish(home, dataset)
             home.warmup()
             before = measured(home)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from family_recall.api import FamilyRecall
 from family_recall.evaluation.datasets import load_dataset
-from family_recall.evaluation.testbed import EVALUATOR, furnish, in_context, last_moments
+from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from family_recall.types import RecallContext
 from tools.common import parser_of
 from tools.fit.calibration import LICENCES, refusal
@@ -63,22 +63,21 @@ def mine(
     """Yield a pair for each memory that answers a question, with its hard negatives."""
     text = {m.id: f"{m.speaker}: {m.text}" if m.speaker else m.text for m in dataset.memories}
     before = turns_before(dataset)
-    last = last_moments(dataset)
     context = RecallContext(
         person_id=EVALUATOR,
         time_budget_ms=BUDGET_MS,
         top_k=DEPTH,
         allow_cross_encoder=rerank,
     )
+    context_of = contexts(dataset, context)
     with (
         tempfile.TemporaryDirectory(prefix="family_recall_mine_") as scratch,
-        FamilyRecall.open(Path(scratch) / "set.db", timezone="UTC", models=models) as home,
+        FamilyRecall.open(Path(scratch) / "set.db", **region_of(dataset), models=models) as home,
     ):
         furnish(home, dataset)
         home.warmup()
         for query in dataset.queries:
-            moment = query.as_of or last.get(query.space)
-            answer = home.recall(query.text, in_context(context, query, moment))
+            answer = home.recall(query.text, context_of(query))
             golds = [text[memory] for memory in query.gold]
             wrong = [r.doc_id for r in answer.results if r.doc_id not in query.gold]
             negatives = [m for m in wrong if not any(near_copy(text[m], g) for g in golds)]
