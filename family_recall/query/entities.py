@@ -19,13 +19,14 @@ from family_recall.query.text import (
     possible_names,
 )
 from family_recall.stores.read.snapshot import Snapshot
-from family_recall.stores.records import Entity
+from family_recall.stores.records import Entity, StoredRelation
 from family_recall.types import Scope
 
 MAX_RELATIONS = 5
 """Relations between the named entities that an answer lists."""
 
-_MYSELF = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})
+ASKER_WORDS = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})
+"""Words by which the asker names themselves."""
 _OURS = frozenset({"my", "our"})
 _ADJECTIVES = frozenset(
     "little big older elder younger oldest eldest youngest dear lovely baby twin own".split()
@@ -66,17 +67,46 @@ def relations_between(
     return tuple(dict.fromkeys(triples))[:MAX_RELATIONS]
 
 
-def resolve(
-    question: str, scope: Scope, snapshot: Snapshot
-) -> tuple[tuple[Entity, ...], tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Words of a question, normalised, and the entities they mean.
+
+    Where they name relatives by a role, *my wife*, ``role`` is its noun and ``relations`` lead
+    there.
+    """
+
+    words: str
+    entities: tuple[Entity, ...]
+    role: str = ""
+    relations: tuple[StoredRelation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Everything a question names; ``asker`` are the entities of the person who asks."""
+
+    mentions: tuple[Mention, ...] = ()
+    asker: tuple[Entity, ...] = ()
+    asker_is_named: bool = False
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        """The entities it names, the asker last, each once."""
+        named = [entity for mention in self.mentions for entity in mention.entities]
+        return tuple(dict.fromkeys((*named, *(self.asker if self.asker_is_named else ()))))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The normalised words that name them."""
+        return tuple(mention.words for mention in self.mentions)
+
+
+def resolve(question: str, scope: Scope, snapshot: Snapshot) -> Resolution:
     """Resolve the people and things a question names, inside the visible partitions only.
 
     *I*, *my* and *we* mean the asker. *My wife* and *Priya's brother* mean the people that
     relations in scope lead to, and just *my* and *Priya* if they lead to nobody. An unknown word
     means the only name it could be a misspelling of.
-
-    Returns:
-        The entities, and the normalised words that named them.
     """
     text = unicodedata.normalize("NFKC", question[:MAX_QUESTION_CHARS])
     candidates = dict.fromkeys(possible_names(text))
@@ -96,23 +126,20 @@ def resolve(
         for part in parts
         for piece in (_cut(part, resolver.relatives(part)) if isinstance(part, str) else [part])
     ]
-    entities: list[Entity] = []
-    names: list[str] = []
+    mentions: list[Mention] = []
     for part in parts:
-        if isinstance(part, _Phrase):
-            entities += part.entities
-            names += [part.words] if part.entities else []
-        else:
-            part_names = names_in(part, known)
-            entities += [entity for name in part_names for entity in known[name]]
-            names += part_names
+        if not isinstance(part, _Phrase):
+            mentions += [Mention(name, tuple(known[name])) for name in names_in(part, known)]
+        elif part.entities:
+            mentions.append(Mention(part.words, part.entities, part.role, part.relations))
     rest = [part if isinstance(part, str) else None for part in parts]
+    names = [mention.words for mention in mentions]
     for word, meant in misspelt_names(rest, known, names, scope, snapshot):
-        entities += meant
-        names.append(word)
-    if any(_MYSELF.intersection(normalise(part).split(" ")) for part in rest if part is not None):
-        entities += myself
-    return tuple(dict.fromkeys(entities)), tuple(names)
+        mentions.append(Mention(word, tuple(meant)))
+    is_named = any(
+        ASKER_WORDS.intersection(normalise(part).split(" ")) for part in rest if part is not None
+    )
+    return Resolution(tuple(mentions), tuple(myself), is_named)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +154,8 @@ class _Phrase:
     words: str
     entities: tuple[Entity, ...] = ()
     steps: int = 0
+    role: str = ""
+    relations: tuple[StoredRelation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +231,7 @@ class _Resolver:
         before = at - 1 - (at > 0 and words[at - 1].plain in _ADJECTIVES)
         owner = words[before] if before >= 0 else None
         whose, start, steps = self._myself, words[at].start, 0
+        path: tuple[StoredRelation, ...] = ()
         if owner is not None and owner.plain in _OURS:
             start = owner.start
         elif owner is not None and owner.is_possessive and owner.plain not in STOP_WORDS:
@@ -210,6 +240,7 @@ class _Resolver:
                 if not previous.entities:
                     return nobody
                 whose, start, steps = previous.entities, previous.start, previous.steps
+                path = previous.relations
             else:
                 owner_name = self._name_ending(text, words, before)
                 if not owner_name:
@@ -223,7 +254,9 @@ class _Resolver:
         matches = self._relatives(whose, noun, MAX_STEPS - steps)
         if matches.entities:
             phrase = normalise(text[start:end])
-            return _Phrase(start, end, phrase, matches.entities, steps + matches.steps)
+            path = (*path, *matches.relations)
+            steps += matches.steps
+            return _Phrase(start, end, phrase, matches.entities, steps, noun, path)
         # In the question of a person who is called Dad, *my dad* is not himself.
         is_owner = name and whose and is_one([*self._known[name], *whose])
         return nobody if is_owner else None

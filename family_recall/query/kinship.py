@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from family_recall.query.kinship_terms import (
     INVERSE,
@@ -32,10 +33,14 @@ _MAX_ENTITIES = 32
 
 @dataclass(frozen=True, slots=True)
 class Relatives:
-    """The entities that have a role, in every partition in scope, and the length of the path."""
+    """The entities that have a role, in every partition in scope, and what says so.
+
+    ``steps`` is the length of the path; ``relations`` are those on it, from the person outwards.
+    """
 
     entities: tuple[Entity, ...] = ()
     steps: int = 0
+    relations: tuple[StoredRelation, ...] = ()
 
 
 def relatives(
@@ -54,20 +59,23 @@ def relatives(
         snapshot: The file.
         max_steps: Relations that may be composed, 1 or 2.
     """
-    start = _in_all_partitions(whose, scope, snapshot)
+    start = in_all_partitions(whose, scope, snapshot)
     for paths in KINSHIP_PATHS.get(role.link, (((role.link,),),)):
-        ends: dict[Entity, int] = {}
+        ends: dict[Entity, tuple[StoredRelation, ...]] = {}
         for path in paths:
             if len(path) <= max_steps:
-                for end in _walk(start, path, scope, snapshot):
-                    ends.setdefault(end, len(path))
+                for end, walked in _walk(start, path, scope, snapshot).items():
+                    ends.setdefault(end, walked)
         others = [end for end in ends if end not in start][:_MAX_ENTITIES]
-        candidates = _in_all_partitions(others, scope, snapshot)
+        candidates = in_all_partitions(others, scope, snapshot)
         fitting = tuple(
             end for end in _of_sort(candidates, role, scope, snapshot) if end not in start
         )
         if fitting:
-            return Relatives(fitting, max(ends.get(end, 0) for end in fitting))
+            walked_to = [ends.get(end, ()) for end in fitting]
+            # From the person outwards: all first steps, then all second ones.
+            steps = [step for level in zip_longest(*walked_to) for step in level if step]
+            return Relatives(fitting, max(map(len, walked_to)), tuple(dict.fromkeys(steps)))
     return Relatives()
 
 
@@ -78,22 +86,28 @@ def is_one(entities: Iterable[Entity]) -> bool:
 
 def _walk(
     start: Sequence[Entity], path: Sequence[str], scope: Scope, snapshot: Snapshot
-) -> list[Entity]:
-    ends = list(start)
+) -> dict[Entity, tuple[StoredRelation, ...]]:
+    """Follow a path of links; returns where it ends, with the relations that led there."""
+    ends: dict[Entity, tuple[StoredRelation, ...]] = dict.fromkeys(start, ())
     for step, link in enumerate(path):
         if step:
-            ends = _in_all_partitions(ends[:_MAX_ENTITIES], scope, snapshot)
-        ids = {entity.id for entity in ends}
-        reached: dict[Entity, None] = {}
-        for relation in _credible_relations(ends, scope, snapshot):
-            meaning = RELATION_MEANINGS.get(_phrase(relation.relation))
+            first = list(ends)[:_MAX_ENTITIES]
+            ends = {
+                end: next((ends[one] for one in first if _is_same(one, end)), ())
+                for end in in_all_partitions(first, scope, snapshot)
+            }
+        ids = {entity.id: walked for entity, walked in ends.items()}
+        reached: dict[Entity, tuple[StoredRelation, ...]] = {}
+        for relation in credible_relations(list(ends), scope, snapshot):
+            meaning = RELATION_MEANINGS.get(relation_phrase(relation.relation))
             if meaning is None:
                 continue
-            if meaning.link == link and relation.object.id in ids:
-                reached[relation.subject] = None
-            if INVERSE[meaning.link] == link and relation.subject.id in ids:
-                reached[relation.object] = None
-        ends = list(reached)
+            subject, object_ = relation.subject, relation.object
+            if meaning.link == link and object_.id in ids:
+                reached.setdefault(subject, (*ids[object_.id], relation))
+            if INVERSE[meaning.link] == link and subject.id in ids:
+                reached.setdefault(object_, (*ids[subject.id], relation))
+        ends = reached
     return ends
 
 
@@ -105,8 +119,8 @@ def _of_sort(
     known: dict[int, set[str]] = {entity.id: set() for entity in entities}
     for alias, entity in snapshot.entities(list(SORT_OF_TITLE), scope):
         known.get(entity.id, set()).add(SORT_OF_TITLE[alias])
-    for relation in _credible_relations(entities, scope, snapshot):
-        phrase = _phrase(relation.relation)
+    for relation in credible_relations(entities, scope, snapshot):
+        phrase = relation_phrase(relation.relation)
         meaning = RELATION_MEANINGS.get(phrase, RelationMeaning(""))
         sort = SORT_OF_NOUN.get(normalise(relation.object.name), "") if phrase in IS_A else ""
         known.get(relation.subject.id, set()).add(sort or meaning.subject)
@@ -122,16 +136,15 @@ def _of_sort(
     return [entity for group in chosen for entity in group]
 
 
-def _credible_relations(
+def credible_relations(
     entities: Sequence[Entity], scope: Scope, snapshot: Snapshot
 ) -> list[StoredRelation]:
+    """List the relations of some entities that hold and are at least half sure."""
     relations = snapshot.relations([entity.id for entity in entities], scope)
     return [relation for relation in relations if relation.confidence >= MIN_RELATION_CONFIDENCE]
 
 
-def _in_all_partitions(
-    entities: Sequence[Entity], scope: Scope, snapshot: Snapshot
-) -> list[Entity]:
+def in_all_partitions(entities: Sequence[Entity], scope: Scope, snapshot: Snapshot) -> list[Entity]:
     """Add the entities by which other partitions in scope know the same people and things."""
     if len(scope.partitions) < 2:
         return list(dict.fromkeys(entities))
@@ -185,7 +198,7 @@ def _first(name: str) -> str:
     return name.split(" ", maxsplit=1)[0]
 
 
-def _phrase(relation: str) -> str:
+def relation_phrase(relation: str) -> str:
     """Normalise a relation: *is the Mother_of* is *mother of*."""
     words = normalise(relation).split(" ")
     while len(words) > 1 and words[0] in {"is", "the", "a", "an"}:

@@ -16,7 +16,7 @@ from family_recall.query import entities, household_anchors, text
 from family_recall.query.identifiers import find_identifiers
 from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
 from family_recall.stores.read.snapshot import Snapshot
-from family_recall.stores.records import Entity, WordStatistics
+from family_recall.stores.records import WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
 
 _T = TypeVar("_T")
@@ -87,8 +87,10 @@ def plan(
         )
 
     question_plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
-    nobody: tuple[tuple[Entity, ...], tuple[str, ...]] = ((), ())
-    named, names = guarded("entities", lambda: entities.resolve(question, scope, snapshot), nobody)
+    resolved = guarded(
+        "entities", lambda: entities.resolve(question, scope, snapshot), entities.Resolution()
+    )
+    named = resolved.entities
     no_relations: tuple[tuple[str, str, str], ...] = ()
     terms = question_plan.terms
     return dataclasses.replace(
@@ -100,7 +102,7 @@ def plan(
             WordStatistics(1, 1, np.ones(len(terms), np.int64)),
         ),
         entities=named,
-        names=names,
+        names=resolved.names,
         relations=guarded(
             "relations", lambda: entities.relations_between(named, scope, snapshot), no_relations
         ),

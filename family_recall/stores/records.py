@@ -200,12 +200,19 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class StoredRelation:
-    """A relation as stored: two entities of one partition."""
+    """A relation as stored: two entities of one partition.
+
+    ``no`` is its number; moments are in epoch seconds, None where an end is open.
+    """
 
     subject: Entity
     relation: str
     object: Entity
     confidence: float
+    no: int = 0
+    recorded_s: float = 0.0
+    valid_from_s: float | None = None
+    valid_until_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

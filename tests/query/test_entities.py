@@ -34,7 +34,7 @@ def named(home: FamilyRecall, question: str, person_id: str | None) -> set[str]:
             RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
             now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
         )  # fmt: skip
-        entities, _ = resolve(question, scope, snapshot)
+        entities = resolve(question, scope, snapshot).entities
         return {entity.name for entity in entities}
 
 

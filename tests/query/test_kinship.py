@@ -59,7 +59,8 @@ def resolved(
 ) -> tuple[tuple[Entity, ...], tuple[str, ...]]:
     """Return the entities a question names, and the words that name them."""
     with store_of(home).snapshot() as snapshot:
-        return resolve(question, scope_for(home, snapshot, person_id, **ctx), snapshot)
+        resolution = resolve(question, scope_for(home, snapshot, person_id, **ctx), snapshot)
+        return resolution.entities, resolution.names
 
 
 def named(home: FamilyRecall, question: str, person_id: str | None, **ctx: Any) -> set[str]:

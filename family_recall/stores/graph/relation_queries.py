@@ -132,9 +132,20 @@ def in_scope(
     return [_recorded(row, zone).relation for row in rows]
 
 
-def among(connection: apsw.Connection, entities: IdArray, scope: Scope) -> list[StoredRelation]:
-    """List the relations of some entities, as subject or object, that are valid in a scope."""
+def among(
+    connection: apsw.Connection, entities: IdArray, scope: Scope, *, ended: bool = False
+) -> list[StoredRelation]:
+    """List the relations of some entities, as subject or object, that are valid in a scope.
+
+    ``ended``: those that were, and are no longer.
+    """
     retained, values = _retained(scope)
+    holds = (
+        "r.valid_until_s <= ?2"
+        if ended
+        else "(r.valid_from_s IS NULL OR r.valid_from_s <= ?2)"
+        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?2)"
+    )
     rows = sql.rows(
         connection,
         # A person has as many edges as memories, and few weights: from weight to weight the
@@ -153,16 +164,36 @@ def among(connection: apsw.Connection, entities: IdArray, scope: Scope) -> list[
         "  ON r.subject = link.a AND r.relation = link.kind AND r.object = link.b"
         "  UNION SELECT r.no FROM link CROSS JOIN relation r"
         "  ON r.subject = link.b AND r.relation = link.kind AND r.object = link.a)"
-        " SELECT s.id, s.name, p.person_id, r.relation, o.id, o.name, q.person_id, r.confidence"
+        " SELECT s.id, s.name, p.person_id, r.relation, o.id, o.name, q.person_id, r.confidence,"
+        " r.no, r.recorded_s, r.valid_from_s, r.valid_until_s"
         " FROM related JOIN relation r ON r.no = related.no"
         " JOIN entity s ON s.id = r.subject LEFT JOIN person p ON p.no = s.person"
         " JOIN entity o ON o.id = r.object LEFT JOIN person q ON q.no = o.person"
-        " WHERE (r.valid_from_s IS NULL OR r.valid_from_s <= ?2)"
-        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?2)"
+        f" WHERE {holds}"
         f" AND (?3 IS NULL OR r.recorded_s <= ?3) AND {retained} ORDER BY r.no LIMIT {_READ}",
         (sql.id_array(entities), scope.as_of_s, scope.known_at_s, *values),
     )
-    return [StoredRelation(Entity(*row[:3]), row[3], Entity(*row[4:7]), row[7]) for row in rows]
+    return [StoredRelation(Entity(*row[:3]), row[3], Entity(*row[4:7]), *row[7:]) for row in rows]
+
+
+def evidence_of(
+    connection: apsw.Connection, numbers: Sequence[int], scope: Scope
+) -> dict[int, list[tuple[int, str]]]:
+    """Return the evidence of some relations: (row id, doc_id) of each memory, by number.
+
+    Only what a scope shows; the caller answers for the relations being in its partitions.
+    """
+    visible, values = scope_sql.visible(scope)
+    evidence: dict[int, list[tuple[int, str]]] = {no: [] for no in numbers}
+    for no, memory, doc_id in sql.rows(
+        connection,
+        "SELECT r.no, m.id, m.doc_id FROM json_each(?) n CROSS JOIN relation r ON r.no = n.value"
+        " CROSS JOIN json_each(r.evidence) e CROSS JOIN memory m ON m.id = e.value"
+        f" WHERE {visible} ORDER BY r.no, e.key",
+        (json.dumps(list(numbers)), *values),
+    ):
+        evidence[no].append((memory, doc_id))
+    return evidence
 
 
 def _retained(scope: Scope) -> scope_sql.Condition:

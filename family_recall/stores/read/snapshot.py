@@ -227,10 +227,23 @@ class Snapshot:
         """
         return self._entities.aliases_like(scope.partitions, word, edits)
 
-    def relations(self, entities: Sequence[int], scope: Scope) -> list[StoredRelation]:
-        """List the relations of some entities that hold at the scope's moments, oldest first."""
+    def relations(
+        self, entities: Sequence[int], scope: Scope, *, ended: bool = False
+    ) -> list[StoredRelation]:
+        """List the relations of some entities that hold at the scope's moments, oldest first.
+
+        ``ended``: those that held before, and no longer do.
+        """
         visible = _in_scope(np.array(entities, np.int64), scope)
-        return relation_queries.among(self._connection, visible, scope)
+        return relation_queries.among(self._connection, visible, scope, ended=ended)
+
+    def evidence_of(
+        self, relations: Sequence[StoredRelation], scope: Scope
+    ) -> dict[int, list[tuple[int, str]]]:
+        """Return (row id, doc_id) of the evidence of some relations, by the relation's number."""
+        visible = set(scope.partitions)
+        numbers = [r.no for r in relations if partition_of(r.subject.id) in visible]
+        return relation_queries.evidence_of(self._connection, numbers, scope)
 
     def relations_in(
         self, scope: Scope, limit: int, about: Sequence[int] | None = None
