@@ -19,6 +19,7 @@ _NUMBERED_BY_YEAR = frozenset(
     "trip trips holiday holidays vacation vacations wedding photos pictures tax taxes budget "
     "calendar census marathon olympics election reunion".split()
 )
+_JOINS = RANGES | {"and", "or"}
 _DATE_MARKERS = frozenset(
     "on since before after until till by from around of between and the to".split()
 )
@@ -60,7 +61,7 @@ def _month(s: Sentence, i: int) -> Phrase | None:
         return no_time(i, j + 1)
     if is_somebody(s, i):
         return month_alone(s, i)
-    year = year_at(s, j)
+    year = year_at(s, j) or _short_year(s, i, j)
     if year:
         return Phrase(i, year[1], "month", iv.month(year[0], number))
     j += s.word(j) == "the"
@@ -75,6 +76,16 @@ def _month(s: Sentence, i: int) -> Phrase | None:
     if s.word(i) in {"may", "march"} and i == 0 and not ends:
         return None
     return days_of_month(i, k, number, days, dated)
+
+
+def _short_year(s: Sentence, i: int, j: int) -> tuple[int, int] | None:
+    """Read *in January 25* as the year 2025: a day would be *on January 25*."""
+    word = s.word(j)
+    if s.word(i - 1) not in {"in", "during"} or not (len(word) == 2 and word.isdigit()):
+        return None
+    year = 2000 + int(word)
+    near = s.now.year - 15 <= year <= s.now.year + 2
+    return (year, j + 1) if near and s.ends_at(j + 1) and s.word(j + 1) not in _JOINS else None
 
 
 def _days_at(s: Sentence, i: int) -> tuple[tuple[int, int] | None, int]:

@@ -11,9 +11,9 @@ from .dates import days_of_month, year_at
 from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, unclear
 from .readers import argument_at, main_day_at, register, register_numbers
-from .repeats import mapped, weekly
+from .repeats import mapped, monthly, weekly
 from .tokens import count_of, day_of, is_ordinal
-from .words import DASHES, MONTHS, ORDINALS, OWNERS, PARTS, THIRDS, UNITS, WEEKDAYS
+from .words import DASHES, MONTHS, ORDINALS, OWNERS, PARTS, RANGES, THIRDS, UNITS, WEEKDAYS
 
 _Change: TypeAlias = Callable[[Interval], Interval | None]
 _LONG = frozenset("month season quarter year decade".split())
@@ -98,6 +98,14 @@ def _ordinal(s: Sentence, i: int) -> Phrase | None:
     if s.word(i + 2) in {"of", "in"} and nth <= 5:
         return _nth_of(s, i, name, nth)
     return None
+
+
+def _ordinal_of_range(s: Sentence, i: int) -> Phrase | None:
+    """Read *the fifth* in *the fifth to the ninth of October*."""
+    nth = ORDINALS[s.word(i)]
+    if s.word(i) == "second" or s.word(i + 1) not in RANGES:
+        return None
+    return Phrase(i, i + 1, "nth", repeat=monthly(nth), bare=True, certainty=0.8)
 
 
 def _ordinal_days(s: Sentence, i: int, nth: int) -> Phrase | None:
@@ -217,5 +225,6 @@ def _nth_in(whole: Interval, name: str, nth: int) -> Interval | None:
 
 
 register(_ordinal, "last", "final", *ORDINALS)
+register(_ordinal_of_range, *ORDINALS)
 register(_third, *THIRDS)
 register_numbers(_ordinal)

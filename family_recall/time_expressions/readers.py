@@ -22,6 +22,10 @@ _TO_WHOM = frozenset(
     "to with than did does is was will has had can could should would tell told ask asked give "
     "gave call called visit visited see saw meet met invite invited help helped".split()
 )
+_BEFORE_YEARS = frozenset(
+    "in from since until till til before after by of during between around and or to about over "
+    "throughout circa back early late mid for".split()
+)
 READERS: dict[str, tuple[Reader, ...]] = {}
 _NUMBER_READERS: list[Reader] = []
 
@@ -77,6 +81,9 @@ def argument_at(s: Sentence, i: int, *, anchored: bool = True) -> Phrase | None:
         return phrase
     j = phrase.last + (s.word(phrase.last) == ",")
     j += s.word(j) in {"of", "in", "on", "at", "during"}
+    before = s.word(i - 1)
+    if phrase.grain == "year" and before[-1:].isalpha() and before not in _BEFORE_YEARS:
+        return phrase  # "who lent us 1984 in May"
     other = phrase_at(s, j)
     if other is None or (phrase.article and phrase.grain == "holiday" and phrase.bare):
         return phrase

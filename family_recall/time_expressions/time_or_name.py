@@ -23,6 +23,15 @@ _MONTH_MARKERS = _MARKERS - {"on", "at", "about", "within", "to"}
 _YEAR_MARKERS = (_MONTH_MARKERS | {"back"}) - AROUND | {"around"}
 _DECADE_MARKERS = OPENING | AROUND | frozenset("in during from of throughout".split())
 _MEDIA = frozenset("photo photos picture pictures pics video videos bill bills receipts".split())
+_OF_BOOKS = frozenset(
+    "copy copies version versions edition class think thinks thought made make say says hear heard "
+    "book novel film movie album fan".split()
+)
+"""What *1984* is a title behind: *the copy of 1984*, *what we thought of 1984*."""
+
+_PARTS_OF_BOOKS = frozenset(
+    "page pages chapter chapters plot character characters scene scenes ending quote quotes".split()
+)
 _WATCHED = frozenset("watched directed saw read starred made wrote liked loved in".split())
 _RELATIVE = frozenset("i we you he she they it my our his her their that when".split())
 _PICKING = frozenset((*CHOICES, *ORDINALS, *"that same other following some one another".split()))
@@ -141,6 +150,17 @@ def _holiday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     return s.ends_at(phrase.last) or preposition not in {"in", "from"}
 
 
+def _year(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
+    """Whether *1984* is a year, and not a book: *the copy of 1984*, *a page in 1984*."""
+    if phrase.article or s.at(phrase.first).possessive or not s.ends_at(phrase.last):
+        return False
+    if preposition == "of" and s.word(i - 1) in _OF_BOOKS:
+        return False
+    if preposition in {"in", "from", "of"} and not _PARTS_OF_BOOKS.isdisjoint(s.words_before(i, 4)):
+        return False
+    return preposition in _YEAR_MARKERS
+
+
 def _nth(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
     if preposition == "for" and s.tense(phrase.first, phrase.last) in {"past", "none"}:
         return False
@@ -149,12 +169,7 @@ def _nth(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
 
 _DECISIONS: dict[str, Callable[[Sentence, int, Phrase, str], bool]] = {
     "month": _month,
-    "year": lambda s, _i, phrase, preposition: (
-        not phrase.article
-        and not s.at(phrase.first).possessive
-        and preposition in _YEAR_MARKERS
-        and s.ends_at(phrase.last)
-    ),
+    "year": _year,
     "decade": lambda _s, _i, _phrase, preposition: preposition in _DECADE_MARKERS,
     "season": _season,
     "weekday": _weekday,

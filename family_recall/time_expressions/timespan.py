@@ -5,16 +5,18 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from . import before_after, counted, dates, parts_of_periods, recurring, relative  # noqa: F401  (they register what they read)
+from .ahead import ahead_in, from_today
 from .anchors import Anchor
 from .clauses import clauses_of
+from .clock import Hours, hours_in, narrowed
 from .intervals import DAY, Interval, OpenInterval
 from .phrases import Sentence, choose, within
 from .prepositions import Clause
 from .readers import READERS
-from .tokens import tokens_of
+from .tokens import Token, tokens_of
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
@@ -22,6 +24,10 @@ MAX_FUTURE_CERTAINTY = 0.85
 _STARTERS = READERS.keys() - {"a", "an"}
 _FIGURES = frozenset("0123456789'’")
 _TOPICS = frozenset(("about", "for", "of", "to"))
+_WITHOUT_DATE = frozenset(
+    "noon midday midnight coming ahead upcoming calendar agenda diary schedule planner planned "
+    "booked scheduled arranged".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +74,12 @@ def find_timespan(
     if now.tzinfo is None:
         raise ValueError(f"now must carry the household's zone, got {now.isoformat()}")
     tokens = tokens_of(question)
-    if not anchors and not any(t.word in _STARTERS or t.word[0] in _FIGURES for t in tokens):
+    if not anchors and not any(_may_begin(token) for token in tokens):
         return None
     sentence = Sentence(tokens, now, country, anchors, hemisphere == "south")
     try:
-        clauses = clauses_of(sentence)
-        meant = _combined(sentence, clauses)
-        if meant is None or meant.interval is None:
+        meant = _meant(sentence)
+        if meant is None:
             return None
         start, end = (_in_zone(edge, now) for edge in meant.interval)
     except (ValueError, OverflowError):
@@ -85,14 +90,80 @@ def find_timespan(
     certainty = meant.certainty
     if end is None or end > now:
         begun = start is None or start <= now
-        past = begun and sentence.tense(meant.first, meant.last) in {"past", "none"}
+        first, last = meant.tokens[0]
+        past = begun and sentence.tense(first, last) in {"past", "none"}
         certainty = certainty if past else min(certainty, MAX_FUTURE_CERTAINTY)
-    matched = tuple(
-        (tokens[clause.first].start, tokens[clause.last - 1].end)
-        for clause in clauses
-        if meant.first <= clause.first < meant.last
-    )
+    matched = tuple((tokens[first].start, tokens[last - 1].end) for first, last in meant.tokens)
     return Timespan(start, end, certainty, matched)
+
+
+class _Meant(NamedTuple):
+    """The time that a sentence is about, and the tokens ``[first, last)`` that say so."""
+
+    interval: OpenInterval
+    certainty: float
+    tokens: tuple[tuple[int, int], ...]
+
+
+def _may_begin(token: Token) -> bool:
+    """Whether a time may begin with a word."""
+    return token.word in _STARTERS or token.word[0] in _FIGURES or token.word in _WITHOUT_DATE
+
+
+def _meant(s: Sentence) -> _Meant | None:
+    """Return the days that a sentence names, narrowed by the hours or by what is still to come."""
+    clauses = clauses_of(s)
+    combined = _combined(s, clauses)
+    days = None
+    if combined is not None and combined.interval is not None:
+        inside = [clause for clause in clauses if combined.first <= clause.first < combined.last]
+        tokens = tuple((clause.first, clause.last) for clause in inside)
+        days = _Meant(combined.interval, combined.certainty, tokens)
+    elif clauses:
+        return None
+    taken = frozenset(
+        i for first, last in (days.tokens if days else ()) for i in range(first, last)
+    )
+    hours = hours_in(s, taken)
+    if hours is not None and (days is not None or _stands_alone(s, hours)):
+        return _with_hours(s, hours, days)
+    ahead = ahead_in(s, taken)
+    if ahead is None or (days is None and _names_a_time(s, ahead[0], ahead[1])):
+        return days
+    first, last, certainty = ahead
+    interval = from_today(s, days.interval if days else None)
+    if interval is None:
+        return days
+    if days is None:
+        return _Meant(interval, certainty, ((first, last),))
+    return days._replace(interval=interval, tokens=tuple(sorted((*days.tokens, (first, last)))))
+
+
+def _with_hours(s: Sentence, hours: Hours, days: _Meant | None) -> _Meant | None:
+    """Narrow a day to some hours; a time that it does not have changes nothing."""
+    try:
+        interval, certainty = narrowed(s, hours, days.interval if days else None)
+    except ValueError:
+        return days
+    own = (hours.first, hours.last)
+    if days is None:
+        return _Meant(interval, certainty, (own,))
+    return _Meant(interval, min(certainty, days.certainty), tuple(sorted((*days.tokens, own))))
+
+
+def _stands_alone(s: Sentence, hours: Hours) -> bool:
+    """Whether hours without a day are a time, as in *what happened after 9*."""
+    at_end = not any(token.word[0].isalnum() for token in s.tokens[hours.last :])
+    if hours.side not in {"after", "between"} or not at_end:
+        return False
+    looks_back = s.tense(hours.first, hours.last) in {"past", "none"}
+    return looks_back and not _names_a_time(s, hours.first, hours.last)
+
+
+def _names_a_time(s: Sentence, first: int, last: int) -> bool:
+    """Whether words outside some tokens belong to times, although none was understood."""
+    outside = (*s.tokens[:first], *s.tokens[last:])
+    return any(token.word in _STARTERS for token in outside)
 
 
 def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:

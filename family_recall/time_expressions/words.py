@@ -59,7 +59,7 @@ RANGES = frozenset(("to", "until", "till", "til", "through", "thru", *DASHES))
 FOLLOWERS = frozenset(
     "in on at with for from to about of by and or but when while that which who where what "
     "how did do does i we you he she they it again together instead first then too also "
-    "because if so before after since until during near over".split()
+    "because if so before after since until till til through thru during near over".split()
 )
 """Words that may follow a finished time phrase; anything else makes it part of a name."""
 

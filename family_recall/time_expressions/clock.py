@@ -1,0 +1,276 @@
+"""Times of day: *between 2 and 4 pm*, *at half past six*, *after 9*, *from 9 to 5*.
+
+A time of day narrows the day that the rest of a question names. An hour without *am* or *pm* is
+the one that lies in the part of the day named with it (*at 9 last night*), or else the one that
+people are awake for: 7 to 12 in the morning, 1 to 6 in the afternoon.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import NamedTuple
+
+from . import intervals as iv
+from .intervals import DAY, Interval, OpenInterval
+from .phrases import Sentence
+from .readers import READERS
+from .tokens import count_of
+from .words import DASHES, FOLLOWERS
+
+_HALF_DAY = 12 * 60
+_AT_MARGIN = dt.timedelta(minutes=30)
+_LONGEST_DAY = dt.timedelta(hours=36)
+_AROUND = frozenset("around about roughly circa".split())
+_SINGLE = {
+    **dict.fromkeys(("at", "for"), "at"),
+    **dict.fromkeys(_AROUND, "around"),
+    **dict.fromkeys(("after", "since", "past"), "after"),
+    **dict.fromkeys(("before", "until", "till", "til", "by"), "before"),
+}
+_NAMED = {"noon": _HALF_DAY, "midday": _HALF_DAY, "midnight": 2 * _HALF_DAY}
+_TO = frozenset(("to", "till", "til", "until", "and", *DASHES))
+_COLON = re.compile(r"([01]?[0-9]|2[0-4])[:.]([0-5][0-9])")
+_BESIDE = FOLLOWERS | READERS.keys() | frozenset("yesterday today tonight tomorrow".split())
+
+
+class ClockTime(NamedTuple):
+    """A time on a clock, in minutes since midnight, and the token after it.
+
+    ``half`` is ``am``, ``pm`` or ``24h`` where that is known. ``written`` says whether it can be
+    nothing but a time: *6:30* and *six o'clock*, but not *6*.
+    """
+
+    minutes: int
+    last: int
+    half: str = ""
+    written: bool = True
+
+    def options(self) -> tuple[int, ...]:
+        """Return the minutes since midnight that may be meant, the likelier first."""
+        if self.half:
+            return (self.minutes,)
+        hour = self.minutes // 60 % 12
+        early = self.minutes % _HALF_DAY
+        late = early + _HALF_DAY
+        return (early, late) if 7 <= hour <= 11 else (late, early)
+
+
+class Hours(NamedTuple):
+    """A time of day, or a stretch of it, on the tokens ``[first, last)``."""
+
+    first: int
+    last: int
+    side: str
+    start: ClockTime
+    end: ClockTime | None = None
+
+    @property
+    def written(self) -> bool:
+        """Whether these can be nothing but times."""
+        return self.start.written or (self.end is not None and self.end.written)
+
+
+def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
+    """Find the first time of day that a sentence names, outside the tokens already read."""
+    for i in range(len(s.tokens)):
+        if i not in taken:
+            hours = _hours_at(s, i)
+            if hours and taken.isdisjoint(range(hours.first, hours.last)):
+                return hours
+    return None
+
+
+def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenInterval, float]:
+    """Return the part of a day that is meant, and how surely.
+
+    Args:
+        s: The sentence.
+        hours: The time of day.
+        day: The day or the part of one that the rest names; None for none.
+
+    Raises:
+        ValueError: If there is no such time in that day, or what is named is no day.
+    """
+    if day is None:
+        return _latest(s, hours)
+    if day.start is None or day.end is None or day.end - day.start > _LONGEST_DAY:
+        raise ValueError("not a day")
+    base = Interval(day.start, day.end)
+    start, sure = _moment(hours.start, base)
+    if hours.end is not None:
+        start, end, sure = _stretch(hours.start, hours.end, base)
+        return OpenInterval(start, end), 0.95 if sure else 0.8
+    if hours.side == "after":
+        return OpenInterval(start, base.end), 0.9 if sure else 0.8
+    if hours.side == "before":
+        return OpenInterval(base.start, start), 0.9 if sure else 0.8
+    # What belongs to a moment is seldom stored at that very moment: it excludes nothing.
+    margin = _AT_MARGIN * (2 if hours.side == "around" else 1)
+    return OpenInterval(start - margin, start + margin), 0.75
+
+
+def _latest(s: Sentence, hours: Hours) -> tuple[OpenInterval, float]:
+    """Return the most recent such hours, or the coming ones if the verb looks ahead."""
+    tense = s.tense(hours.first, hours.last)
+    days = (0, 1) if tense == "future" else (0, -1)
+    choices = [
+        _of_day(hours, iv.day(s.now + shift * DAY), option)
+        for shift in days
+        for option in hours.start.options()
+    ]
+    if tense == "future":
+        coming = [each for each in choices if each.end > s.now]
+        return OpenInterval(*min(coming)), 0.7
+    begun = [each for each in choices if each.start <= s.now]
+    latest = max(begun)
+    open_end = hours.side == "after" and latest.start >= iv.midnight(s.now)
+    return OpenInterval(latest.start, None if open_end else latest.end), 0.7
+
+
+def _of_day(hours: Hours, day: Interval, option: int) -> Interval:
+    start = day.start + dt.timedelta(minutes=option)
+    if hours.end is None:
+        return Interval(start, day.end)
+    return Interval(start, _next(hours.end, start))
+
+
+def _moment(time: ClockTime, base: Interval) -> tuple[dt.datetime, bool]:
+    """Return the moment of a day or part of a day at that time; whether it is the only one."""
+    days = {iv.midnight(base.start), iv.midnight(base.end - dt.timedelta(microseconds=1))}
+    moments = [
+        moment
+        for option in time.options()
+        for day in sorted(days)
+        if base.start <= (moment := day + dt.timedelta(minutes=option)) <= base.end
+    ]
+    if not moments:
+        raise ValueError("no such time that day")
+    return moments[0], len(moments) == 1
+
+
+def _stretch(
+    first: ClockTime, second: ClockTime, base: Interval
+) -> tuple[dt.datetime, dt.datetime, bool]:
+    """Return both ends; *2 and 4 pm* are both in the afternoon, *9 to 5* ends in the evening."""
+    if second.half and not first.half:
+        end, sure = _moment(second, base)
+        day = iv.midnight(end)
+        starts = [day + dt.timedelta(minutes=option) for option in first.options()]
+        before = [start for start in starts if start < end]
+        if before:
+            return max(before), end, sure
+    start, sure = _moment(first, base)
+    return start, _next(second, start), sure
+
+
+def _next(time: ClockTime, start: dt.datetime) -> dt.datetime:
+    """Return the first moment after another at which it is that time."""
+    day = iv.midnight(start)
+    moments = [
+        day + shift * DAY + dt.timedelta(minutes=option)
+        for shift in (0, 1)
+        for option in time.options()
+    ]
+    return min(moment for moment in moments if moment > start)
+
+
+def _hours_at(s: Sentence, i: int) -> Hours | None:
+    """Read the preposition at a token and the times behind it."""
+    word = s.word(i)
+    if word in {"between", "from"} or count_of(word) is not None or _COLON.fullmatch(word):
+        return _range_at(s, i)
+    side = _SINGLE.get(word)
+    if side is None or s.word(i - 1) in _SINGLE:
+        return None
+    j = i + 1
+    if s.word(j) in _AROUND:
+        j, side = j + 1, "around" if side == "at" else side
+    elif s.word(j) in {"just", "exactly", "about"}:
+        j += 1
+    time = clock_time_at(s, j)
+    return Hours(i, time.last, side, time) if time and _ends(s, time) else None
+
+
+def _range_at(s: Sentence, i: int) -> Hours | None:
+    """Read *between 2 and 4 pm*, *from 9 to 5*, *2 to 4 pm*, *14:00-15:30*."""
+    named = s.word(i) in {"between", "from"}
+    first = clock_time_at(s, i + named)
+    if first is None or s.word(first.last) not in _TO:
+        return None
+    if (s.word(first.last) == "and") != (s.word(i) == "between"):
+        return None
+    second = clock_time_at(s, first.last + 1)
+    if second is None or not _ends(s, second):
+        return None
+    hours = Hours(i, second.last, "between", first, second)
+    return hours if named or hours.written else None
+
+
+def _ends(s: Sentence, time: ClockTime) -> bool:
+    """Whether no other word makes of *9* a number of something."""
+    word = s.word(time.last)
+    return time.written or not word or word in _BESIDE or not word[0].isalnum()
+
+
+def clock_time_at(s: Sentence, i: int) -> ClockTime | None:
+    """Read *noon*, *6*, *6:30*, *6 pm*, *six o'clock*, *half past six*, *ten to eight*."""
+    if s.word(i) in _NAMED:
+        return ClockTime(_NAMED[s.word(i)], i + 1, "pm")
+    time = _relative_to_hour(s, i) or _hour_at(s, i)
+    return _with_half(s, time) if time else None
+
+
+def _relative_to_hour(s: Sentence, i: int) -> ClockTime | None:
+    """Read *half past six*, *half six*, *a quarter to eight*, *twenty past seven*."""
+    i += s.word(i) == "a"
+    word, j = s.word(i), i + 1
+    minutes = {"half": 30, "quarter": 15}.get(word) or count_of(word)
+    if minutes is None or minutes > 30:
+        return None
+    j += s.word(j) in {"minutes", "minute"}
+    sign = {"past": 1, "after": 1, "to": -1, "of": -1, "before": -1}.get(s.word(j))
+    by_number = word not in {"half", "quarter"}
+    if sign is None or (by_number and (s.word(j) not in {"past", "to"} or minutes % 5)):
+        # "half six" is half past it.
+        if word != "half":
+            return None
+        j, sign = j - 1, 1
+    hour = _hour_at(s, j + 1)
+    if hour is None or hour.minutes % 60 or hour.half:
+        return None
+    ambiguous = by_number and s.word(j) == "to" and minutes <= 12
+    return ClockTime((hour.minutes + sign * minutes) % 1440, hour.last, "", written=not ambiguous)
+
+
+def _hour_at(s: Sentence, i: int) -> ClockTime | None:
+    word = s.word(i)
+    match = _COLON.fullmatch(word)
+    if match:
+        minutes = int(match[1]) * 60 + int(match[2])
+        certain = int(match[1]) > 12 or match[1][0] == "0"
+        return ClockTime(minutes, i + 1, "24h" if certain else "")
+    hour = count_of(word)
+    if hour is None or not 1 <= hour <= 24 or word == "a":
+        return None
+    if s.reads(i + 1, "o", {"'", "’"}, "clock") or s.word(i + 1) == "o'clock":
+        return ClockTime(hour * 60, i + (4 if s.word(i + 1) == "o" else 2))
+    return ClockTime(hour * 60, i + 1, "24h" if hour > 12 else "", written=False)
+
+
+def _with_half(s: Sentence, time: ClockTime) -> ClockTime:
+    """Read *am*, *p.m.*, *in the morning* or *at night* behind a time."""
+    j = time.last
+    half, last = "", j
+    if s.word(j) in {"am", "pm"}:
+        half, last = s.word(j), j + 1
+    elif s.reads(j, {"a", "p"}, ".", "m"):
+        half, last = s.word(j) + "m", j + 3 + (s.word(j + 3) == ".")
+    elif s.reads(j, "in", "the", {"morning", "afternoon", "evening"}):
+        half, last = ("am" if s.word(j + 2) == "morning" else "pm"), j + 3
+    elif s.reads(j, "at", "night"):
+        half, last = "pm", j + 2
+    if not half or time.half or time.minutes > _HALF_DAY + 59:
+        return time
+    minutes = time.minutes % _HALF_DAY + (_HALF_DAY if half == "pm" else 0)
+    return ClockTime(minutes, last, half)
