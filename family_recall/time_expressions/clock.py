@@ -105,7 +105,7 @@ def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenI
         return OpenInterval(start, base.end), 0.9 if sure else 0.8
     if hours.side == "before":
         return OpenInterval(base.start, start), 0.9 if sure else 0.8
-    # What belongs to a moment is seldom stored at that very moment: it excludes nothing.
+    # What belongs to a moment is rarely stored at that very moment: it excludes nothing.
     margin = _AT_MARGIN * (2 if hours.side == "around" else 1)
     return OpenInterval(start - margin, start + margin), 0.75
 
