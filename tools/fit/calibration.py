@@ -56,14 +56,17 @@ LICENCES = {
     "madial": "MIT",
     "invented": "Apache-2.0",
     "held_out_homes": "Apache-2.0",
+    "dunedin": "Apache-2.0",
+    "austin": "Apache-2.0",
+    "singapore": "Apache-2.0",
 }
 """The sets that may be fitted on, with the terms they come under."""
 
 DEFAULT_SETS = ("beam", "held_out_homes")
 """The sets of `LICENCES` that no shipped model was trained on."""
 
-EVALUATION_ONLY = ("locomo", "locomo_plus", "realtalk")
-"""Sets without a licence that allows it; nothing that ships is fitted on them."""
+EVALUATION_ONLY = ("locomo", "locomo_plus", "realtalk", "household", "gatemem")
+"""Sets without a licence that allows it, or kept to measure with; nothing is fitted on them."""
 
 OUTPUT = ROOT / "family_recall/ranking/calibration.json"
 KINDS = ("full", "static", "words")
@@ -170,8 +173,8 @@ def refusal(folder: Path, licences: Mapping[str, str]) -> str | None:
     for name in sorted({folder.name, folder.resolve().name, dev.resolve().parent.name}):
         if name.casefold() in EVALUATION_ONLY:
             return (
-                f"{name} is for evaluation only: its licence does not allow fitting constants that "
-                f"ship; choose from {', '.join(LICENCES)}"
+                f"{name} is for evaluation only: no constants that ship are fitted on it; choose "
+                f"from {', '.join(LICENCES)}"
             )
     if folder.name not in licences:
         return (

@@ -46,6 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if problem := refusal(args.data / name, LICENCES):
             made.error(problem)
         dataset = load_dataset(args.data / name / "dev")
+        if dataset.household is not None:
+            made.error(
+                f"{name}: constants are tuned on households, and no model is trained on them"
+            )
         folder = args.out / name
         folder.mkdir(parents=True, exist_ok=True)
         n = 0
