@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from family_recall.access import policy
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
-from family_recall.indexing import relations
+from family_recall.indexing import mentioned_times, relations
 from family_recall.indexing.embedding import Embedding, embed_at_once
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
@@ -145,6 +145,7 @@ class Indexer:
         """Do what :meth:`rebuild` does inside an open transaction."""
         writing.clear_derived()
         _find_identifiers(writing)
+        mentioned_times.find_all(writing, self.store.region)
         linker = self.entity_linker(writing)
         for stored in writing.every_memory():
             self._reindex(writing, linker, stored)
@@ -156,6 +157,8 @@ class Indexer:
         for memory in stored:
             self._reindex(writing, linker, memory)
             _put_identifiers(writing, memory.id, memory.memory)
+            new = prepare(memory.memory, memory.recorded_s, self.store.zone)
+            self._put_times(writing, memory.id, new, memory.recorded_s)
 
     def entity_linker(self, writing: WriteTransaction) -> EntityLinker:
         """Return a linker that reads the entities of an open transaction."""
@@ -219,7 +222,14 @@ class Indexer:
     ) -> None:
         memory_id, place = writing.insert(partition, new, now_s)
         _put_identifiers(writing, memory_id, new.memory)
+        self._put_times(writing, memory_id, new, now_s)
         self._add_edges(writing, linker, memory_id, new.memory, place)
+
+    def _put_times(
+        self, writing: WriteTransaction, memory_id: int, new: NewMemory, recorded_s: float
+    ) -> None:
+        said_s = recorded_s if new.occurred_s is None else new.occurred_s
+        mentioned_times.put(writing, memory_id, new.memory, said_s, self.store.region)
 
     def _reindex(
         self, writing: WriteTransaction, linker: EntityLinker, stored: StoredMemory
@@ -244,9 +254,15 @@ class Indexer:
 def upgrade(store: Store) -> None:
     """Bring what was derived by earlier rules up to date: part of opening a household.
 
-    Identifiers are found again at once; vectors become pending, for :meth:`Indexer.flush`.
+    Identifiers and the times that texts mention are found again at once; vectors become pending,
+    for :meth:`Indexer.flush`.
     """
-    versions = {_IDENTIFIERS: RULES_VERSION, _VIEWS: _VIEWS_VERSION}
+    times = mentioned_times.version(store.zone, store.region)
+    versions = {
+        _IDENTIFIERS: RULES_VERSION,
+        _VIEWS: _VIEWS_VERSION,
+        mentioned_times.INFO_KEY: times,
+    }
     with store.reading() as reading:
         is_current = all(reading.info(key) == version for key, version in versions.items())
     if is_current:
@@ -256,6 +272,9 @@ def upgrade(store: Store) -> None:
         if writing.info(_IDENTIFIERS) != RULES_VERSION:
             writing.clear_identifiers()
             _find_identifiers(writing)
+        if writing.info(mentioned_times.INFO_KEY) != times:
+            writing.clear_times()
+            mentioned_times.find_all(writing, store.region)
         if writing.info(_VIEWS) != _VIEWS_VERSION:
             writing.vectors.clear_views()
             writing.put_info(_VIEWS, _VIEWS_VERSION)

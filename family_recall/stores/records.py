@@ -7,7 +7,7 @@ import functools
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -137,6 +137,33 @@ class Occurred:
     ids: IdArray
     moments_s: npt.NDArray[np.float64]
     importance: FloatArray
+
+
+class MentionedTime(NamedTuple):
+    """A time that a text mentions: half-open, in epoch seconds, and how surely in [0, 1]."""
+
+    start_s: float
+    end_s: float
+    certainty: float
+
+
+@dataclass(frozen=True, slots=True)
+class MentionedTimes:
+    """The times that some memories mention: arrays of one length, ascending by memory."""
+
+    ids: IdArray
+    start_s: npt.NDArray[np.float64]
+    end_s: npt.NDArray[np.float64]
+    certainty: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class DatedText:
+    """The texts of a memory, and the moment they were said in epoch seconds."""
+
+    memory: int
+    texts: tuple[str | None, ...]
+    moment_s: float
 
 
 @dataclass(frozen=True, slots=True)

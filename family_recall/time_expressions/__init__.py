@@ -8,12 +8,14 @@ conventions, for example that weeks run from Monday to Sunday.
 
 from .anchors import Anchor, content_words, stem
 from .holidays import holiday_at
+from .mentioned import Mention, times_mentioned
 from .tense import is_past_reference
 from .timespan import Timespan, find_timespan
 from .tokens import Token, tokens_of
 
 __all__ = [
     "Anchor",
+    "Mention",
     "Timespan",
     "Token",
     "content_words",
@@ -21,5 +23,6 @@ __all__ = [
     "holiday_at",
     "is_past_reference",
     "stem",
+    "times_mentioned",
     "tokens_of",
 ]

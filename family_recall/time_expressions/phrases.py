@@ -12,7 +12,7 @@ from . import repeats
 from .anchors import Anchor
 from .intervals import DAY, MICROSECOND, Interval
 from .repeats import Repeat
-from .tense import Tense, tense_at
+from .tense import Tense, tense_at, tense_told
 from .tokens import NO_TOKEN, Token
 from .words import FOLLOWERS
 
@@ -53,6 +53,8 @@ class Sentence:
     country: str
     anchors: Sequence[Anchor]
     south: bool
+    statement: bool = False
+    """Whether it tells a time rather than asks about one."""
     depth: int = 0
     now: dt.datetime = field(init=False)
     word: Callable[[int], str] = field(init=False)
@@ -87,12 +89,16 @@ class Sentence:
 
     def tense(self, first: int, last: int) -> Tense:
         """Return the tense around the tokens ``[first, last)``."""
+        if self.statement:
+            return tense_told(self.tokens, first, last)
         return tense_at(self.tokens, first, last)
 
     def ends_at(self, i: int) -> bool:
         """Whether a phrase may end before this token, rather than be part of a name."""
         word = self.word(i)
-        return not word or word in FOLLOWERS or not (word[0].isalnum() or word[0] == "_")
+        if not word or word in FOLLOWERS or not (word[0].isalnum() or word[0] == "_"):
+            return True
+        return word[0].isdigit() and not word.isalnum()  # "on the 26th 9.20"
 
 
 def no_time(first: int, last: int) -> Phrase:

@@ -14,7 +14,8 @@ Tense: TypeAlias = Literal["past", "future", "present", "none"]
 _PAST = frozenset(
     "did didn't was wasn't were weren't had hadn't went said told gave ate got bought made saw met "
     "came took wrote spoke heard found lost felt thought knew began left sent paid drove flew ran "
-    "won sang slept spent read swam brought taught".split()
+    "won sang slept spent read swam brought taught fell broke caught grew threw woke wore bit rang "
+    "rode chose drank forgot built sold stood hid stole shook slid tore blew born".split()
 )
 _PARTICIPLES = frozenset("done given eaten written taken known seen due".split())
 _HAVING = frozenset("have has i've we've you've they've 's".split())
@@ -25,9 +26,13 @@ _PRESENT = frozenset(
 )
 _BEING = frozenset("is are am i'm we're they're you're isn't aren't".split())
 _BEING_CONTRACTED = _BEING | {"'s"}
+_COMING = frozenset(("coming", "happening"))
 _ARRANGED = frozenset("planned scheduled booked arranged lined".split())
+_PLANNED = frozenset("rebooked booking deposit postponed reserved appointment rescheduled".split())
+_MAX_LEAD = 2
 _LISTS = frozenset("calendar agenda schedule plan plans".split())
 _HELPERS = _FUTURE | {"did", "didn't", "to"}
+_WRITTEN_TOGETHER = frozenset("whats whens whos wheres hows thats".split())
 _CONTRACTED_IS = frozenset("what who where when how there it he she that".split())
 _ED = re.compile(
     r"(?!(?:need|feed|speed|seed|indeed|hundred|shed|breed|weed|naked|wicked)$)[a-z]{3,}ed"
@@ -79,6 +84,23 @@ def tense_at(tokens: Sequence[Token], first: int, last: int) -> Tense:
     return "none"
 
 
+def tense_told(tokens: Sequence[Token], first: int, last: int) -> Tense:
+    """Return the tense of a time that a statement tells: ahead, where its verb does not look back.
+
+    The verb stands before the time in the same part of the sentence (*got the job, starts
+    Monday*), or behind a time that begins it (*on Sunday we went*). What is booked lies ahead.
+    """
+    if any(token.word in _ARRANGED or token.word in _PLANNED for token in tokens):
+        return "future"
+    start = first
+    while start > 0 and tokens[start - 1].word != ",":
+        start -= 1
+    reaches_on = start == 0 and first <= _MAX_LEAD
+    part = tokens[start:] if reaches_on else tokens[start:last]
+    tense = tense_at(part, first - start, last - start)
+    return "past" if tense == "past" else "future"
+
+
 def is_past_reference(question: str) -> bool:
     """Whether the words point at a distant past: then old memories are no worse than new ones.
 
@@ -117,7 +139,7 @@ def _verb_at(tokens: Sequence[Token], at: int) -> str:
     """Return a word as the rules know it: ``'s`` is *what's* and *she's*, ``May`` is no verb."""
     token = tokens[at]
     word = token.word
-    if token.possessive and word in _CONTRACTED_IS:
+    if (token.possessive and word in _CONTRACTED_IS) or word in _WRITTEN_TOGETHER:
         return "'s"
     if word == "may" and at and token.capitalised:
         return "May"
@@ -139,12 +161,15 @@ _RULES: tuple[tuple[Callable[[str], object], int, Container[str], Tense | None],
     ("due".__eq__, 0, (), None),
     # "it is written": the tense is that of *is*
     ((_PAST | _PARTICIPLES).__contains__, 1, _BEING | {"be"}, None),
+    (_ED.fullmatch, 2, ("getting", "get", "be"), None),  # "is getting married"
     (_ED.fullmatch, 3, _BEING, "present"),
     (_ED.fullmatch, 0, (), "past"),
     (_PAST.__contains__, 0, (), "past"),
     ((_FUTURE | {"upcoming"}).__contains__, 0, (), "future"),
     ("going to".__eq__, 4, ("was", "were"), "past"),
     ("going to".__eq__, 0, (), "future"),
+    (_COMING.__contains__, 4, ("was", "were", "been"), "past"),
+    (_COMING.__contains__, 0, (), "future"),  # "anybody coming on the 29th"
     (_ING.fullmatch, 4, _BEING_CONTRACTED, "future"),
     (frozenset(("do", "have", "be")).__contains__, 4, _HELPERS, None),
     ((_PRESENT | {"'s"}).__contains__, 0, (), "present"),

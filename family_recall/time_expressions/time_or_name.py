@@ -51,10 +51,20 @@ def is_plain(s: Sentence, i: int) -> bool:
 
 def is_time(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     """Whether a bare phrase is a time, given its preposition at token ``i``."""
-    if not preposition and is_whole_question(s, phrase):
+    if not preposition and (is_whole_question(s, phrase) or _is_told(s, phrase)):
         return True
     decide = _DECISIONS.get(phrase.grain)
     return decide is not None and decide(s, i, phrase, preposition)
+
+
+def _is_told(s: Sentence, phrase: Phrase) -> bool:
+    """Whether a statement tells a day without a preposition: *dentist Thursday*, *the 14th*."""
+    if not s.statement or phrase.grain not in {"weekday", "nth"}:
+        return False
+    first = s.at(phrase.first)
+    return (
+        first.word not in {"sat", "sun", "wed"} and not first.possessive and s.ends_at(phrase.last)
+    )
 
 
 def is_whole_question(s: Sentence, phrase: Phrase) -> bool:

@@ -74,14 +74,14 @@ def find_timespan(
     if now.tzinfo is None:
         raise ValueError(f"now must carry the household's zone, got {now.isoformat()}")
     tokens = tokens_of(question)
-    if not anchors and not any(_may_begin(token) for token in tokens):
+    if not anchors and not any(may_begin(token) for token in tokens):
         return None
     sentence = Sentence(tokens, now, country, anchors, hemisphere == "south")
     try:
-        meant = _meant(sentence)
+        meant = find_meant(sentence)
         if meant is None:
             return None
-        start, end = (_in_zone(edge, now) for edge in meant.interval)
+        start, end = (in_zone(edge, now) for edge in meant.interval)
     except (ValueError, OverflowError):
         # A date past the calendar's end: "five thousand years ago".
         return None
@@ -97,7 +97,7 @@ def find_timespan(
     return Timespan(start, end, certainty, matched)
 
 
-class _Meant(NamedTuple):
+class Meant(NamedTuple):
     """The time that a sentence is about, and the tokens ``[first, last)`` that say so."""
 
     interval: OpenInterval
@@ -105,12 +105,12 @@ class _Meant(NamedTuple):
     tokens: tuple[tuple[int, int], ...]
 
 
-def _may_begin(token: Token) -> bool:
+def may_begin(token: Token) -> bool:
     """Whether a time may begin with a word."""
     return token.word in _STARTERS or token.word[0] in _FIGURES or token.word in _WITHOUT_DATE
 
 
-def _meant(s: Sentence) -> _Meant | None:
+def find_meant(s: Sentence) -> Meant | None:
     """Return the days that a sentence names, narrowed by the hours or by what is still to come."""
     clauses = clauses_of(s)
     combined = _combined(s, clauses)
@@ -118,7 +118,7 @@ def _meant(s: Sentence) -> _Meant | None:
     if combined is not None and combined.interval is not None:
         inside = [clause for clause in clauses if combined.first <= clause.first < combined.last]
         tokens = tuple((clause.first, clause.last) for clause in inside)
-        days = _Meant(combined.interval, combined.certainty, tokens)
+        days = Meant(combined.interval, combined.certainty, tokens)
     elif clauses:
         return None
     taken = frozenset(
@@ -135,11 +135,11 @@ def _meant(s: Sentence) -> _Meant | None:
     if interval is None:
         return days
     if days is None:
-        return _Meant(interval, certainty, ((first, last),))
+        return Meant(interval, certainty, ((first, last),))
     return days._replace(interval=interval, tokens=tuple(sorted((*days.tokens, (first, last)))))
 
 
-def _with_hours(s: Sentence, hours: Hours, days: _Meant | None) -> _Meant | None:
+def _with_hours(s: Sentence, hours: Hours, days: Meant | None) -> Meant | None:
     """Narrow a day to some hours; a time that it does not have changes nothing."""
     try:
         interval, certainty = narrowed(s, hours, days.interval if days else None)
@@ -147,8 +147,8 @@ def _with_hours(s: Sentence, hours: Hours, days: _Meant | None) -> _Meant | None
         return days
     own = (hours.first, hours.last)
     if days is None:
-        return _Meant(interval, certainty, (own,))
-    return _Meant(interval, min(certainty, days.certainty), tuple(sorted((*days.tokens, own))))
+        return Meant(interval, certainty, (own,))
+    return Meant(interval, min(certainty, days.certainty), tuple(sorted((*days.tokens, own))))
 
 
 def _stands_alone(s: Sentence, hours: Hours) -> bool:
@@ -229,7 +229,7 @@ def _intersection(s: Sentence, clause: Clause, other: Clause) -> Clause | None:
     return None
 
 
-def _in_zone(edge: dt.datetime | None, now: dt.datetime) -> dt.datetime | None:
+def in_zone(edge: dt.datetime | None, now: dt.datetime) -> dt.datetime | None:
     """Put a wall-clock time into the zone; one the clocks skip becomes the first after it."""
     if edge is None:
         return None

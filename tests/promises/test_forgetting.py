@@ -327,6 +327,10 @@ def contents(path: Path) -> dict[str, list[str]]:
     found["identifier"] = [
         (value, nodes[memory]) for value, memory in ask("SELECT value, memory FROM identifier")
     ]
+    found["mentioned_time"] = [
+        (nodes[memory], *times)
+        for memory, *times in ask("SELECT memory, start_s, end_s, certainty FROM mentioned_time")
+    ]
     connection.close()
     return {table: sorted(map(repr, rows)) for table, rows in found.items()}
 

@@ -17,7 +17,7 @@ from family_recall import Memory, Relation
 from family_recall.types.erasure import Receipt
 from tests.conftest import HOME, Wall, found, move_in, open_home, recall, store_of, stories
 
-PARTS = ("memory", "embedding", "mention", "identifier", "edge", "relation")
+PARTS = ("memory", "embedding", "mention", "identifier", "mentioned_time", "edge", "relation")
 
 FORGET = """
 import os, signal, sys

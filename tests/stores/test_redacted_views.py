@@ -169,5 +169,6 @@ def test_a_file_from_before_redacted_views_keeps_its_partitions(tmp_path: Path) 
 def _counts(path: Path) -> dict[str, int]:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     tables = ("memory", "partition", "word_count", "embedding", "vectors_1_rowids", "entity",
-              "alias", "mention", "relation", "edge", "identifier", "redacted_view")  # fmt: skip
+              "alias", "mention", "relation", "edge", "identifier", "mentioned_time",
+              "redacted_view")  # fmt: skip
     return {table: int(sql.row(connection, f"SELECT count(*) FROM {table}")[0]) for table in tables}

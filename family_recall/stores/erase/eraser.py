@@ -28,8 +28,8 @@ from family_recall.stores.write.transaction import WriteTransaction
 
 REFERENCES: tuple[tuple[str, str], ...] = (
     ("memory", "id"), ("memory", "context_id"), ("embedding", "memory"), ("mention", "memory"),
-    ("identifier", "memory"), ("edge", "src"), ("edge", "dst"), ("feedback", "memory"),
-    ("shown", "memory"), ("audit_memory", "memory"),
+    ("identifier", "memory"), ("mentioned_time", "memory"), ("edge", "src"), ("edge", "dst"),
+    ("feedback", "memory"), ("shown", "memory"), ("audit_memory", "memory"),
 )  # fmt: skip
 """Columns that hold a memory's row id. A new table with one belongs here, and is erased too."""
 

@@ -75,6 +75,11 @@ CREATE TABLE identifier(
   partition INTEGER NOT NULL, value TEXT NOT NULL, memory INTEGER NOT NULL,
   PRIMARY KEY(partition, value, memory)) WITHOUT ROWID;
 CREATE INDEX identifier_memory ON identifier(memory);
+-- The times that a memory's text mentions, half-open, with how surely each was read.
+CREATE TABLE mentioned_time(
+  memory INTEGER NOT NULL, start_s REAL NOT NULL, end_s REAL NOT NULL, certainty REAL NOT NULL,
+  PRIMARY KEY(memory, start_s, end_s)) WITHOUT ROWID;
+CREATE INDEX mentioned_time_start ON mentioned_time(start_s);
 
 CREATE TABLE embedding_model(
   no INTEGER PRIMARY KEY, model_id TEXT NOT NULL UNIQUE, dim INTEGER NOT NULL,

@@ -59,6 +59,12 @@ RULES = (
         f" OR i.partition <> i.memory >> {PARTITION_SHIFT}",
     ),
     Rule(
+        "mentioned times",
+        "without a memory",
+        "SELECT 1 FROM mentioned_time t WHERE t.end_s <= t.start_s OR NOT EXISTS"
+        " (SELECT 1 FROM memory m WHERE m.id = t.memory)",
+    ),
+    Rule(
         "relations",
         "without an entity",
         "SELECT 1 FROM relation r WHERE NOT EXISTS (SELECT 1 FROM entity n WHERE n.id = r.subject)"

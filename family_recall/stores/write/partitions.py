@@ -119,7 +119,8 @@ class Partitions:
         for shard in (shard_of(partition, past=False), shard_of(partition, past=True)):
             execute(f"DROP TABLE IF EXISTS {words_table(shard)}")
             execute("DELETE FROM word_count WHERE shard = ?", (shard,))
-        derived = (("mention", "memory"), ("identifier", "memory"), ("edge", "src"))
+        by_memory = ("mention", "identifier", "mentioned_time")
+        derived = (*((table, "memory") for table in by_memory), ("edge", "src"))
         for table, column in (*derived, ("memory", "id")):
             execute(f"DELETE FROM {table} WHERE {column} BETWEEN ? AND ?", (first, last))
         for table, column in (("edge", "src"), ("relation", "subject"), ("entity", "id")):

@@ -17,7 +17,9 @@ from family_recall.stores.graph.entities import Entities
 from family_recall.stores.graph.relations import Relations
 from family_recall.stores.read.transaction import Transaction
 from family_recall.stores.records import (
+    DatedText,
     Identifier,
+    MentionedTime,
     NewMemory,
     Place,
     RecordedRelation,
@@ -25,13 +27,15 @@ from family_recall.stores.records import (
     Texts,
     ToEmbed,
 )
-from family_recall.stores.text import full_text, identifiers, memories
+from family_recall.stores.text import full_text, identifiers, memories, mentioned_times
 from family_recall.stores.vectors import tables
 from family_recall.stores.write.counters import Counters
 from family_recall.stores.write.partitions import Partitions
 from family_recall.stores.write.session_tail import SessionTail
 from family_recall.stores.write.vector_tables import VectorTables
 from family_recall.stores.write.word_index import WordIndex
+
+_DERIVED = ("mention", "edge", "identifier", "mentioned_time")
 
 
 class WriteTransaction(Transaction):
@@ -203,10 +207,10 @@ class WriteTransaction(Transaction):
             yield from memories.load(self.connection, "m.id = ?", (memory,), self.zone)
 
     def clear_derived(self) -> None:
-        """Delete all that is derived: words, counts, vectors, identifiers, mentions, edges."""
+        """Delete all that is derived: words, vectors, identifiers, times, mentions, edges."""
         for model in tables.models(self.connection):
             tables.drop(self.connection, model, vec0=self.vec0)
-        for table in ("embedding_model", "embedding", "mention", "edge", "identifier"):
+        for table in (*_DERIVED, "embedding_model", "embedding"):
             self.connection.execute(f"DELETE FROM {table}")
         for partition in self.household.every_partition():
             for past in (False, True):
@@ -235,6 +239,18 @@ class WriteTransaction(Transaction):
     def texts(self) -> Iterator[tuple[int, Texts]]:
         """Yield the texts that may hold identifiers, by memory; superseded ones too."""
         return identifiers.texts(self.connection)
+
+    def put_times(self, memory: int, times: Iterable[MentionedTime]) -> None:
+        """Store the times that a memory mentions, in place of those it had."""
+        mentioned_times.put(self.connection, memory, times)
+
+    def clear_times(self) -> None:
+        """Delete the times that memories mention."""
+        mentioned_times.clear(self.connection)
+
+    def dated_texts(self) -> Iterator[DatedText]:
+        """Yield the texts that may mention times, with their moments; superseded ones too."""
+        return mentioned_times.texts(self.connection)
 
     def _set_context(self, memory: int, previous: int | None) -> None:
         """Change the memory before a current one; the words of its context change with it."""

@@ -24,6 +24,7 @@ DAMAGES = {
     "mentions": "DELETE FROM memory WHERE doc_id = 'march'",
     "mention edges": "DELETE FROM mention",
     "identifiers": "INSERT INTO identifier VALUES(1, 'number:1', 77)",
+    "mentioned times": "INSERT INTO mentioned_time VALUES(77, 0, 1, 1)",
     "relations": "DELETE FROM entity",
     "places": "UPDATE partition SET band = 'red' WHERE no = 1",
     "vectors of tiny/1": "DELETE FROM embedding WHERE memory % 2 = 0",
