@@ -28,13 +28,15 @@ def times_of(
         said_at = dt.datetime.fromtimestamp(said_s, zone)
     except (ValueError, OverflowError, OSError):
         return ()  # a moment outside the calendar, of a damaged row
-    hemisphere = "south" if region.hemisphere == "south" else "north"
     found = {
         MentionedTime(mention.start.timestamp(), mention.end.timestamp(), mention.certainty)
         for text in texts
         if text
         for mention in times_mentioned(
-            text, said_at=said_at, country=region.country, hemisphere=hemisphere
+            text,
+            said_at=said_at,
+            country=region.country,
+            hemisphere="south" if region.hemisphere == "south" else "north",
         )
     }
     return tuple(sorted(found))

@@ -18,7 +18,9 @@ def stored(path: Path) -> list[tuple[str, int, int]]:
         " LEFT JOIN memory m ON m.id = t.memory ORDER BY t.start_s"
     ).fetchall()
     connection.close()
-    return [(str(doc_id), int(start), int(hours)) for doc_id, start, hours in rows]
+    return [
+        (str(row[0]), int(str(row[1]).split(".")[0]), round(float(str(row[2])))) for row in rows
+    ]
 
 
 def fill(home: FamilyRecall) -> None:
