@@ -29,6 +29,7 @@ class QueryPlan:
         terms: (word, stem) pairs to search for.
         entities: What it names in scope.
         names: How it names them.
+        searched: The question with the names of the relatives it speaks of; empty: as asked.
         relations: (subject, relation, object) between them.
         identifiers: What it quotes that stands for one thing.
         statistics: What the scope counts of the terms' stems.
@@ -46,6 +47,7 @@ class QueryPlan:
     terms: tuple[tuple[str, str], ...] = ()
     entities: tuple[Entity, ...] = ()
     names: tuple[str, ...] = ()
+    searched: str = ""
     relations: tuple[tuple[str, str, str], ...] = ()
     identifiers: tuple[Identifier, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
@@ -103,6 +105,11 @@ class QueryContext:
     question: Encoding | None = None
     question_weights: FloatArray | None = None
     kind: Kind = "words"
+
+    @property
+    def searched_text(self) -> str:
+        """The question as models read it: with the names of the relatives it speaks of."""
+        return self.plan.searched or self.request.query_text
 
     def pool_size(self, configured: int) -> int:
         """Return the size of a pool: the configured one, or twice the results wanted."""

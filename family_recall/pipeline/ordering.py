@@ -59,7 +59,7 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     if scorer is None:
         run.trace.skip("rerank", "no_model", run.models.why_no_scorer, n)
         return ranking
-    shortest = question_tokens(context.request.query_text)
+    shortest = question_tokens(context.searched_text)
     if n == 0 or not run.can_start("rerank", shortest, left_out=n):
         return ranking
     return _read_pairs(run, context, ranking, scorer, n)

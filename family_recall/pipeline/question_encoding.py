@@ -24,7 +24,7 @@ def encode(run: Runner, context: QueryContext) -> QueryContext:
     static = run.models.static(static_wait_ms(run))
     encoder = _transformer(run, context, static)
     if encoder is not None:
-        n = question_tokens(context.request.query_text)
+        n = question_tokens(context.searched_text)
         encoded = _encode_by(run, context, encoder, "embed", "full", n)
         if encoded is not None:
             weights = run.run("weigh", 0, lambda: token_weights(encoder, encoded), None)
@@ -38,7 +38,7 @@ def is_encoded_at_once(run: Runner, context: QueryContext) -> bool:
     """Whether the transformer will not run: its answer is cached, or it has no time."""
     if _cached_by(run, context) is not None:
         return True
-    n = question_tokens(context.request.query_text)
+    n = question_tokens(context.searched_text)
     return not run.admitted.can_afford("embed", n, beside_ms=_words_beside_ms(run))
 
 
@@ -65,7 +65,7 @@ def _encode_by(
     run: Runner, context: QueryContext, encoder: Encoder, stage: str, kind: Kind, n: int
 ) -> QueryContext | None:
     """Encode the question by one embedder, or read it from the cache; None should it fail."""
-    text, person_id = context.request.query_text, context.request.ctx.person_id
+    text, person_id = context.searched_text, context.request.ctx.person_id
     encoding = run.models.questions.get(person_id, encoder.model_id, text)
     if encoding is not None:
         with run.trace.span(stage, n) as span:
@@ -85,7 +85,7 @@ def _transformer(run: Runner, context: QueryContext, static: Encoder | None) -> 
     if cached is not None:
         return cached
     instead = "" if static is None else f"; {static.model_id} is asked instead"
-    n = question_tokens(context.request.query_text)
+    n = question_tokens(context.searched_text)
     refusal = run.admitted.refusal("embed", n, beside_ms=_words_beside_ms(run))
     if refusal is not None:
         run.trace.skip("embed", refusal.reason, refusal.detail + instead)
@@ -106,7 +106,7 @@ def _cached_by(run: Runner, context: QueryContext) -> Encoder | None:
     encoder = run.models.encoder(0.0)
     if encoder is None:
         return None
-    text, person_id = context.request.query_text, context.request.ctx.person_id
+    text, person_id = context.searched_text, context.request.ctx.person_id
     cached = run.models.questions.get(person_id, encoder.model_id, text)
     return None if cached is None else encoder
 

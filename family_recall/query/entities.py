@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from family_recall.query.kinship import MAX_STEPS, Relatives, is_one, relatives
-from family_recall.query.kinship_terms import KINSHIP_ROLES, LONGEST_ROLE, TITLES
+from family_recall.query.kin_phrases import KinPhrases, Phrase
+from family_recall.query.kinship import names_of
 from family_recall.query.misspellings import URL_WORDS, misspelt_names
 from family_recall.query.text import (
-    LONGEST_NAME,
     MAX_QUESTION_CHARS,
-    STOP_WORDS,
     names_in,
     normalise,
     possible_names,
@@ -27,23 +25,7 @@ MAX_RELATIONS = 5
 
 ASKER_WORDS = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})
 """Words by which the asker names themselves."""
-_OURS = frozenset({"my", "our"})
-_ADJECTIVES = frozenset(
-    "little big older elder younger oldest eldest youngest dear lovely baby twin own".split()
-)
-"""Words that may stand between *my* and *sister*."""
-_NOT_THE_ASKERS = frozenset(
-    """
-    a an the this that these those his her their your whose every each some any no another
-    great step foster ex former future late half
-    """.split()
-)
-"""Words after which *grandma* is not the asker's own."""
-_FIRST_ROLE_WORDS = frozenset(noun.split(" ", maxsplit=1)[0] for noun in KINSHIP_ROLES)
-_MAX_ROLES = 8
-"""Roles of one question that are looked up."""
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s?$")
 _ADDRESS = re.compile(r"\w[@./_]+\w")
 _SCHEME = re.compile(r"^(?:(?:https?|mailto) )?(?:www )?")
 _SCHEMES = ("", "www ", "https ", "http ", "https www ", "http www ")
@@ -83,11 +65,18 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """Everything a question names; ``asker`` are the entities of the person who asks."""
+    """Everything a question names.
+
+    ``asker`` are the entities of the person who asks. ``relatives`` are the names of the people
+    that it calls by what they are to somebody, and ``searched`` is the question with those names
+    in place of the words for them; empty if there are none.
+    """
 
     mentions: tuple[Mention, ...] = ()
     asker: tuple[Entity, ...] = ()
     asker_is_named: bool = False
+    relatives: tuple[str, ...] = ()
+    searched: str = ""
 
     @property
     def entities(self) -> tuple[Entity, ...]:
@@ -116,177 +105,65 @@ def resolve(question: str, scope: Scope, snapshot: Snapshot) -> Resolution:
     for alias, entity in snapshot.entities([*candidates, *([asker] if asker else [])], scope):
         known.setdefault(alias, []).append(entity)
     myself = known.pop(asker, []) if asker else []
-    resolver = _Resolver(known, myself, scope, snapshot)
+    kin = KinPhrases(known, myself, scope, snapshot)
 
-    parts = _cut(text, resolver.addresses(text))
+    parts = _cut(text, _known_addresses(text, known))
     for name in URL_WORDS:
         known.pop(name, None)
     parts = [
         piece
         for part in parts
-        for piece in (_cut(part, resolver.relatives(part)) if isinstance(part, str) else [part])
+        for piece in (_cut(part, kin.find(part)) if isinstance(part, str) else [part])
     ]
     mentions: list[Mention] = []
-    for part in parts:
-        if not isinstance(part, _Phrase):
-            mentions += [Mention(name, tuple(known[name])) for name in names_in(part, known)]
-        elif part.entities:
-            mentions.append(Mention(part.words, part.entities, part.role, part.relations))
-    rest = [part if isinstance(part, str) else None for part in parts]
+    rest: list[str | None] = []
+    for written, phrase in _pieces(text, parts):
+        if phrase is None or (phrase.possible and not phrase.entities):
+            rest.append(written)
+            mentions += [Mention(name, tuple(known[name])) for name in names_in(written, known)]
+        else:
+            rest.append(None)
+            mention = Mention(phrase.words, phrase.entities, phrase.role, phrase.relations)
+            mentions += [mention] if phrase.entities else []
     names = [mention.words for mention in mentions]
     for word, meant in misspelt_names(rest, known, names, scope, snapshot):
         mentions.append(Mention(word, tuple(meant)))
     is_named = any(
         ASKER_WORDS.intersection(normalise(part).split(" ")) for part in rest if part is not None
     )
-    return Resolution(tuple(mentions), tuple(myself), is_named)
+    return Resolution(tuple(mentions), tuple(myself), is_named, *_searched(text, parts))
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrase:
-    """A stretch of a text that as a whole means some entities, or on purpose none.
-
-    ``steps`` counts the relations that were composed to find them.
-    """
-
-    start: int
-    end: int
-    words: str
-    entities: tuple[Entity, ...] = ()
-    steps: int = 0
-    role: str = ""
-    relations: tuple[StoredRelation, ...] = ()
+def _searched(text: str, parts: Sequence[str | Phrase]) -> tuple[tuple[str, ...], str]:
+    """Return the names of the relatives a text speaks of, and the text with those names."""
+    relatives: list[str] = []
+    searched = ""
+    for written, phrase in _pieces(text, parts):
+        own_names = () if phrase is None or not phrase.is_kin else names_of(phrase.those_meant)
+        relatives += own_names
+        ending = _POSSESSIVE.search(written)
+        replaced = " ".join(own_names) + (ending.group() if ending else "")
+        searched += replaced if own_names else written
+    return tuple(dict.fromkeys(relatives)), searched if relatives else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """One word of a text: as written, normalised, where, and whether it is a possessive."""
-
-    text: str
-    plain: str
-    start: int
-    end: int
-    is_possessive: bool
+def _pieces(text: str, parts: Sequence[str | Phrase]) -> Iterator[tuple[str, Phrase | None]]:
+    """Yield each part of a text as it is written, with the phrase that it is, if any."""
+    at = 0
+    for part in parts:
+        start = at
+        at += len(part) if isinstance(part, str) else part.end - part.start
+        yield text[start:at], part if isinstance(part, Phrase) else None
 
 
-class _Resolver:
-    """Resolves addresses and kinship phrases of one question against the names it holds."""
-
-    def __init__(
-        self,
-        known: Mapping[str, Sequence[Entity]],
-        myself: Sequence[Entity],
-        scope: Scope,
-        snapshot: Snapshot,
-    ) -> None:
-        self._known = known
-        self._myself = myself
-        self._scope = scope
-        self._snapshot = snapshot
-        self._relatives_of: dict[tuple[Sequence[Entity], str, int], Relatives] = {}
-
-    def addresses(self, text: str) -> list[_Phrase]:
-        """Find the known e-mail addresses, handles and URLs of a text."""
-        phrases = []
-        for (start, end), forms in _addresses(text):
-            form = next((form for form in forms if form in self._known), None)
-            if form is not None:
-                phrases.append(_Phrase(start, end, forms[0], tuple(self._known[form])))
-        return phrases
-
-    def relatives(self, text: str) -> list[_Phrase]:
-        """Find the phrases that name people by their role to somebody."""
-        phrases: list[_Phrase] = []
-        if _FIRST_ROLE_WORDS.isdisjoint(normalise(text).split(" ")):
-            return phrases
-        words = _words(text)
-        at = 0
-        while at < len(words):
-            is_role = words[at].plain in _FIRST_ROLE_WORDS
-            noun = _longest(words[at : at + LONGEST_ROLE], KINSHIP_ROLES) if is_role else ""
-            n = len(noun.split(" ")) if noun else 1
-            phrase = self._relative(text, words, at, n, noun, phrases) if noun else None
-            if phrase is not None:
-                while phrases and phrases[-1].end > phrase.start:
-                    phrases.pop()
-                phrases.append(phrase)
-            at += n
-        return phrases
-
-    def _relative(
-        self,
-        text: str,
-        words: Sequence[_Word],
-        at: int,
-        n: int,
-        noun: str,
-        phrases: Sequence[_Phrase],
-    ) -> _Phrase | None:
-        """Resolve one role: its owner stands before it, or it has none."""
-        name = _longest(words[at : at + LONGEST_NAME], self._known)
-        if len(name.split(" ")) > n:
-            return None
-        end = words[at + n - 1].end
-        nobody = _Phrase(words[at].start, end, noun)
-        before = at - 1 - (at > 0 and words[at - 1].plain in _ADJECTIVES)
-        owner = words[before] if before >= 0 else None
-        whose, start, steps = self._myself, words[at].start, 0
-        path: tuple[StoredRelation, ...] = ()
-        if owner is not None and owner.plain in _OURS:
-            start = owner.start
-        elif owner is not None and owner.is_possessive and owner.plain not in STOP_WORDS:
-            if phrases and phrases[-1].end == owner.end:
-                previous = phrases[-1]
-                if not previous.entities:
-                    return nobody
-                whose, start, steps = previous.entities, previous.start, previous.steps
-                path = previous.relations
-            else:
-                owner_name = self._name_ending(text, words, before)
-                if not owner_name:
-                    return nobody if owner.text[0].isupper() else None
-                whose = self._known[owner_name]
-                start = words[before - owner_name.count(" ")].start
-        elif noun not in TITLES or name or (owner is not None and owner.plain in _NOT_THE_ASKERS):
-            return None
-        if not words[at + n - 1].is_possessive and self._name_follows(text, words, at + n):
-            return _Phrase(start, end, noun)
-        matches = self._relatives(whose, noun, MAX_STEPS - steps)
-        if matches.entities:
-            phrase = normalise(text[start:end])
-            path = (*path, *matches.relations)
-            steps += matches.steps
-            return _Phrase(start, end, phrase, matches.entities, steps, noun, path)
-        # In the question of a person who is called Dad, *my dad* is not himself.
-        is_owner = name and whose and is_one([*self._known[name], *whose])
-        return nobody if is_owner else None
-
-    def _name_ending(self, text: str, words: Sequence[_Word], last: int) -> str:
-        """Return the longest known name that ends at a word, or an empty text."""
-        for first in range(max(0, last - LONGEST_NAME + 1), last + 1):
-            written = text[words[first].start : words[last].end]
-            name = " ".join(word.plain for word in words[first : last + 1])
-            if name in self._known and names_in(written, {name}):
-                return name
-        return ""
-
-    def _name_follows(self, text: str, words: Sequence[_Word], at: int) -> bool:
-        """Whether the very next word begins a known name, as in *my brother Vikram*."""
-        if at >= len(words) or not text[words[at - 1].end : words[at].start].isspace():
-            return False
-        name = _longest(words[at : at + LONGEST_NAME], self._known)
-        written = " ".join(word.text for word in words[at : at + len(name.split(" "))])
-        return bool(name) and bool(names_in(written, {name})) and words[at].text[0].isupper()
-
-    def _relatives(self, whose: Sequence[Entity], noun: str, max_steps: int) -> Relatives:
-        key = (tuple(whose), noun, max_steps)
-        if key not in self._relatives_of:
-            if not whose or max_steps < 1 or len(self._relatives_of) >= _MAX_ROLES:
-                return Relatives()
-            self._relatives_of[key] = relatives(
-                whose, KINSHIP_ROLES[noun], self._scope, self._snapshot, max_steps=max_steps
-            )
-        return self._relatives_of[key]
+def _known_addresses(text: str, known: Mapping[str, Sequence[Entity]]) -> list[Phrase]:
+    """Find the known e-mail addresses, handles and URLs of a text."""
+    phrases = []
+    for (start, end), forms in _addresses(text):
+        form = next((form for form in forms if form in known), None)
+        if form is not None:
+            phrases.append(Phrase(start, end, forms[0], tuple(known[form])))
+    return phrases
 
 
 def _addresses(text: str) -> Iterator[tuple[tuple[int, int], tuple[str, ...]]]:
@@ -301,33 +178,11 @@ def _addresses(text: str) -> Iterator[tuple[tuple[int, int], tuple[str, ...]]]:
         yield match.span(), tuple(dict.fromkeys((plain, bare, *forms)))
 
 
-def _cut(text: str, phrases: Sequence[_Phrase]) -> list[str | _Phrase]:
+def _cut(text: str, phrases: Sequence[Phrase]) -> list[str | Phrase]:
     """Cut a text into its phrases, in order, and the texts between them."""
-    parts: list[str | _Phrase] = []
+    parts: list[str | Phrase] = []
     at = 0
     for phrase in phrases:
         parts += [text[at : phrase.start], phrase]
         at = phrase.end
     return [*parts, text[at:]]
-
-
-def _words(text: str) -> list[_Word]:
-    return [
-        _Word(
-            match.group(),
-            normalise(match.group()),
-            *match.span(),
-            is_possessive=match.group()[-2:] in {"'s", "’s"}
-            or text[match.end() :][:1] in {"'", "’"},
-        )
-        for match in _WORD.finditer(text)
-    ]
-
-
-def _longest(words: Sequence[_Word], known: Container[str]) -> str:
-    """Return the longest known name that begins at the first word, or an empty text."""
-    for n in range(len(words), 0, -1):
-        name = " ".join(word.plain for word in words[:n])
-        if name in known:
-            return name
-    return ""

@@ -10,12 +10,13 @@ from family_recall.query.kinship_terms import (
     INVERSE,
     IS_A,
     KINSHIP_PATHS,
-    RELATION_MEANINGS,
+    ORDERS,
     SORT_OF_NOUN,
     SORT_OF_TITLE,
     KinshipRole,
     RelationMeaning,
 )
+from family_recall.query.relation_words import meaning_of, relation_phrase
 from family_recall.query.text import normalise
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.read.snapshot import Snapshot
@@ -29,6 +30,8 @@ MIN_RELATION_CONFIDENCE = 0.5
 """Relations below this confidence are ignored."""
 
 _MAX_ENTITIES = 32
+_MAX_POSSIBLE = 3
+"""People who may be meant by a role; of more than these none is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,14 @@ class Relatives:
     """The entities that have a role, in every partition in scope, and what says so.
 
     ``steps`` is the length of the path; ``relations`` are those on it, from the person outwards.
+    If nobody certainly has the role, ``possible`` are the few who may: of a niece and nephew of
+    whom nothing more is known, both.
     """
 
     entities: tuple[Entity, ...] = ()
     steps: int = 0
     relations: tuple[StoredRelation, ...] = ()
+    possible: tuple[Entity, ...] = ()
 
 
 def relatives(
@@ -60,6 +66,7 @@ def relatives(
         max_steps: Relations that may be composed, 1 or 2.
     """
     start = in_all_partitions(whose, scope, snapshot)
+    possible: tuple[Entity, ...] = ()
     for paths in KINSHIP_PATHS.get(role.link, (((role.link,),),)):
         ends: dict[Entity, tuple[StoredRelation, ...]] = {}
         for path in paths:
@@ -68,20 +75,31 @@ def relatives(
                     ends.setdefault(end, walked)
         others = [end for end in ends if end not in start][:_MAX_ENTITIES]
         candidates = in_all_partitions(others, scope, snapshot)
-        fitting = tuple(
-            end for end in _of_sort(candidates, role, scope, snapshot) if end not in start
+        certain, unknown = (
+            tuple(end for end in some if end not in start)
+            for some in _of_sort(candidates, role, scope, snapshot)
         )
-        if fitting:
-            walked_to = [ends.get(end, ()) for end in fitting]
+        if certain:
+            walked_to = [ends.get(end, ()) for end in certain]
             # From the person outwards: all first steps, then all second ones.
             steps = [step for level in zip_longest(*walked_to) for step in level if step]
-            return Relatives(fitting, max(map(len, walked_to)), tuple(dict.fromkeys(steps)))
-    return Relatives()
+            return Relatives(certain, max(map(len, walked_to)), tuple(dict.fromkeys(steps)))
+        possible = possible or unknown
+    return Relatives(possible=possible if len(_individuals(possible)) <= _MAX_POSSIBLE else ())
 
 
 def is_one(entities: Iterable[Entity]) -> bool:
     """Whether several partitions' entities are all the same person or thing."""
     return len(_individuals(entities)) == 1
+
+
+def names_of(entities: Iterable[Entity]) -> list[str]:
+    """Return what each of some people and things is called.
+
+    The several entities of one are called by the shortest of their names.
+    """
+    names = ([entity.name for entity in group] for group in _individuals(entities))
+    return list(dict.fromkeys(min(group, key=lambda name: (len(name), name)) for group in names))
 
 
 def _walk(
@@ -99,7 +117,7 @@ def _walk(
         ids = {entity.id: walked for entity, walked in ends.items()}
         reached: dict[Entity, tuple[StoredRelation, ...]] = {}
         for relation in credible_relations(list(ends), scope, snapshot):
-            meaning = RELATION_MEANINGS.get(relation_phrase(relation.relation))
+            meaning = meaning_of(relation.relation)
             if meaning is None:
                 continue
             subject, object_ = relation.subject, relation.object
@@ -113,27 +131,34 @@ def _walk(
 
 def _of_sort(
     entities: Sequence[Entity], role: KinshipRole, scope: Scope, snapshot: Snapshot
-) -> list[Entity]:
-    if not entities or not role.sorts:
-        return list(entities)
+) -> tuple[list[Entity], list[Entity]]:
+    """Split off those known to be what a role asks for, and those who may be."""
+    if not entities or not (role.sorts or role.order):
+        return list(entities), []
     known: dict[int, set[str]] = {entity.id: set() for entity in entities}
     for alias, entity in snapshot.entities(list(SORT_OF_TITLE), scope):
         known.get(entity.id, set()).add(SORT_OF_TITLE[alias])
     for relation in credible_relations(entities, scope, snapshot):
-        phrase = relation_phrase(relation.relation)
-        meaning = RELATION_MEANINGS.get(phrase, RelationMeaning(""))
-        sort = SORT_OF_NOUN.get(normalise(relation.object.name), "") if phrase in IS_A else ""
-        known.get(relation.subject.id, set()).add(sort or meaning.subject)
+        meaning = meaning_of(relation.relation) or RelationMeaning("")
+        is_a = relation_phrase(relation.relation) in IS_A
+        sort = SORT_OF_NOUN.get(normalise(relation.object.name), "") if is_a else ""
+        known.get(relation.subject.id, set()).update((sort or meaning.subject, meaning.order))
         known.get(relation.object.id, set()).add(meaning.object)
     fitting, unknown = [], []
     for group in _individuals(entities):
-        sorts = set().union(*(known[entity.id] for entity in group)) - {""}
-        if sorts & role.sorts:
+        about = set().union(*(known[entity.id] for entity in group)) - {""}
+        orders = about & set(ORDERS.values())
+        sorts = about - orders
+        if role.order and orders and role.order not in orders:
+            continue
+        fits = not role.sorts or bool(sorts & role.sorts)
+        if fits and (not role.order or orders):
             fitting.append(group)
-        elif not sorts - {"pet"}:
+        elif fits or not sorts - {"pet"}:
             unknown.append(group)
-    chosen = fitting or (unknown if len(unknown) == 1 else [])
-    return [entity for group in chosen for entity in group]
+    if not fitting and len(unknown) == 1:
+        fitting, unknown = unknown, []
+    return [e for group in fitting for e in group], [e for group in unknown for e in group]
 
 
 def credible_relations(
@@ -196,11 +221,3 @@ def _is_same(entity: Entity, other: Entity, alias: str | None = None) -> bool:
 
 def _first(name: str) -> str:
     return name.split(" ", maxsplit=1)[0]
-
-
-def relation_phrase(relation: str) -> str:
-    """Normalise a relation: *is the Mother_of* is *mother of*."""
-    words = normalise(relation).split(" ")
-    while len(words) > 1 and words[0] in {"is", "the", "a", "an"}:
-        words = words[1:]
-    return " ".join(words)

@@ -20,6 +20,7 @@ from family_recall.stores.records import WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
 
 _T = TypeVar("_T")
+_Terms = tuple[tuple[str, str], ...]
 _Stems = Callable[[str], list[tuple[str, str]]]
 
 
@@ -92,15 +93,20 @@ def plan(
     )
     named = resolved.entities
     no_relations: tuple[tuple[str, str, str], ...] = ()
-    terms = question_plan.terms
+    terms = _with_relatives(question_plan.terms, resolved.relatives, snapshot.stems)
+    statistics = guarded(
+        "statistics",
+        lambda: snapshot.word_statistics([stem for _, stem in terms], scope),
+        # The fallback: every word equally rare.
+        WordStatistics(1, 1, np.ones(len(terms), np.int64)),
+    )
+    if resolved.relatives:
+        terms, statistics = _without_unused(terms, statistics, len(question_plan.terms))
     return dataclasses.replace(
         question_plan,
-        statistics=guarded(
-            "statistics",
-            lambda: snapshot.word_statistics([stem for _, stem in terms], scope),
-            # The fallback: every word equally rare.
-            WordStatistics(1, 1, np.ones(len(terms), np.int64)),
-        ),
+        terms=terms,
+        searched=resolved.searched,
+        statistics=statistics,
         entities=named,
         names=resolved.names,
         relations=guarded(
@@ -203,6 +209,23 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
         tier_weights=plan.tier_weights,
         terms=tuple(word for word, _ in plan.terms),
     )
+
+
+def _with_relatives(terms: _Terms, names: Sequence[str], stems: _Stems) -> _Terms:
+    """Add the words of relatives' names to a question's terms, if it searches for words at all."""
+    if not names or not terms:
+        return terms
+    return text.distinct((*terms, *text.search_terms(stems(" ".join(names)))))
+
+
+def _without_unused(
+    terms: _Terms, statistics: WordStatistics, n_asked: int
+) -> tuple[_Terms, WordStatistics]:
+    """Leave out the terms after the first ``n_asked`` that no memory holds, as most surnames."""
+    frequency = statistics.document_frequency
+    used = (np.arange(len(terms)) < n_asked) | (frequency > 0)
+    terms = tuple(term for term, is_used in zip(terms, used.tolist(), strict=True) if is_used)
+    return terms, dataclasses.replace(statistics, document_frequency=frequency[used])
 
 
 def _with_strategy(routing: Route, strategy: Strategy) -> Route:

@@ -58,8 +58,13 @@ def search_terms(stems: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...
     """
     pairs = list(stems)
     content = [pair for pair in pairs if pair[0].casefold() not in STOP_WORDS]
+    return distinct(content or pairs)
+
+
+def distinct(terms: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return (word, stem) pairs, each stem once, with the first word for it."""
     chosen: dict[str, str] = {}
-    for word, stem in content or pairs:
+    for word, stem in terms:
         chosen.setdefault(stem, word)
     return tuple((word, stem) for stem, word in chosen.items())
 

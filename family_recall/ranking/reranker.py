@@ -53,7 +53,7 @@ def rerank(
     best = ranking.order[: context.config.rerank_pool]
     passages = context.snapshot.passages(ranking.rows.ids[best], context.scope)
     features = ranking.features.copy()
-    question, n_read = context.request.query_text, 0
+    question, n_read = context.searched_text, 0
     for row in best.tolist():
         passage = passages.get(int(ranking.rows.ids[row]))
         if passage is None:
