@@ -13,7 +13,15 @@ from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity, Identifier, Rows, WordStatistics
-from family_recall.types import FloatArray, IdArray, Mode, RecallRequest, Scope, Strategy
+from family_recall.types import (
+    FloatArray,
+    IdArray,
+    Mode,
+    RecallRequest,
+    RelationResult,
+    Scope,
+    Strategy,
+)
 
 Kind = Literal["full", "static", "words"]
 """Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
@@ -30,7 +38,8 @@ class QueryPlan:
         entities: What it names in scope.
         names: How it names them.
         searched: The question with the names of the relatives it speaks of; empty: as asked.
-        relations: (subject, relation, object) between them.
+        relations: What it asks for of who is what to whom, and what ties those it names.
+        relation_evidence: Row ids of the memories that say what was asked for.
         identifiers: What it quotes that stands for one thing.
         statistics: What the scope counts of the terms' stems.
         timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
@@ -48,7 +57,8 @@ class QueryPlan:
     entities: tuple[Entity, ...] = ()
     names: tuple[str, ...] = ()
     searched: str = ""
-    relations: tuple[tuple[str, str, str], ...] = ()
+    relations: tuple[RelationResult, ...] = ()
+    relation_evidence: frozenset[int] = frozenset()
     identifiers: tuple[Identifier, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
     timespan_s: tuple[float, float] | None = None

@@ -207,6 +207,9 @@ def _print_answer(out: Console, answer: Answer, *, with_terms: bool) -> None:
     )
     for key, value in answer.facts.items():
         print_line(out, f"{key}: {value}", "bold")
+    for relation in answer.relations:
+        if relation.answers or with_terms:
+            print_line(out, f"{relation}", "bold" if relation.answers else "")
     for result in answer.results:
         _print_result(out, result, with_terms=with_terms)
     for period in answer.timeline:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from family_recall.types import Answer, Result
+from family_recall.types import Answer, RelationResult, Result
 from family_recall.types.briefing import MAX_AUTHOR_CHARS, harmless, shortened
 from family_recall.types.erasure import ForgetPlan, Receipt
 
@@ -56,6 +56,19 @@ _MEMORY = object_schema(
         "outdated_by": {**_TEXT_OR_NULL, "description": "doc_id of a newer, other fact"},
     }
 )
+_RELATION = object_schema(
+    {
+        "subject": _TEXT,
+        "relation": _TEXT,
+        "object": _TEXT,
+        "answers": {"type": "boolean", "description": "whether it answers by itself"},
+        "asked_for": {**_TEXT_OR_NULL, "description": "the end that the question asks for"},
+        "confidence": {**_PROBABILITY, "description": "how sure it was stated"},
+        "valid_from": {**_TEXT_OR_NULL, "description": "ISO 8601"},
+        "valid_until": {**_TEXT_OR_NULL, "description": "ISO 8601"},
+        "evidence": list_schema(_TEXT, "doc_ids of the memories that say so"),
+    }
+)
 _ANSWER = {
     "note": _TEXT,
     "status": {
@@ -76,8 +89,7 @@ RECALL_ANSWER = object_schema(
             "description": "what the memories state, by key",
         },
         "relations": list_schema(
-            object_schema({"subject": _TEXT, "relation": _TEXT, "object": _TEXT}),
-            "how the people and things of the question are related",
+            _RELATION, "what the question asks for of who is what to whom comes first"
         ),
     }
 )
@@ -168,10 +180,7 @@ def recall_answer(answer: Answer) -> dict[str, Any]:
     return {
         **_answer(answer),
         "facts": {_fact(key): _fact(value) for key, value in answer.facts.items()},
-        "relations": [
-            {"subject": _fact(subject), "relation": _fact(relation), "object": _fact(object_)}
-            for subject, relation, object_ in answer.relations[:MAX_RELATIONS]
-        ],
+        "relations": [_relation(relation) for relation in answer.relations[:MAX_RELATIONS]],
     }
 
 
@@ -256,6 +265,20 @@ def _memory(result: Result) -> dict[str, Any]:
         "kind": result.kind,
         "confidence": round(result.confidence, 4),
         "outdated_by": result.outdated_by,
+    }
+
+
+def _relation(relation: RelationResult) -> dict[str, Any]:
+    return {
+        "subject": _fact(relation.subject),
+        "relation": _fact(relation.phrase),
+        "object": _fact(relation.object),
+        "answers": relation.answers,
+        "asked_for": None if relation.asked_for is None else _fact(relation.asked_for),
+        "confidence": round(relation.confidence, 4),
+        "valid_from": relation.valid_from,
+        "valid_until": relation.valid_until,
+        "evidence": list(relation.evidence),
     }
 
 

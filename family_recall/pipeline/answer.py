@@ -22,6 +22,7 @@ from family_recall.ranking.ranker import contributions
 from family_recall.sources.graph import paths_to
 from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, IdArray, Rationale, Result
+from family_recall.types.relation_result import facts_of, related_confidence
 from family_recall.types.timeline import Period, periods
 
 RUN_LENGTH = 20
@@ -84,11 +85,14 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         partition.n_current for partition in context.snapshot.partitions(context.scope)
     )
     best = max((result.confidence for result in results), default=0.0)
+    relations = context.plan.relations
+    best = max(best, related_confidence(relations))
+    facts = _facts(results) if context.plan.strategy == "FACTUAL" else {}
     ctx = context.request.ctx
     return Answer(
         query_text=context.request.query_text,
         results=results,
-        status=ranked.calibration.status(best) if results else "no_match",
+        status=ranked.calibration.status(best) if results or best else "no_match",
         confidence=best,
         strategy=context.plan.strategy,
         mode=context.plan.mode if ctx.mode == "hybrid" else ctx.mode,
@@ -99,9 +103,9 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         used_time_ms=round(trace.deadline.elapsed_ms(), 3),
         degraded=tuple(trace.degraded),
         trace=trace.build(results),
-        facts=_facts(results) if context.plan.strategy == "FACTUAL" else {},
+        facts={**facts_of(relations), **facts},
         timeline=_timeline(context, results, now) if context.plan.strategy == "TIMELINE" else (),
-        relations=context.plan.relations,
+        relations=relations,
     )
 
 

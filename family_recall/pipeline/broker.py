@@ -13,7 +13,7 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.config import RecallConfig
-from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run
+from family_recall.dataflow import NO_GRAPH, QueryContext, Ranking, Run
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
 from family_recall.pipeline import ordering, scoring, searching
@@ -24,7 +24,7 @@ from family_recall.pipeline.near_misses import near_misses
 from family_recall.pipeline.runner import Runner
 from family_recall.pipeline.scoring import Candidates
 from family_recall.pipeline.trace import TraceBuilder
-from family_recall.pipeline.understanding import understand
+from family_recall.pipeline.understanding import opening_plan, understand
 from family_recall.query import planner
 from family_recall.ranking import calibration
 from family_recall.ranking.deduplication import lacks_distinct_results, without
@@ -93,7 +93,8 @@ class Broker:
         """Return what a conversation begins with: recent sessions, and what lasts."""
         with self._started(request, now, wall_s) as recall:
             run, context = recall.run, self._admit(recall)
-            context = dataclasses.replace(context, profile=OPENING, plan=QueryPlan())
+            plan = opening_plan(run, context, self.store.zone)
+            context = dataclasses.replace(context, profile=OPENING, plan=plan)
             pool = reciprocal_rank_fusion(opening_runs(context), rrf_k=OPENING.rrf_k)
             ranking = ordering.diversify(run, context, scoring.score(run, context, pool))
             # Nothing was asked, so nothing can be the wrong answer.

@@ -6,14 +6,19 @@ import datetime as dt
 import functools
 from collections.abc import Callable
 
-from family_recall.dataflow import QueryPlan
+from family_recall.dataflow import QueryContext, QueryPlan
 from family_recall.encoders.base import Encoder
 from family_recall.pipeline.runner import Runner
 from family_recall.query import planner
+from family_recall.query.related import Related, relations_of_asker
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
-_WITHOUT_TIME = ("routing", "time")  # what a plan does without where it cannot be paid for
+_WITHOUT_TIME = (
+    "routing",
+    "time",
+    "relations",
+)  # what a plan does without where it cannot be paid for
 
 
 def understand(
@@ -51,6 +56,15 @@ def understand(
     if refusal is None:
         run.admitted.observe("plan", 0, span.ms)
     return plan
+
+
+def opening_plan(run: Runner, context: QueryContext, zone: dt.tzinfo) -> QueryPlan:
+    """Plan what a conversation begins with: nothing is asked, and the asker's relations count."""
+    if "relations" in run.config.leave_out:
+        return QueryPlan()
+    scope, snapshot = context.scope, context.snapshot
+    own = run.look_up("relations", lambda: relations_of_asker(scope, snapshot, zone), Related())
+    return QueryPlan(relations=own.relations)
 
 
 def static_wait_ms(run: Runner) -> float:

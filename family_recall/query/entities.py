@@ -20,9 +20,6 @@ from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity, StoredRelation
 from family_recall.types import Scope
 
-MAX_RELATIONS = 5
-"""Relations between the named entities that an answer lists."""
-
 ASKER_WORDS = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})
 """Words by which the asker names themselves."""
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -30,23 +27,6 @@ _ADDRESS = re.compile(r"\w[@./_]+\w")
 _SCHEME = re.compile(r"^(?:(?:https?|mailto) )?(?:www )?")
 _SCHEMES = ("", "www ", "https ", "http ", "https www ", "http www ")
 _MAX_ADDRESS_CHARS = 1000
-
-
-def relations_between(
-    entities: Sequence[Entity], scope: Scope, snapshot: Snapshot
-) -> tuple[tuple[str, str, str], ...]:
-    """Return (subject, relation, object) among some entities, the most confident first."""
-    ids = {entity.id for entity in entities}
-    if len(ids) < 2:
-        return ()
-    relations = [
-        relation
-        for relation in snapshot.relations(sorted(ids), scope)
-        if {relation.subject.id, relation.object.id} <= ids
-    ]
-    relations.sort(key=lambda r: (-r.confidence, r.subject.name, r.relation, r.object.name))
-    triples = [(r.subject.name, r.relation, r.object.name) for r in relations]
-    return tuple(dict.fromkeys(triples))[:MAX_RELATIONS]
 
 
 @dataclass(frozen=True, slots=True)

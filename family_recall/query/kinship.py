@@ -111,7 +111,7 @@ def _walk(
         if step:
             first = list(ends)[:_MAX_ENTITIES]
             ends = {
-                end: next((ends[one] for one in first if _is_same(one, end)), ())
+                end: next((ends[one] for one in first if is_same(one, end)), ())
                 for end in in_all_partitions(first, scope, snapshot)
             }
         ids = {entity.id: walked for entity, walked in ends.items()}
@@ -162,10 +162,10 @@ def _of_sort(
 
 
 def credible_relations(
-    entities: Sequence[Entity], scope: Scope, snapshot: Snapshot
+    entities: Sequence[Entity], scope: Scope, snapshot: Snapshot, *, ended: bool = False
 ) -> list[StoredRelation]:
-    """List the relations of some entities that hold and are at least half sure."""
-    relations = snapshot.relations([entity.id for entity in entities], scope)
+    """List the relations of some entities that hold, or have ended, and are at least half sure."""
+    relations = snapshot.relations([entity.id for entity in entities], scope, ended=ended)
     return [relation for relation in relations if relation.confidence >= MIN_RELATION_CONFIDENCE]
 
 
@@ -183,7 +183,7 @@ def in_all_partitions(entities: Sequence[Entity], scope: Scope, snapshot: Snapsh
     same = [
         other
         for alias, other in matches
-        if any(_is_same(entity, other, alias) for entity in entities)
+        if any(is_same(entity, other, alias) for entity in entities)
     ]
     return list(dict.fromkeys([*entities, *same]))
 
@@ -193,7 +193,7 @@ def _individuals(entities: Iterable[Entity]) -> list[list[Entity]]:
     groups: list[list[Entity]] = []
     for entity in entities:
         for group in groups:
-            if any(_is_same(member, entity) or _is_same(entity, member) for member in group):
+            if any(is_same(member, entity) or is_same(entity, member) for member in group):
                 group.append(entity)
                 break
         else:
@@ -201,7 +201,7 @@ def _individuals(entities: Iterable[Entity]) -> list[list[Entity]]:
     return groups
 
 
-def _is_same(entity: Entity, other: Entity, alias: str | None = None) -> bool:
+def is_same(entity: Entity, other: Entity, alias: str | None = None) -> bool:
     """Whether two entities are the same person or thing; ``alias`` is another name of ``other``.
 
     People are compared by id. Within a partition, two names are two things; across partitions

@@ -14,6 +14,7 @@ from family_recall import time_expressions
 from family_recall.dataflow import QueryPlan
 from family_recall.query import entities, household_anchors, text
 from family_recall.query.identifiers import find_identifiers
+from family_recall.query.related import Related, related
 from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import WordStatistics
@@ -62,7 +63,7 @@ def plan(
     """Understand a question in its household. Any string is valid; an empty one asks for nothing.
 
     ``guarded`` runs each look-up and returns its fallback on failure; ``leave_out`` is as in
-    :func:`read`.
+    :func:`read`, and ``relations`` looks up none.
 
     Raises:
         UnknownMemoryError: If the focus is not a memory the request may see.
@@ -91,8 +92,6 @@ def plan(
     resolved = guarded(
         "entities", lambda: entities.resolve(question, scope, snapshot), entities.Resolution()
     )
-    named = resolved.entities
-    no_relations: tuple[tuple[str, str, str], ...] = ()
     terms = _with_relatives(question_plan.terms, resolved.relatives, snapshot.stems)
     statistics = guarded(
         "statistics",
@@ -102,16 +101,30 @@ def plan(
     )
     if resolved.relatives:
         terms, statistics = _without_unused(terms, statistics, len(question_plan.terms))
+
+    def find_related() -> Related:
+        if "relations" in leave_out:
+            return Related()
+        return related(
+            _without(question, question_plan.timespan_words),
+            resolved,
+            scope,
+            snapshot,
+            zone=now.tzinfo,
+            timespan_s=question_plan.timespan_s,
+            asks_when=question_plan.asks_when,
+        )
+
+    found = guarded("relations", find_related, Related())
     return dataclasses.replace(
         question_plan,
         terms=terms,
         searched=resolved.searched,
         statistics=statistics,
-        entities=named,
+        entities=resolved.entities,
         names=resolved.names,
-        relations=guarded(
-            "relations", lambda: entities.relations_between(named, scope, snapshot), no_relations
-        ),
+        relations=found.relations,
+        relation_evidence=found.evidence,
         focus_id=None if focus is None else snapshot.find(focus, scope).id,
     )
 

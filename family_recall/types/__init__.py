@@ -40,6 +40,7 @@ from family_recall.types.memory import (
     Space,
     parse_moment,
 )
+from family_recall.types.relation_result import RelationResult
 from family_recall.types.request import Filters, RecallContext, RecallRequest
 from family_recall.types.scope import Scope
 from family_recall.types.trace import Admission, Clamp, Skip, SkipReason, Span, Trace
@@ -79,6 +80,7 @@ __all__ = [
     "Receipt",
     "Region",
     "Relation",
+    "RelationResult",
     "Remembered",
     "Result",
     "RetentionRule",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from family_recall.types.briefing import BriefedMemory, briefing, shortened
 from family_recall.types.json_records import JsonRecord, as_json
+from family_recall.types.relation_result import RelationResult
 from family_recall.types.timeline import Period
 from family_recall.types.trace import Trace
 
@@ -131,13 +132,14 @@ class Result(JsonRecord):
 class Answer:
     """A ranked answer, how sure it is, and how it was found; iterates over its results.
 
-    ``confidence`` is the calibrated probability that the first result answers the question;
+    ``confidence`` is the calibrated probability that the first result, or a relation, answers;
     ``status`` sums it up: ``ok``, ``weak``, or ``no_match`` when nothing stored seems to.
     ``degraded`` lists what could not take part, such as ``"vector: no model"``.
-    ``facts`` of a FACTUAL answer are what its results state, key by key. A TIMELINE answer's
-    results are in the order they occurred, and ``timeline`` lists its days, weeks or months,
-    the empty ones too. ``relations`` are (subject, relation, object) between those the question
-    names, the asker among them.
+    ``facts`` of a FACTUAL answer are what its results state, key by key, and of any answer what
+    its relations do. A TIMELINE answer's results are in the order they occurred, and ``timeline``
+    lists its days, weeks or months, the empty ones too. ``relations`` are those the question asks
+    for, best first, which make an answer ``ok`` without any memory; and after them those between
+    the people and things it names, the asker among them.
     """
 
     query_text: str
@@ -155,7 +157,7 @@ class Answer:
     trace: Trace
     facts: Mapping[str, str] = field(default_factory=dict)
     timeline: tuple[Period, ...] = ()
-    relations: tuple[tuple[str, str, str], ...] = ()
+    relations: tuple[RelationResult, ...] = ()
 
     def __iter__(self) -> Iterator[Result]:
         """Yield the results, best first; of a TIMELINE answer, in order of time."""
@@ -174,6 +176,7 @@ class Answer:
         """Return a few lines to read: status, confidence, the first results, what was missing."""
         counted = f"{len(self)} result{'' if len(self) == 1 else 's'}"
         lines = [f"{self.status} (confidence {self.confidence:.2f}, {counted})"]
+        lines += [f"{relation}" for relation in self.relations if relation.answers]
         lines += [f"{result.rank}. {result}" for result in self.results[:_PRINTED_RESULTS]]
         if len(self) > _PRINTED_RESULTS:
             lines.append("…")
@@ -189,16 +192,21 @@ class Answer:
         max_tokens: int | None = None,
         numbered: bool = False,
     ) -> str:
-        """Write the results, and after them the relations, as a ``<memory>`` block.
+        """Write the relations that answer, the results, and other relations, as a block.
 
         See :func:`family_recall.types.briefing.briefing`; empty when nothing was found or fits.
         """
-        related = [
-            BriefedMemory(relation.replace("_", " "), relation=(subject, object_))
-            for subject, relation, object_ in self.relations
-        ]
+        answering, others = (
+            [
+                BriefedMemory(relation.phrase, relation=(relation.subject, relation.object))
+                for relation in self.relations
+                if relation.answers == answers
+            ]
+            for answers in (True, False)
+        )
+        memories = [BriefedMemory(result.text, result.author) for result in self.results]
         return briefing(
-            [*(BriefedMemory(result.text, result.author) for result in self.results), *related],
+            [*answering, *memories, *others],
             max_chars=max_chars,
             max_chars_per_memory=max_chars_per_memory,
             count_tokens=count_tokens,
@@ -222,7 +230,7 @@ class Answer:
         fields["degraded"] = tuple(record["degraded"])
         fields["trace"] = Trace.from_json(record["trace"])
         fields["facts"] = dict(record.get("facts", {}))
-        fields["relations"] = tuple(tuple(triple) for triple in record.get("relations", ()))
+        fields["relations"] = tuple(map(RelationResult.from_json, record.get("relations", ())))
         fields["timeline"] = tuple(
             Period.from_json(period) for period in record.get("timeline", ())
         )

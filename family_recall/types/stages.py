@@ -51,6 +51,7 @@ _TABLE = (
           leaves_time_for=("lexical", "embed_static", "vector")),
     Stage("time", "which stretch of time", optional=True),
     Stage("routing", "what kind of question", optional=True),
+    Stage("relations", "who is what to whom", optional=True),
     Stage("identifiers", "what it quotes exactly", optional=True),
     Stage("lexical", "search by words", (0.5, 0.0002), "match", followed_by=_RANKING,
           optional=True),

@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall import FamilyRecall, Grant, Hidden, Memory, RecallContext, Relation
+from family_recall import (
+    FamilyRecall,
+    Grant,
+    Hidden,
+    Memory,
+    RecallContext,
+    Relation,
+    RelationResult,
+)
 from family_recall.errors import DatasetError, InvalidRequestError
 from family_recall.types import BANDS, CATEGORIES, KINDS
 from family_recall.types.erasure import Receipt
@@ -114,7 +122,9 @@ def test_everything_comes_along(home: FamilyRecall, tmp_path: Path, wall: Wall) 
         assert new.learning.all("rajesh") == home.learning.all("rajesh")
         told = [recall(one, "what did Rajesh tell Priya?", "rajesh") for one in (home, new)]
         assert (
-            told[0].relations == told[1].relations == (("Rajesh Rao", "married to", "Priya Rao"),)
+            told[0].relations
+            == told[1].relations
+            == (RelationResult("Rajesh Rao", "married to", "Priya Rao", HOME),)
         )
 
 

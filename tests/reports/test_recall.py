@@ -26,6 +26,7 @@ from family_recall.types import (
     Answer,
     Contribution,
     Rationale,
+    RelationResult,
     Result,
     Skip,
     Span,
@@ -223,7 +224,12 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
     )
     full = answer(
         secretive, query=f"where is {secret}?", facts={f"{secret} key": f"{secret} value"},
-        relations=((secret, f"{secret} of", secret),),
+        relations=(
+            RelationResult(
+                secret, f"{secret} of", secret, f"{secret} space", evidence=(f"{secret}-memory",),
+                answers=True, asked_for=secret,
+            ),
+        ),
         degraded=(f"vector: /home/{secret} {secret}/models: no such folder",),
     )  # fmt: skip
     trace = dataclasses.replace(

@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from family_recall.pipeline.explain import NearMiss
-from family_recall.types import Answer, Rationale, Result, Trace
+from family_recall.types import Answer, Rationale, RelationResult, Result, Trace
 
 _FROM_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
 
@@ -30,10 +30,7 @@ def redacted(
             dataclasses.replace(period, doc_ids=redact.all("memory", period.doc_ids))
             for period in answer.timeline
         ),
-        relations=tuple(
-            (redact("name", subject), redact("relation", relation), redact("name", object_))
-            for subject, relation, object_ in answer.relations
-        ),
+        relations=tuple(map(redact.relation, answer.relations)),
         trace=redact.trace(answer.trace),
     )
     return redacted_answer, tuple(map(redact.missed, missed))
@@ -72,6 +69,17 @@ class _Redactor:
             copies=self.all("memory", result.copies),
             highlights=(),
             rationale=result.rationale and self.rationale(result.rationale),
+        )
+
+    def relation(self, relation: RelationResult) -> RelationResult:
+        return dataclasses.replace(
+            relation,
+            subject=self("name", relation.subject),
+            relation=self("relation", relation.relation),
+            object=self("name", relation.object),
+            space_id=self("space", relation.space_id),
+            evidence=self.all("memory", relation.evidence),
+            asked_for=self.optional("name", relation.asked_for),
         )
 
     def rationale(self, rationale: Rationale) -> Rationale:
