@@ -51,6 +51,8 @@ class QueryPlan:
         strategy: How it is answered, with the router's confidence and mode.
         tier_weights: What the strategy expects of each tier.
         focus_id: The memory that the conversation is about.
+        focus_mentions: What that memory mentions: the entities of each thing.
+        about_focus: Whether it asks for nothing else: ``it``, ``more`` of it, or empty.
     """
 
     terms: tuple[tuple[str, str], ...] = ()
@@ -72,6 +74,8 @@ class QueryPlan:
     mode: Mode = "hybrid"
     tier_weights: Mapping[str, float] = field(default_factory=dict)
     focus_id: int | None = None
+    focus_mentions: tuple[tuple[int, ...], ...] = ()
+    about_focus: Literal["", "it", "more"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -295,8 +295,8 @@ class FamilyRecall:
 
         Raises:
             InvalidRequestError: If the request cannot be meant, or has both ``ctx`` and fields.
-            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If who asks, where, or
-                the focus is not there, or not for this person.
+            UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
+                this person.
         """
         request = RecallRequest(query_text, context_of(ctx, fields))
         answer = self._engine.broker.recall(request, *self._moment(request.ctx))

@@ -28,6 +28,7 @@ from family_recall.pipeline.understanding import opening_plan, understand
 from family_recall.query import planner
 from family_recall.ranking import calibration
 from family_recall.ranking.deduplication import lacks_distinct_results, without
+from family_recall.ranking.focus import first_is_near_focus
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned_weights import personal_calibration, personal_profile
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
@@ -39,6 +40,9 @@ from family_recall.types import Answer, RecallRequest, Region, Understanding
 
 QUOTED_CERTAINTY = 0.95
 """Confidence that a memory with exactly the identifier a question quotes is what it wants."""
+
+FOCUS_CERTAINTY = 0.8
+"""Confidence that what is near the focus is wanted by a question that asks for nothing else."""
 
 Refinement = Callable[[Runner, QueryContext, Ranking], Ranking]
 """A stage that takes a ranking and returns it in a better order."""
@@ -65,8 +69,8 @@ class Broker:
     Each method takes ``now``, the moment the question is asked from, which a caller may set, and
     ``wall_s``, the time it really is, by which grants expire. None raises because time ran out or
     a model is missing. All raise :class:`InvalidRequestError` for an unknown profile, and
-    :class:`UnknownPersonError`, :class:`UnknownSpaceError` or :class:`UnknownMemoryError` where
-    the person, the space or the focus does not exist or is not accessible to this person.
+    :class:`UnknownPersonError` or :class:`UnknownSpaceError` where the person or the space does not
+    exist or is not accessible to this person.
     """
 
     store: Store
@@ -174,7 +178,7 @@ class Broker:
         graph = searching.graph(run, context, seeds)
         with run.priced_as("score") as stretch:
             with run.trace.span("fusion", len(seeds.ids) + len(graph.run)) as span:
-                runs = [words, vectors, graph.run, quoted]
+                runs = searching.with_focus(run, context, [words, vectors, graph.run, quoted])
                 if context.plan.about_time_alone:
                     runs.append(searching.timeline(run, context))
                 limit = scoring.affordable_pool(run, context)
@@ -221,6 +225,8 @@ class Broker:
     def _calibration(self, context: QueryContext, ranking: Ranking) -> calibration.Calibration:
         if context.plan.about_time_alone:
             return calibration.certain(context.plan.timespan_certainty)
+        if context.plan.about_focus and first_is_near_focus(ranking):
+            return calibration.certain(FOCUS_CERTAINTY)
         fitted = calibration.find_calibration(
             context.profile.calibrated_as or context.profile.name,
             context.kind,

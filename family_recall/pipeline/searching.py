@@ -13,6 +13,7 @@ import numpy as np
 from family_recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext, Run
 from family_recall.pipeline.question_encoding import encode, is_encoded_at_once
 from family_recall.pipeline.runner import Runner
+from family_recall.sources.focus import near_focus
 from family_recall.sources.graph import walk_graph
 from family_recall.sources.identifier import look_up_identifiers
 from family_recall.sources.lexical import search_words
@@ -40,6 +41,9 @@ def words_while_encoding(
     run.admitted.yield_to_urgent()
     if not context.request.query_text.strip():
         run.trace.skip("embed", "not_needed", "the question is empty")
+        return lexical(run, context), context
+    if context.plan.about_focus:
+        run.trace.skip("embed", "not_needed", "it asks about the focus, whose words are searched")
         return lexical(run, context), context
     if _is_found_at_once(run, context) or is_encoded_at_once(run, context):
         # Handing over to a thread and back would take longer than it saves.
@@ -102,6 +106,20 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
 def timeline(run: Runner, context: QueryContext) -> Run:
     """Find what occurred in the time the question asks about."""
     return run.run("timeline", 0, lambda: search_timeline(context), _no_run("timeline"))
+
+
+def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]:
+    """Return the runs with one of what is near the focus, if there is one.
+
+    A question for more than the focus says is not answered by it.
+    """
+    focus = context.plan.focus_id
+    if focus is None or not run.can_start("focus"):
+        return runs
+    near = run.run("focus", 0, lambda: near_focus(context), _no_run("focus"))
+    if context.plan.about_focus == "more":
+        runs = [Run(r.source, r.ids[r.ids != focus], r.scores[r.ids != focus]) for r in runs]
+    return [*runs, near]
 
 
 def _is_found_at_once(run: Runner, context: QueryContext) -> bool:

@@ -53,6 +53,9 @@ def understand(
             guarded=run.look_up,
             leave_out=leave_out,
         )
+    focus = request.ctx.focus_event_id
+    if focus is not None and plan.focus_id is None and not run.is_disabled("focus"):
+        run.trace.skip("focus", "not_found", "no such memory that this request may see")
     if refusal is None:
         run.admitted.observe("plan", 0, span.ms)
     return plan

@@ -13,6 +13,7 @@ import numpy as np
 from family_recall import time_expressions
 from family_recall.dataflow import QueryPlan
 from family_recall.query import entities, household_anchors, text
+from family_recall.query.focus import about_focus, find_focus, mentioned_by
 from family_recall.query.identifiers import find_identifiers
 from family_recall.query.related import Related, related
 from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
@@ -39,6 +40,9 @@ CERTAIN = 0.9
 LIKELY = 0.8
 """The same if the question asks for everything of a time that has begun."""
 
+FOCUS_LINKS = 16
+"""Links of the focus that are read."""
+
 _HAPPENING = frozenset(
     """
     discuss discussed event events everything go going happen happened happening highlights
@@ -63,13 +67,9 @@ def plan(
     """Understand a question in its household. Any string is valid; an empty one asks for nothing.
 
     ``guarded`` runs each look-up and returns its fallback on failure; ``leave_out`` is as in
-    :func:`read`, and ``relations`` looks up none.
-
-    Raises:
-        UnknownMemoryError: If the focus is not a memory the request may see.
+    :func:`read`, and ``relations`` looks up none. A focus that the request may not see is none.
     """
     question = request.query_text[: text.MAX_QUESTION_CHARS]
-    focus = request.ctx.focus_event_id
     no_anchors: tuple[time_expressions.Anchor, ...] = ()
     anchors = guarded(
         "anchors",
@@ -93,6 +93,12 @@ def plan(
         "entities", lambda: entities.resolve(question, scope, snapshot), entities.Resolution()
     )
     terms = _with_relatives(question_plan.terms, resolved.relatives, snapshot.stems)
+    focus_doc_id = None if "focus" in leave_out else request.ctx.focus_event_id
+    focus = guarded("focus", lambda: find_focus(focus_doc_id, scope, snapshot), None)
+    about = about_focus(question, snapshot.stems) if focus is not None else ""
+    if focus is not None and about:
+        # Its own words are few and say nothing: those of the focus are searched.
+        terms = text.search_terms(snapshot.stems(focus.memory.text[: text.MAX_QUESTION_CHARS]))
     statistics = guarded(
         "statistics",
         lambda: snapshot.word_statistics([stem for _, stem in terms], scope),
@@ -125,7 +131,11 @@ def plan(
         names=resolved.names,
         relations=found.relations,
         relation_evidence=found.evidence,
-        focus_id=None if focus is None else snapshot.find(focus, scope).id,
+        focus_id=None if focus is None else focus.id,
+        focus_mentions=()
+        if focus is None
+        else guarded("focus", lambda: mentioned_by(focus.id, scope, snapshot, FOCUS_LINKS), ()),
+        about_focus=about,
     )
 
 

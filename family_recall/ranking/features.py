@@ -42,6 +42,7 @@ FEATURES = (
     Feature("identifier", 0, 1, 0, "how exactly it holds what the question quotes"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its session"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
+    Feature("focus", 0, 1, 0, "how near it is to what is being talked about"),
     Feature("ppr", 0, 1, 0, "PageRank from the best candidates and what the question names"),
     Feature("graph_bias", 0, 1, 0, "confidence of its link to what the question names"),
     Feature("rrf", 0, 1, 0, "fused reciprocal rank, as a share of being first in every source"),
@@ -64,6 +65,9 @@ FEATURES = (
 _ABSENT = np.array([feature.absent for feature in FEATURES], np.float32)
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
+
+FOR_SOME = frozenset({"focus", "inherited"})
+"""Features that are of no interest where they are 0: most candidates have none of them."""
 
 TIERS = {
     "fact": "facts",
@@ -150,7 +154,8 @@ class _Candidates:
         rows = self.rows
         return {
             "entities": self.entities,
-            "ppr": self.ppr,
+            "focus": lambda: self.scores_of("focus"),
+            "ppr": lambda: self.scores_of("graph"),
             "graph_bias": self.graph_bias,
             "rrf": lambda: self.rrf() * (self.context.profile.rrf_k + 1) / len(_SOURCES),
             "rrf_raw": self.rrf,
@@ -158,7 +163,7 @@ class _Candidates:
             "recency": lambda: recency_of(rows, self.context),
             "temporal_match": lambda: temporal_match(rows, self.context.plan),
             "tells_when": self.tells_when,
-            "identifier": self.identifier,
+            "identifier": lambda: self.scores_of("identifier"),
             "importance": lambda: rows.importance,
             "personalization": self.personalization,
             "emotion": lambda: np.abs(rows.valence) * (0.5 + 0.5 * rows.arousal),
@@ -176,9 +181,12 @@ class _Candidates:
     def rrf(self) -> FloatArray:
         return _aligned(self.pool.ids, self.pool.rrf, self.rows)
 
-    def ppr(self) -> FloatArray:
-        graph = self.pool.runs["graph"]
-        return _aligned(graph.ids, graph.scores, self.rows)
+    def scores_of(self, source: str) -> FloatArray:
+        """Return the score that a source gave each candidate, NaN where it gave none."""
+        run = self.pool.runs.get(source)
+        if run is None:
+            return np.full(len(self.rows), np.nan, np.float32)
+        return _aligned(run.ids, run.scores, self.rows)
 
     def tells_when(self) -> FloatArray:
         """Whether a memory's own words name a time, if the question asks for one."""
@@ -188,10 +196,6 @@ class _Candidates:
             time = np.isin(rows.words["stem"], time_words()) & (rows.words["body"] > 0)
             names_time[rows.word_rows[time]] = 1.0
         return names_time
-
-    def identifier(self) -> FloatArray:
-        run = self.pool.runs["identifier"]
-        return _aligned(run.ids, run.scores, self.rows)
 
     def graph_bias(self) -> FloatArray:
         bias = self.pool.graph_bias

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from family_recall.dataflow import Profile, Ranking, by_score
-from family_recall.ranking.features import FEATURES, INDEX, weight_of
+from family_recall.ranking.features import FEATURES, FOR_SOME, INDEX, weight_of
 from family_recall.stores.records import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
 
@@ -37,14 +37,14 @@ def weights_of(profile: Profile) -> FloatArray:
 def contributions(ranking: Ranking, row: int) -> tuple[Contribution, ...]:
     """Split a row's score into its weighted features, largest part first.
 
-    Features of weight 0 are left out, and ``inherited`` where nothing was; the rest add up to the
-    score.
+    Features of weight 0 are left out, and those for some candidates alone where they are 0; the
+    rest add up to the score.
     """
     values, weights = ranking.features[row].tolist(), ranking.weights.tolist()
     parts = [
         (-abs(value * weight), name, value, weight)
         for name, value, weight in zip(INDEX, values, weights, strict=True)
-        if weight != 0.0 and (value != 0.0 or name != "inherited")
+        if weight != 0.0 and (value != 0.0 or name not in FOR_SOME)
     ]
     parts.sort()
     return tuple([Contribution(name, value, weight) for _, name, value, weight in parts])

@@ -92,7 +92,8 @@ class RecallContext:
         space_id: The space the question is asked in. A shared space answers from itself
             alone; a private one adds the shared spaces its owner belongs to; None means
             every space the person may see.
-        focus_event_id: The doc_id of what is being talked about; its neighbours are preferred.
+        focus_event_id: The doc_id of what is being talked about; what is near it is preferred, and
+            answers "tell me more". One that is not there is skipped.
         time_budget_ms: Time allowed, above 0; slow stages are left out past it.
         service_class: How urgent it is beside other recalls: ``interactive``, ``conversational``
             or ``background``. By its budget, when left out: up to 100 ms, up to 5 s, and above.

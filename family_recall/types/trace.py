@@ -17,6 +17,7 @@ SkipReason = Literal[
     "zero_weight",  # the profile does not weigh what it finds
     "no_model",  # none is installed, or it is still loading, or it lacks what the stage needs
     "not_needed",  # another stage has answered, or there is nothing to do it for
+    "not_found",  # what the request names is not there, or not for who asks
     "failed",  # it raised an exception
     "damaged",  # the file, or some memories in it
 ]

@@ -105,13 +105,11 @@ def test_a_record_that_is_no_request_is_refused() -> None:
 
 
 def test_unknown_names_are_refused(home: FamilyRecall) -> None:
-    """An unknown person, space, focus, profile or role is named in the error."""
+    """An unknown person, space, profile or role is named in the error."""
     with pytest.raises(UnknownPersonError, match="'nobody'"):
         recall(home, "?", "nobody")
     with pytest.raises(UnknownSpaceError, match="'nowhere'"):
         recall(home, "?", "mia", space_id="nowhere")
-    with pytest.raises(UnknownMemoryError, match="'nothing'"):
-        recall(home, "?", "mia", focus_event_id="nothing")
     with pytest.raises(InvalidRequestError, match="profile must be one of"):
         recall(home, "?", "mia", profile="nothing")
     with pytest.raises(InvalidRequestError, match="role must be one of"):

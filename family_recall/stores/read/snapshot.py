@@ -276,6 +276,12 @@ class Snapshot:
         )
         return dict(rows)
 
+    def session_around(self, memory: int, scope: Scope, k: int, *, before: bool) -> IdArray:
+        """Return up to k memories before, or after, one in its session: the nearest first."""
+        if not len(_in_scope(np.array([memory], np.int64), scope)):
+            return np.zeros(0, np.int64)
+        return timeline.session_around(self._connection, memory, scope, k, before=before)
+
     def newest(self, scope: Scope, k: int, *, lasting: bool = False) -> Hits:
         """Return each partition's k newest memories, or facts, profiles and milestones alone.
 

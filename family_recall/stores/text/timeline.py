@@ -13,7 +13,7 @@ from family_recall.stores import scope_sql
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, id_range
 from family_recall.stores.records import Hits, Milestone, Occurred
-from family_recall.types import Filters, Scope
+from family_recall.types import Filters, IdArray, Scope
 
 # Epoch seconds of the years 1 to 9999: any other moment comes from a damaged disk.
 _MOMENTS = "-62135650000 AND 253402345000"
@@ -45,6 +45,27 @@ def newest(connection: apsw.Connection, scope: Scope, k: int, *, lasting: bool) 
         np.array([memory for _, memory in rows], np.int64),
         np.array([moment_s for moment_s, _ in rows], np.float32),
     )
+
+
+def session_around(
+    connection: apsw.Connection, memory: int, scope: Scope, k: int, *, before: bool
+) -> IdArray:
+    """Return up to k memories in scope before, or after, one in its session, the nearest first.
+
+    Of its own partition alone; none if it is in no session.
+    """
+    condition, values = scope_sql.visible(scope)
+    comparison, direction = ("<", "DESC") if before else (">", "ASC")
+    rows = sql.rows(
+        connection,
+        "SELECT m.id FROM memory here JOIN memory m ON m.space = here.space"
+        f" AND m.session_id = here.session_id AND (m.order_s, m.id) {comparison}"
+        f" (here.order_s, here.id) AND m.id >> {PARTITION_SHIFT} = here.id >> {PARTITION_SHIFT}"
+        f" WHERE here.id = ? AND {condition}"
+        f" ORDER BY m.order_s {direction}, m.id {direction} LIMIT ?",
+        (memory, *values, k),
+    )
+    return np.array([row[0] for row in rows], np.int64)
 
 
 def occurred(connection: apsw.Connection, scope: Scope) -> Occurred:
