@@ -1,4 +1,4 @@
-"""Makes the vectors of memories: of the body, and of each of its views."""
+"""Makes the vectors of memories: of the body, its passages, and each of its views."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,9 +15,8 @@ import numpy as np
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError, ModelError
-from family_recall.stores.records import NewVector, ToEmbed, View
+from family_recall.stores.records import NewPassages, NewVector, Role, ToEmbed
 from family_recall.stores.store import Store
-from family_recall.stores.vectors.tables import Role
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.progress import CountCallback
 
@@ -52,8 +51,7 @@ class Embedding:
         threads = min(self.config.embed_threads or os.cpu_count() or 1, len(waiting))
 
         def vectors(row: ToEmbed) -> list[NewVector]:
-            self.yield_to_recalls()
-            return _encoded(encoder, [row])
+            return _encoded(encoder, [row], self.yield_to_recalls)
 
         with _mapping(threads) as mapped:
             for start in range(0, len(waiting), self.config.embed_batch):
@@ -81,7 +79,12 @@ def embedded_text(row: ToEmbed) -> str:
     Without the memory before it: pooled into one vector, that lost more than it gained. Title and
     summary are encoded apart, and a question is compared with the closest.
     """
-    return f"{row.author}: {row.text}" if row.author else row.text
+    return spoken_text(row.author, row.text)
+
+
+def spoken_text(author: str | None, text: str) -> str:
+    """Return a text, or a passage of one, with its author, as models read it."""
+    return f"{author}: {text}" if author else text
 
 
 @contextlib.contextmanager
@@ -94,16 +97,31 @@ def _mapping(threads: int) -> Iterator[Callable[..., Iterator[list[NewVector]]]]
             yield pool.map
 
 
-def _encoded(encoder: Encoder, rows: Sequence[ToEmbed]) -> list[NewVector]:
-    texts = [text for row in rows for text in (embedded_text(row), *row.views.values())]
-    encodings = iter(encoder.encode_memories(texts))
-    return [
-        _vectors_of(row.id, next(encodings), {view: next(encodings) for view in row.views})
-        for row in rows
-    ]
+def _encoded(
+    encoder: Encoder, rows: Sequence[ToEmbed], between: Callable[[], None] = lambda: None
+) -> list[NewVector]:
+    """Encode memories; ``between`` is called before each of them, and before each passage."""
+    return [_vectors_of(encoder, row, between) for row in rows]
 
 
-def _vectors_of(memory: int, body: Encoding, views: Mapping[View, Encoding]) -> NewVector:
-    tokens = np.concatenate([body.tokens, *(encoding.tokens for encoding in views.values())])
-    pooled = {view: encoding.pooled for view, encoding in views.items()}
-    return NewVector(memory, body.pooled, tokens, pooled)
+def _vectors_of(encoder: Encoder, row: ToEmbed, between: Callable[[], None]) -> NewVector:
+    between()
+    body, *views = encoder.encode_memories([embedded_text(row), *row.views.values()])
+    return NewVector(
+        row.id,
+        body.pooled,
+        np.concatenate([body.tokens, *(view.tokens for view in views)]),
+        {name: view.pooled for name, view in zip(row.views, views, strict=True)},
+        _passages_of(encoder, row, between) if row.passages else None,
+    )
+
+
+def _passages_of(encoder: Encoder, row: ToEmbed, between: Callable[[], None]) -> NewPassages:
+    encodings: list[Encoding] = []
+    for passage in row.passages:
+        between()
+        encodings += encoder.encode_memories([spoken_text(row.author, passage)])
+    return NewPassages(
+        tuple(encoding.pooled for encoding in encodings),
+        tuple(encoding.tokens for encoding in encodings),
+    )

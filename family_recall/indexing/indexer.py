@@ -22,9 +22,8 @@ from family_recall.indexing.embedding import Embedding, embed_at_once
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
 from family_recall.query.identifiers import RULES_VERSION
-from family_recall.stores.records import NewMemory, Place, RecordedRelation, StoredMemory
+from family_recall.stores.records import NewMemory, Place, RecordedRelation, Role, StoredMemory
 from family_recall.stores.store import Store
-from family_recall.stores.vectors.tables import Role
 from family_recall.stores.write.partitions import RedactedView
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Hidden, Memory, Relation, Remembered
@@ -32,8 +31,9 @@ from family_recall.types.progress import CountCallback
 
 _IDENTIFIERS = "identifiers"
 _VIEWS = "views"
-_VIEWS_VERSION = "1"
-"""Of what is read of a memory for its vectors: its body alone, and each view by itself."""
+_VIEWS_VERSION = "2"
+"""Of what is read of a memory for its vectors: its body alone, and each view by itself; since 2,
+a long body's passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,9 @@ def upgrade(store: Store) -> None:
             writing.clear_times()
             mentioned_times.find_all(writing, store.region)
         if writing.info(_VIEWS) != _VIEWS_VERSION:
-            writing.vectors.clear_views()
+            if writing.info(_VIEWS) is None:
+                writing.vectors.clear_views()
+            writing.vectors.clear_passages()
             writing.put_info(_VIEWS, _VIEWS_VERSION)
 
 

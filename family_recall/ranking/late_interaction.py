@@ -16,7 +16,8 @@ def max_sim(
     """Match each question token with its closest token in a memory.
 
     ``Σ w·max(0, max cos) / Σ w``: the weighted mean, over question tokens, of the cosine of the
-    closest token of the memory.
+    closest token of the memory. A long memory counts with the best of its beginning and its
+    passages.
 
     Args:
         question: Shape (q, d), unit rows.
@@ -36,7 +37,10 @@ def max_sim(
         return scores
     similarity = _products(question, tokens.vectors)
     closest = np.maximum.reduceat(similarity, tokens.starts, axis=1)
-    scores[tokens.rows] = np.clip(weights.dot(np.maximum(closest, 0.0)) / total, 0.0, 1.0)
+    matched = np.clip(weights.dot(np.maximum(closest, 0.0)) / total, 0.0, 1.0)
+    scores[tokens.rows[: tokens.n_whole]] = matched[: tokens.n_whole]
+    if tokens.n_whole < len(tokens.rows):
+        np.fmax.at(scores, tokens.rows[tokens.n_whole :], matched[tokens.n_whole :])
     return scores
 
 

@@ -28,6 +28,9 @@ IdentifierKind: TypeAlias = Literal[
 View: TypeAlias = Literal["title", "summary"]
 """The parts of a memory that have a vector of their own, beside its body."""
 
+Role: TypeAlias = Literal["embedder", "static", "title", "summary", "passage"]
+"""What a table of vectors is for: a model's bodies, or one of its views, or its passages."""
+
 _TIME_STEMS = (
     "yesterdai todai tonight tomorrow ago last next week weekend month year morn recent"
     " januari februari march april june juli august septemb octob novemb decemb"
@@ -171,12 +174,25 @@ class TokenVectors:
     """Token vectors of several memories, one after the other.
 
     ``vectors`` (t, d) unit rows; ``starts`` (m,) where each memory's begin; ``rows`` (m,)
-    which of the asked memories they belong to. Memories without tokens are absent.
+    which of the asked memories they belong to. Memories without tokens are absent. Those of a long
+    memory's passages follow with a start each, after all that are no passages: ``n_whole``.
     """
 
     vectors: FloatArray
     starts: IdArray
     rows: IdArray
+    n_whole: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassageVectors:
+    """The vectors of one memory's passages, in their order.
+
+    ``pooled`` (p, d) unit rows; ``tokens`` p arrays (t, token_dim) of unit rows.
+    """
+
+    pooled: FloatArray
+    tokens: tuple[FloatArray, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,12 +316,27 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ToEmbed:
-    """A memory without a vector, with the texts that the model is to read: body and views."""
+    """A memory without a vector, with the texts that the model is to read.
+
+    Its body, its views, and the passages of a long body.
+    """
 
     id: int
     author: str | None
     text: str
     views: Mapping[View, str] = field(default_factory=dict)
+    passages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewPassages:
+    """The vectors of a long memory's passages, in their order: one or more.
+
+    ``pooled`` (d,) of each, and ``tokens`` (t, token_dim) of each.
+    """
+
+    pooled: tuple[FloatArray, ...]
+    tokens: tuple[FloatArray, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,13 +344,14 @@ class NewVector:
     """One memory's vectors, finite and not zero.
 
     ``pooled`` (d,) of its body, ``views`` (d,) of each view it has, ``tokens`` (t, token_dim) of
-    all of them together.
+    all of them together; ``passages`` of a long body, whose tokens are apart.
     """
 
     memory: int
     pooled: FloatArray
     tokens: FloatArray
     views: Mapping[View, FloatArray] = field(default_factory=dict)
+    passages: NewPassages | None = None
 
 
 def among(ids: IdArray, known: IdArray) -> BoolArray:

@@ -82,6 +82,8 @@ class Result(JsonRecord):
     source: str
     contributions: tuple[Contribution, ...]
     highlights: tuple[tuple[int, int], ...] = ()
+    passage: tuple[int, int] | None = None
+    sentence: tuple[int, int] | None = None
     rationale: Rationale | None = None
     fact_key: str | None = None
     fact_value: str | None = None
@@ -122,6 +124,9 @@ class Result(JsonRecord):
         fields = {name: record[name] for name in cls.__slots__}
         fields["contributions"] = tuple(Contribution(*c) for c in record["contributions"])
         fields["highlights"] = tuple((start, end) for start, end in record["highlights"])
+        for name in ("passage", "sentence"):
+            span = record.get(name)
+            fields[name] = span and tuple(span)
         rationale = record["rationale"]
         fields["copies"] = tuple(record.get("copies", ()))
         fields["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})

@@ -9,6 +9,7 @@ import numpy as np
 
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import SHARD_OF_MEMORY
+from family_recall.stores.text.passages import passages
 from family_recall.stores.vectors import tables
 from family_recall.types import IdArray
 
@@ -25,6 +26,7 @@ def problems(connection: apsw.Connection) -> Iterator[tuple[str, str | None]]:
         }
         try:
             stored = list(_stored(connection, model))
+            n_other = _other_passages(connection, model)
         except (apsw.Error, ValueError) as error:
             yield model.model_id, str(error)
             continue
@@ -38,6 +40,7 @@ def problems(connection: apsw.Connection) -> Iterator[tuple[str, str | None]]:
                 shards.get(memory, shard) != shard for memory, shard, _ in stored
             ),
             "of zeros": sum(not is_vector for _, _, is_vector in stored),
+            "of other passages": n_other,
         }
         yield model.model_id, ", ".join(f"{n:,} {name}" for name, n in counts.items() if n) or None
 
@@ -48,7 +51,7 @@ def _stored(connection: apsw.Connection, model: tables.Model) -> Iterator[tuple[
         for memory, shard, vector in connection.execute(
             f"SELECT id, shard, vector FROM {model.table}"
         ):
-            yield memory, shard, len(vector) == model.dim and any(vector)
+            yield memory, shard, _are_vectors(vector, model)
         return
     for shard, validity, chunk_ids, chunk in connection.execute(
         f"SELECT c.partition00, c.validity, c.rowids, v.vectors FROM {model.table}_chunks c"
@@ -59,3 +62,22 @@ def _stored(connection: apsw.Connection, model: tables.Model) -> Iterator[tuple[
         rows = np.frombuffer(chunk, np.int8).reshape(-1, model.dim)[used]
         for memory, is_vector in zip(ids.tolist(), rows.any(axis=1).tolist(), strict=True):
             yield memory, shard, is_vector
+
+
+def _are_vectors(stored: bytes, model: tables.Model) -> bool:
+    """Whether a row holds a vector, or vectors of passages, and none of zeros."""
+    if model.role != tables.PASSAGE:
+        return len(stored) == model.dim and any(stored)
+    if not stored or len(stored) % model.dim:
+        return False
+    return bool(np.frombuffer(stored, np.int8).reshape(-1, model.dim).any(axis=1).all())
+
+
+def _other_passages(connection: apsw.Connection, model: tables.Model) -> int:
+    """Count the memories that have more or fewer vectors than their texts have passages."""
+    if model.role != tables.PASSAGE:
+        return 0
+    rows = connection.execute(
+        f"SELECT m.text, length(v.vector) FROM {model.table} v JOIN memory m ON m.id = v.id"
+    )
+    return sum(len(passages(text)) * model.dim != n_bytes for text, n_bytes in rows)

@@ -9,10 +9,10 @@ import numpy as np
 
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, shard_of
-from family_recall.stores.records import Hits, Partition, TokenVectors, among
+from family_recall.stores.records import Hits, Partition, PassageVectors, TokenVectors, among
 from family_recall.stores.text import memories
 from family_recall.stores.vectors import index, loading, tables
-from family_recall.stores.vectors.encoding import unpack_tokens
+from family_recall.stores.vectors.encoding import divided, unpack_tokens
 from family_recall.stores.vectors.index import Allowed, VectorIndex, VectorIndexes
 from family_recall.types import FloatArray, IdArray, Scope
 
@@ -39,14 +39,7 @@ class ScopedVectors:
             (vector_index, self.allowed(scope) if self.narrows(shard, scope) else None)
             for shard, vector_index in self._in_scope(model_id, scope, views=True)
         ]
-        n_views = len(self._models_of(model_id))
-        if n_views < 2:
-            return index.search(scoped, vector, k)
-        # However many views a memory has, k memories are among so many vectors.
-        hits = index.search(scoped, vector, k * n_views)
-        _, first = np.unique(hits.ids, return_index=True)
-        best = np.sort(first)[:k]
-        return Hits(hits.ids[best], hits.scores[best])
+        return index.search(scoped, vector, k, len(self._models_of(model_id)))
 
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
@@ -54,7 +47,10 @@ class ScopedVectors:
         partitions = ids >> PARTITION_SHIFT
         for shard, vector_index in self._in_scope(model_id, scope, views=True):
             own = np.flatnonzero(partitions == shard // 2)
-            if len(own):
+            if len(own) and vector_index.of_passages:
+                numbers, owners = vector_index.locate_all(ids[own])
+                np.fmax.at(cosines, own[owners], vector_index.cosines(vector, numbers))
+            elif len(own):
                 numbers, here = vector_index.locate(ids[own])
                 own = own[here]
                 cosines[own] = np.fmax(cosines[own], vector_index.cosines(vector, numbers[here]))
@@ -75,19 +71,28 @@ class ScopedVectors:
         cosines: FloatArray = units.dot(units.T)
         return cosines
 
-    def token_vectors(self, model_id: str, ids: IdArray, in_scope: IdArray) -> TokenVectors:
-        """Return the token vectors of those of the ids that are in scope, of all their views."""
+    def token_vectors(
+        self, model_id: str, ids: IdArray, in_scope: IdArray, scope: Scope
+    ) -> TokenVectors:
+        """Return the token vectors of those of the ids that are in scope.
+
+        One run of vectors for body, title and summary together, and one for each passage.
+        """
         models = self._models_of(model_id)
         if not models:
             return _NO_TOKENS
         model = models[0]
-        rows = sql.rows(
-            self._connection,
-            "SELECT e.memory, e.tokens FROM carray(?) ids CROSS JOIN embedding e"
-            " ON e.memory = ids.value AND e.model = ?",
-            (sql.id_array(np.sort(in_scope)), model.no),
-        )
-        rows = [row for row in rows if row[1]]
+        rows = [row for row in self._packed(model, np.sort(in_scope)) if row[1]]
+        n_whole = len(rows)
+        long = self.long_among(model_id, in_scope, scope)
+        if len(long):
+            # A row of no bytes would be a run without an end.
+            rows += [
+                (memory, tokens)
+                for memory, packed in self._packed(models[-1], long)
+                for tokens in divided(packed, model.token_dim)
+                if tokens
+            ]
         if not rows:
             return _NO_TOKENS
         with_tokens, blobs = zip(*rows, strict=True)
@@ -98,6 +103,48 @@ class ScopedVectors:
             unpack_tokens(b"".join(blobs), model.token_dim),
             np.concatenate([[0], ends[:-1]]).astype(np.int64),
             numbers,
+            n_whole,
+        )
+
+    def passages(self, model_id: str, in_scope: IdArray, scope: Scope) -> dict[int, PassageVectors]:
+        """Return the vectors of the passages of those memories that have some."""
+        long = self.long_among(model_id, in_scope, scope)
+        if not len(long):
+            return {}
+        model = self._models_of(model_id)[-1]
+        packed = dict(self._packed(model, long))
+        loaded = {}
+        for _, vector_index in self._in_scope(model_id, scope, views=True):
+            if not vector_index.of_passages:
+                continue
+            numbers, owners = vector_index.locate_all(long)
+            for owner in np.unique(owners).tolist():
+                memory = int(long[owner])
+                loaded[memory] = PassageVectors(
+                    vector_index.units(numbers[owners == owner]),
+                    tuple(
+                        unpack_tokens(tokens, model.token_dim)
+                        for tokens in divided(packed.get(memory, b""), model.token_dim)
+                    ),
+                )
+        return loaded
+
+    def long_among(self, model_id: str, in_scope: IdArray, scope: Scope) -> IdArray:
+        """Return those of some memories that have passages, ascending."""
+        models = self._models_of(model_id)
+        if not models or models[-1].role != tables.PASSAGE:
+            return _NO_IDS
+        indexes = [each for _, each in self._in_scope(model_id, scope, views=True)]
+        found = [in_scope[each.locate(in_scope)[1]] for each in indexes if each.of_passages]
+        return np.sort(np.concatenate([_NO_IDS, *found]))
+
+    def _packed(self, model: tables.Model, memories: IdArray) -> list[tuple[int, bytes]]:
+        """Load what is packed of the token vectors of some memories."""
+        return sql.rows(
+            self._connection,
+            "SELECT e.memory, e.tokens FROM carray(?) ids CROSS JOIN embedding e"
+            " ON e.memory = ids.value AND e.model = ?",
+            (sql.id_array(memories), model.no),
         )
 
     def n_embedded(self, model_id: str | None, scope: Scope) -> int:
@@ -157,6 +204,5 @@ class ScopedVectors:
         return self._models[model_id]
 
 
-_NO_TOKENS = TokenVectors(
-    np.zeros((0, 1), np.float32), np.zeros(0, np.int64), np.zeros(0, np.int64)
-)
+_NO_IDS: IdArray = np.zeros(0, np.int64)
+_NO_TOKENS = TokenVectors(np.zeros((0, 1), np.float32), _NO_IDS, _NO_IDS, 0)

@@ -27,6 +27,7 @@ from family_recall.stores.records import (
     Milestone,
     Occurred,
     Partition,
+    PassageVectors,
     Rows,
     StoredMemory,
     StoredRelation,
@@ -191,8 +192,14 @@ class Snapshot:
         return self._vectors.similarities(model_id, ids, scope)
 
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
-        """Return the token vectors of memories, of all their views."""
-        return self._vectors.token_vectors(model_id, ids, _in_scope(ids, scope))
+        """Return the token vectors of memories, of all their views and passages."""
+        return self._vectors.token_vectors(model_id, ids, _in_scope(ids, scope), scope)
+
+    def passage_vectors(
+        self, model_id: str, ids: IdArray, scope: Scope
+    ) -> dict[int, PassageVectors]:
+        """Return the vectors of the passages of those memories that are long."""
+        return self._vectors.passages(model_id, _in_scope(ids, scope), scope)
 
     def n_pending(self, model_id: str | None, scope: Scope) -> int:
         """Count the scope's current memories without a vector of a model, or of the newest."""

@@ -65,6 +65,28 @@ def pack_all_tokens(memories: Sequence[FloatArray]) -> list[bytes]:
     ]
 
 
+def pack_passages(passages: Sequence[FloatArray]) -> bytes:
+    """Pack the token vectors of passages, with a row of zeros between two of them.
+
+    No token vector packs to zeros: its parts are 1 to 15.
+    """
+    if not any(tokens.size for tokens in passages):
+        return b""
+    n_bytes = max(tokens.shape[1] for tokens in passages if tokens.size) // 2
+    return bytes(n_bytes).join(map(pack_tokens, passages))
+
+
+def divided(packed_passages: bytes, token_dim: int) -> list[bytes]:
+    """Divide what :func:`pack_passages` returned into the packed tokens of each passage."""
+    if not packed_passages:
+        return []
+    rows = np.frombuffer(packed_passages, np.uint8).reshape(-1, token_dim // 2)
+    divisions = np.flatnonzero(~rows.any(axis=1)).tolist()
+    starts = [0, *(at + 1 for at in divisions)]
+    ends = [*divisions, len(rows)]
+    return [rows[start:end].tobytes() for start, end in zip(starts, ends, strict=True)]
+
+
 def unpack_tokens(packed_tokens: bytes, token_dim: int) -> FloatArray:
     """Unpack token vectors to unit rows (t, token_dim)."""
     packed = np.frombuffer(packed_tokens, np.uint8).reshape(-1, token_dim // 2)

@@ -10,6 +10,7 @@ memories are 440 MB.
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from family_recall.stores.records import Hits
 from family_recall.stores.vectors import loading
 from family_recall.stores.vectors.loading import Batch
 from family_recall.stores.vectors.segment import CONVERTED, EXACT_BELOW, Segment, sign_bits
-from family_recall.stores.vectors.tables import Model
+from family_recall.stores.vectors.tables import PASSAGE, Model
 from family_recall.types import BoolArray, FloatArray, IdArray
 
 Allowed: TypeAlias = Callable[[IdArray], BoolArray]
@@ -40,17 +41,18 @@ _NO_IDS: IdArray = np.zeros(0, np.int64)
 class VectorIndex:
     """One shard's vectors in memory, as the file had them after ``last_no`` and ``rewrites``.
 
-    Row numbers count through all segments.
+    Row numbers count through all segments. Of passages a memory has several rows.
     """
 
     dim: int
     segments: tuple[Segment, ...]
     last_no: int
     rewrites: int
+    of_passages: bool = False
 
     @property
     def ids(self) -> IdArray:
-        """Every id, in no order."""
+        """The id of every row, in no order."""
         return np.concatenate([_NO_IDS, *(segment.ids for segment in self.segments)])
 
     def __len__(self) -> int:
@@ -58,7 +60,7 @@ class VectorIndex:
         return sum(len(segment.ids) for segment in self.segments)
 
     def locate(self, ids: IdArray) -> tuple[IdArray, BoolArray]:
-        """Return the row numbers of ids, and which of them are in this index."""
+        """Return the first row numbers of ids, and which of them are in this index."""
         numbers, here = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
         start = 0
         for segment in self.segments:
@@ -67,6 +69,17 @@ class VectorIndex:
             here |= is_here
             start += len(segment.ids)
         return numbers, here
+
+    def locate_all(self, ids: IdArray) -> tuple[IdArray, IdArray]:
+        """Return the row numbers of some ids, each given once, and which id each row belongs to."""
+        numbers, owners = [_NO_IDS], [_NO_IDS]
+        start = 0
+        for segment in self.segments:
+            in_segment, of_ids = segment.locate_all(ids)
+            numbers.append(in_segment + start)
+            owners.append(of_ids)
+            start += len(segment.ids)
+        return np.concatenate(numbers), np.concatenate(owners)
 
     def cosines(self, vector: FloatArray, numbers: IdArray) -> FloatArray:
         """Return the cosine of a unit vector with the rows of these numbers."""
@@ -118,12 +131,14 @@ class VectorIndexes:
             last_no = loading.last_number(connection) if last_no is None else last_no
             if index is None:
                 segments = _segments(loading.read_all(connection, model, shard), model.dim)
-                index = VectorIndex(model.dim, segments, last_no, rewrites)
+                index = VectorIndex(model.dim, segments, last_no, rewrites, model.role == PASSAGE)
                 if len(index) >= CONVERTED:
                     trim_heap()
             elif index.rewrites != rewrites or index.last_no < last_no:
                 segments = _updated(connection, model, shard, index, rewrites)
-                index = VectorIndex(model.dim, segments, last_no, rewrites)
+                index = dataclasses.replace(
+                    index, segments=segments, last_no=last_no, rewrites=rewrites
+                )
             self._indexes[key] = index
             return index
 
@@ -134,17 +149,22 @@ class VectorIndexes:
 
 
 def search(
-    indexes: Sequence[tuple[VectorIndex, Allowed | None]], vector: FloatArray, k: int
+    indexes: Sequence[tuple[VectorIndex, Allowed | None]],
+    vector: FloatArray,
+    k: int,
+    views: int = 1,
 ) -> Hits:
     """Find the k nearest of several indexes by cosine; ties go to the lower id.
 
     Below 1,000 rows in all every row is scored. Above, the closest by sign bits are, under
     one threshold for all indexes. Where too few of the candidates are ``Allowed``, the pool grows
     until k are found or every row was looked at, so a filter never hides what it allows.
+
+    With several ``views``, a memory has several rows, and counts once, with the nearest.
     """
     segments = [(segment, allowed) for index, allowed in indexes for segment in index.segments]
     n = sum(len(segment.ids) for segment, _ in segments)
-    pool = max(n_candidates(n), 4 * k)
+    pool = max(n_candidates(n), 4 * k * views)
     query = sign_bits(vector[None, :])[:, 0]
     distances = [] if pool >= n else [segment.hamming(query) for segment, _ in segments]
     while True:
@@ -160,8 +180,12 @@ def search(
             score_parts.append(segment.cosines(vector, numbers))
         ids, scores = np.concatenate(id_parts), np.concatenate(score_parts)
         if len(ids) >= k or pool >= n:
-            best = np.lexsort((ids, -scores))[:k]
-            return Hits(ids[best], scores[best])
+            best = np.lexsort((ids, -scores))
+            if views > 1:
+                _, first = np.unique(ids[best], return_index=True)
+                best = best[np.sort(first)]
+            if len(best) >= k or pool >= n:
+                return Hits(ids[best[:k]], scores[best[:k]])
         pool *= 4
 
 
@@ -218,6 +242,8 @@ def _updated(
     gone = _NO_IDS
     if rewrites != index.rewrites:
         in_file, in_memory = loading.all_ids(connection, model, shard), index.ids
+        if index.of_passages:
+            in_memory = np.unique(in_memory)
         gone = np.setdiff1d(in_memory, in_file, assume_unique=True)
         changed = np.union1d(changed, np.setdiff1d(in_file, in_memory, assume_unique=True))
     stale = np.union1d(gone, changed)

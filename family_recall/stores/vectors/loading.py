@@ -104,4 +104,7 @@ def _read_plain(rows: apsw.Cursor, dim: int) -> Iterator[Batch]:
     while batch := list(itertools.islice(rows, _READ)):
         ids = np.array([memory for memory, _ in batch], np.int64)
         joined = b"".join(vector for _, vector in batch)
-        yield ids, np.frombuffer(joined, np.int8).reshape(-1, dim)
+        vectors = np.frombuffer(joined, np.int8).reshape(-1, dim)
+        if len(vectors) != len(ids):  # passages: several vectors of a memory
+            ids = np.repeat(ids, [len(vector) // dim for _, vector in batch])
+        yield ids, vectors

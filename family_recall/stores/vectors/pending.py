@@ -10,7 +10,8 @@ import numpy as np
 
 from family_recall.stores.file import sql
 from family_recall.stores.records import ToEmbed, View
-from family_recall.stores.vectors.tables import VIEWS, models
+from family_recall.stores.text.passages import passages
+from family_recall.stores.vectors.tables import PARTS, models
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class PendingVectors:
         (total,) = sql.row(self.connection, "SELECT count(*) FROM memory")
         counts: dict[str, int] = dict.fromkeys(model_ids, total)
         for model in models(self.connection):
-            if model.role not in VIEWS:
+            if model.role not in PARTS:
                 (n_embedded,) = sql.row(
                     self.connection, "SELECT count(*) FROM embedding WHERE model = ?", (model.no,)
                 )
@@ -57,7 +58,13 @@ class PendingVectors:
             values,
         )
         return [
-            ToEmbed(memory, author, text, _views(title, summary))
+            ToEmbed(
+                memory,
+                author,
+                text,
+                _views(title, summary),
+                tuple(text[start:end] for start, end in passages(text)),
+            )
             for memory, author, title, text, summary in rows
         ]
 

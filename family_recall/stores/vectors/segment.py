@@ -22,7 +22,10 @@ CONVERTED = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Vectors ascending by id. A small segment holds its rows as float32 too, 1.5 MB at most."""
+    """Vectors ascending by id. A small segment holds its rows as float32 too, 1.5 MB at most.
+
+    Of passages an id has several rows, all in one segment, in the order of the text.
+    """
 
     ids: IdArray
     rows: Int8Rows
@@ -37,9 +40,9 @@ class Segment:
 
     @classmethod
     def of(cls, ids: IdArray, rows: Int8Rows) -> Segment:
-        """Create a segment from rows in any order, each id once."""
-        if not (ids[1:] > ids[:-1]).all():
-            order = np.argsort(ids)
+        """Create a segment from rows in any order; those of one id keep theirs."""
+        if not (ids[1:] >= ids[:-1]).all():
+            order = np.argsort(ids, kind="stable")
             ids, rows = ids[order], rows[order]
         inverse_norms = np.empty(len(ids), np.float32)
         for start in range(0, len(ids), CONVERTED):
@@ -49,11 +52,19 @@ class Segment:
         return cls(ids, rows, inverse_norms, sign_bits(rows))
 
     def locate(self, ids: IdArray) -> tuple[IdArray, BoolArray]:
-        """Return the row numbers of ids, and which of them are in this segment."""
+        """Return the first row numbers of ids, and which of them are in this segment."""
         if not len(self.ids):
             return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
         numbers = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         return numbers, self.ids[numbers] == ids
+
+    def locate_all(self, ids: IdArray) -> tuple[IdArray, IdArray]:
+        """Return the row numbers of some ids, each given once, and which id each row belongs to."""
+        starts = np.searchsorted(self.ids, ids, side="left")
+        counts = np.searchsorted(self.ids, ids, side="right") - starts
+        owners = np.repeat(np.arange(len(ids)), counts)
+        before = np.cumsum(counts) - counts
+        return np.arange(len(owners)) + (starts - before)[owners], owners
 
     def cosines(self, vector: FloatArray, numbers: IdArray | slice) -> FloatArray:
         """Return the cosine of a unit vector with the rows of these numbers."""
@@ -78,11 +89,11 @@ class Segment:
 
     def without(self, ids: IdArray) -> Segment:
         """Return the segment without some ids; itself if it has none of them."""
-        numbers, here = self.locate(ids)
-        if not here.any():
+        numbers, _ = self.locate_all(ids)
+        if not len(numbers):
             return self
         left = np.ones(len(self.ids), np.bool_)
-        left[numbers[here]] = False
+        left[numbers] = False
         return Segment(
             self.ids[left], self.rows[left], self.inverse_norms[left], self.bits[:, left]
         )
@@ -98,7 +109,7 @@ class Segment:
         )
         if not len(self.ids) or not len(other.ids) or self.ids[-1] < other.ids[0]:
             return joined
-        order = np.argsort(ids)
+        order = np.argsort(ids, kind="stable")
         return Segment(
             ids[order], joined.rows[order], joined.inverse_norms[order], joined.bits[:, order]
         )

@@ -8,25 +8,30 @@ A view of memories, their titles or their summaries, is a model of its own, ``<m
 in a plain table created with the first of them: so what holds for a model's vectors holds for a
 view's, and memories without one cost nothing. A memory's views are written with its body, and
 ``embedding`` records of the body whether they have been.
+
+The passages of long memories are such a view too, ``<model_id>#passage``: in a memory's row stand
+the vectors of all its passages, one after the other, and in ``embedding`` their token vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import apsw
 import numpy as np
 
 from family_recall.errors import InvalidMemoryError
 from family_recall.stores.file import sql
-from family_recall.stores.records import NewVector, View
-from family_recall.stores.vectors.encoding import pack_all_tokens, quantise_all
+from family_recall.stores.records import NewVector, Role, View
+from family_recall.stores.vectors.encoding import pack_all_tokens, pack_passages, quantise_all
 from family_recall.types import FloatArray
 
-Role = Literal["embedder", "static"]
 VIEWS: tuple[View, ...] = get_args(View)
+PASSAGE: Role = "passage"
+PARTS: tuple[Role, ...] = (*VIEWS, PASSAGE)
+"""The roles of tables that hold more of memories than their bodies."""
 
 _COLUMNS = "no, model_id, dim, token_dim, storage, role"
 _CHUNK = 128  # rows per vec0 chunk: a shard holds whole chunks, and most shards are small
@@ -37,7 +42,7 @@ _NO_TOKENS: FloatArray = np.zeros((0, 0), np.float32)
 class Model:
     """One embedding model's place in the file.
 
-    ``storage`` is ``vec0`` or ``plain``, ``role`` a :data:`Role`, or the view it stands for.
+    ``storage`` is ``vec0`` or ``plain``, ``role`` a :data:`Role`.
     """
 
     no: int
@@ -64,9 +69,11 @@ def find_model(connection: apsw.Connection, model_id: str) -> Model | None:
 
 
 def find_views(connection: apsw.Connection, model_id: str) -> list[Model]:
-    """List a model and then its views, those that any memory of the file has."""
+    """List a model, then its views and passages, those that any memory of the file has."""
     candidates = _models(connection, "model_id IN (?1, ?1 || '#' || role)", (model_id,))
-    return [model for model in candidates if model.model_id == model_id or model.role in VIEWS]
+    itself = [model for model in candidates if model.model_id == model_id]
+    parts = [model for model in candidates if model not in itself and model.role in PARTS]
+    return itself + sorted(parts, key=lambda model: PARTS.index(model.role))
 
 
 def writable(model: Model, *, vec0: bool) -> bool:
@@ -81,7 +88,7 @@ def register(
     token_dim: int,
     *,
     vec0: bool,
-    role: Role | View = "embedder",
+    role: Role = "embedder",
 ) -> Model:
     """Find a model, or create its table.
 
@@ -124,23 +131,31 @@ def create(connection: apsw.Connection, model: Model) -> None:
 
 
 def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, NewVector]]) -> None:
-    """Write (shard, vectors) of memories and their views; a memory that has some keeps them."""
+    """Write (shard, vectors) of memories, their views and passages; a memory keeps those it has."""
     quantised = quantise_all([row.pooled for _, row in rows], model.dim)
-    present = _with_vectors(connection, model, [row.memory for _, row in rows])
-    new: dict[int, tuple[int, int, bytes]] = {}
-    tokens: list[FloatArray] = []
-    for (shard, row), vector in zip(rows, quantised, strict=True):
-        if row.memory not in present and row.memory not in new:
-            new[row.memory] = (row.memory, shard, vector.tobytes())
-            tokens.append(row.tokens)
-    connection.executemany(
-        "INSERT INTO embedding(memory, model, tokens) VALUES(?, ?, ?)",
+    packed = pack_all_tokens([row.tokens for _, row in rows])
+    _insert(
+        connection,
+        model,
         [
-            (memory, model.no, packed)
-            for memory, packed in zip(new, pack_all_tokens(tokens), strict=True)
+            (row.memory, shard, vector.tobytes(), tokens)
+            for (shard, row), vector, tokens in zip(rows, quantised, packed, strict=True)
         ],
     )
-    _put(connection, model, list(new.values()))
+    long = [
+        (
+            row.memory,
+            shard,
+            quantise_all(row.passages.pooled, model.dim).tobytes(),
+            pack_passages(row.passages.tokens),
+        )
+        for shard, row in rows
+        if row.passages is not None
+    ]
+    if long:
+        name = f"{model.model_id}#{PASSAGE}"
+        dims = model.dim, model.token_dim
+        _insert(connection, register(connection, name, *dims, vec0=False, role=PASSAGE), long)
     for view in VIEWS:
         of_view = [
             (shard, NewVector(row.memory, row.views[view], _NO_TOKENS))
@@ -213,6 +228,22 @@ def drop_others(connection: apsw.Connection, model_id: str, *, vec0: bool) -> tu
 def _models(connection: apsw.Connection, condition: str, values: tuple[object, ...]) -> list[Model]:
     statement = f"SELECT {_COLUMNS} FROM embedding_model WHERE {condition} ORDER BY no"
     return [Model(*row) for row in sql.rows(connection, statement, values)]
+
+
+def _insert(
+    connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, int, bytes, bytes]]
+) -> None:
+    """Write (memory, shard, vectors, packed tokens) of those memories that have none yet."""
+    present = _with_vectors(connection, model, [memory for memory, *_ in rows])
+    new: dict[int, tuple[int, int, bytes, bytes]] = {}
+    for row in rows:
+        if row[0] not in present:
+            new.setdefault(row[0], row)
+    connection.executemany(
+        "INSERT INTO embedding(memory, model, tokens) VALUES(?, ?, ?)",
+        [(memory, model.no, tokens) for memory, _, _, tokens in new.values()],
+    )
+    _put(connection, model, [(memory, shard, vector) for memory, shard, vector, _ in new.values()])
 
 
 def _with_vectors(connection: apsw.Connection, model: Model, memories: Sequence[int]) -> set[int]:

@@ -10,7 +10,8 @@ import apsw
 
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import partition_of, shard_of
-from family_recall.stores.records import NewVector
+from family_recall.stores.records import NewVector, Role
+from family_recall.stores.text.passages import LONGEST_WHOLE, passages
 from family_recall.stores.vectors import tables
 from family_recall.stores.write.counters import Counters
 
@@ -30,7 +31,7 @@ class VectorTables:
         token_dim: int,
         rows: Sequence[NewVector],
         *,
-        role: tables.Role = "embedder",
+        role: Role = "embedder",
     ) -> None:
         """Write the vectors of memories that are still stored, with those of their views.
 
@@ -71,6 +72,15 @@ class VectorTables:
             self.connection, "SELECT id FROM memory WHERE title IS NOT NULL OR summary IS NOT NULL"
         )
         self.clear([memory for (memory,) in rows])
+
+    def clear_passages(self) -> None:
+        """Make the vectors of every memory whose text has passages pending."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT id, text FROM memory WHERE length(text) > ?",
+            (LONGEST_WHOLE,),
+        )
+        self.clear([memory for memory, text in rows if passages(text)])
 
     def drop_other_models(self, model_id: str) -> tuple[str, ...]:
         """Delete the vectors of every transformer but one; returns the ids of those models."""

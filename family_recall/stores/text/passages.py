@@ -1,0 +1,101 @@
+"""Passages: overlapping windows of a text that is too long for an encoder to read at once.
+
+Where they lie follows from the text alone, so a file holds their vectors and nothing else of them.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import itertools
+import re
+
+LONGEST_WHOLE = 250
+"""Tokens, as estimated here, of the longest text without passages; encoders read 256."""
+PASSAGE_TOKENS = 100
+"""Tokens of a passage, but for a sentence that begins before and ends after the last of them."""
+OVERLAP_TOKENS = 30
+"""Tokens of its end with which the next passage begins, rounded down to whole sentences."""
+MOST_PASSAGES = 64
+"""Passages of one text. What comes after them, past some 4,000 words, is found by its words."""
+
+Span = tuple[int, int]
+"""Where a part of a text lies: (start, end) in characters."""
+
+# Word pieces as a BERT vocabulary of English makes them, slightly more of them than it does.
+_PIECES = re.compile(r"[A-Za-z]{1,7}|\d{1,3}|[^\s\w]|[^\W\dA-Za-z]")
+_SENTENCE_END = re.compile(r"[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+|\n+")
+_WORD = re.compile(r"\S+")
+_CUT = 400  # characters of a word that is not divided
+
+
+@functools.lru_cache(maxsize=256)
+def passages(text: str) -> tuple[Span, ...]:
+    """Return where the passages of a long text lie; none of a text that is read as a whole.
+
+    Each begins and ends with a sentence. Together they cover the text up to the last of them.
+    """
+    if len(text) <= LONGEST_WHOLE or n_tokens(text) <= LONGEST_WHOLE:
+        return ()
+    parts = [part for span in sentences(text) for part in _divided(text, span)]
+    ends = list(itertools.accumulate(n_tokens(text[start:end]) for start, end in parts))
+    starts = [0, *ends[:-1]]
+    spans: list[Span] = []
+    first = 0
+    while len(spans) < MOST_PASSAGES:
+        last = max(bisect.bisect_right(ends, starts[first] + PASSAGE_TOKENS) - 1, first)
+        spans.append((parts[first][0], parts[last][1]))
+        if last + 1 == len(parts):
+            break
+        # With the end of this passage, the next part, and at the end of the text as much as fits.
+        least = max(ends[last] - OVERLAP_TOKENS, ends[last + 1] - PASSAGE_TOKENS)
+        following = bisect.bisect_left(starts, min(least, ends[-1] - PASSAGE_TOKENS))
+        first = min(max(following, first + 1), last + 1)
+    return tuple(spans)
+
+
+def sentences(text: str) -> list[Span]:
+    """Return where the sentences of a text lie, without the white space around them."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    spans = (_trimmed(text, span) for span in itertools.pairwise([0, *ends, len(text)]))
+    return [(start, end) for start, end in spans if start < end]
+
+
+def n_tokens(text: str) -> int:
+    """Estimate how many tokens an encoder makes of a text."""
+    return sum(1 for _ in _PIECES.finditer(text))
+
+
+def _divided(text: str, sentence: Span) -> list[Span]:
+    """Divide a sentence that is longer than a passage, between words."""
+    start, end = sentence
+    if n_tokens(text[start:end]) <= PASSAGE_TOKENS:
+        return [sentence]
+    spans: list[Span] = []
+    size = 0
+    for word_start, word_end in _words(text, sentence):
+        n = n_tokens(text[word_start:word_end])
+        if spans and size + n <= PASSAGE_TOKENS // 2:
+            spans[-1] = (spans[-1][0], word_end)
+            size += n
+        else:
+            spans.append((word_start, word_end))
+            size = n
+    return spans
+
+
+def _words(text: str, span: Span) -> list[Span]:
+    """Return where the words of a span lie; what is written without spaces comes in pieces."""
+    spans = [match.span() for match in _WORD.finditer(text, *span)]
+    return [
+        (at, min(at + _CUT // 8, end)) if end - start > _CUT // 8 else (start, end)
+        for start, end in spans
+        for at in range(start, end, _CUT // 8)
+    ]
+
+
+def _trimmed(text: str, span: Span) -> Span:
+    """Leave out the white space at either end of a span."""
+    start, end = span
+    inside = text[start:end]
+    return start + len(inside) - len(inside.lstrip()), start + len(inside.rstrip())
