@@ -17,6 +17,7 @@ from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError, ModelError
 from family_recall.stores.records import NewPassages, NewVector, Role, ToEmbed
 from family_recall.stores.store import Store
+from family_recall.stores.text.passages import as_read
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.progress import CountCallback
 
@@ -79,12 +80,7 @@ def embedded_text(row: ToEmbed) -> str:
     Without the memory before it: pooled into one vector, that lost more than it gained. Title and
     summary are encoded apart, and a question is compared with the closest.
     """
-    return spoken_text(row.author, row.text)
-
-
-def spoken_text(author: str | None, text: str) -> str:
-    """Return a text, or a passage of one, with its author, as models read it."""
-    return f"{author}: {text}" if author else text
+    return as_read(row.author, row.text)
 
 
 @contextlib.contextmanager
@@ -120,7 +116,7 @@ def _passages_of(encoder: Encoder, row: ToEmbed, between: Callable[[], None]) ->
     encodings: list[Encoding] = []
     for passage in row.passages:
         between()
-        encodings += encoder.encode_memories([spoken_text(row.author, passage)])
+        encodings += encoder.encode_memories([as_read(row.author, passage)])
     return NewPassages(
         tuple(encoding.pooled for encoding in encodings),
         tuple(encoding.tokens for encoding in encodings),

@@ -254,11 +254,11 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _memory(result: Result) -> dict[str, Any]:
-    text = harmless(result.text)
+    text = shortened(harmless(result.excerpt(MAX_TEXT_CHARS)), MAX_TEXT_CHARS)
     return {
         "doc_id": result.doc_id,
-        "text": shortened(text, MAX_TEXT_CHARS),
-        "truncated": len(text) > MAX_TEXT_CHARS,
+        "text": text,
+        "truncated": text != harmless(result.text),
         "author": _author(result.author),
         "occurred_at": result.occurred_at,
         "space_id": result.space_id,

@@ -15,6 +15,7 @@ from family_recall.pipeline import explain
 from family_recall.pipeline.explain import Explanation, Verdict
 from family_recall.pipeline.outdated_facts import outdated_by
 from family_recall.pipeline.trace import TraceBuilder
+from family_recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.ranking.calibration import Calibration
 from family_recall.ranking.deduplication import without
 from family_recall.ranking.features import INDEX
@@ -48,6 +49,7 @@ class _Provenance:
     sources: Mapping[int, str]
     outdated_by: Mapping[int, str]
     stems: frozenset[str]
+    best_passages: Mapping[int, BestPassage]
 
 
 def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
@@ -69,6 +71,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             sources=_sources(ranked.pool, by_id.keys()),
             outdated_by=outdated_by(stored, now),
             stems=frozenset(stem for _, stem in context.plan.terms),
+            best_passages=best_passages(context, {each.id: each.memory.text for each in stored}),
         )
         chosen_with_confidence = zip(stored, chosen.tolist(), confidence.tolist(), strict=True)
         results = tuple(
@@ -197,6 +200,7 @@ def _result(
 ) -> Result:
     context, ranking, memory = ranked.context, ranked.ranking, stored.memory
     parts = contributions(ranking, row)
+    best = provenance.best_passages.get(stored.id)
     return Result(
         rank=rank,
         doc_id=str(memory.doc_id),
@@ -218,7 +222,11 @@ def _result(
         contributions=parts,
         outdated_by=provenance.outdated_by.get(stored.id),
         copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.duplicates.get(row, ())),
-        highlights=context.snapshot.find_stems(memory.text, provenance.stems),
+        highlights=(best.passage,)
+        if best
+        else context.snapshot.find_stems(memory.text, provenance.stems),
+        passage=best.passage if best else None,
+        sentence=best.sentence if best else None,
         rationale=provenance.paths.get(stored.id),
     )
 

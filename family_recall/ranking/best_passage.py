@@ -10,7 +10,7 @@ import numpy as np
 from family_recall.dataflow import QueryContext
 from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.stores.records import PassageVectors
-from family_recall.stores.text.passages import Span, passages, sentences
+from family_recall.stores.text.passages import Span, as_read, passages, sentences
 from family_recall.types import FloatArray, IdArray
 
 _MAY_BE_LONG = 1_000  # characters of a text without vectors whose length is looked at
@@ -44,6 +44,17 @@ def best_passages(context: QueryContext, texts: Mapping[int, str]) -> dict[int, 
             if spans:
                 best[memory] = _best(context, text, spans, vectors.get(memory))
     return best
+
+
+def readings(context: QueryContext, ids: IdArray) -> dict[int, str]:
+    """Return what the cross-encoder reads of some memories: the best passage of a long one."""
+    loaded = context.snapshot.authors_and_texts(ids, context.scope)
+    best = best_passages(context, {memory: text for memory, (_, text) in loaded.items()})
+    read = {}
+    for memory, (author, text) in loaded.items():
+        start, end = best[memory].passage if memory in best else (0, len(text))
+        read[memory] = as_read(author, text[start:end])
+    return read
 
 
 def _vectors(context: QueryContext, ids: IdArray) -> dict[int, PassageVectors]:

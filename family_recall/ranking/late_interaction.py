@@ -38,9 +38,7 @@ def max_sim(
     similarity = _products(question, tokens.vectors)
     closest = np.maximum.reduceat(similarity, tokens.starts, axis=1)
     matched = np.clip(weights.dot(np.maximum(closest, 0.0)) / total, 0.0, 1.0)
-    scores[tokens.rows[: tokens.n_whole]] = matched[: tokens.n_whole]
-    if tokens.n_whole < len(tokens.rows):
-        np.fmax.at(scores, tokens.rows[tokens.n_whole :], matched[tokens.n_whole :])
+    np.fmax.at(scores, tokens.rows, matched)
     return scores
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from family_recall.dataflow import QueryContext, Ranking
 from family_recall.encoders.base import PairScorer
 from family_recall.errors import ModelError
+from family_recall.ranking.best_passage import readings
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import scored
 
@@ -51,7 +52,7 @@ def rerank(
         ModelError: If the model cannot run.
     """
     best = ranking.order[: context.config.rerank_pool]
-    passages = context.snapshot.passages(ranking.rows.ids[best], context.scope)
+    passages = readings(context, ranking.rows.ids[best])
     features = ranking.features.copy()
     question, n_read = context.searched_text, 0
     for row in best.tolist():

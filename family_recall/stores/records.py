@@ -174,14 +174,13 @@ class TokenVectors:
     """Token vectors of several memories, one after the other.
 
     ``vectors`` (t, d) unit rows; ``starts`` (m,) where each memory's begin; ``rows`` (m,)
-    which of the asked memories they belong to. Memories without tokens are absent. Those of a long
-    memory's passages follow with a start each, after all that are no passages: ``n_whole``.
+    which of the asked memories they belong to, a long one's passages with a start each. Memories
+    without tokens are absent.
     """
 
     vectors: FloatArray
     starts: IdArray
     rows: IdArray
-    n_whole: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from family_recall.types.briefing import BriefedMemory, briefing, shortened
+from family_recall.types.briefing import ELLIPSIS, BriefedMemory, briefing, shortened
 from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.relation_result import RelationResult
 from family_recall.types.timeline import Period
@@ -62,7 +62,9 @@ class Result(JsonRecord):
     ``source`` names the source that ranked it best: lexical, vector or graph.
     ``outdated_by`` is the doc_id of a newer fact of the same key with another value;
     ``copies`` are the doc_ids of near copies by the same author that it stands for.
-    ``highlights`` are (start, end) character offsets into ``text``.
+    ``highlights`` are (start, end) character offsets into ``text``: where the question's words
+    stand or, of a text too long to be read at once, the ``passage`` closest to the question, and
+    ``sentence`` the closest sentence in it.
     """
 
     rank: int
@@ -92,11 +94,27 @@ class Result(JsonRecord):
 
     def __str__(self) -> str:
         """Return one line to read: the text, shortened, who said it, when, and the confidence."""
-        text = shortened(" ".join(self.text.split()), _PRINTED_CHARS)
+        text = shortened(" ".join(self.excerpt(_PRINTED_CHARS).split()), _PRINTED_CHARS)
         day = self.occurred_at[:10] if self.occurred_at else None
         outdated = f"replaced by {self.outdated_by}" if self.outdated_by else None
         notes = (self.author, day, outdated, f"confidence {self.confidence:.2f}")
         return f"{text} ({', '.join(note for note in notes if note)})"
+
+    def excerpt(self, max_chars: int) -> str:
+        """Return what to quote of the text in some characters.
+
+        All of a text that fits or has no ``passage``, for the caller to shorten; else the passage
+        or, where that does not fit, what follows from its closest sentence on. ``…`` stands where
+        the text goes on before or after.
+        """
+        if self.passage is None or len(self.text) <= max_chars:
+            return self.text
+        start, end = self.passage
+        if self.sentence is not None and end - start + 2 * len(ELLIPSIS) > max_chars:
+            start = self.sentence[0]
+        before = ELLIPSIS if start else ""
+        after = ELLIPSIS if end < len(self.text) else ""
+        return f"{before}{self.text[start:end]}{after}"
 
     @property
     def features(self) -> dict[str, float]:
@@ -209,7 +227,10 @@ class Answer:
             ]
             for answers in (True, False)
         )
-        memories = [BriefedMemory(result.text, result.author) for result in self.results]
+        memories = [
+            BriefedMemory(result.excerpt(max_chars_per_memory), result.author)
+            for result in self.results
+        ]
         return briefing(
             [*answering, *memories, *others],
             max_chars=max_chars,

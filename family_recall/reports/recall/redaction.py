@@ -68,6 +68,8 @@ class _Redactor:
             outdated_by=self.optional("memory", result.outdated_by),
             copies=self.all("memory", result.copies),
             highlights=(),
+            passage=None,
+            sentence=None,
             rationale=result.rationale and self.rationale(result.rationale),
         )
 

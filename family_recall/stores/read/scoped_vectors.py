@@ -83,7 +83,6 @@ class ScopedVectors:
             return _NO_TOKENS
         model = models[0]
         rows = [row for row in self._packed(model, np.sort(in_scope)) if row[1]]
-        n_whole = len(rows)
         long = self.long_among(model_id, in_scope, scope)
         if len(long):
             # A row of no bytes would be a run without an end.
@@ -103,7 +102,6 @@ class ScopedVectors:
             unpack_tokens(b"".join(blobs), model.token_dim),
             np.concatenate([[0], ends[:-1]]).astype(np.int64),
             numbers,
-            n_whole,
         )
 
     def passages(self, model_id: str, in_scope: IdArray, scope: Scope) -> dict[int, PassageVectors]:
@@ -205,4 +203,4 @@ class ScopedVectors:
 
 
 _NO_IDS: IdArray = np.zeros(0, np.int64)
-_NO_TOKENS = TokenVectors(np.zeros((0, 1), np.float32), _NO_IDS, _NO_IDS, 0)
+_NO_TOKENS = TokenVectors(np.zeros((0, 1), np.float32), _NO_IDS, _NO_IDS)

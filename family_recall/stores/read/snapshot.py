@@ -335,11 +335,11 @@ class Snapshot:
             self.damaged |= set(visible.tolist()) & set(damaged)
         return intact
 
-    def passages(self, ids: IdArray, scope: Scope) -> dict[int, str]:
-        """Load memories as a model reads them, `Author: text`; none the scope does not cover."""
+    def authors_and_texts(self, ids: IdArray, scope: Scope) -> dict[int, tuple[str | None, str]]:
+        """Load what a model reads of memories: (author, text); none the scope does not cover."""
         return self._read(
             _in_scope(ids, scope),
-            lambda visible: memories.passages(self._connection, visible, scope),
+            lambda visible: memories.authors_and_texts(self._connection, visible, scope),
         )
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:

@@ -114,8 +114,10 @@ def load_ids(
     return [by_id[memory] for memory in ids.tolist() if memory in by_id]
 
 
-def passages(connection: apsw.Connection, ids: IdArray, scope: Scope) -> dict[int, str]:
-    """Load memories as a model reads them, `Author: text`; none the scope does not cover."""
+def authors_and_texts(
+    connection: apsw.Connection, ids: IdArray, scope: Scope
+) -> dict[int, tuple[str | None, str]]:
+    """Load what a model reads of memories: (author, text); none the scope does not cover."""
     condition, values = scope_sql.visible(scope)
     rows = sql.rows(
         connection,
@@ -123,7 +125,7 @@ def passages(connection: apsw.Connection, ids: IdArray, scope: Scope) -> dict[in
         f" WHERE m.id IN (SELECT value FROM carray(?)) AND {condition}",
         (sql.id_array(ids), *values),
     )
-    return {memory: f"{author}: {text}" if author else text for memory, author, text in rows}
+    return {memory: (author, text) for memory, author, text in rows}
 
 
 def covered(connection: apsw.Connection, ids: IdArray, scope: Scope) -> IdArray:

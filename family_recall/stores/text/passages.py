@@ -12,12 +12,12 @@ import re
 
 LONGEST_WHOLE = 250
 """Tokens, as estimated here, of the longest text without passages; encoders read 256."""
-PASSAGE_TOKENS = 100
+PASSAGE_TOKENS = 80
 """Tokens of a passage, but for a sentence that begins before and ends after the last of them."""
-OVERLAP_TOKENS = 30
+OVERLAP_TOKENS = 20
 """Tokens of its end with which the next passage begins, rounded down to whole sentences."""
 MOST_PASSAGES = 64
-"""Passages of one text. What comes after them, past some 4,000 words, is found by its words."""
+"""Passages of one text. What comes after them, past some 3,000 words, is found by its words."""
 
 Span = tuple[int, int]
 """Where a part of a text lies: (start, end) in characters."""
@@ -52,6 +52,11 @@ def passages(text: str) -> tuple[Span, ...]:
         following = bisect.bisect_left(starts, min(least, ends[-1] - PASSAGE_TOKENS))
         first = min(max(following, first + 1), last + 1)
     return tuple(spans)
+
+
+def as_read(author: str | None, text: str) -> str:
+    """Return a text, or a passage of it, as models read it: after its author."""
+    return f"{author}: {text}" if author else text
 
 
 def sentences(text: str) -> list[Span]:
