@@ -56,7 +56,7 @@ class ShortSighted(TinyEncoder):
     """Reads the first 190 words of a text, as an encoder of 256 tokens does."""
 
     def __init__(self, model_id: str = "short/1", dim: int = 128) -> None:
-        """Take part under another name than the tiny encoder."""
+        """Set another name and length than the tiny encoder has."""
         super().__init__(model_id, dim)
 
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
