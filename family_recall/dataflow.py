@@ -39,7 +39,7 @@ class QueryPlan:
         names: How it names them.
         searched: The question with the names of the relatives it speaks of; empty: as asked.
         relations: What it asks for of who is what to whom, and what ties those it names.
-        relation_evidence: Row ids of the memories that say what was asked for.
+        relation_evidence: How sure the relations that answer are, by row id of what says so.
         identifiers: What it quotes that stands for one thing.
         statistics: What the scope counts of the terms' stems.
         timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
@@ -60,7 +60,7 @@ class QueryPlan:
     names: tuple[str, ...] = ()
     searched: str = ""
     relations: tuple[RelationResult, ...] = ()
-    relation_evidence: frozenset[int] = frozenset()
+    relation_evidence: Mapping[int, float] = field(default_factory=dict)
     identifiers: tuple[Identifier, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
     timespan_s: tuple[float, float] | None = None

@@ -33,6 +33,7 @@ from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned_weights import personal_calibration, personal_profile
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
 from family_recall.ranking.reranker import first_was_read
+from family_recall.sources.evidence import evidence_of_relations
 from family_recall.sources.opening import opening_runs
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.store import Store
@@ -179,6 +180,8 @@ class Broker:
         with run.priced_as("score") as stretch:
             with run.trace.span("fusion", len(seeds.ids) + len(graph.run)) as span:
                 runs = searching.with_focus(run, context, [words, vectors, graph.run, quoted])
+                if context.plan.relation_evidence:
+                    runs.append(evidence_of_relations(context))
                 if context.plan.about_time_alone:
                     runs.append(searching.timeline(run, context))
                 limit = scoring.affordable_pool(run, context)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from family_recall.query.entities import Mention, Resolution
 from family_recall.query.kinship import (
@@ -64,10 +64,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The relations of an answer, and the row ids of the memories that say what was asked for."""
+    """The relations of an answer; ``evidence`` by row id: how sure the ones that answer are."""
 
     relations: tuple[RelationResult, ...] = ()
-    evidence: frozenset[int] = frozenset()
+    evidence: Mapping[int, float] = field(default_factory=dict)
 
 
 def related(
@@ -305,5 +305,9 @@ def _results(
             )
             for one in chosen
         ),
-        frozenset(row for one in answering for row, _ in evidence.get(one.relation.no, ())),
+        {
+            row: one.relation.confidence
+            for one in sorted(answering, key=lambda f: f.relation.confidence)
+            for row, _ in evidence.get(one.relation.no, ())
+        },
     )

@@ -59,7 +59,7 @@ class Result(JsonRecord):
 
     ``score`` orders this answer only; ``confidence`` in [0, 1] is calibrated and compares
     across answers. ``contributions`` add up to ``score``.
-    ``source`` names the source that ranked it best: lexical, vector or graph.
+    ``source`` names the source that ranked it best: lexical, vector, graph, relation, …
     ``outdated_by`` is the doc_id of a newer fact of the same key with another value;
     ``copies`` are the doc_ids of near copies by the same author that it stands for.
     ``highlights`` are (start, end) character offsets into ``text``: where the question's words

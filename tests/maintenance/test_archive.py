@@ -124,7 +124,11 @@ def test_everything_comes_along(home: FamilyRecall, tmp_path: Path, wall: Wall) 
         assert (
             told[0].relations
             == told[1].relations
-            == (RelationResult("Rajesh Rao", "married to", "Priya Rao", HOME),)
+            == (
+                RelationResult(
+                    "Rajesh Rao", "married to", "Priya Rao", HOME, evidence=("march", "goa")
+                ),
+            )
         )
 
 

@@ -14,6 +14,7 @@ SOURCES: Mapping[str, str] = {
     "graph": "links",
     "identifier": "quoted",
     "timeline": "time",
+    "relation": "relations",
 }
 """The sources whose runs a trace holds, and the names of their columns."""
 

@@ -13,7 +13,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "meaning": ("maxsim", "cosine", "static"),
     "reading": ("cross_encoder",),
     "session": ("session", "tier"),
-    "links": ("ppr", "graph_bias", "entities"),
+    "links": ("ppr", "graph_bias", "entities", "evidence"),
     "time": ("temporal_match", "recency", "tells_when"),
     "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited"),
     "itself": ("importance", "personalization", "emotion", "identity", "length"),
