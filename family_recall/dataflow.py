@@ -30,6 +30,18 @@ NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
+class RelatedWord:
+    """A word of like meaning as a term of the question.
+
+    ``term`` numbers the term, ``stem`` is the other word's, and ``n_memories`` of the scope hold it.
+    """
+
+    term: int
+    stem: str
+    n_memories: int
+
+
+@dataclass(frozen=True, slots=True)
 class QueryPlan:
     """A question, understood.
 
@@ -42,6 +54,7 @@ class QueryPlan:
         relation_evidence: How sure the relations that answer are, by row id of what says so.
         identifiers: What it quotes that stands for one thing.
         statistics: What the scope counts of the terms' stems.
+        related_words: Words of like meaning that are in scope, each with the term it stands for.
         timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
         timespan_certainty: How surely that was read, in [0, 1].
         timespan_words: Where it was read: (start, end) characters.
@@ -63,6 +76,7 @@ class QueryPlan:
     relation_evidence: Mapping[int, float] = field(default_factory=dict)
     identifiers: tuple[Identifier, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
+    related_words: tuple[RelatedWord, ...] = ()
     timespan_s: tuple[float, float] | None = None
     timespan_certainty: float = 0.0
     timespan_words: tuple[tuple[int, int], ...] = ()

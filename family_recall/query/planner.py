@@ -12,7 +12,7 @@ import numpy as np
 
 from family_recall import time_expressions
 from family_recall.dataflow import QueryPlan
-from family_recall.query import entities, household_anchors, text
+from family_recall.query import entities, household_anchors, related_words, text
 from family_recall.query.focus import about_focus, find_focus, mentioned_by
 from family_recall.query.identifiers import find_identifiers
 from family_recall.query.related import Related, related
@@ -99,12 +99,16 @@ def plan(
     if focus is not None and about:
         # Its own words are few and say nothing: those of the focus are searched.
         terms = text.search_terms(snapshot.stems(focus.memory.text[: text.MAX_QUESTION_CHARS]))
-    statistics = guarded(
+    alike = () if about else related_words.of_terms(question_plan.terms)
+    counted = guarded(
         "statistics",
-        lambda: snapshot.word_statistics([stem for _, stem in terms], scope),
-        # The fallback: every word equally rare.
+        lambda: snapshot.word_statistics(
+            [stem for _, stem in terms] + [stem for _, stem in alike], scope
+        ),
+        # The fallback: every word equally rare, and none of like meaning.
         WordStatistics(1, 1, np.ones(len(terms), np.int64)),
     )
+    statistics, alike_in_scope = related_words.separate(counted, len(terms), alike)
     if resolved.relatives:
         terms, statistics = _without_unused(terms, statistics, len(question_plan.terms))
 
@@ -127,6 +131,7 @@ def plan(
         terms=terms,
         searched=resolved.searched,
         statistics=statistics,
+        related_words=alike_in_scope,
         entities=resolved.entities,
         names=resolved.names,
         relations=found.relations,

@@ -45,10 +45,21 @@ def okapi(
     Returns:
         Shape (n,), 0 or more.
     """
-    n = len(rows)
-    if not n or not stems:
-        return np.zeros(n, np.float32)
+    if not len(rows) or not stems:
+        return np.zeros(len(rows), np.float32)
     idf = inverse_document_frequency(statistics)
+    scores: FloatArray = saturated(rows, stems, statistics, column_weights).dot(idf)
+    return scores
+
+
+def saturated(
+    rows: Rows,
+    stems: Sequence[str],
+    statistics: WordStatistics,
+    column_weights: tuple[float, float, float],
+) -> FloatArray:
+    """Return the saturated count of each stem in each memory, before idf: shape (n, t)."""
+    n = len(rows)
     numbers = np.array([stem_number(stem) for stem in stems], np.uint32)
     counts = np.zeros((n, len(stems)), np.float32)
     # Few of the candidates' words are the question's: only those are weighted.
@@ -63,9 +74,10 @@ def okapi(
     )
     average = max(statistics.n_words / max(statistics.n_memories, 1), 1e-9)
     length = K1 * (1 - B + B * rows.n_words.astype(np.float32) / average)
-    saturated = counts * (K1 + 1) / (counts + length[:, None])
-    scores: FloatArray = saturated.astype(np.float32).dot(idf)
-    return scores
+    saturated_counts: FloatArray = (counts * (K1 + 1) / (counts + length[:, None])).astype(
+        np.float32
+    )
+    return saturated_counts
 
 
 def attainable(statistics: WordStatistics) -> float:

@@ -16,6 +16,7 @@ from family_recall.config import HALF_LIFE_DAYS
 from family_recall.dataflow import Pool, QueryContext, QueryPlan
 from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
+from family_recall.ranking.related_words import related_share
 from family_recall.stores.records import Rows, among, time_words
 from family_recall.types import FloatArray, IdArray
 
@@ -35,6 +36,8 @@ class Feature:
 
 FEATURES = (
     Feature("bm25", 0, 1, 0, "share of the BM25 score the question's words could reach"),
+    Feature("bm25_squared", 0, 1, 0, "bm25 squared: a few words in common say little, most a lot"),
+    Feature("related_words", 0, 1, 0, "share of BM25 that words of like meaning add"),
     Feature("cosine", 0, 1, 0, "cosine of question and memory, negative as 0"),
     Feature("maxsim", 0, 1, 0, "how close each question token's closest token comes"),
     Feature("static", 0, 1, 0, "cosine by the static embedder, where it answered instead"),
@@ -127,6 +130,7 @@ def compute(
             np.copyto(values[:, INDEX[name]], clipped, where=~np.isnan(clipped))
 
     put("bm25", candidates.bm25())
+    put("bm25_squared", values[:, INDEX["bm25"]] ** 2)
     put("static" if context.kind == "static" else "cosine", cosines)
     put("maxsim", max_sim)
     if cosines is not None:
@@ -150,7 +154,7 @@ class _Candidates:
     mentions: Sequence[tuple[int, int]]
     context: QueryContext
 
-    def columns(self) -> Mapping[str, Callable[[], FloatArray]]:
+    def columns(self) -> Mapping[str, Callable[[], FloatArray | None]]:
         """Return the function that computes each feature, by name."""
         rows = self.rows
         return {
@@ -163,6 +167,7 @@ class _Candidates:
             "rrf_raw": self.rrf,
             "rrf_decayed": lambda: self.rrf() * recency_of(rows, self.context),
             "recency": lambda: recency_of(rows, self.context),
+            "related_words": self.related_words,
             "temporal_match": lambda: temporal_match(rows, self.context.plan),
             "tells_when": self.tells_when,
             "identifier": lambda: self.scores_of("identifier"),
@@ -179,6 +184,10 @@ class _Candidates:
         stems = [stem for _, stem in plan.terms]
         scores = bm25.okapi(self.rows, stems, plan.statistics, config.column_weights)
         return (scores / max(bm25.attainable(plan.statistics), 1e-9)).astype(np.float32)
+
+    def related_words(self) -> FloatArray | None:
+        plan = self.context.plan
+        return related_share(self.rows, plan) if plan.related_words else None
 
     def rrf(self) -> FloatArray:
         return _aligned(self.pool.ids, self.pool.rrf, self.rows)
@@ -252,10 +261,14 @@ def weight_of(name: str, weights: Mapping[str, float]) -> float:
 
 
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
-    """Return the weighted mean of words, vectors and tokens (n,), in [0, 1]."""
+    """Return the weighted mean of words, vectors and tokens (n,), in [0, 1].
+
+    Words count by ``bm25`` itself, also where a profile weighs its square.
+    """
     names = ("bm25", "cosine", "maxsim", "pending", "static")
     columns = [INDEX[name] for name in names]
     share = np.array([max(weight_of(name, weights), 0.0) for name in names], np.float32)
+    share[0] += max(weight_of("bm25_squared", weights), 0.0)
     total = float(share[:3].sum())
     if total == 0.0:
         share, total = np.array([1.0, 1.0, 1.0, 2.0, 2.0], np.float32), 3.0

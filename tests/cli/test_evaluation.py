@@ -65,7 +65,7 @@ def test_the_report_says_what_each_part_is_worth(saved: Path) -> None:
     rows = {line.split()[0]: line for line in printed.splitlines() if line.strip()}
 
     assert rows["nothing"].split()[1].startswith(("0.", "1."))
-    for part in ("lexical", "bm25"):
+    for part in ("lexical", "bm25_squared"):
         assert rows[part].count("[") == 3
     assert "confidence" in rows
     assert "first result right: ECE 0." in printed
@@ -99,7 +99,7 @@ def test_the_saved_report_holds_everything(saved: Path) -> None:
     record = json.loads((saved / "full.json").read_text(encoding="utf-8"))
 
     assert [one["id"] for one in record["outcomes"]] == ["q 0", "q 1", "q 2", "q 3"]
-    assert [row["without"] for row in record["ablation"]["rows"]] == ["lexical", "bm25"]
+    assert [row["without"] for row in record["ablation"]["rows"]] == ["lexical", "bm25_squared"]
     for row in record["ablation"]["rows"]:
         assert set(row["against_full"]["by_category"]) == {"plain", "when"}
     assert record["without_gold"]["n"] == 3

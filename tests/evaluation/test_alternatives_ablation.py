@@ -119,13 +119,13 @@ def test_identifiers_can_be_left_out(tmp_path: Path) -> None:
 def test_a_feature_of_weight_0_is_in_no_reason(tmp_path: Path) -> None:
     """The other features keep their weights, and reasons still add up to the score."""
     whole = small_testbed(tmp_path)
-    (part,) = variations(["bm25"], "default", RecallConfig())
+    (part,) = variations(["bm25_squared"], "default", RecallConfig())
     whole.fill()
     with whole.open(part.config) as home:
         result = home.recall(QUERIES[0].text, whole.context_of(QUERIES[0])).results[0]
 
     weights = {part.feature: part.weight for part in result.contributions}
-    assert "bm25" not in weights
+    assert "bm25_squared" not in weights
     assert weights["cosine"] == pytest.approx(profiles()["default"].weights["cosine"])
     assert sum(part.amount for part in result.contributions) == pytest.approx(result.score)
 
@@ -176,11 +176,11 @@ def test_the_store_is_filled_once(tmp_path: Path) -> None:
     steps: list[tuple[str, int, int]] = []
 
     rows = ablate(
-        whole, full, ["graph", "bm25"], seed=0, progress=lambda *step: steps.append(step)
+        whole, full, ["graph", "bm25_squared"], seed=0, progress=lambda *step: steps.append(step)
     ).rows
 
     assert counting.n_read == n_read
-    assert [row.without for row in rows] == ["graph", "bm25"]
+    assert [row.without for row in rows] == ["graph", "bm25_squared"]
     assert steps == [("ablate", done, 8) for done in range(1, 9)]
 
 

@@ -108,7 +108,7 @@ def test_the_same_log_gives_the_same_step(log: list[FeedbackEntry]) -> None:
     assert fit_step(log, SHIPPED, None) == fit_step(log, SHIPPED, None)
 
 
-@pytest.mark.parametrize("name", ["bm25", "cosine", "maxsim"])
+@pytest.mark.parametrize("name", ["bm25_squared", "cosine", "maxsim"])
 def test_what_is_preferred_weighs_more(name: str) -> None:
     """Twenty choices that one feature alone explains raise its weight, and the log agrees."""
     guard, learned = fit_step(preferring(name), SHIPPED, None)
@@ -124,7 +124,7 @@ def test_opposite_feedback_teaches_nothing() -> None:
     """Each question's two results accepted in turn: the pull to the shipped weights is all."""
     log = []
     for q in range(20):
-        rows = [features(bm25=0.9), features(cosine=0.9)]
+        rows = [features(bm25_squared=0.9), features(cosine=0.9)]
         log.append(entry(q, rows, on=q % 2))
     pairs = pairs_of(log, SHIPPED.weights)
     guard, learned = fit_step(log, SHIPPED, None)
@@ -136,7 +136,7 @@ def test_opposite_feedback_teaches_nothing() -> None:
 
 def test_there_is_no_step_before_enough_questions() -> None:
     """Repeated feedback on one question is one question, and its last verdict counts."""
-    few = preferring("bm25", MIN_QUESTIONS - 1)
+    few = preferring("bm25_squared", MIN_QUESTIONS - 1)
 
     assert fit_step(few * 10, SHIPPED, None) == (None, None)
     assert len(pairs_of(few * 10, SHIPPED.weights)) == len(few)
@@ -168,12 +168,12 @@ def test_a_guard_refuses_what_does_not_hold_on_unseen_questions() -> None:
 
 def test_implicit_feedback_weighs_less() -> None:
     """A weight of 0.3 moves the weights, and less than a weight of 1 does."""
-    explicit = fit_ratios(pairs_of(preferring("bm25"), SHIPPED.weights))
+    explicit = fit_ratios(pairs_of(preferring("bm25_squared"), SHIPPED.weights))
     implicit = fit_ratios(
-        pairs_of([dataclasses.replace(j, weight=0.3) for j in preferring("bm25")], SHIPPED.weights)
+        pairs_of([dataclasses.replace(j, weight=0.3) for j in preferring("bm25_squared")], SHIPPED.weights)
     )
 
-    assert 1.0 < implicit[NAMES.index("bm25")] < explicit[NAMES.index("bm25")]
+    assert 1.0 < implicit[NAMES.index("bm25_squared")] < explicit[NAMES.index("bm25_squared")]
 
 
 def test_first_results_keep_their_mean_score() -> None:
@@ -233,12 +233,12 @@ def test_a_calibration_without_surprise_is_not_adjusted() -> None:
 @pytest.mark.parametrize(
     "spoilt",
     [
-        {"weights": {**SHIPPED.weights, "bm25": 3.5}},
-        {"weights": {**SHIPPED.weights, "bm25": -0.34}},
-        {"weights": {**SHIPPED.weights, "bm25": float("nan")}},
+        {"weights": {**SHIPPED.weights, "bm25_squared": 3.5}},
+        {"weights": {**SHIPPED.weights, "bm25_squared": -0.34}},
+        {"weights": {**SHIPPED.weights, "bm25_squared": float("nan")}},
         {"weights": {**SHIPPED.weights, "zeal": 1.0}},
         {"weights": {name: 1.9 * weight for name, weight in SHIPPED.weights.items()}},
-        {"shipped": {**SHIPPED.weights, "bm25": 0.33}},
+        {"shipped": {**SHIPPED.weights, "bm25_squared": 0.33}},
         {"slope_ratio": -1.0},
         {"offset_shift": float("nan")},
     ],

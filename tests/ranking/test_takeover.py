@@ -36,7 +36,7 @@ def ranking_of(*bm25: float, without: tuple[int, ...] = ()) -> Ranking:
         word_rows=np.zeros(0, np.int64),
     )
     features = absent(n)
-    features[:, INDEX["bm25"]] = bm25
+    features[:, INDEX["bm25_squared"]] = np.square(bm25)
     weights = weights_of(profiles()["default"])
     score = features.dot(weights)
     order = [row for row in by_score(score, rows.doc_ids).tolist() if row not in without]
@@ -49,13 +49,13 @@ def inherited(ranking: Ranking, row: int) -> float:
 
 
 def test_a_row_inherits_the_score_it_lacks() -> None:
-    """bm25 weighs .34: from .1 to just above .9 it lacks .34 × .8 = .272, and the margin."""
+    """Words weigh .34 squared: from .1 to just above .9 it lacks .34 × (.81 − .01) = .272, and the margin."""
     ranking = takes_over(ranking_of(0.9, 0.5, 0.1), [(2, 0)])
 
     assert ranking.order.tolist() == [2, 0, 1]
     assert inherited(ranking, 2) == pytest.approx(0.272 + MARGIN, abs=1e-6)
     parts = {part.feature: part.amount for part in contributions(ranking, 2)}
-    assert sum(parts.values()) == pytest.approx(0.34 * 0.9 + MARGIN, abs=1e-6)
+    assert sum(parts.values()) == pytest.approx(0.34 * 0.81 + MARGIN, abs=1e-6)
     assert "inherited" not in {part.feature for part in contributions(ranking, 0)}
 
 

@@ -9,7 +9,7 @@ from family_recall.ranking.features import FEATURES
 from family_recall.types import Answer, Contribution, Result
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "words": ("bm25", "identifier", "pending"),
+    "words": ("bm25", "bm25_squared", "related_words", "identifier", "pending"),
     "meaning": ("maxsim", "cosine", "static"),
     "reading": ("cross_encoder",),
     "session": ("session", "tier"),

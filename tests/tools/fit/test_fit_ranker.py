@@ -45,7 +45,7 @@ def test_weights_are_never_negative(seed: int) -> None:
     rng = np.random.default_rng(seed)
     wrong = [
         Judged(question.features, ~question.right, int((~question.right).sum()))
-        for question in judged(5, "bm25", int(rng.integers(1000)))
+        for question in judged(5, "bm25_squared", int(rng.integers(1000)))
     ]
 
     assert (fit([wrong], shipped_weights(), pull=0.1) >= 0.0).all()
@@ -60,7 +60,7 @@ def test_a_strong_pull_keeps_what_ships() -> None:
 
 def test_the_gradient_is_that_of_the_loss() -> None:
     """Against finite differences of the listwise cross-entropy."""
-    (question,) = judged(1, "bm25", 5)
+    (question,) = judged(1, "bm25_squared", 5)
     weights = shipped_weights() + 0.1
 
     def loss(at: np.ndarray) -> float:
