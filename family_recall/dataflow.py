@@ -33,7 +33,7 @@ NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 class RelatedWord:
     """A word of like meaning as a term of the question.
 
-    ``term`` numbers the term, ``stem`` is the other word's, and ``n_memories`` of the scope hold it.
+    ``term`` numbers the term, ``stem`` is the other word's; ``n_memories`` of the scope hold it.
     """
 
     term: int

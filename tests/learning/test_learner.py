@@ -356,7 +356,9 @@ def test_the_command_line_gives_shows_and_takes_back_feedback(tmp_path: Path) ->
     assert output.startswith("stored: no step before 10 questions")
     (learning,) = json.loads(run("learned", "--db", db, "--json"))
     assert (learning["person_id"], learning["samples"]) == ("alice", 1)
-    assert learning["weights"]["bm25_squared"]["now"] == learning["weights"]["bm25_squared"]["shipped"]
+    assert (
+        learning["weights"]["bm25_squared"]["now"] == learning["weights"]["bm25_squared"]["shipped"]
+    )
     assert run("learned", "--db", db) == "alice: 1 feedback entry\n"
     assert run("unlearn", "--db", db) == "1 undone\n"
     assert run("unlearn", "--db", db, "--all") == "nothing is learned any more\n"

@@ -2,11 +2,12 @@
 
 Each line of the list holds a word that people use in a question, and the words that a memory may
 have in its place: another region's (*tap*, *faucet*), another register's (*jab*, *vaccination*), a
-kind or a part of it (*pet*, *dog*), or what is usually said of the same thing (*graduate*,
-*passed*). A line works in its own direction only: who asks about a pet may mean the dog, and not the
-other way round. Lines that begin with # are comments. The list was written by hand, for this project.
+part of it or what is usually said of the same thing (*graduate*, *passed*). A line works in its own
+direction only: who asks about a clinic may mean the vet, and not the other way round; unless it
+begins with =, for words that each stand for each other. Lines that begin with # are comments. The
+list was written by hand, for this project.
 
-The table holds the words as the index stems them, and so both need no reading at recall but one
+The table holds the words as the index stems them, so that a recall needs no more than one
 dictionary.
 
 Examples:
@@ -54,13 +55,13 @@ def table_of(
     for line in lines:
         if not line.strip() or line.startswith("#"):
             continue
-        stems = [_stem(word, split) for word in line.split()]
+        both_ways = line.startswith("=")
+        stems = [_stem(word, split) for word in line.removeprefix("=").split()]
         if len(stems) < 2:
             raise ValueError(f"a line needs a word and others, got {line!r}")
-        others = table.setdefault(stems[0], [])
-        others += [
-            stem for stem in dict.fromkeys(stems[1:]) if stem not in others and stem != stems[0]
-        ]
+        for stem in stems if both_ways else stems[:1]:
+            others = table.setdefault(stem, [])
+            others += [each for each in dict.fromkeys(stems) if each not in {*others, stem}]
     return {stem: others for stem, others in table.items() if others}
 
 
