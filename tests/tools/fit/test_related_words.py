@@ -11,7 +11,7 @@ from tools.fit import related_words
 
 
 def test_the_table_that_ships_is_made_of_the_list(tmp_path: Path) -> None:
-    """To the byte: whoever changes the list runs the script."""
+    """To the byte: a changed list needs the script to run again."""
     assert related_words.main(["--output", str(tmp_path / "table.json")]) == 0
 
     assert (tmp_path / "table.json").read_bytes() == related_words.OUTPUT.read_bytes()
