@@ -65,6 +65,9 @@ class RecallConfig:
     # Candidates that features are computed for, best fused first.
     candidate_pool: int = 64
 
+    # Of the time that a question names beside a topic: memories that join the pool.
+    period_pool: int = 32
+
     # How many times larger the pools are where duplicates of a few leave no room for others:
     # 50 copies of a note fill every pool, one 16 times as large has room for 700.
     wider_pools: tuple[int, ...] = (4, 16)

@@ -59,6 +59,7 @@ class QueryPlan:
         timespan_certainty: How surely that was read, in [0, 1].
         timespan_words: Where it was read: (start, end) characters.
         about_time_alone: Whether it asks for nothing besides that time.
+        ahead: Whether that time is still to come.
         past_reference: Whether it refers to the past on purpose, which switches recency off.
         asks_when: Whether it asks for a time.
         strategy: How it is answered, with the router's confidence and mode.
@@ -81,6 +82,7 @@ class QueryPlan:
     timespan_certainty: float = 0.0
     timespan_words: tuple[tuple[int, int], ...] = ()
     about_time_alone: bool = False
+    ahead: bool = False
     past_reference: bool = False
     asks_when: bool = False
     strategy: Strategy = "HYBRID"

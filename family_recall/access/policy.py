@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -131,17 +130,23 @@ def scope_of(
     )
 
 
-def within(scope: Scope, timespan_s: tuple[float, float], zone: dt.tzinfo) -> Scope:
-    """Narrow a scope to what occurred in a half-open interval of epoch seconds."""
-    start, end = (
-        dt.datetime.fromtimestamp(moment, zone) if math.isfinite(moment) else None
-        for moment in timespan_s
-    )
-    filters = scope.filters
-    after = max((moment for moment in (filters.after, start) if moment), default=None)
-    before = min((moment for moment in (filters.before, end) if moment), default=None)
-    narrowed = dataclasses.replace(filters, after=after, before=before)
-    return dataclasses.replace(scope, filters=narrowed)
+def within(scope: Scope, timespan_s: tuple[float, float]) -> Scope:
+    """Narrow a scope to what lies in a half-open interval of epoch seconds.
+
+    That is what occurred in it, begins to be valid in it, or tells of a time in it.
+    """
+    return dataclasses.replace(scope, lies_in_s=timespan_s)
+
+
+def valid_in(scope: Scope, timespan_s: tuple[float, float], *, certain: bool) -> Scope:
+    """Ask for what is true at some time of an interval, in place of the scope's moment.
+
+    Where the interval is not certain, what is true between it and that moment counts as well.
+    """
+    start, end = timespan_s
+    if not certain:
+        start, end = min(start, scope.as_of_s), max(end, scope.as_of_s)
+    return dataclasses.replace(scope, valid_s=(start, end))
 
 
 def owned_by(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +13,7 @@ from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.pipeline import explain
 from family_recall.pipeline.explain import Explanation, Verdict
 from family_recall.pipeline.outdated_facts import outdated_by
+from family_recall.pipeline.timelines import in_order_of_time, timeline
 from family_recall.pipeline.trace import TraceBuilder
 from family_recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.ranking.calibration import Calibration
@@ -24,7 +24,6 @@ from family_recall.sources.graph import paths_to
 from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, IdArray, Rationale, Result
 from family_recall.types.relation_result import facts_of, related_confidence
-from family_recall.types.timeline import Period, periods
 
 RUN_LENGTH = 20
 """The first doc_ids of each run, which a trace holds."""
@@ -60,7 +59,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         ranking = ranked.ranking
         chosen = ranking.order[: context.request.ctx.top_k]
         if context.plan.strategy == "TIMELINE":
-            chosen = chosen[np.argsort(ranking.rows.occurred_s[chosen], kind="stable")]
+            chosen = in_order_of_time(context, ranking, chosen)
         stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
         if n_damaged := len(context.snapshot.damaged):
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
@@ -107,7 +106,11 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         degraded=tuple(trace.degraded),
         trace=trace.build(results),
         facts={**facts_of(relations), **facts},
-        timeline=_timeline(context, results, now) if context.plan.strategy == "TIMELINE" else (),
+        timeline=(
+            timeline(context, ranking.rows.ids[chosen], results, now)
+            if context.plan.strategy == "TIMELINE"
+            else ()
+        ),
         relations=relations,
     )
 
@@ -130,29 +133,6 @@ def _facts(results: Sequence[Result]) -> dict[str, str]:
     current = [result for result in reversed(results) if result.outdated_by is None]
     stated = [(result.fact_key, result.fact_value) for result in current]
     return {key: value for key, value in stated if key and value}
-
-
-def _timeline(
-    context: QueryContext, results: Sequence[Result], now: dt.datetime
-) -> tuple[Period, ...]:
-    """Return the days, weeks or months of the time asked about, up to now."""
-    occurred = context.snapshot.occurred(context.scope).moments_s
-    if context.plan.timespan_s is None or not len(occurred):
-        return ()
-    start, end = context.plan.timespan_s
-    start = max(start, float(occurred.min())) if math.isinf(start) else start
-    last = max(min(end, now.timestamp()), float(occurred.max()) + 1.0)
-    last = last if math.isinf(end) else min(last, end)
-
-    def day(moment_s: float) -> dt.date:
-        return dt.datetime.fromtimestamp(moment_s, now.tzinfo).date()
-
-    dated = [
-        (day(dt.datetime.fromisoformat(result.occurred_at).timestamp()), result.doc_id)
-        for result in results
-        if result.occurred_at
-    ]
-    return periods(day(start), day(last - 1.0), map(day, occurred.tolist()), dated)
 
 
 def explanation(

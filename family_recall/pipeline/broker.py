@@ -37,7 +37,7 @@ from family_recall.sources.evidence import evidence_of_relations
 from family_recall.sources.opening import opening_runs
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.store import Store
-from family_recall.types import Answer, RecallRequest, Region, Understanding
+from family_recall.types import Answer, RecallRequest, Region, Scope, Understanding
 
 QUOTED_CERTAINTY = 0.95
 """Confidence that a memory with exactly the identifier a question quotes is what it wants."""
@@ -182,8 +182,7 @@ class Broker:
                 runs = searching.with_focus(run, context, [words, vectors, graph.run, quoted])
                 if context.plan.relation_evidence:
                     runs.append(evidence_of_relations(context))
-                if context.plan.about_time_alone:
-                    runs.append(searching.timeline(run, context))
+                runs.append(searching.timeline(run, context))
                 limit = scoring.affordable_pool(run, context)
                 pool = reciprocal_rank_fusion(runs, rrf_k=rrf_k, limit=limit)
                 pool = dataclasses.replace(pool, graph_bias=graph.bias)
@@ -248,8 +247,7 @@ class Broker:
         scope = policy.scope_in(snapshot, request.ctx, wall_s=recall.wall_s, zone=zone, now_s=now_s)
         region = region or self.store.region
         plan = understand(recall.run, request, scope, snapshot, now=now, region=region)
-        if plan.about_time_alone and plan.timespan_s is not None:
-            scope = policy.within(scope, plan.timespan_s, zone)
+        scope = _scope_in_time(scope, plan, request)
         return QueryContext(
             request=request,
             scope=scope,
@@ -273,3 +271,13 @@ class Broker:
                 trace.degrade("file", "damaged", damage)
             run = Runner(self.config, admitted, trace, self.models, snapshot.interrupt)
             yield _Recall(admitted.request, now, wall_s, snapshot, run)
+
+
+def _scope_in_time(scope: Scope, plan: QueryPlan, request: RecallRequest) -> Scope:
+    """Ask for what was true in the time a question names, or for what lies in it and no more."""
+    if plan.timespan_s is None:
+        return scope
+    if request.ctx.as_of is None:
+        certain = plan.timespan_certainty >= planner.LIKELY
+        scope = policy.valid_in(scope, plan.timespan_s, certain=certain)
+    return policy.within(scope, plan.timespan_s) if plan.about_time_alone else scope

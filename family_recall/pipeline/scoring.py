@@ -9,7 +9,8 @@ from family_recall.pipeline.runner import Runner
 from family_recall.ranking.features import compute
 from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.ranker import rank
-from family_recall.stores.records import Rows
+from family_recall.ranking.temporal import NO_MENTIONS
+from family_recall.stores.records import MentionedTimes, Rows
 from family_recall.types import FloatArray
 
 
@@ -97,7 +98,17 @@ def features(
     """Compute what speaks for each candidate: shape (n, f), in the order of ``FEATURES``."""
     with run.trace.span("features", len(rows)) as span:
         span.n_out = len(rows)
-        return compute(pool, rows, closest, cosine, _mentions(run, context, rows), context)
+        mentions, times = _mentions(run, context, rows), _times(run, context, rows)
+        return compute(pool, rows, closest, cosine, mentions, context, times)
+
+
+def _times(run: Runner, context: QueryContext, rows: Rows) -> MentionedTimes:
+    """Load the times that candidates mention, if the question names one."""
+    if context.plan.timespan_s is None or "temporal_match" not in context.profile.weights:
+        return NO_MENTIONS
+    return run.look_up(
+        "times", lambda: context.snapshot.mentioned_times(rows.ids, context.scope), NO_MENTIONS
+    )
 
 
 def _mentions(run: Runner, context: QueryContext, rows: Rows) -> list[tuple[int, int]]:

@@ -13,11 +13,12 @@ import numpy as np
 from family_recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext, Run
 from family_recall.pipeline.question_encoding import encode, is_encoded_at_once
 from family_recall.pipeline.runner import Runner
+from family_recall.query.planner import POSSIBLE
 from family_recall.sources.focus import near_focus
 from family_recall.sources.graph import walk_graph
 from family_recall.sources.identifier import look_up_identifiers
 from family_recall.sources.lexical import search_words
-from family_recall.sources.timeline import search_timeline
+from family_recall.sources.timeline import search_period, search_timeline
 from family_recall.sources.vector import search_vectors
 from family_recall.stores.records import among
 
@@ -104,8 +105,17 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
 
 
 def timeline(run: Runner, context: QueryContext) -> Run:
-    """Find what occurred in the time the question asks about."""
-    return run.run("timeline", 0, lambda: search_timeline(context), _no_run("timeline"))
+    """Find what lies in the time that the question asks about, if it asks about one."""
+    nothing = _no_run("timeline")
+    if context.plan.timespan_s is None:
+        return nothing
+    if context.plan.about_time_alone:
+        return run.run("timeline", 0, lambda: search_timeline(context), nothing)
+    if context.plan.timespan_certainty < POSSIBLE or not run.can_start(
+        "period", context.config.period_pool
+    ):
+        return nothing
+    return run.run("period", context.config.period_pool, lambda: search_period(context), nothing)
 
 
 def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]:

@@ -38,7 +38,10 @@ CERTAIN = 0.9
 """Certainty from which a time expression may filter memories."""
 
 LIKELY = 0.8
-"""The same if the question asks for everything of a time that has begun."""
+"""The same if the question asks for everything of a time that has begun, or for the present."""
+
+POSSIBLE = 0.55
+"""The same for a time to come: few memories lie in it, and they are what is asked for."""
 
 FOCUS_LINKS = 16
 """Links of the focus that are read."""
@@ -51,6 +54,15 @@ _HAPPENING = frozenset(
     """.split()
 )
 """Words that name no topic."""
+
+_PLANNING = frozenset(
+    """
+    agenda ahead anyone appointment appointments arranged booked busy calendar coming diary free
+    got left list need next plan planned plans planner schedule scheduled today tomorrow upcoming
+    whats
+    """.split()
+)
+"""The same in a question about the time to come."""
 
 
 def plan(
@@ -183,11 +195,11 @@ def read(
         routing = route(question, timespan=span, identifiers=identifiers, encode=encode)
     # Next to a topic, time words stay search terms: a memory is indexed with its day.
     terms = text.search_terms(stems(question))
+    ahead = span is not None and _is_ahead(span, now)
     alone = (
         span is not None
-        and span.certainty >= (LIKELY if routing.strategy == "TIMELINE" else CERTAIN)
-        and (span.start is None or span.start <= now)
-        and not _has_topic(_without(question, span.matched), stems)
+        and span.certainty >= _certainty_needed(span, routing.strategy, now, ahead=ahead)
+        and not _has_topic(_without(question, span.matched), stems, ahead=ahead)
     )
     if alone:
         # The other words, such as "what did we do", match nothing of use.
@@ -204,6 +216,7 @@ def read(
         timespan_certainty=0.0 if span is None else span.certainty,
         timespan_words=() if span is None else span.matched,
         about_time_alone=alone,
+        ahead=ahead,
         past_reference=past,
         asks_when=reads_time and text.asks_when(question),
         strategy=routing.strategy,
@@ -267,10 +280,28 @@ def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:
     return question
 
 
-def _has_topic(rest: str, stems: _Stems) -> bool:
+def _has_topic(rest: str, stems: _Stems, *, ahead: bool) -> bool:
     """Whether a question, without its time expression, names a topic."""
+    no_topic = (text.STOP_WORDS, _HAPPENING, _PLANNING if ahead else ())
     words = [word.casefold() for word, _ in stems(rest)]
-    return any(word not in text.STOP_WORDS and word not in _HAPPENING for word in words)
+    return not all(any(word in words_of for words_of in no_topic) for word in words)
+
+
+def _is_ahead(span: time_expressions.Timespan, now: dt.datetime) -> bool:
+    """Whether a time begins later, or today with an open end."""
+    if span.start is None:
+        return False
+    return span.start > now or (span.end is None and span.start.date() == now.date())
+
+
+def _certainty_needed(
+    span: time_expressions.Timespan, strategy: Strategy, now: dt.datetime, *, ahead: bool
+) -> float:
+    """Return how sure a time must be to exclude what lies outside it."""
+    if ahead:
+        return POSSIBLE
+    present = span.end is not None and span.end > now
+    return LIKELY if present or strategy == "TIMELINE" else CERTAIN
 
 
 def _seconds(span: time_expressions.Timespan) -> tuple[float, float]:

@@ -17,7 +17,8 @@ from family_recall.dataflow import Pool, QueryContext, QueryPlan
 from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
 from family_recall.ranking.related_words import related_share
-from family_recall.stores.records import Rows, among, time_words
+from family_recall.ranking.temporal import NO_MENTIONS, temporal_match
+from family_recall.stores.records import MentionedTimes, Rows, among, time_words
 from family_recall.types import FloatArray, IdArray
 
 DAY_S = 86_400.0
@@ -103,6 +104,7 @@ def compute(
     cosines: FloatArray | None,
     mentions: Sequence[tuple[int, int]],
     context: QueryContext,
+    times: MentionedTimes = NO_MENTIONS,
 ) -> FloatArray:
     """Compute the features that the profile weighs; the others keep their value when unknown.
 
@@ -114,11 +116,12 @@ def compute(
             names the embedder: the vectors of two models are two features.
         mentions: (memory, entity) pairs among the candidates and the question's entities.
         context: The question.
+        times: What the candidates mention, if the question names a time.
 
     Returns:
         Shape (n, f) in the order of :data:`FEATURES`, each inside its declared range.
     """
-    candidates = _Candidates(pool, rows, mentions, context)
+    candidates = _Candidates(pool, rows, mentions, context, times)
     values = absent(len(rows))
     weights = context.profile.weights
 
@@ -153,6 +156,7 @@ class _Candidates:
     rows: Rows
     mentions: Sequence[tuple[int, int]]
     context: QueryContext
+    times: MentionedTimes
 
     def columns(self) -> Mapping[str, Callable[[], FloatArray | None]]:
         """Return the function that computes each feature, by name."""
@@ -168,7 +172,9 @@ class _Candidates:
             "rrf_decayed": lambda: self.rrf() * recency_of(rows, self.context),
             "recency": lambda: recency_of(rows, self.context),
             "related_words": self.related_words,
-            "temporal_match": lambda: temporal_match(rows, self.context.plan),
+            "temporal_match": lambda: temporal_match(
+                rows, self.context.plan, self.times, now_s=self.context.now_s
+            ),
             "tells_when": self.tells_when,
             "identifier": lambda: self.scores_of("identifier"),
             "importance": lambda: rows.importance,
@@ -314,16 +320,6 @@ def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
     # A memory without a moment counts as new.
     age_days = np.nan_to_num((context.now_s - rows.occurred_s) / DAY_S, nan=0.0)
     return half_life_decay(age_days, half_life, floor)
-
-
-def temporal_match(rows: Rows, plan: QueryPlan) -> FloatArray:
-    """Return the certainty of the timespan, halved per its length (a day at least) of distance."""
-    if plan.timespan_s is None:
-        return np.zeros(len(rows), np.float32)
-    start, end = plan.timespan_s
-    length = max(end - start, DAY_S) if np.isfinite(end - start) else 30 * DAY_S
-    away = np.maximum(np.maximum(start - rows.occurred_s, rows.occurred_s - end), 0.0)
-    return (plan.timespan_certainty * np.exp2(-away / length)).astype(np.float32)
 
 
 def _aligned(ids: IdArray, values: FloatArray, rows: Rows) -> FloatArray:

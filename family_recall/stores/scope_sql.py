@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TypeAlias
 
+from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.types import Filters, Scope
+
+LONGEST_MENTION_S = 367 * 86_400.0
+"""No mention is longer; so one that reaches into a time begins at most so long before it."""
 
 Condition: TypeAlias = tuple[str, tuple[object, ...]]
 """An SQL expression, and the values of its ``?`` in order."""
@@ -22,14 +27,60 @@ def visible(scope: Scope) -> Condition:
             "m.recorded_s <= ? AND (m.superseded_s IS NULL OR m.superseded_s > ?)",
             (scope.known_at_s, scope.known_at_s),
         )
-    valid: Condition = (
+    conditions = (valid(scope), known, retained(scope), matching(scope.filters))
+    if scope.lies_in_s is None:
+        return every(*conditions)
+    ids, values = lying_in(scope.lies_in_s, scope.partitions)
+    return every(*conditions, (f"m.id IN ({ids})", values))
+
+
+def valid(scope: Scope) -> Condition:
+    """Return the condition that a memory is true at the scope's moment, or in its interval."""
+    first, last = (scope.as_of_s, scope.as_of_s)
+    begins = "<="
+    if scope.valid_s is not None:
+        (first, last), begins = scope.valid_s, "<"
+    return (
         (
-            "(m.valid_from_s IS NULL OR m.valid_from_s <= ?)"
+            f"(m.valid_from_s IS NULL OR m.valid_from_s {begins} ?)"
             " AND (m.valid_until_s IS NULL OR m.valid_until_s > ?)"
         ),
-        (scope.as_of_s, scope.as_of_s),
+        (last, first),
     )
-    return every(valid, known, retained(scope), matching(scope.filters))
+
+
+def lying_in(interval_s: tuple[float, float], partitions: Sequence[int]) -> Condition:
+    """Return a query of the ids of what lies in a half-open interval, in some partitions.
+
+    That is what occurred in it, begins to be valid in it, or mentions a time of which at least
+    half is in it.
+    """
+    start, end = interval_s
+    here = f">> {PARTITION_SHIFT} IN (SELECT value FROM json_each(?))"
+    parts = json.dumps(list(partitions))
+    return (
+        (
+            f"SELECT id FROM memory WHERE occurred_s >= ? AND occurred_s < ? AND id {here}"
+            " UNION ALL SELECT id FROM memory WHERE valid_from_s >= ? AND valid_from_s < ?"
+            f" AND id {here}"
+            f" UNION ALL SELECT t.memory FROM mentioned_time t WHERE {MENTIONED_IN}"
+            f" AND t.memory {here}"
+        ),
+        (start, end, parts, start, end, parts, *mentioned_in(interval_s), parts),
+    )
+
+
+MENTIONED_IN = (
+    "t.start_s > ? AND t.start_s < ?"
+    " AND min(t.end_s, ?) - max(t.start_s, ?) >= 0.5 * (t.end_s - t.start_s)"
+)
+"""The condition that at least half of a mentioned time ``t`` lies in an interval."""
+
+
+def mentioned_in(interval_s: tuple[float, float]) -> tuple[float, ...]:
+    """Return the values of ``MENTIONED_IN`` for an interval, whose ends may be infinite."""
+    start, end = interval_s
+    return (start - LONGEST_MENTION_S, end, end, start)
 
 
 def retained(scope: Scope) -> Condition:

@@ -21,6 +21,9 @@ class Scope:
         as_of_s: Only what was true at this moment, in epoch seconds.
         known_at_s: Only what had been recorded, and not yet replaced, at this moment; None
             for the current versions.
+        valid_s: Only what was true at some moment of this half-open interval, in epoch seconds;
+            None for ``as_of_s`` alone.
+        lies_in_s: Only what occurred, begins to be valid, or is told to be, in this interval.
         expired: (category, moment): memories of this category that happened and were recorded
             before the moment have expired, and only wait to be erased.
     """
@@ -31,3 +34,5 @@ class Scope:
     known_at_s: float | None = None
     filters: Filters = field(default_factory=Filters)
     expired: tuple[tuple[str, float], ...] = ()
+    valid_s: tuple[float, float] | None = None
+    lies_in_s: tuple[float, float] | None = None

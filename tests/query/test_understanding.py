@@ -15,7 +15,7 @@ from family_recall import FamilyRecall, RecallContext, Region, Relation, underst
 from family_recall.cli import main
 from family_recall.errors import InvalidRequestError
 from family_recall.query.text import asks_when
-from tests.conftest import HOME, NOW, found, move_in, open_home, recall, remember
+from tests.conftest import HOME, NOW, PLENTY_MS, found, move_in, open_home, recall, remember
 
 SUNDAY = NOW  # 15 June 2025, noon
 
@@ -107,8 +107,9 @@ def test_a_region_is_kept_in_the_file(path: Path) -> None:
     with FamilyRecall.open(path, country="AU", hemisphere="south") as home:
         move_in(home)
     with FamilyRecall.open(path) as home:
-        own = home.understand("last summer")
-        elsewhere = home.understand("last summer", region=Region("US", "north"))
+        plenty = RecallContext(time_budget_ms=PLENTY_MS)
+        own = home.understand("last summer", plenty)
+        elsewhere = home.understand("last summer", plenty, region=Region("US", "north"))
         assert home.region == Region("AU", "south")
 
     assert own.timespan is not None
@@ -356,10 +357,9 @@ def test_an_empty_home_opens_with_nothing(path: Path) -> None:
 
 
 def test_a_time_that_has_begun_may_be_asked_about_in_the_present(home: FamilyRecall) -> None:
-    """What is new this week is answered from this week; what is on next week is not."""
+    """What is new this week is answered from this week, what is on next week from that."""
     new = recall(home, "What's new this week?", "rajesh")
     ahead = recall(home, "What's on next week?", "rajesh")
 
     assert (new.strategy, found(new)) == ("TIMELINE", ["grandma"])
-    assert ahead.strategy != "TIMELINE"
-    assert len(found(ahead)) > 1
+    assert (ahead.strategy, ahead.status, found(ahead)) == ("TIMELINE", "no_match", [])

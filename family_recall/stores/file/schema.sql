@@ -59,6 +59,7 @@ CREATE INDEX memory_occurred ON memory(occurred_s) WHERE occurred_s IS NOT NULL;
 CREATE UNIQUE INDEX memory_doc ON memory(space, doc_id, redacted_view) WHERE superseded_s IS NULL;
 CREATE INDEX memory_past_doc ON memory(space, doc_id, redacted_view)
   WHERE superseded_s IS NOT NULL;
+CREATE INDEX memory_valid_from ON memory(valid_from_s) WHERE valid_from_s IS NOT NULL;
 CREATE VIEW words_content AS
   SELECT m.id AS id,
          coalesce(m.title || char(10), '') || m.text || coalesce(char(10) || m.summary, '')

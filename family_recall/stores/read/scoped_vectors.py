@@ -167,6 +167,7 @@ class ScopedVectors:
         """Whether a scope may leave out rows of a shard."""
         return (
             scope.filters.narrows
+            or scope.lies_in_s is not None
             or scope.known_at_s is not None
             or bool(scope.expired)
             or self._partitions[shard // 2].n_bounded > 0

@@ -24,6 +24,7 @@ from family_recall.stores.records import (
     Entity,
     Hits,
     Identifier,
+    MentionedTimes,
     Milestone,
     Occurred,
     Partition,
@@ -35,7 +36,13 @@ from family_recall.stores.records import (
     WordStatistics,
     among,
 )
-from family_recall.stores.text import full_text, identifiers, memories, timeline
+from family_recall.stores.text import (
+    full_text,
+    identifiers,
+    memories,
+    mentioned_times,
+    timeline,
+)
 from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.types import FloatArray, IdArray, Relation, Scope
 
@@ -301,6 +308,14 @@ class Snapshot:
         if scope not in self._occurred:
             self._occurred[scope] = timeline.occurred(self._connection, scope)
         return self._occurred[scope]
+
+    def lying_in(self, interval_s: tuple[float, float], scope: Scope, limit: int) -> IdArray:
+        """Return up to ``limit`` ids of what lies in an interval, ascending."""
+        return timeline.lying_in(self._connection, interval_s, scope, limit)
+
+    def mentioned_times(self, ids: IdArray, scope: Scope) -> MentionedTimes:
+        """Return the times that memories mention; none of those out of scope."""
+        return mentioned_times.of(self._connection, _in_scope(ids, scope))
 
     def milestones(
         self, scope: Scope, wanted: Callable[[str | None, str | None], bool], limit: int

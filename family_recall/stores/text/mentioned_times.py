@@ -12,19 +12,6 @@ from family_recall.stores.records import DatedText, MentionedTime, MentionedTime
 from family_recall.types import IdArray
 
 _BATCH = 500  # memories
-_LONGEST_S = 367 * 86_400.0
-"""No mention is longer; so one that reaches into a time begins at most so long before it."""
-
-IN_TIME = (
-    "SELECT t.memory FROM mentioned_time t WHERE t.start_s > ? AND t.start_s < ?"
-    " AND min(t.end_s, ?) - max(t.start_s, ?) >= 0.5 * (t.end_s - t.start_s)"
-)
-"""The memories that mention a time of which at least half lies in an interval."""
-
-
-def in_time_values(start_s: float, end_s: float) -> tuple[float, ...]:
-    """Return the values of ``IN_TIME`` for an interval, whose ends may be infinite."""
-    return (start_s - _LONGEST_S, end_s, end_s, start_s)
 
 
 def put(connection: apsw.Connection, memory: int, times: Iterable[MentionedTime]) -> None:

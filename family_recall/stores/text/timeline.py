@@ -69,21 +69,56 @@ def session_around(
 
 
 def occurred(connection: apsw.Connection, scope: Scope) -> Occurred:
-    """Return everything in scope that has a moment and lies in the scope's interval."""
+    """Return everything in scope that has a moment and lies in the scope's interval.
+
+    The moment is when it occurred or, if that is outside, the first that its text mentions inside,
+    or the one from which it is valid.
+    """
     condition, values = scope_sql.visible(scope)
+    moment, moment_values = _moment_in(scope.lies_in_s)
     rows = sql.rows(
         connection,
-        "SELECT m.id, m.occurred_s, m.importance FROM memory m"
-        f" WHERE m.occurred_s IS NOT NULL AND m.occurred_s BETWEEN {_MOMENTS}"
+        f"SELECT m.id, {moment} AS moment_s, m.importance FROM memory m"
+        f" WHERE moment_s BETWEEN {_MOMENTS}"
         f" AND m.importance BETWEEN 0 AND 1 AND {condition}"
         f" AND m.id >> {PARTITION_SHIFT} IN (SELECT value FROM carray(?))",
-        (*values, sql.id_array(np.array(scope.partitions, np.int64))),
+        (*moment_values, *values, sql.id_array(np.array(scope.partitions, np.int64))),
     )
     ids, moments_s, importance = zip(*rows, strict=True) if rows else ((), (), ())
     return Occurred(
         ids=np.array(ids, np.int64),
         moments_s=np.array(moments_s, np.float64),
         importance=np.array(importance, np.float32),
+    )
+
+
+def lying_in(
+    connection: apsw.Connection, interval_s: tuple[float, float], scope: Scope, limit: int
+) -> IdArray:
+    """Return up to ``limit`` ids in scope of what lies in an interval, ascending."""
+    condition, values = scope_sql.visible(scope)
+    ids, id_values = scope_sql.lying_in(interval_s, scope.partitions)
+    rows = sql.rows(
+        connection,
+        f"SELECT DISTINCT m.id FROM ({ids} LIMIT ?) t CROSS JOIN memory m ON m.id = t.id"
+        f" WHERE {condition} ORDER BY m.id",
+        (*id_values, limit, *values),
+    )
+    return np.array([memory for (memory,) in rows], np.int64)
+
+
+def _moment_in(interval_s: tuple[float, float] | None) -> scope_sql.Condition:
+    """Return an expression for the moment at which a memory lies in an interval."""
+    if interval_s is None:
+        return "m.occurred_s", ()
+    start, end = interval_s
+    return (
+        (
+            "coalesce(iif(m.occurred_s >= ? AND m.occurred_s < ?, m.occurred_s, NULL),"
+            " (SELECT min(max(t.start_s, ?)) FROM mentioned_time t WHERE t.memory = m.id"
+            f" AND {scope_sql.MENTIONED_IN}), m.valid_from_s)"
+        ),
+        (start, end, start, *scope_sql.mentioned_in(interval_s)),
     )
 
 
@@ -112,7 +147,8 @@ def milestones(
     ]
     if not ids:
         return []
-    condition, values = scope_sql.visible(replace(scope, filters=Filters()))
+    unfiltered = replace(scope, filters=Filters(), valid_s=None, lies_in_s=None)
+    condition, values = scope_sql.visible(unfiltered)
     rows = sql.rows(
         connection,
         "SELECT substr(m.text, 1, 300), m.author, m.event_type, m.fact_key, m.fact_value,"

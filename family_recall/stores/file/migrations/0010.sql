@@ -4,3 +4,4 @@ CREATE TABLE mentioned_time(
   memory INTEGER NOT NULL, start_s REAL NOT NULL, end_s REAL NOT NULL, certainty REAL NOT NULL,
   PRIMARY KEY(memory, start_s, end_s)) WITHOUT ROWID;
 CREATE INDEX mentioned_time_start ON mentioned_time(start_s);
+CREATE INDEX memory_valid_from ON memory(valid_from_s) WHERE valid_from_s IS NOT NULL;

@@ -1,0 +1,55 @@
+"""How surely a memory belongs to the time a question asks about."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.dataflow import QueryPlan
+from family_recall.stores.records import MentionedTimes, Rows
+from family_recall.types import FloatArray
+
+DAY_S = 86_400.0
+SOON_S = 60 * DAY_S
+"""Of an open future a moment so far away matches half as well as one that is near."""
+
+_NO_TIMES = np.zeros(0, np.float64)
+NO_MENTIONS = MentionedTimes(np.zeros(0, np.int64), _NO_TIMES, _NO_TIMES, np.zeros(0, np.float32))
+
+
+def temporal_match(
+    rows: Rows, plan: QueryPlan, mentions: MentionedTimes = NO_MENTIONS, *, now_s: float = -np.inf
+) -> FloatArray:
+    """Return how surely each memory is in the time asked about, (n,), in [0, 1].
+
+    The timespan's certainty, times the better of two: 1 for a memory that occurred in it, halved
+    per its length (a day at least) of distance; and, for a memory that mentions a time, the share
+    of that time which lies in the span, times how surely it was read. What was said before a time
+    to come is in it only by what it mentions.
+    """
+    if plan.timespan_s is None:
+        return np.zeros(len(rows), np.float32)
+    start, end = plan.timespan_s
+    if plan.ahead:
+        occurs = rows.occurred_s >= max(start, now_s)
+        match = np.where(occurs & (rows.occurred_s < end), 1.0, 0.0)
+    else:
+        length = max(end - start, DAY_S) if np.isfinite(end - start) else 30 * DAY_S
+        away = np.maximum(np.maximum(start - rows.occurred_s, rows.occurred_s - end), 0.0)
+        match = np.nan_to_num(np.exp2(-away / length), nan=0.0)
+    if len(mentions.ids):
+        at = np.searchsorted(rows.ids, mentions.ids)
+        np.maximum.at(match, at, _share_within(mentions, start, end, ahead=plan.ahead))
+    return (plan.timespan_certainty * match).astype(np.float32)
+
+
+def _share_within(
+    mentions: MentionedTimes, start: float, end: float, *, ahead: bool
+) -> npt.NDArray[np.float64]:
+    """Return the share of each mentioned time that lies in an interval, times its certainty."""
+    inside = np.minimum(mentions.end_s, end) - np.maximum(mentions.start_s, start)
+    share = np.maximum(inside, 0.0) / (mentions.end_s - mentions.start_s)
+    if ahead and np.isinf(end):
+        share = share * np.exp2(-np.maximum(mentions.start_s - start, 0.0) / SOON_S)
+    product: npt.NDArray[np.float64] = share * mentions.certainty
+    return product

@@ -1,0 +1,88 @@
+"""How surely a memory is in the time asked about, by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from family_recall.dataflow import QueryPlan
+from family_recall.ranking.temporal import DAY_S, temporal_match
+from family_recall.stores.records import WORD_ENTRY, MentionedTimes, Rows
+
+ASKED = QueryPlan(timespan_s=(10 * DAY_S, 11 * DAY_S), timespan_certainty=0.9)
+"""The tenth day."""
+
+
+def rows(*occurred_days: float) -> Rows:
+    """Return memories 1, 2, … that occurred on these days; NaN for one without a moment."""
+    n = len(occurred_days)
+    ones = np.ones(n, np.float32)
+    return Rows(
+        ids=np.arange(1, n + 1),
+        doc_ids=tuple(map(str, range(n))),
+        authors=(None,) * n,
+        kinds=("episode",) * n,
+        categories=("other",) * n,
+        occurred_s=np.array(occurred_days) * DAY_S,
+        importance=ones,
+        valence=ones,
+        arousal=ones,
+        n_words=np.ones(n, np.int64),
+        sessions=np.arange(n),
+        words=np.zeros(0, WORD_ENTRY),
+        word_rows=np.zeros(0, np.int64),
+    )
+
+
+def mentions(*times: tuple[int, float, float, float]) -> MentionedTimes:
+    """Return mentioned times as (memory, first day, last day, certainty)."""
+    ids, starts, ends, certainty = zip(*times, strict=True)
+    return MentionedTimes(
+        np.array(ids, np.int64),
+        np.array(starts) * DAY_S,
+        np.array(ends) * DAY_S,
+        np.array(certainty, np.float32),
+    )
+
+
+def test_what_occurred_then_counts_and_fades_around() -> None:
+    """Inside 0.9; one length away half of that, two lengths a quarter; without a moment nothing."""
+    match = temporal_match(rows(10.5, 12.0, 8.0, math.nan), ASKED)
+
+    assert match.tolist() == pytest.approx([0.9, 0.45, 0.225, 0.0])
+
+
+def test_what_is_told_of_that_time_counts_by_the_share_that_lies_in_it() -> None:
+    """A day of two is half; said long before, it counts by what it mentions alone."""
+    told = mentions((1, 10, 11, 0.8), (2, 10, 12, 0.8), (2, 3, 4, 0.9))
+    match = temporal_match(rows(-90.0, -90.0), ASKED, told)
+
+    assert match.tolist() == pytest.approx([0.9 * 0.8, 0.9 * 0.5 * 0.8], abs=1e-6)
+
+
+def test_of_a_time_to_come_what_was_said_just_before_is_no_part() -> None:
+    """Asked on the ninth day about the tenth, what was said today is not near it."""
+    ahead = dataclasses.replace(ASKED, ahead=True)
+    match = temporal_match(rows(9.9, 10.5), ahead, now_s=9.95 * DAY_S)
+
+    assert match.tolist() == pytest.approx([0.0, 0.9])
+
+
+def test_of_all_that_is_to_come_the_nearest_counts_most() -> None:
+    """Sixty days later counts half."""
+    ahead = QueryPlan(timespan_s=(10 * DAY_S, math.inf), timespan_certainty=1.0, ahead=True)
+    match = temporal_match(
+        rows(0.0, 0.0), ahead, mentions((1, 10, 11, 1.0), (2, 70, 71, 1.0)), now_s=10 * DAY_S
+    )
+
+    assert match.tolist() == pytest.approx([1.0, 0.5])
+
+
+def test_without_a_time_nothing_matches() -> None:
+    """Whatever memories mention."""
+    match = temporal_match(rows(10.5), QueryPlan(), mentions((1, 10, 11, 1.0)))
+
+    assert match.tolist() == [0.0]
