@@ -13,7 +13,7 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.config import RecallConfig
-from family_recall.dataflow import NO_GRAPH, QueryContext, Ranking, Run
+from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
 from family_recall.pipeline import ordering, scoring, searching
