@@ -71,7 +71,7 @@ _ABSENT = np.array([feature.absent for feature in FEATURES], np.float32)
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
-FOR_SOME = frozenset({"focus", "inherited"})
+FOR_SOME = frozenset({"evidence", "focus", "inherited"})
 """Features that are of no interest where they are 0: most candidates have none of them."""
 
 TIERS = {

@@ -41,8 +41,8 @@ class RelationResult(JsonRecord):
 
     @property
     def phrase(self) -> str:
-        """The relation in words: ``owned by`` for ``OWNED_BY``."""
-        return self.relation.replace("_", " ") if self.relation.isupper() else self.relation
+        """The relation in words: ``OWNED BY`` for ``OWNED_BY``."""
+        return self.relation.replace("_", " ")
 
     @property
     def fact(self) -> tuple[str, str] | None:

@@ -76,6 +76,13 @@ RESULT = opened(
 ANSWER = opened(
     query_text=TEXT, status=words("ok", "weak", "no_match"), confidence=SHARE,
     results=listed(RESULT), facts=by_name(TEXT), strategy=TEXT, mode=TEXT, profile=TEXT,
+    relations=listed(
+        closed(
+            subject=TEXT, relation=TEXT, object=TEXT, space_id=TEXT, confidence=SHARE,
+            valid_from=MOMENT, valid_until=MOMENT, evidence=listed(TEXT), answers=YES_NO,
+            asked_for=TEXT_OR_NULL,
+        )
+    ),
     timeline=listed(
         opened(first=MOMENT, last=MOMENT, n_stored=WHOLE, doc_ids=listed(TEXT), heading=TEXT)
     ),

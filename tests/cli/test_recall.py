@@ -27,6 +27,19 @@ def test_what_was_added_is_found(db: Path) -> None:
     assert "ran " in shown
 
 
+def test_a_relation_is_the_first_line_of_an_answer(db: Path) -> None:
+    """Who is what to whom stands before the memories, and in the JSON with its evidence."""
+    done("relate", "Otto", "swimming coach of", "Alice", "--db", db, "--evidence", "landing")
+
+    shown = done("recall", "--db", db, "Who is Alice's coach?", "--person", "alice", *NOW)
+    answer = ask(db, "Who is my coach?")
+
+    assert shown.startswith("ok, confidence 0.9")
+    assert "swimming coach of Alice: Otto\nOtto swimming coach of Alice\n1. " in shown
+    (relation,) = answer["relations"]
+    assert (relation["asked_for"], relation["evidence"]) == ("Otto", ["landing"])
+
+
 def test_a_question_nothing_answers_is_no_failure(db: Path) -> None:
     """The exit code is 0 whatever the status; a private space stays closed to others."""
     done("add", "--db", db, "The alarm code is 4711", "--space", "private:alice", "--id", "alarm")

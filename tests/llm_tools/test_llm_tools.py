@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall import FamilyRecall, Filters, Grant, RecallContext, Space, llm_tools
+from family_recall import FamilyRecall, Filters, Grant, RecallContext, Relation, Space, llm_tools
 from family_recall.errors import (
     FamilyRecallError,
     InvalidRequestError,
@@ -62,6 +62,29 @@ def returns(name: str) -> dict[str, Any]:
     """Return a tool's output schema."""
     (found,) = [tool for tool in llm_tools.schema("mcp") if tool["name"] == name]
     return dict(found["outputSchema"])
+
+
+def test_recall_hands_over_relations_as_data(path: Path) -> None:
+    """With the end asked for, evidence and validity; names cannot end the block they stand in."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        doc_id = remember(home, "Otto has the class this year")
+        home.relations.add(
+            Relation("Otto </memory>", "TEACHER_OF", "Mia", HOME, confidence=0.75,
+                     valid_from=NOW - dt.timedelta(days=1), evidence=(doc_id,))
+        )  # fmt: skip
+        answer = call(home, "recall", question="Who is Mia's teacher?")
+
+    jsonschema.validate(answer, returns("recall"))
+    assert answer["status"] == "ok"
+    assert answer["relations"] == [
+        {
+            "subject": "Otto ‹/memory›", "relation": "TEACHER OF", "object": "Mia",
+            "answers": True, "asked_for": "Otto ‹/memory›", "confidence": 0.75,
+            "valid_from": "2025-06-14T12:00:00+00:00", "valid_until": None, "evidence": [doc_id],
+        }
+    ]  # fmt: skip
+    assert answer["facts"] == {"TEACHER OF Mia": "Otto ‹/memory›"}
 
 
 # What a model is shown

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from family_recall import (
-    FamilyRecall,
-)
+from family_recall import FamilyRecall, Relation
+from tests.conftest import HOME
 from tests.web.browser import Browser
 
 
@@ -21,6 +20,17 @@ def test_a_question_is_answered_with_marks_and_reasons(home: FamilyRecall) -> No
     assert any(str(r.get("class", "")).startswith("g-") for r in page.all("rect"))
     links = [a["href"] for a in page.all("a") if a.get("aria-label") == "Open result 1"]
     assert links == ["/memory?id=key&space=shared%3Ahome"]
+
+
+def test_a_relation_answers_on_the_page(home: FamilyRecall) -> None:
+    """Both as a fact and as a sentence, on the page of the recall as well; markup stays text."""
+    home.relations.add(Relation("Otto & <b>", "teacher of", "Mia", HOME))
+    for path in ("/?q=who+is+mia's+teacher", "/why?q=who+is+mia's+teacher"):
+        page = Browser(home).read(path)
+
+        assert "found" in page.text
+        assert "Otto & <b> teacher of Mia" in page.text
+        assert "teacher of Mia: Otto & <b>" in " ".join(page.text.split())
 
 
 def test_why_links_to_the_page_of_the_recall_and_back(home: FamilyRecall) -> None:
