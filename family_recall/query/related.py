@@ -15,7 +15,7 @@ from family_recall.query.kinship import (
     is_same,
     relatives,
 )
-from family_recall.query.kinship_terms import IS_A
+from family_recall.query.kinship_terms import IS_A, KINSHIP_ROLES
 from family_recall.query.relation_matching import WordQuestion, match, word_question
 from family_recall.query.relation_vocabulary import SINGLE_VALUED, relation_words
 from family_recall.query.relation_wording import (
@@ -120,7 +120,7 @@ def _asked(wording: Wording, scope: Scope, snapshot: Snapshot) -> list[Found]:
     """Return the relations that a question asks for, and those that come near."""
     kin = kin_question(wording)
     if kin is not None:
-        found = _of_kin(kin, scope, snapshot)
+        found = _described(kin, scope, snapshot) if kin.described else _of_kin(kin, scope, snapshot)
         if found or not kin.described:
             return found
     person = person_question(wording)
@@ -150,10 +150,31 @@ def _of_kin(question: KinQuestion, scope: Scope, snapshot: Snapshot) -> list[Fou
     ids = {entity.id for entity in entities}
     found = []
     for relation in relations:
-        if not question.described.issubset(relation_phrase(relation.relation).split(" ")):
-            continue
         end = next((end for end in (relation.subject, relation.object) if end.id in ids), None)
         found.append(Found(relation, end is not None, None if other is not None else end, 1.0))
+    return found
+
+
+def _described(question: KinQuestion, scope: Scope, snapshot: Snapshot) -> list[Found]:
+    """Return the relations that hold a question's words beyond the role: *former carer of*.
+
+    A former carer is no carer, so all relations of the person whose role it is are read.
+    """
+    whose = list(question.whose.entities)
+    if question.role is None:
+        meant = {entity.id for entity in whose}
+        ends = [end for r in question.whose.relations for end in (r.subject, r.object)]
+        whose = [end for end in ends if end.id not in meant]
+    ids = {entity.id for entity in whose}
+    link = KINSHIP_ROLES[question.noun].link if question.noun else ""
+    found = []
+    for relation in credible_relations(whose, scope, snapshot):
+        words = relation_phrase(relation.relation).split(" ")
+        links = {KINSHIP_ROLES[word].link for word in words if word in KINSHIP_ROLES}
+        bearer, owner = relation.subject, relation.object
+        named, asked_for = (bearer, owner) if question.is_inverse else (owner, bearer)
+        if named.id in ids and link in links and question.described.issubset(words):
+            found.append(Found(relation, answers=True, asked_for=asked_for, overlap=1.0))
     return found
 
 
@@ -171,7 +192,8 @@ def _by_words(question: WordQuestion, scope: Scope, snapshot: Snapshot) -> list[
         stored += credible_relations(named, scope, snapshot, ended=True)
     for relation in stored:
         phrase = relation_phrase(relation.relation)
-        if phrase in IS_A or _is_family(relation):
+        # One word for kin, as in *sister*, was looked up as a role; *half sister* was not.
+        if phrase in IS_A or (len(question.content) == 1 and _is_family(relation)):
             continue
         subject, object_ = relation.subject, relation.object
         ends = (

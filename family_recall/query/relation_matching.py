@@ -20,7 +20,7 @@ from family_recall.query.relation_vocabulary import (
 )
 from family_recall.query.relation_wording import Token, Wording
 
-MAX_CONTENT_WORDS = 5
+MAX_CONTENT_WORDS = 4
 """Words that say something, of the longest question compared with relations."""
 
 MIN_COVERAGE = 0.5
@@ -59,7 +59,8 @@ def word_question(wording: Wording, stems: Stems) -> WordQuestion | None:
         for at, token in enumerate(wording.tokens)
         if token.mention < 0 and token.word not in skipped
     ]
-    if not 1 <= len(content) <= MAX_CONTENT_WORDS:
+    is_question = wh or (wording.tokens and wording.tokens[0].word in _OPENING_VERBS)
+    if not is_question or not 1 <= len(content) <= MAX_CONTENT_WORDS:
         return None
     return WordQuestion(
         wording,
@@ -102,6 +103,7 @@ def match(
     return Match(overlap, answers)
 
 
+_OPENING_VERBS = frozenset("is are was were do does did has have had".split())
 _WH = frozenset({"who", "whom", "whose", "where", "when", "why", "how", "what", "which"})
 
 

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from family_recall.query.entities import ASKER_WORDS, Mention, Resolution
 from family_recall.query.kinship_terms import INVERSE, KINSHIP_ROLES, KinshipRole
 from family_recall.query.relation_vocabulary import FUNCTION_WORDS, NAME_WORDS, NEGATIONS, SPEECH
-from family_recall.query.text import normalise
 
-MAX_WORDS = 24
+MAX_WORDS = 16
 """Words of the longest question that may ask for a relation."""
 
 MAX_DESCRIBING = 2
 """Words that may describe a role beyond its noun."""
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _LEAD = re.compile(
     r"^(?:(?:hey|hi|ok|okay|so|and|but|well|please) )*(?:(?:can|could|would|do|did) you )?"
     r"(?:please )?(?:(?:tell|remind|show|give) <\d>(?:'s)? |know |remember |name )?"
@@ -31,7 +30,8 @@ _LEAD = re.compile(
 _AUX = r"(?:(?:do|does|did|is|am|are|was|were|has|have|had|been|get|got|gets) )*"
 _X = r"(?:(?:the|this|that|a) )?<(?P<x>\d)>(?:'s)?"
 _DET = r"(?:(?:the|a|an|any|some) )?"
-_ROLE = f"(?P<role>{'|'.join(sorted(map(re.escape, KINSHIP_ROLES), key=len, reverse=True))})"
+_NOUNS = "|".join(sorted(map(re.escape, KINSHIP_ROLES), key=len, reverse=True))
+_ROLE = rf"(?P<described>(?:[^\W<>]+ ){{0,{MAX_DESCRIBING}}}?)(?P<role>{_NOUNS})"
 _FORMS = tuple(
     (re.compile(rf"(?:^|(?<= )){form}(?= |$)"), direction)
     for direction, form in (
@@ -41,8 +41,8 @@ _FORMS = tuple(
         ("inverse", rf"{_X} {_AUX}{_DET}{_ROLE} (?:of|to)"),
         ("inverse", rf"whose {_ROLE} (?:is|was|are|were) {_X}"),
         ("inverse", rf"{_X} (?:is|was|are|were) whose {_ROLE}"),
-        ("spouse", rf"{_AUX}{_X} {_AUX}(?:married|marry)(?: to)?"),
-        ("spouse", rf"{_AUX}(?:married to|marry|married) {_X}"),
+        ("spouse", rf"{_AUX}{_X} {_AUX}(?:married|marry|engaged)(?: to)?"),
+        ("spouse", rf"{_AUX}(?:married to|marry|married|engaged to) {_X}"),
         ("owner", rf"(?:owns|owned|{_DET}owner of) {_X}"),
         ("owner", rf"{_AUX}{_X} (?:belong|belongs|belonged)(?: to)?"),
         ("owner", rf"whose (?:is|are|was) {_X}"),
@@ -50,6 +50,10 @@ _FORMS = tuple(
         ("pet", rf"{_AUX}{_X} (?:own|owns|owned)"),
     )
 )
+_TRIGGERS = frozenset(
+    "married marry engaged own owns owned owner belong belongs belonged whose".split()
+) | {noun.split(" ", maxsplit=1)[0] for noun in KINSHIP_ROLES}
+_SAID = SPEECH - {"tell", "remember"}  # *Tell me who my brother is.*
 _BARE = frozenset(
     """
     who whom which how many long when since is are was were am s re a an the exactly again now
@@ -111,17 +115,27 @@ class KinQuestion:
 
     ``role`` is None where the mention ``whose`` is a phrase such as *my wife*, already resolved.
     ``other`` is the mention that a question to be answered by yes or no names besides;
-    ``described`` are further words that the relation must hold: *swimming* of a coach.
+    ``described`` are further words beside the noun of the role, which the relation must hold:
+    *former* of a carer. ``is_inverse`` where ``whose`` has the role, and the question is to whom.
     """
 
     whose: Mention
     role: KinshipRole | None = None
     other: Mention | None = None
     described: frozenset[str] = frozenset()
+    noun: str = ""
+    is_inverse: bool = False
 
 
 def read_wording(question: str, resolution: Resolution) -> Wording:
-    """Split a question into words and what it names; empty if it is long or names nobody."""
+    """Split a question into words and what it names.
+
+    Empty if it names nobody, is long, or is about what somebody said: most questions are, and
+    pay for no more than that.
+    """
+    plain = question.casefold().split()
+    if len(plain) > MAX_WORDS or not _SAID.isdisjoint(plain):
+        return Wording((), ())
     mentions = [one for one in resolution.mentions if one.role or not _is_kind(one.words)]
     if not mentions and not (resolution.asker and resolution.asker_is_named):
         return Wording((), ())
@@ -129,7 +143,7 @@ def read_wording(question: str, resolution: Resolution) -> Wording:
     if resolution.asker:
         mentions.append(Mention("i", resolution.asker))
     words = _words(question)
-    if len(words) > MAX_WORDS or len(mentions) > 9:
+    if len(mentions) > 9:
         return Wording((), ())
     tokens = _tokens(words, mentions, asker)
     written = _written(tokens)
@@ -141,14 +155,18 @@ def read_wording(question: str, resolution: Resolution) -> Wording:
 def kin_question(wording: Wording) -> KinQuestion | None:
     """Read a question for a relative, a spouse, an owner or a pet; None if it is another."""
     role_phrase = _role_phrase_question(wording)
-    if role_phrase is not None:
+    if role_phrase is not None or _TRIGGERS.isdisjoint(wording.words):
         return role_phrase
     written = _written(wording.tokens)
     for form, direction in _FORMS:
         match = form.search(written)
         if match is None:
             continue
+        parts = match.groupdict()
+        before_role = (parts.get("described") or "").split()
+        described = frozenset(before_role) - FUNCTION_WORDS - _BARE
         rest = f"{written[: match.start()]} {written[match.end() :]}".split()
+        rest += [word for word in before_role if word not in described]
         other = [token for token in rest if token.startswith("<")]
         words = [token for token in rest if not token.startswith("<")]
         if len(other) <= 1 and _BARE.union(NAME_WORDS, ("whose", "what")).issuperset(words):
@@ -156,8 +174,9 @@ def kin_question(wording: Wording) -> KinQuestion | None:
                 continue
             named = wording.mentions[int(other[0][1])] if other else None
             whose = wording.mentions[int(match["x"])]
-            noun = match.groupdict().get("role") or ""
-            return KinQuestion(whose, _role(direction, noun), named)
+            noun = parts.get("role") or ""
+            role, is_inverse = _role(direction, noun), direction == "inverse"
+            return KinQuestion(whose, role, named, described, noun, is_inverse)
     return None
 
 
@@ -197,7 +216,7 @@ def _role_phrase_question(wording: Wording) -> KinQuestion | None:
     described = frozenset(words - allowed)
     if not asks or len(described) > MAX_DESCRIBING or described & FUNCTION_WORDS:
         return None
-    return KinQuestion(phrase, described=described)
+    return KinQuestion(phrase, described=described, noun=phrase.role)
 
 
 def _is_kind(words: str) -> bool:
@@ -213,14 +232,11 @@ def _role(direction: str, noun: str) -> KinshipRole:
 
 def _words(question: str) -> list[tuple[str, bool]]:
     """Return each word, normalised, and whether it is a possessive."""
-    text = unicodedata.normalize("NFKC", question)
+    text = unicodedata.normalize("NFKC", question).casefold().replace("’", "'")
     return [
-        (
-            word if word.endswith("n't") else normalise(word),
-            match.group()[-2:] in {"'s", "’s"} or text[match.end() :][:1] in {"'", "’"},
-        )
+        (word.removesuffix("'s"), word.endswith("'s") or text[match.end() : match.end() + 1] == "'")
         for match in _WORD.finditer(text)
-        if (word := match.group().casefold().replace("’", "'"))
+        if (word := match.group())
     ]
 
 
@@ -228,18 +244,15 @@ def _tokens(
     words: Sequence[tuple[str, bool]], mentions: Sequence[Mention], asker: int
 ) -> list[Token]:
     tokens: list[Token] = []
+    plain = [word for word, _ in words]
+    names = [mention.words.split(" ") for mention in mentions[: len(mentions) - (asker >= 0)]]
     at = 0
     while at < len(words):
         word, is_possessive = words[at]
-        n, index = max(
-            (
-                (length, index)
-                for index, mention in enumerate(mentions[: len(mentions) - (asker >= 0)])
-                if (length := len(mention.words.split(" ")))
-                and mention.words == " ".join(word for word, _ in words[at : at + length])
-            ),
-            default=(0, -1),
-        )
+        n, index = 0, -1
+        for number, name in enumerate(names):
+            if name[0] == word and len(name) > n and plain[at : at + len(name)] == name:
+                n, index = len(name), number
         # In *Whose uncle is Ann?* no name is meant, also where somebody is called Uncle.
         is_role = n == 1 and word in KINSHIP_ROLES and not mentions[index].role
         if n and not (is_role and tokens and tokens[-1].word in _BEFORE_ROLE):
