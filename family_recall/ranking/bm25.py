@@ -7,11 +7,11 @@ outside the scope from moving a score.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from family_recall.stores.records import Rows, WordStatistics, stem_number
+from family_recall.stores.records import PassageWords, Rows, WordStatistics, stem_number
 from family_recall.types import FloatArray
 
 K1 = 1.2
@@ -36,11 +36,16 @@ def okapi(
     stems: Sequence[str],
     statistics: WordStatistics,
     column_weights: tuple[float, float, float],
+    long: Callable[[FloatArray], PassageWords | None] = lambda _: None,
 ) -> FloatArray:
     """Score memories by BM25 over weighted columns.
 
     ``Σ idf·f·(k1 + 1) / (f + k1·(1 − b + b·|d| / avgdl))`` with ``f`` the column-weighted
     count of a stem, k1 = 1.2, b = 0.75, and ``|d|`` counting every column in full.
+
+    A long memory has the score it would have if its text were its best passage alone: by its
+    length as a whole, a word in it counts for nothing beside the same word in a short one. ``long``
+    is called with the scores (n,) by whole memories, and returns the passages to score.
 
     Returns:
         Shape (n,), 0 or more.
@@ -48,7 +53,16 @@ def okapi(
     if not len(rows) or not stems:
         return np.zeros(len(rows), np.float32)
     idf = inverse_document_frequency(statistics)
-    scores: FloatArray = saturated(rows, stems, statistics, column_weights).dot(idf)
+    average = _average(statistics)
+    counts = _counts(rows, stems, column_weights)
+    n_words = rows.n_words.astype(np.float32)
+    scores: FloatArray = _saturated(counts, n_words / average).dot(idf)
+    passages = long(scores)
+    if passages is not None and len(passages.memories):
+        of_row = np.searchsorted(rows.ids, passages.memories)
+        inside = np.maximum(counts[of_row] - column_weights[0] * passages.counts, 0.0)
+        lengths = (n_words[of_row] - passages.n_words) / average
+        np.maximum.at(scores, of_row, _saturated(inside, lengths).dot(idf))
     return scores
 
 
@@ -59,9 +73,21 @@ def saturated(
     column_weights: tuple[float, float, float],
 ) -> FloatArray:
     """Return the saturated count of each stem in each memory, before idf: shape (n, t)."""
-    n = len(rows)
+    lengths = rows.n_words.astype(np.float32) / _average(statistics)
+    return _saturated(_counts(rows, stems, column_weights), lengths)
+
+
+def _average(statistics: WordStatistics) -> float:
+    """Return how many words the scope's memories have on average, more than 0."""
+    return max(statistics.n_words / max(statistics.n_memories, 1), 1e-9)
+
+
+def _counts(
+    rows: Rows, stems: Sequence[str], column_weights: tuple[float, float, float]
+) -> FloatArray:
+    """Return the column-weighted count of each stem in each memory: shape (n, t)."""
     numbers = np.array([stem_number(stem) for stem in stems], np.uint32)
-    counts = np.zeros((n, len(stems)), np.float32)
+    counts = np.zeros((len(rows), len(stems)), np.float32)
     # Few of the candidates' words are the question's: only those are weighted.
     candidate_stems = np.ascontiguousarray(rows.words["stem"])
     matches = [np.flatnonzero(candidate_stems == number) for number in numbers]
@@ -72,8 +98,12 @@ def saturated(
         weight * words[name].astype(np.float32)
         for weight, name in zip(column_weights, ("body", "header", "context"), strict=True)
     )
-    average = max(statistics.n_words / max(statistics.n_memories, 1), 1e-9)
-    length = K1 * (1 - B + B * rows.n_words.astype(np.float32) / average)
+    return counts
+
+
+def _saturated(counts: FloatArray, lengths: FloatArray) -> FloatArray:
+    """Saturate counts (n, t) in texts of some lengths (n,), of which 1 is the average."""
+    length = K1 * (1 - B + B * lengths)
     saturated_counts: FloatArray = (counts * (K1 + 1) / (counts + length[:, None])).astype(
         np.float32
     )

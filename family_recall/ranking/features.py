@@ -18,7 +18,7 @@ from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
 from family_recall.ranking.related_words import related_share
 from family_recall.ranking.temporal import NO_MENTIONS, temporal_match
-from family_recall.stores.records import MentionedTimes, Rows, among, time_words
+from family_recall.stores.records import MentionedTimes, PassageWords, Rows, among, time_words
 from family_recall.types import FloatArray, IdArray
 
 DAY_S = 86_400.0
@@ -90,6 +90,8 @@ LASTING = [kind for kind, tier in TIERS.items() if tier != "episodes"]
 
 _SOURCES = ("lexical", "vector", "graph")
 _SHORT_WORDS, _LONG_WORDS = 4, 250
+_MAY_BE_LONG = 60  # words of a memory; one of fewer has no passages, in any script with spaces
+_MOST_LONG = 24  # long memories whose words are counted by passage; each takes 0.2 ms
 
 
 def absent(n: int) -> FloatArray:
@@ -188,8 +190,25 @@ class _Candidates:
     def bm25(self) -> FloatArray:
         plan, config = self.context.plan, self.context.config
         stems = [stem for _, stem in plan.terms]
-        scores = bm25.okapi(self.rows, stems, plan.statistics, config.column_weights)
+        scores = bm25.okapi(
+            self.rows, stems, plan.statistics, config.column_weights, self.long_words
+        )
         return (scores / max(bm25.attainable(plan.statistics), 1e-9)).astype(np.float32)
+
+    def long_words(self, scores: FloatArray) -> PassageWords | None:
+        """Count the question's words in the passages of the best long memories that hold some."""
+        context = self.context
+        if context.model_id is None or not (self.rows.n_words > _MAY_BE_LONG).any():
+            return None
+        held = scores > 0.0
+        long = context.snapshot.long_among(context.model_id, self.rows.ids[held], context.scope)
+        if not len(long):
+            return None
+        if len(long) > _MOST_LONG:
+            best = np.argsort(-scores[np.searchsorted(self.rows.ids, long)], kind="stable")
+            long = np.sort(long[best[:_MOST_LONG]])
+        stems = [stem for _, stem in context.plan.terms]
+        return context.snapshot.passage_words(long, stems, context.scope)
 
     def related_words(self) -> FloatArray | None:
         plan = self.context.plan

@@ -170,6 +170,19 @@ class DatedText:
 
 
 @dataclass(frozen=True, slots=True)
+class PassageWords:
+    """The words of some texts that stand outside each of their passages.
+
+    ``memories`` (m,) whose passage it is, ``n_words`` (m,) outside it, and ``counts`` (m, s) how
+    often each of the asked stems stands outside it.
+    """
+
+    memories: IdArray
+    n_words: IdArray
+    counts: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
 class TokenVectors:
     """Token vectors of several memories, one after the other.
 

@@ -29,6 +29,7 @@ from family_recall.stores.records import (
     Occurred,
     Partition,
     PassageVectors,
+    PassageWords,
     Rows,
     StoredMemory,
     StoredRelation,
@@ -41,6 +42,7 @@ from family_recall.stores.text import (
     identifiers,
     memories,
     mentioned_times,
+    passage_words,
     timeline,
 )
 from family_recall.stores.vectors.index import VectorIndexes
@@ -207,6 +209,16 @@ class Snapshot:
     ) -> dict[int, PassageVectors]:
         """Return the vectors of the passages of those memories that are long."""
         return self._vectors.passages(model_id, _in_scope(ids, scope), scope)
+
+    def long_among(self, model_id: str, ids: IdArray, scope: Scope) -> IdArray:
+        """Return those of some memories of which a model has read passages, ascending."""
+        return self._vectors.long_among(model_id, _in_scope(ids, scope), scope)
+
+    def passage_words(self, ids: IdArray, stems: Sequence[str], scope: Scope) -> PassageWords:
+        """Count stems in the passages of those memories that are long."""
+        loaded = self.authors_and_texts(ids, scope)
+        texts = ((memory, text) for memory, (_, text) in loaded.items())
+        return passage_words.count(self._connection, texts, stems)
 
     def n_pending(self, model_id: str | None, scope: Scope) -> int:
         """Count the scope's current memories without a vector of a model, or of the newest."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -52,6 +53,16 @@ def find_stems(
     if text.isascii():
         return tuple(spans)
     return tuple((len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans)
+
+
+def place_words(connection: apsw.Connection, text: str) -> list[tuple[int, str]]:
+    """Return where the words of a text begin, in characters, with their stems."""
+    raw, tokens = _tokens(connection, text)
+    if text.isascii():
+        return [(start, stem) for start, _, stem in tokens]
+    steps = itertools.pairwise([0, *(start for start, _, _ in tokens)])
+    starts = itertools.accumulate(len(raw[before:start].decode()) for before, start in steps)
+    return [(start, stem) for start, (_, _, stem) in zip(starts, tokens, strict=True)]
 
 
 class WordCounter:

@@ -9,6 +9,7 @@ import bisect
 import functools
 import itertools
 import re
+from collections.abc import Sequence
 
 LONGEST_WHOLE = 250
 """Tokens, as estimated here, of the longest text without passages; encoders read 256."""
@@ -35,10 +36,11 @@ def passages(text: str) -> tuple[Span, ...]:
 
     Each begins and ends with a sentence. Together they cover the text up to the last of them.
     """
-    if len(text) <= LONGEST_WHOLE or n_tokens(text) <= LONGEST_WHOLE:
+    pieces = _pieces(text) if len(text) > LONGEST_WHOLE else []
+    if len(pieces) <= LONGEST_WHOLE:
         return ()
-    parts = [part for span in sentences(text) for part in _divided(text, span)]
-    ends = list(itertools.accumulate(n_tokens(text[start:end]) for start, end in parts))
+    parts = [part for span in sentences(text) for part in _divided(text, span, pieces)]
+    ends = list(itertools.accumulate(_n_pieces(pieces, part) for part in parts))
     starts = [0, *ends[:-1]]
     spans: list[Span] = []
     first = 0
@@ -68,18 +70,27 @@ def sentences(text: str) -> list[Span]:
 
 def n_tokens(text: str) -> int:
     """Estimate how many tokens an encoder makes of a text."""
-    return sum(1 for _ in _PIECES.finditer(text))
+    return len(_pieces(text))
 
 
-def _divided(text: str, sentence: Span) -> list[Span]:
+def _pieces(text: str) -> list[int]:
+    """Return where the pieces of words begin in a text."""
+    return [match.start() for match in _PIECES.finditer(text)]
+
+
+def _n_pieces(pieces: Sequence[int], span: Span) -> int:
+    """Count the pieces of words that begin in a part of a text."""
+    return bisect.bisect_left(pieces, span[1]) - bisect.bisect_left(pieces, span[0])
+
+
+def _divided(text: str, sentence: Span, pieces: Sequence[int]) -> list[Span]:
     """Divide a sentence that is longer than a passage, between words."""
-    start, end = sentence
-    if n_tokens(text[start:end]) <= PASSAGE_TOKENS:
+    if _n_pieces(pieces, sentence) <= PASSAGE_TOKENS:
         return [sentence]
     spans: list[Span] = []
     size = 0
     for word_start, word_end in _words(text, sentence):
-        n = n_tokens(text[word_start:word_end])
+        n = _n_pieces(pieces, (word_start, word_end))
         if spans and size + n <= PASSAGE_TOKENS // 2:
             spans[-1] = (spans[-1][0], word_end)
             size += n
