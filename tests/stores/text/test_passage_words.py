@@ -58,7 +58,7 @@ def test_a_word_in_a_long_memory_counts_as_in_a_passage_of_it(path: Path) -> Non
         home.remember(Memory(long, HOME, doc_id="long"))
         for number in range(9):
             home.remember(Memory(f"A note about nothing much, number {number}", HOME))
-        answer = recall(home, "plumber", "mia")
+        answer = recall(home, "plumber", "mia", profile="family_os")
 
     n_words = len(long.split())
     average = (n_words + 9 * 7) / 10
