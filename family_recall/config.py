@@ -75,6 +75,9 @@ class RecallConfig:
     # Candidates that diversification compares with each other.
     mmr_pool: int = 50
 
+    # Best candidates among which the newest of rival statements is put first.
+    supersede_pool: int = 20
+
     # Cross-encoder.
     rerank_pool: int = 20
 

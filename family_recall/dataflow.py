@@ -208,12 +208,22 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
+class Successor:
+    """The candidate that replaces an older one: its row, since when in epoch seconds, and why."""
+
+    row: int
+    since_s: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """Candidates on their way to becoming results.
 
     ``features`` (n, f) and ``weights`` (f,) in the order of ``features.FEATURES``;
     ``score`` (n,) is their product and nothing else; ``order`` (m,) the rows chosen so far,
-    best first; ``duplicates`` by row the near copies it represents.
+    best first; ``duplicates`` by row the near copies it represents; ``superseded_by`` by row the
+    newer candidate that answers the question otherwise.
     """
 
     rows: Rows
@@ -222,6 +232,7 @@ class Ranking:
     score: FloatArray
     order: IdArray
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    superseded_by: Mapping[int, Successor] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the rows chosen so far."""

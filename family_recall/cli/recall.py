@@ -205,6 +205,8 @@ def _print_answer(out: Console, answer: Answer, *, with_terms: bool) -> None:
         f"{answer.status}, confidence {answer.confidence:.2f}, {answer.used_time_ms:.1f} ms",
         style={"ok": "bold green", "weak": "bold yellow"}.get(answer.status, "bold red"),
     )
+    for change in answer.changed[:1]:
+        print_line(out, f"changed on {change.since[:10]}: {change.replaced_by} {change.reason}")
     for key, value in answer.facts.items():
         print_line(out, f"{key}: {value}", "bold")
     for relation in answer.relations:
@@ -224,8 +226,8 @@ def _print_answer(out: Console, answer: Answer, *, with_terms: bool) -> None:
 def _print_result(out: Console, result: Result, *, with_terms: bool) -> None:
     origin = ", ".join(part for part in (result.author, (result.occurred_at or "")[:10]) if part)
     notes = " (superseded)" if result.superseded else ""
-    if result.outdated_by:
-        notes += f" (outdated by {result.outdated_by})"
+    if result.superseded_by:
+        notes += f" (replaced by {result.superseded_by}, which {result.superseded_because})"
     if result.copies:
         notes += f" (and {len(result.copies)} similar)"
     print_line(out, f"{result.rank}. {result.text}", "bold")

@@ -22,6 +22,7 @@ from family_recall.indexing.embedding import Embedding, embed_at_once
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
 from family_recall.query.identifiers import RULES_VERSION
+from family_recall.statements import BITS_VERSION, bits_of
 from family_recall.stores.records import NewMemory, Place, RecordedRelation, Role, StoredMemory
 from family_recall.stores.store import Store
 from family_recall.stores.write.partitions import RedactedView
@@ -30,6 +31,7 @@ from family_recall.types import Hidden, Memory, Relation, Remembered
 from family_recall.types.progress import CountCallback
 
 _IDENTIFIERS = "identifiers"
+_CUES = "cues"
 _VIEWS = "views"
 _VIEWS_VERSION = "2"
 """Of what is read of a memory for its vectors: its body alone, and each view by itself; since 2,
@@ -146,6 +148,7 @@ class Indexer:
         writing.clear_derived()
         _find_identifiers(writing)
         mentioned_times.find_all(writing, self.store.region)
+        writing.put_info(_CUES, BITS_VERSION)
         linker = self.entity_linker(writing)
         for stored in writing.every_memory():
             self._reindex(writing, linker, stored)
@@ -254,12 +257,13 @@ class Indexer:
 def upgrade(store: Store) -> None:
     """Bring what was derived by earlier rules up to date: part of opening a household.
 
-    Identifiers and the times that texts mention are found again at once; vectors become pending,
-    for :meth:`Indexer.flush`.
+    Identifiers, cues and the times that texts mention are found again at once; vectors become
+    pending, for :meth:`Indexer.flush`.
     """
     times = mentioned_times.version(store.zone, store.region)
     versions = {
         _IDENTIFIERS: RULES_VERSION,
+        _CUES: BITS_VERSION,
         _VIEWS: _VIEWS_VERSION,
         mentioned_times.INFO_KEY: times,
     }
@@ -275,6 +279,8 @@ def upgrade(store: Store) -> None:
         if writing.info(mentioned_times.INFO_KEY) != times:
             writing.clear_times()
             mentioned_times.find_all(writing, store.region)
+        if writing.info(_CUES) != BITS_VERSION:
+            _find_cues(writing)
         if writing.info(_VIEWS) != _VIEWS_VERSION:
             if writing.info(_VIEWS) is None:
                 writing.vectors.clear_views()
@@ -288,6 +294,13 @@ def _find_identifiers(writing: WriteTransaction) -> None:
         if identifiers := identifiers_of(texts):
             writing.put_identifiers(memory_id, identifiers)
     writing.put_info(_IDENTIFIERS, RULES_VERSION)
+
+
+def _find_cues(writing: WriteTransaction) -> None:
+    """Store the bits of every memory's cues, in place of those it had."""
+    for memory_id, texts in writing.texts():
+        writing.put_cues(memory_id, bits_of(texts.text, texts.fact_key))
+    writing.put_info(_CUES, BITS_VERSION)
 
 
 def _put_identifiers(writing: WriteTransaction, memory_id: int, memory: Memory) -> None:

@@ -8,6 +8,7 @@ import functools
 import hashlib
 import operator
 
+from family_recall import statements
 from family_recall.errors import InvalidMemoryError
 from family_recall.query.identifiers import identifiers_in
 from family_recall.stores.records import Identifier, NewMemory, Texts, epoch_s
@@ -38,6 +39,7 @@ def prepare(memory: Memory, recorded_s: float, zone: dt.tzinfo) -> NewMemory:
         valid_from_s=start,
         valid_until_s=end,
         header=header_of(memory, zone),
+        cues=statements.bits_of(memory.text, memory.fact_key),
         content_hash=content_hash,
     )
 

@@ -53,7 +53,10 @@ _MEMORY = object_schema(
         "space_id": {**_TEXT, "description": "where it belongs; private:… is one person's"},
         "kind": _TEXT,
         "confidence": {**_PROBABILITY, "description": "probability that it answers the question"},
-        "outdated_by": {**_TEXT_OR_NULL, "description": "doc_id of a newer, other fact"},
+        "superseded_by": {
+            **_TEXT_OR_NULL,
+            "description": "doc_id of a newer memory that says otherwise; do not say this as true",
+        },
     }
 )
 _RELATION = object_schema(
@@ -88,6 +91,17 @@ RECALL_ANSWER = object_schema(
             "additionalProperties": _TEXT,
             "description": "what the memories state, by key",
         },
+        "changed": list_schema(
+            object_schema(
+                {
+                    "doc_id": _TEXT,
+                    "replaced_by": _TEXT,
+                    "since": {**_TEXT, "description": "ISO 8601"},
+                    "reason": _TEXT,
+                }
+            ),
+            "which memories a newer one replaced; say the newer, and that it changed",
+        ),
         "relations": list_schema(
             _RELATION, "what the question asks for of who is what to whom comes first"
         ),
@@ -180,6 +194,7 @@ def recall_answer(answer: Answer) -> dict[str, Any]:
     return {
         **_answer(answer),
         "facts": {_fact(key): _fact(value) for key, value in answer.facts.items()},
+        "changed": [change.to_json() for change in answer.changed],
         "relations": [_relation(relation) for relation in answer.relations[:MAX_RELATIONS]],
     }
 
@@ -264,7 +279,7 @@ def _memory(result: Result) -> dict[str, Any]:
         "space_id": result.space_id,
         "kind": result.kind,
         "confidence": round(result.confidence, 4),
-        "outdated_by": result.outdated_by,
+        "superseded_by": result.superseded_by,
     }
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.pipeline import explain
 from family_recall.pipeline.explain import Explanation, Verdict
-from family_recall.pipeline.outdated_facts import outdated_by
 from family_recall.pipeline.timelines import in_order_of_time, timeline
 from family_recall.pipeline.trace import TraceBuilder
 from family_recall.ranking.best_passage import BestPassage, best_passages
@@ -23,6 +22,7 @@ from family_recall.ranking.ranker import contributions
 from family_recall.sources.graph import paths_to
 from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, IdArray, Rationale, Result
+from family_recall.types.answer import Change
 from family_recall.types.relation_result import facts_of, related_confidence
 
 RUN_LENGTH = 20
@@ -46,7 +46,7 @@ class _Provenance:
 
     paths: Mapping[int, Rationale]
     sources: Mapping[int, str]
-    outdated_by: Mapping[int, str]
+    successors: Mapping[int, tuple[str, str]]
     stems: frozenset[str]
     best_passages: Mapping[int, BestPassage]
 
@@ -68,7 +68,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         provenance = _Provenance(
             paths=_paths(ranked, chosen),
             sources=_sources(ranked.pool, by_id.keys()),
-            outdated_by=outdated_by(stored, now),
+            successors=_successors(ranking),
             stems=frozenset(stem for _, stem in context.plan.terms),
             best_passages=best_passages(context, {each.id: each.memory.text for each in stored}),
         )
@@ -112,6 +112,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             else ()
         ),
         relations=relations,
+        changed=_changes(ranking, chosen, now.tzinfo),
     )
 
 
@@ -130,9 +131,32 @@ def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, StoredMemory]]:
 
 def _facts(results: Sequence[Result]) -> dict[str, str]:
     """Collect what the results state, by key: of what is not outdated, the best."""
-    current = [result for result in reversed(results) if result.outdated_by is None]
+    current = [result for result in reversed(results) if result.superseded_by is None]
     stated = [(result.fact_key, result.fact_value) for result in current]
     return {key: value for key, value in stated if key and value}
+
+
+def _successors(ranking: Ranking) -> dict[int, tuple[str, str]]:
+    """Return the doc_id of what replaces each row, and why."""
+    return {
+        row: (ranking.rows.doc_ids[successor.row], successor.reason)
+        for row, successor in ranking.superseded_by.items()
+    }
+
+
+def _changes(ranking: Ranking, shown: IdArray, zone: dt.tzinfo | None) -> tuple[Change, ...]:
+    """Return what was replaced among the rows shown, in their order."""
+    doc_ids = ranking.rows.doc_ids
+    return tuple(
+        Change(
+            doc_id=doc_ids[row],
+            replaced_by=doc_ids[successor.row],
+            since=dt.datetime.fromtimestamp(successor.since_s, zone).isoformat(),
+            reason=successor.reason,
+        )
+        for row in shown.tolist()
+        if (successor := ranking.superseded_by.get(row)) is not None
+    )
 
 
 def explanation(
@@ -181,6 +205,7 @@ def _result(
     context, ranking, memory = ranked.context, ranked.ranking, stored.memory
     parts = contributions(ranking, row)
     best = provenance.best_passages.get(stored.id)
+    successor = provenance.successors.get(row, (None, None))
     return Result(
         rank=rank,
         doc_id=str(memory.doc_id),
@@ -200,7 +225,8 @@ def _result(
         superseded=stored.superseded_s is not None,
         source=provenance.sources[stored.id],
         contributions=parts,
-        outdated_by=provenance.outdated_by.get(stored.id),
+        superseded_by=successor[0],
+        superseded_because=successor[1],
         copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.duplicates.get(row, ())),
         highlights=(best.passage,)
         if best

@@ -16,7 +16,7 @@ from family_recall.config import RecallConfig
 from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
-from family_recall.pipeline import ordering, scoring, searching
+from family_recall.pipeline import ordering, scoring, searching, superseding
 from family_recall.pipeline.answer import Ranked, explanation, make_answer
 from family_recall.pipeline.explain import Explanation, Inspection
 from family_recall.pipeline.gate import Gate
@@ -80,7 +80,11 @@ class Broker:
     gate: Gate
     executor: concurrent.futures.Executor
     known_damage: Callable[[], str | None] = lambda: None
-    refinements: tuple[Refinement, ...] = (ordering.rerank, ordering.diversify)
+    refinements: tuple[Refinement, ...] = (
+        ordering.rerank,
+        superseding.supersede,
+        ordering.diversify,
+    )
 
     def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
         """Answer a request."""

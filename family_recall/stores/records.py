@@ -110,7 +110,8 @@ class Rows:
     """The columns that ranking reads, one entry per memory, ascending by id.
 
     Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions; a memory
-    without one has a number of its own. ``words`` are concatenated :data:`WORD_ENTRY` records, and
+    without one has a number of its own. ``cues`` are the bits of :mod:`family_recall.statements`.
+    ``words`` are concatenated :data:`WORD_ENTRY` records, and
     ``word_rows`` says which row each belongs to.
     """
 
@@ -124,6 +125,7 @@ class Rows:
     valence: FloatArray
     arousal: FloatArray
     n_words: IdArray
+    cues: IdArray
     sessions: IdArray
     words: WordEntries
     word_rows: IdArray
@@ -294,6 +296,20 @@ class StoredMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """What a memory says, and the moment from which it holds, in epoch seconds.
+
+    ``said_s`` is when it is valid from, or else happened, or else was recorded.
+    """
+
+    text: str
+    space: int
+    fact_key: str | None
+    fact_value: str | None
+    said_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Milestone:
     """The fields of a milestone or a dated fact that tell a time."""
 
@@ -307,7 +323,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory prepared for writing: moments in epoch seconds, and its header."""
+    """A memory prepared for writing: moments in epoch seconds, header, and bits of cues."""
 
     memory: Memory
     doc_id: str
@@ -315,6 +331,7 @@ class NewMemory:
     valid_from_s: float | None
     valid_until_s: float | None
     header: str
+    cues: int
     content_hash: bytes
 
 

@@ -60,7 +60,8 @@ class Result(JsonRecord):
     ``score`` orders this answer only; ``confidence`` in [0, 1] is calibrated and compares
     across answers. ``contributions`` add up to ``score``.
     ``source`` names the source that ranked it best: lexical, vector, graph, relation, …
-    ``outdated_by`` is the doc_id of a newer fact of the same key with another value;
+    ``superseded_by`` is the doc_id of a newer memory that answers the question otherwise, and
+    ``superseded_because`` says what shows that; ``superseded`` is an earlier version of its text;
     ``copies`` are the doc_ids of near copies by the same author that it stands for.
     ``highlights`` are (start, end) character offsets into ``text``: where the question's words
     stand or, of a text too long to be read at once, the ``passage`` closest to the question, and
@@ -89,14 +90,15 @@ class Result(JsonRecord):
     rationale: Rationale | None = None
     fact_key: str | None = None
     fact_value: str | None = None
-    outdated_by: str | None = None
+    superseded_by: str | None = None
+    superseded_because: str | None = None
     copies: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return one line to read: the text, shortened, who said it, when, and the confidence."""
         text = shortened(" ".join(self.excerpt(_PRINTED_CHARS).split()), _PRINTED_CHARS)
         day = self.occurred_at[:10] if self.occurred_at else None
-        outdated = f"replaced by {self.outdated_by}" if self.outdated_by else None
+        outdated = f"replaced by {self.superseded_by}" if self.superseded_by else None
         notes = (self.author, day, outdated, f"confidence {self.confidence:.2f}")
         return f"{text} ({', '.join(note for note in notes if note)})"
 
@@ -139,7 +141,7 @@ class Result(JsonRecord):
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Result:
         """Read what :meth:`to_json` wrote."""
-        fields = {name: record[name] for name in cls.__slots__}
+        fields = {name: record[name] for name in cls.__slots__ if name in record}
         fields["contributions"] = tuple(Contribution(*c) for c in record["contributions"])
         fields["highlights"] = tuple((start, end) for start, end in record["highlights"])
         for name in ("passage", "sentence"):
@@ -149,6 +151,20 @@ class Result(JsonRecord):
         fields["copies"] = tuple(record.get("copies", ()))
         fields["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})
         return cls(**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Change(JsonRecord):
+    """Something that an answer's memories tell otherwise than before.
+
+    ``doc_id`` is the older memory and ``replaced_by`` the newest that answers the question
+    otherwise; ``since`` is when that was said or holds from, ISO 8601, ``reason`` what shows it.
+    """
+
+    doc_id: str
+    replaced_by: str
+    since: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +178,8 @@ class Answer:
     its relations do. A TIMELINE answer's results are in the order they occurred, and ``timeline``
     lists its days, weeks or months, the empty ones too. ``relations`` are those the question asks
     for, best first, which make an answer ``ok`` without any memory; and after them those between
-    the people and things it names, the asker among them.
+    the people and things it names, the asker among them. ``changed`` says which results a newer one
+    replaced, and when.
     """
 
     query_text: str
@@ -181,6 +198,7 @@ class Answer:
     facts: Mapping[str, str] = field(default_factory=dict)
     timeline: tuple[Period, ...] = ()
     relations: tuple[RelationResult, ...] = ()
+    changed: tuple[Change, ...] = ()
 
     def __iter__(self) -> Iterator[Result]:
         """Yield the results, best first; of a TIMELINE answer, in order of time."""
@@ -200,6 +218,8 @@ class Answer:
         counted = f"{len(self)} result{'' if len(self) == 1 else 's'}"
         lines = [f"{self.status} (confidence {self.confidence:.2f}, {counted})"]
         lines += [f"{relation}" for relation in self.relations if relation.answers]
+        if self.changed:
+            lines.append(f"changed on {self.changed[0].since[:10]}: {self.changed[0].reason}")
         lines += [f"{result.rank}. {result}" for result in self.results[:_PRINTED_RESULTS]]
         if len(self) > _PRINTED_RESULTS:
             lines.append("…")
@@ -227,10 +247,7 @@ class Answer:
             ]
             for answers in (True, False)
         )
-        memories = [
-            BriefedMemory(result.excerpt(max_chars_per_memory), result.author)
-            for result in self.results
-        ]
+        memories = [_briefed(result, max_chars_per_memory) for result in self.results]
         return briefing(
             [*answering, *memories, *others],
             max_chars=max_chars,
@@ -257,13 +274,21 @@ class Answer:
         fields["trace"] = Trace.from_json(record["trace"])
         fields["facts"] = dict(record.get("facts", {}))
         fields["relations"] = tuple(map(RelationResult.from_json, record.get("relations", ())))
+        fields["changed"] = tuple(Change(**change) for change in record.get("changed", ()))
         fields["timeline"] = tuple(
             Period.from_json(period) for period in record.get("timeline", ())
         )
         return cls(**fields)
 
 
+def _briefed(result: Result, max_chars: int) -> BriefedMemory:
+    """Return what a briefing shows of a result; one that was replaced is marked, with its day."""
+    outdated = result.superseded_by is not None
+    day = result.occurred_at[:10] if result.occurred_at and outdated else None
+    return BriefedMemory(result.excerpt(max_chars), result.author, outdated=outdated, day=day)
+
+
 _JSON_ORDER = (
-    "query_text", "status", "confidence", "results", "facts", "timeline", "relations", "strategy",
-    "mode", "profile", "now", "as_of", "known_at", "used_time_ms", "degraded", "trace",
+    "query_text", "status", "confidence", "results", "facts", "timeline", "relations", "changed",
+    "strategy", "mode", "profile", "now", "as_of", "known_at", "used_time_ms", "degraded", "trace",
 )  # fmt: skip

@@ -54,12 +54,15 @@ class BriefedMemory:
     """What a briefing shows of one memory.
 
     ``relation`` makes it a fact of the graph between a subject and an object, of which
-    ``text`` says what it is; the author is not shown then.
+    ``text`` says what it is; the author is not shown then. ``outdated`` marks what a memory above
+    it replaced, with its ``day``, ISO 8601.
     """
 
     text: str
     author: str | None = None
     relation: tuple[str, str] | None = None
+    outdated: bool = False
+    day: str | None = None
 
 
 def briefing(
@@ -132,4 +135,6 @@ def _line(memory: BriefedMemory, max_chars: int, number: str) -> str:
         subject, target = (shortened(harmless(end), MAX_AUTHOR_CHARS) for end in memory.relation)
         return f"- {number}{subject} -> {target}: {text}\n"
     author = shortened(harmless(memory.author or ""), MAX_AUTHOR_CHARS)
-    return f'- {number}{author} said: "{text}"\n' if author else f'- {number}"{text}"\n'
+    mark = f" (no longer; from {memory.day})" if memory.day else " (no longer)"
+    end = mark if memory.outdated else ""
+    return f'- {number}{author} said: "{text}"{end}\n' if author else f'- {number}"{text}"{end}\n'

@@ -81,6 +81,7 @@ _TABLE = (
     Stage("rank", "weights × features"),
     Stage("deduplicate", "near copies as one", (0.1, 0.002), "candidate", optional=True),
     Stage("rerank", "read beside the question", (0.5, 0.05), "token", optional=True),
+    Stage("supersede", "the newest of rival statements", (0.2, 0.02), "candidate", optional=True),
     Stage("diversify", "no two alike", (0.3, 0.001), "candidate", optional=True),
     Stage("answer", "results and reasons", (0.3, 0.03), "result", followed_by=()),
     Stage("between", "waiting, and what no stage times", (0.05, 0.04), "stage"),

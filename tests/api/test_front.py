@@ -148,10 +148,16 @@ def test_an_answer_prints_in_a_few_lines(home: FamilyRecall) -> None:
         rank=1, doc_id="a", score=1.0, confidence=0.874, text="The spare\nkey " + "x" * 200,
         space_id=HOME, kind="fact", author="Tom", title=None, session_id=None, url=None,
         section=None, occurred_at="2025-06-01T18:00:00+00:00", superseded=False, source="lexical",
-        contributions=(), outdated_by="b",
+        contributions=(), superseded_by="b",
     )  # fmt: skip
     plain = dataclasses.replace(
-        best, rank=2, text="Short", author=None, occurred_at=None, outdated_by=None, confidence=0.1
+        best,
+        rank=2,
+        text="Short",
+        author=None,
+        occurred_at=None,
+        superseded_by=None,
+        confidence=0.1,
     )
     answer: Answer = dataclasses.replace(
         recall(home, KEY), results=(best, plain), status="ok", confidence=0.874,

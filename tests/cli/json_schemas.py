@@ -71,7 +71,8 @@ RESULT = opened(
         {"type": "array", "items": WHOLE, "minItems": 2, "maxItems": 2}
     ),
     rationale={"type": ["object", "null"]}, fact_key=TEXT_OR_NULL, fact_value=TEXT_OR_NULL,
-    outdated_by=TEXT_OR_NULL, copies=listed(TEXT), features=by_name(NUMBER), reasons=listed(TEXT),
+    superseded_by=TEXT_OR_NULL, superseded_because=TEXT_OR_NULL, copies=listed(TEXT),
+    features=by_name(NUMBER), reasons=listed(TEXT),
 )  # fmt: skip
 ANSWER = opened(
     query_text=TEXT, status=words("ok", "weak", "no_match"), confidence=SHARE,
@@ -83,6 +84,7 @@ ANSWER = opened(
             asked_for=TEXT_OR_NULL,
         )
     ),
+    changed=listed(opened(doc_id=TEXT, replaced_by=TEXT, since=MOMENT, reason=TEXT)),
     timeline=listed(
         opened(first=MOMENT, last=MOMENT, n_stored=WHOLE, doc_ids=listed(TEXT), heading=TEXT)
     ),

@@ -72,7 +72,9 @@ def test_contributions_add_up_to_the_score(household: FamilyRecall, profile: str
     for result in (result for answer in answers for result in answer.results):
         total = sum(part.weight * part.value for part in result.contributions)
         assert total == pytest.approx(result.score, abs=1e-6)
-        assert {part.feature for part in result.contributions} <= {*weights, "pending", "static"}
+        assert {part.feature for part in result.contributions} <= {
+            *weights, "pending", "static", "inherited",
+        }  # fmt: skip
         for part in result.contributions:
             assert part.weight == pytest.approx(weight_of(part.feature, weights))
             assert part.value == result.features[part.feature]

@@ -169,7 +169,7 @@ def test_the_newer_of_two_facts_holds(home: FamilyRecall) -> None:
                  occurred_at=since or "2023-01-01")  # fmt: skip
 
     answer = recall(home, "What is the wifi password?", "rajesh")
-    by_id = {result.doc_id: result.outdated_by for result in answer.results}
+    by_id = {result.doc_id: result.superseded_by for result in answer.results}
 
     assert by_id["oak-1"] == "oak-2"
     assert by_id["oak-2"] is None
@@ -184,4 +184,4 @@ def test_two_birthdays_are_two_peoples(home: FamilyRecall) -> None:
 
     answer = recall(home, "When is the birthday?", "rajesh")
 
-    assert all(result.outdated_by is None for result in answer.results)
+    assert all(result.superseded_by is None for result in answer.results)

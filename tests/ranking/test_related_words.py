@@ -30,6 +30,7 @@ def rows_of(*texts: str) -> Rows:
         valence=blank,
         arousal=blank,
         n_words=np.full(n, 2),
+        cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
         words=np.array(words, WORD_ENTRY),
         word_rows=np.array(word_rows),

@@ -31,6 +31,7 @@ def ranking_of(*bm25: float, without: tuple[int, ...] = ()) -> Ranking:
         valence=np.zeros(n, np.float32),
         arousal=np.zeros(n, np.float32),
         n_words=np.ones(n, np.int64),
+        cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
         words=np.zeros(0, WORD_ENTRY),
         word_rows=np.zeros(0, np.int64),

@@ -31,6 +31,7 @@ def rows(*occurred_days: float) -> Rows:
         valence=ones,
         arousal=ones,
         n_words=np.ones(n, np.int64),
+        cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
         words=np.zeros(0, WORD_ENTRY),
         word_rows=np.zeros(0, np.int64),

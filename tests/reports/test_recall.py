@@ -217,7 +217,7 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
         (f"{secret}-memory",),
     )  # fmt: skip
     fields = ("doc_id", "text", "space_id", "author", "title", "session_id", "url", "section",
-              "fact_key", "fact_value", "outdated_by")  # fmt: skip
+              "fact_key", "fact_value", "superseded_by")  # fmt: skip
     about = {name: f"{secret}-{name}" for name in fields}
     secretive = result(
         1, **about, copies=(f"{secret}-copy",), highlights=((0, 4),), rationale=rationale

@@ -65,7 +65,7 @@ class _Redactor:
             section=self.optional("section", result.section),
             fact_key=self.optional("key", result.fact_key),
             fact_value=None if result.fact_value is None else _length(result.fact_value),
-            outdated_by=self.optional("memory", result.outdated_by),
+            superseded_by=self.optional("memory", result.superseded_by),
             copies=self.all("memory", result.copies),
             highlights=(),
             passage=None,

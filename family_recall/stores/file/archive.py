@@ -54,7 +54,7 @@ OBJECTS = ("guard", "record")
 """Columns that hold JSON: lists by the type of their items, and objects."""
 
 _DERIVED: Mapping[str, frozenset[str]] = {
-    "memory": frozenset({"header", "n_words", "words", "order_s", "checksum"}),
+    "memory": frozenset({"header", "n_words", "words", "order_s", "checksum", "cues"}),
     "partition": frozenset(
         {"n_current", "n_past", "words_current", "words_past", "n_bounded", "rewrites"}
     ),

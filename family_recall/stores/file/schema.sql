@@ -46,7 +46,8 @@ CREATE TABLE memory(
   recorded_s REAL NOT NULL, superseded_s REAL,
   order_s REAL NOT NULL, header TEXT NOT NULL, context_id INTEGER,
   n_words INTEGER NOT NULL, words BLOB NOT NULL, content_hash BLOB NOT NULL,
-  guardians_of TEXT, redacted_view INTEGER NOT NULL DEFAULT 0, checksum BLOB);
+  guardians_of TEXT, redacted_view INTEGER NOT NULL DEFAULT 0, checksum BLOB,
+  cues INTEGER NOT NULL DEFAULT 0);
 CREATE INDEX memory_session ON memory(space, session_id, order_s, id)
   WHERE session_id IS NOT NULL;
 CREATE INDEX memory_hash ON memory(space, content_hash);

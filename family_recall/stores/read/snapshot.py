@@ -31,6 +31,7 @@ from family_recall.stores.records import (
     PassageVectors,
     PassageWords,
     Rows,
+    Statement,
     StoredMemory,
     StoredRelation,
     TokenVectors,
@@ -367,6 +368,13 @@ class Snapshot:
         return self._read(
             _in_scope(ids, scope),
             lambda visible: memories.authors_and_texts(self._connection, visible, scope),
+        )
+
+    def statements(self, ids: IdArray, scope: Scope) -> dict[int, Statement]:
+        """Load what memories say and from when; none the scope does not cover."""
+        return self._read(
+            _in_scope(ids, scope),
+            lambda visible: memories.statements(self._connection, visible, scope),
         )
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:

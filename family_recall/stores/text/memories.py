@@ -14,7 +14,7 @@ import numpy as np
 from family_recall.stores import scope_sql
 from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
-from family_recall.stores.records import WORD_ENTRY, NewMemory, Rows, StoredMemory
+from family_recall.stores.records import WORD_ENTRY, NewMemory, Rows, Statement, StoredMemory
 from family_recall.stores.text.full_text import Words
 from family_recall.types import CATEGORIES, KINDS, IdArray, Memory, Scope, parse_moment
 
@@ -62,6 +62,7 @@ def insert(
         "recorded_s": recorded_s,
         "order_s": order_s,
         "header": new.header,
+        "cues": new.cues,
         "context_id": context_id,
         "n_words": words.n_words,
         "words": words.entries,
@@ -79,7 +80,7 @@ def insert(
 
 
 _COLUMNS = (
-    *checksums.COVERED, "order_s", "header", "context_id", "n_words", "words",
+    *checksums.COVERED, "order_s", "header", "cues", "context_id", "n_words", "words",
     "content_hash", "checksum", "redacted_view",
 )  # fmt: skip
 _INSERT = (
@@ -128,6 +129,19 @@ def authors_and_texts(
     return {memory: (author, text) for memory, author, text in rows}
 
 
+def statements(connection: apsw.Connection, ids: IdArray, scope: Scope) -> dict[int, Statement]:
+    """Load what memories say and from when, by id; none the scope does not cover."""
+    condition, values = scope_sql.visible(scope)
+    rows = sql.rows(
+        connection,
+        "SELECT m.id, m.text, m.space, m.fact_key, m.fact_value,"
+        " coalesce(m.valid_from_s, m.occurred_s, m.recorded_s)"
+        f" FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value WHERE {condition}",
+        (sql.id_array(ids), *values),
+    )
+    return {memory: Statement(*columns) for memory, *columns in rows}
+
+
 def covered(connection: apsw.Connection, ids: IdArray, scope: Scope) -> IdArray:
     """Return those of the ids that the scope's moments and filters let through."""
     condition, values = scope_sql.visible(scope)
@@ -149,11 +163,11 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
     rows = sql.rows(
         connection,
         "SELECT m.id, m.doc_id, m.author, m.kind, m.category, m.occurred_s, m.importance,"
-        " m.valence, m.arousal, m.n_words, m.session_id, m.words"
+        " m.valence, m.arousal, m.n_words, m.session_id, m.words, m.cues"
         f" FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value WHERE {condition}",
         (sql.id_array(np.sort(ids)), *values),
     )
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 12
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 13
     if rows:
         _check(columns[3], columns[4], columns[6:9])
     blobs: tuple[bytes, ...] = columns[11]
@@ -170,6 +184,7 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
         valence=np.array(columns[7], np.float32),
         arousal=np.array(columns[8], np.float32),
         n_words=np.array(columns[9], np.int64),
+        cues=np.array(columns[12], np.int64),
         sessions=_session_numbers(columns[0], columns[10]),
         words=np.frombuffer(b"".join(blobs), WORD_ENTRY),
         word_rows=np.repeat(np.arange(len(rows)), counts),

@@ -183,9 +183,9 @@ class WriteTransaction(Transaction):
         place = self._sessions.place(partition, new, order_s, stored.id)
         # A superseded memory keeps the context it had: its session has changed since.
         self.connection.execute(
-            "UPDATE memory SET header = ?, context_id = iif(superseded_s IS NULL, ?, context_id)"
-            " WHERE id = ?",
-            (new.header, place.previous, stored.id),
+            "UPDATE memory SET header = ?, cues = ?,"
+            " context_id = iif(superseded_s IS NULL, ?, context_id) WHERE id = ?",
+            (new.header, new.cues, place.previous, stored.id),
         )
         words = self.words.stored(stored.id)
         self.words.store_counts([words])
@@ -235,6 +235,10 @@ class WriteTransaction(Transaction):
     def clear_identifiers(self) -> None:
         """Delete every memory's identifiers."""
         identifiers.clear(self.connection)
+
+    def put_cues(self, memory: int, cues: int) -> None:
+        """Store the bits of a memory's cues."""
+        self.connection.execute("UPDATE memory SET cues = ? WHERE id = ?", (cues, memory))
 
     def texts(self) -> Iterator[tuple[int, Texts]]:
         """Yield the texts that may hold identifiers, by memory; superseded ones too."""

@@ -1,0 +1,129 @@
+"""The stage that puts the newest of rival statements directly above those it replaces."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections.abc import Iterable, Mapping
+
+from family_recall.dataflow import QueryContext, Ranking, Successor
+from family_recall.pipeline.runner import Runner
+from family_recall.query.text import STOP_WORDS, normalise
+from family_recall.ranking import facts, supersession
+from family_recall.ranking.rivals import Rival, question_weights, rivals
+from family_recall.ranking.supersession import Asked
+from family_recall.ranking.takeover import takes_over
+from family_recall.statements import slot_of
+from family_recall.stores.records import Statement, stem_number
+
+CERTAIN = 0.8
+"""Certainty from which a time in a question is the time it asks about."""
+
+_ABOUT_ASKER = re.compile(r"\b(?:i|my|me|mine)\b", re.IGNORECASE)
+_NAMED = re.compile(r"(?<!^)\b[A-Z][a-zà-ÿ]+")
+_KIN = re.compile(
+    r"\b(mum|mom|mummy|mommy|dad|daddy|papa|mama|nan|nana|gran|granny|grandma|grandad|grandpa"
+    r"|auntie|aunt|uncle)\b",
+    re.IGNORECASE,
+)
+
+
+def supersede(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Place each candidate that replaces an older one directly above it, the newest first.
+
+    Asked about a time that is over, the one that held then is placed above those that came later;
+    asked what was before, the predecessor above its successor.
+    """
+    n = min(len(ranking), context.config.supersede_pool)
+    if n < 2 or not run.can_start("supersede", n):
+        return ranking
+    return run.run("supersede", n, lambda: _superseded(context, ranking, n), ranking)
+
+
+def asked_of(context: QueryContext) -> Asked:
+    """Return what the test of rivals reads of a question."""
+    question = context.request.query_text
+    names = {normalise(name) for name in _NAMED.findall(question)}
+    names |= {name.lower() for name in _KIN.findall(question)}
+    return Asked(
+        slot=slot_of(question),
+        weights=question_weights(context),
+        words=frozenset(word.casefold() for word, _ in context.plan.terms),
+        names=frozenset(names),
+        asker=context.scope.person_id,
+        about_asker=_ABOUT_ASKER.search(question) is not None,
+    )
+
+
+def compare(context: QueryContext, ranking: Ranking, n: int) -> list[Rival]:
+    """Compare the pairs among the best candidates that may be rivals."""
+    return rivals(context, ranking, n, asked_of(context), ordinary_stems())[0]
+
+
+@functools.cache
+def ordinary_stems() -> frozenset[int]:
+    """Return the numbers of words that say nothing about a topic."""
+    return frozenset(stem_number(word) for word in STOP_WORDS)
+
+
+def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
+    asked = asked_of(context)
+    compared, said = rivals(context, ranking, n, asked, ordinary_stems())
+    pairs = [pair for pair in compared if supersession.replaces(pair.features)]
+    reasons = {(p.older, p.newer): supersession.reason(p.features) for p in pairs}
+    reasons |= facts.rivals(ranking, said)
+    until_s = _moment_asked(context)
+    reasons = {
+        (older, newer): reason
+        for (older, newer), reason in reasons.items()
+        if asked.slot.moment == "before" or until_s is not None
+        or said[newer].said_s <= context.scope.as_of_s
+    }  # fmt: skip
+    if not reasons:
+        return ranking
+    held = _held(asked.slot.moment == "before", until_s, reasons, said)
+    ranking = takes_over(ranking, held)
+    successors = _newest(reasons, said)
+    return dataclasses.replace(ranking, superseded_by={**ranking.superseded_by, **successors})
+
+
+def _moment_asked(context: QueryContext) -> float | None:
+    """Return the end of the time that is over by now and that a question asks about."""
+    span = context.plan.timespan_s
+    if span is None or context.plan.timespan_certainty < CERTAIN or span[1] > context.now_s:
+        return None
+    return span[1]
+
+
+def _held(
+    before: bool,
+    until_s: float | None,
+    pairs: Iterable[tuple[int, int]],
+    said: Mapping[int, Statement],
+) -> list[tuple[int, int]]:
+    """Return which row goes above which: what holds, or held when the question asks about.
+
+    Of a chain the moves begin with the oldest, so that the newest ends up first; where the
+    question asks about a time, what was said after it goes below what was said until then.
+    """
+    forward = sorted(pairs, key=lambda pair: (said[pair[1]].said_s, said[pair[0]].said_s))
+    if before:
+        last = max((newer for _, newer in forward), key=lambda row: said[row].said_s)
+        earlier = [older for older, newer in forward if newer == last]
+        return [(max(earlier, key=lambda row: said[row].said_s), last)]
+    if until_s is None:
+        return [(newer, older) for older, newer in forward]
+    held = [(older, newer) for older, newer in forward if said[older].said_s < until_s]
+    too_late = [pair for pair in held if said[pair[1]].said_s >= until_s]
+    return [*too_late, *((newer, older) for older, newer in held if (older, newer) not in too_late)]
+
+
+def _newest(
+    reasons: Mapping[tuple[int, int], str], said: Mapping[int, Statement]
+) -> dict[int, Successor]:
+    """Return for each replaced row the newest that replaces it, and why."""
+    successors: dict[int, Successor] = {}
+    for older, newer in sorted(reasons, key=lambda pair: said[pair[1]].said_s):
+        successors[older] = Successor(newer, said[newer].said_s, reasons[older, newer])
+    return successors

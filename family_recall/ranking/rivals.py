@@ -1,0 +1,172 @@
+"""The pairs of candidates that may be rivals: chosen cheaply, then read and compared in full."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from family_recall.dataflow import QueryContext, Ranking
+from family_recall.ranking.bm25 import inverse_document_frequency
+from family_recall.ranking.features import INDEX
+from family_recall.ranking.supersession import Asked, Stated, pair_features
+from family_recall.statements import BITS, mask_of
+from family_recall.stores.records import Rows, Statement, stem_number
+from family_recall.types import BoolArray, IdArray
+
+LEAST_SCORE = 0.3
+"""Share of the older's score below which a newer candidate is about something else."""
+LEAST_COVERED = 0.2
+"""Share of the question's words, by rarity, that a rival has to hold …"""
+SURELY_NEAR = 0.6
+"""… unless its score comes this near to the other's."""
+MOST_PAIRS = 16
+"""Pairs that are compared in full."""
+
+_SAYS_CHANGE = mask_of("changed", "stopped")
+_SAYS_NEW = mask_of("changed", "stopped", "renewed")
+_ASKS = BITS["asks"]
+_NO_COSINE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """A pair that was compared: rows of the older and the newer, and what they were compared in."""
+
+    older: int
+    newer: int
+    features: tuple[float, ...]
+
+
+def rivals(
+    context: QueryContext,
+    ranking: Ranking,
+    n: int,
+    asked: Asked,
+    ordinary: Collection[int],
+) -> tuple[list[Rival], dict[int, Statement]]:
+    """Compare the pairs among the best candidates that may be rivals.
+
+    Args:
+        context: The question.
+        ranking: Candidates in order.
+        n: How many of the best.
+        asked: What the question asks.
+        ordinary: Numbers of the stems that say nothing about a topic.
+
+    Returns:
+        The pairs, and what each memory in them and each fact with a key says, by row.
+    """
+    best = ranking.order[:n]
+    covers = _covers(ranking.rows, asked)
+    chosen = _likely(ranking, best, covers, asked)
+    keyed = best[(ranking.rows.cues[best] & BITS["fact"]) != 0].tolist()
+    if not chosen and len(keyed) < 2:
+        return [], {}
+    rows = sorted({*(row for pair in chosen for row in pair), *keyed})
+    ids = ranking.rows.ids[rows]
+    by_id = context.snapshot.statements(ids, context.scope)
+    said = {
+        row: by_id[memory]
+        for row, memory in zip(rows, ids.tolist(), strict=True)
+        if memory in by_id
+    }
+    stated = {row: _stated(ranking, row, said[row], covers, asked, ordinary) for row in said}
+    cosines = None
+    if context.model_id is not None:
+        cosines = context.snapshot.similarities(context.model_id, ids, context.scope)
+    compared = []
+    for older, newer in chosen:
+        if older in stated and newer in stated:
+            cosine = _NO_COSINE
+            if cosines is not None:
+                cosine = float(cosines[rows.index(older), rows.index(newer)])
+            features = pair_features(asked, stated[older], stated[newer], cosine)
+            compared.append(Rival(older, newer, features))
+    return compared, said
+
+
+def question_weights(context: QueryContext) -> dict[int, float]:
+    """Return how rare each of the question's stems is, by its number."""
+    rarity = inverse_document_frequency(context.plan.statistics)
+    numbers = [stem_number(stem) for _, stem in context.plan.terms]
+    return dict(zip(numbers, rarity.tolist(), strict=True))
+
+
+def _covers(rows: Rows, asked: Asked) -> BoolArray:
+    """Return which rows hold which of the question's stems among their own words: (n, t)."""
+    own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
+    stems = np.where(own, rows.words["stem"], 0)
+    covers = np.zeros((len(rows), len(asked.weights)), np.bool_)
+    for column, number in enumerate(asked.weights):
+        covers[rows.word_rows[stems == number], column] = True
+    return covers
+
+
+def _likely(
+    ranking: Ranking, best: IdArray, covers: BoolArray, asked: Asked
+) -> list[tuple[int, int]]:
+    """Choose pairs (older, newer) of rows by what their columns say, most relevant first."""
+    rows = ranking.rows
+    weights = np.array(list(asked.weights.values()), np.float32)
+    share = covers[best].dot(weights) / max(float(weights.sum()), 1e-6)
+    score, cues = ranking.score[best], rows.cues[best]
+    covered = share >= LEAST_COVERED
+    # [i, j]: whether j may replace i.
+    may = _later(rows, best) & (score >= LEAST_SCORE * score[:, None])
+    may &= (covered & covered[:, None]) | (score >= SURELY_NEAR * score[:, None])
+    may &= (cues & _ASKS) == 0
+    # As `supersession.is_excluded` wants it: a cue of change, or values of a kind asked for.
+    if asked.slot.asks_event:
+        may &= (cues & _SAYS_CHANGE) != 0
+    else:
+        wanted = mask_of(*(f"kind:{kind}" for kind in asked.slot.kinds))
+        may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:, None] & wanted) != 0)
+    pairs = np.argwhere(may)
+    if not len(pairs):
+        return []
+    relevance = score[pairs[:, 0]] + score[pairs[:, 1]]
+    first = np.argsort(-relevance, kind="stable")[:MOST_PAIRS]
+    return [(int(best[i]), int(best[j])) for i, j in pairs[first].tolist()]
+
+
+def _later(rows: Rows, best: IdArray) -> BoolArray:
+    """Return whether row j of the best was said after row i: shape (n, n), at [i, j].
+
+    By the moment; of two without one, in one partition, by the order of writing.
+    """
+    said, ids = rows.occurred_s[best], rows.ids[best]
+    later: BoolArray = said > said[:, None]
+    unknown = np.isnan(said)
+    if unknown.any():
+        together = unknown & unknown[:, None] & ((ids >> 40) == (ids[:, None] >> 40))
+        later |= together & (ids > ids[:, None])
+    return later
+
+
+def _stated(
+    ranking: Ranking,
+    row: int,
+    statement: Statement,
+    covers: BoolArray,
+    asked: Asked,
+    ordinary: Collection[int],
+) -> Stated:
+    rows = ranking.rows
+    start, end = np.searchsorted(rows.word_rows, [row, row + 1])
+    words = rows.words[start:end]
+    own = {int(stem) for stem in words["stem"][words["body"] > 0].tolist()}
+    numbers = list(asked.weights)
+    near = ranking.features[row, [INDEX["maxsim"], INDEX["cosine"], INDEX["static"]]].max()
+    return Stated(
+        text=statement.text,
+        author=rows.authors[row],
+        said_s=statement.said_s,
+        session=int(rows.sessions[row]),
+        cues=int(rows.cues[row]),
+        stems=frozenset(own - asked.weights.keys() - set(ordinary)),
+        score=float(ranking.score[row]),
+        near=float(near),
+        covered=frozenset(numbers[at] for at in np.flatnonzero(covers[row]).tolist()),
+    )

@@ -1,0 +1,343 @@
+"""Whether a newer memory replaces an older one as the answer to one question.
+
+Two memories are *rivals* where both answer the question and answer it differently: another code,
+another day, "moved to", "no longer". Likeness alone cannot tell rivals from two facts about two
+things, and age alone cannot either, so a pair is compared in :data:`FEATURES` and a logistic model
+decides, at a threshold that retires next to no memory wrongly. Two facts of one key need no model.
+
+Source: the model is fitted by ``python -m tools.fit.supersession`` on scenarios of our own.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+from family_recall.statements import BITS, Slot, values_in
+
+CHANGED, RENEWED, STOPPED = BITS["changed"], BITS["renewed"], BITS["stopped"]
+FOR_NOW, ONE_DAY, UNSURE, ASKS, NEGATED = (
+    BITS[name] for name in ("for_now", "one_day", "unsure", "asks", "negated")
+)
+DAY_S = 86_400.0
+
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|i['’]m|i['’]ve|i['’]ll)\b", re.IGNORECASE)
+_THIRD_PERSON = re.compile(
+    r"\b(?:he|she|they|it|his|her|their|him|them|its|that|this|those|these)\b|['’]s\b",
+    re.IGNORECASE,
+)
+_KIN = frozenset(
+    """
+    mum mom mam mummy mommy dad daddy papa mama nan nana nanna gran granny grandma grandad grandpa
+    granddad auntie aunt uncle cousin brother sister son daughter wife husband neighbour neighbor
+    gran's koro oma opa popo gong amma appa nani dada ama
+    """.split()
+)
+_WORD = re.compile(r"[^\W_]+")
+_OWNER = re.compile(
+    r"\b([^\W\d_]{2,})['’]s (?!(?:not|now|on|in|at|the|a|been|got|going|off|gone|moved)\b)[^\W_]"
+    r"|\b(?:for|at) (?:the |our |my )?([^\W\d_]{3,})\b"
+)
+_NARRATES = re.compile(
+    r"\b(?:was|were|went|had|saw|met|came|ate|said|says|told|asked|bought|found|parked)\b"
+)
+_FUNCTION = frozenset(
+    """
+    the our your his her its their this that these those and but for with from into onto has have
+    had was were are is new now old some any all both not which what who when where how why does did
+    just about than then there here also more most very only one two three four five six
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the test reads of one memory.
+
+    ``stems`` are the numbers of its own content stems, ``names`` those who said it, normalised.
+    ``score`` is its score, ``near`` its closeness to the question in meaning, in [0, 1].
+    """
+
+    text: str
+    author: str | None
+    said_s: float
+    session: int
+    cues: int
+    stems: frozenset[int]
+    score: float
+    near: float
+    covered: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the test reads of the question.
+
+    ``weights`` are the rarity of each of its stems, ``words`` those words as asked; ``names`` the
+    words by which it names somebody, normalised; ``asker`` who asks, ``about_asker`` whether it is
+    about them.
+    """
+
+    slot: Slot
+    weights: Mapping[int, float]
+    words: frozenset[str]
+    names: frozenset[str]
+    asker: str | None
+    about_asker: bool
+
+
+FEATURES = (
+    "bias", "newer_covers", "older_covers", "both_cover", "only_older_covers",
+    "only_newer_covers", "score_ratio", "near_ratio", "newer_near", "shared_words", "cosine",
+    "value_differs", "value_same", "value_new", "value_lost", "changed", "renewed", "stopped",
+    "for_now", "one_day", "unsure", "older_asks", "older_for_now", "negated", "other_name",
+    "other_owner", "other_kind", "subject_lost", "other_speaker", "same_author", "same_session",
+    "gap", "asks_state", "asks_event", "asks_all", "open_slot", "newer_long", "older_long",
+    "narrates", "adds_words", "lasting", "changed_covers", "differs_covers", "stopped_state",
+    "differs_cosine", "changed_cosine", "changed_differs", "open_changed", "renewed_differs",
+    "open_cosine", "covers_cosine",
+)  # fmt: skip
+"""What a pair is compared in, in the order of the model's weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Weights of :data:`FEATURES`, and the probability from which the older is replaced."""
+
+    weights: tuple[float, ...]
+    threshold: float
+
+    def probability(self, features: Sequence[float]) -> float:
+        """Return how probably the newer of a pair with these features replaces the older."""
+        logit = sum([w * x for w, x in zip(self.weights, features, strict=True)])
+        return 1.0 / (1.0 + math.exp(-min(max(logit, -40.0), 40.0)))
+
+
+@functools.cache
+def model() -> Model:
+    """Load the fitted model."""
+    text = resources.files("family_recall.ranking").joinpath("supersession.json").read_text()
+    record = json.loads(text)
+    return Model(tuple(record["weights"][name] for name in FEATURES), record["threshold"])
+
+
+def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> tuple[float, ...]:
+    """Compare two memories that a question found: :data:`FEATURES`, each in [0, 1] or near it.
+
+    Args:
+        asked: The question.
+        older: What was said first.
+        newer: What was said later.
+        cosine: Of their vectors; 0.5 where one has none.
+    """
+    slot = asked.slot
+    total = sum(asked.weights.values()) or 1.0
+    newer_covers, older_covers = (
+        sum([asked.weights[stem] for stem in each.covered]) / total for each in (newer, older)
+    )
+    both = sum([asked.weights[stem] for stem in newer.covered & older.covered]) / total
+    smaller = min(len(older.stems), len(newer.stems))
+    shared = len(older.stems & newer.stems) / smaller if smaller else 0.0
+    differs, same, new, lost = _values(slot, older.text, newer.text)
+    changed, renewed, stopped = (
+        float(bool(newer.cues & bit)) for bit in (CHANGED, RENEWED, STOPPED)
+    )
+    older_text, newer_text = older.text.casefold(), newer.text.casefold()
+    gap_days = max(newer.said_s - older.said_s, 0.0) / DAY_S
+    open_slot = float(not slot.kinds)
+    return (
+        1.0,
+        newer_covers,
+        older_covers,
+        both,
+        older_covers - both,
+        newer_covers - both,
+        min(newer.score / max(older.score, 1e-6), 1.5),
+        min(newer.near / max(older.near, 1e-6), 1.5),
+        newer.near,
+        shared,
+        cosine,
+        differs,
+        same,
+        new,
+        lost,
+        changed,
+        renewed,
+        stopped,
+        float(bool(newer.cues & FOR_NOW)),
+        float(bool(newer.cues & ONE_DAY)),
+        float(bool(newer.cues & UNSURE)),
+        float(bool(older.cues & ASKS)),
+        float(bool(older.cues & FOR_NOW)),
+        float(bool(newer.cues & NEGATED)),
+        _other_name(asked, older_text, newer),
+        _other_owner(asked, older_text, newer_text),
+        _other_kind(asked, older_text, newer_text),
+        _subject_lost(asked, older_text, newer_text, older.author, newer.author),
+        _other_speaker(asked, older, newer),
+        float(older.author == newer.author),
+        float(older.session == newer.session),
+        min(math.log1p(gap_days) / math.log(366.0), 1.2),
+        float(slot.asks_state),
+        float(slot.asks_event),
+        float(slot.asks_all),
+        open_slot,
+        min(len(newer.text) / 300.0, 2.0),
+        min(len(older.text) / 300.0, 2.0),
+        float(_NARRATES.search(newer_text) is not None),
+        min(len(newer.stems - older.stems) / 3.0, 1.0),
+        float(_LASTING.search(newer_text) is not None),
+        changed * newer_covers,
+        differs * both,
+        stopped * float(slot.asks_state),
+        differs * cosine,
+        changed * cosine,
+        changed * differs,
+        changed * open_slot,
+        renewed * differs,
+        open_slot * cosine,
+        both * cosine,
+    )
+
+
+def replaces(features: Sequence[float]) -> bool:
+    """Whether the newer of a pair with these features replaces the older."""
+    fitted = model()
+    return not is_excluded(features) and fitted.probability(features) >= fitted.threshold
+
+
+def reason(features: Sequence[float]) -> str:
+    """Return in words what speaks for a change."""
+    at = _PLACE_OF
+    if features[at["changed"]]:
+        return "says that it changed"
+    if features[at["stopped"]]:
+        return "says that it ended"
+    if features[at["value_differs"]]:
+        return "states another value"
+    return "says how it is now"
+
+
+def is_excluded(features: Sequence[float]) -> bool:
+    """Whether a pair cannot be rivals, whatever else speaks for it.
+
+    Nothing says that anything changed or differs; or the newer repeats the value; or it holds for
+    a while only.
+    """
+    at = _PLACE_OF
+    differs, changed = features[at["value_differs"]], features[at["changed"]]
+    cue = changed or features[at["stopped"]] or features[at["renewed"]]
+    repeats = features[at["value_same"]] and not changed
+    lasts = features[at["lasting"]]
+    return bool(not (differs or cue) or repeats or (features[at["for_now"]] and not lasts))
+
+
+_PLACE_OF = {name: at for at, name in enumerate(FEATURES)}
+_LASTING = re.compile(
+    r"\b(?:from now on|from here on|for good|any ?more|no longer|starting|as of|permanent(?:ly)?"
+    r"|instead of|cancelled|canceled|from (?:next|this) (?:week|month|term|year))\b"
+)
+
+
+def _values(slot: Slot, older: str, newer: str) -> tuple[float, float, float, float]:
+    """Compare the values of the kinds asked for: (differ, same, only newer has, only older has).
+
+    They are the same where a kind has one in common, or two names of places share a word.
+    """
+    if not slot.kinds:
+        return 0.0, 0.0, 0.0, 0.0
+    before, after = values_in(older, slot.kinds), values_in(newer, slot.kinds)
+    differs = same = 0.0
+    for kind in before.keys() & after.keys():
+        if kind == "place":
+            agree = not _words(before[kind]).isdisjoint(_words(after[kind]))
+        elif kind == "name":
+            agree = not after[kind] - before[kind]
+        else:
+            agree = not before[kind].isdisjoint(after[kind])
+        differs, same = max(differs, float(not agree)), max(same, float(agree))
+    new = float(bool(after.keys() - before.keys()))
+    lost = float(bool(before.keys() - after.keys()))
+    return differs, same, new, lost
+
+
+def _words(values: Iterable[str]) -> set[str]:
+    return {word for value in values for word in value.split()}
+
+
+def _other_name(asked: Asked, older_text: str, newer: Stated) -> float:
+    """Whether the newer names somebody that neither the question nor the older does."""
+    if "name" in asked.slot.kinds:
+        return 0.0
+    names = values_in(newer.text, ("name",)).get("name", frozenset())
+    words = {word for name in names for word in _WORD.findall(name)} - {
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "s",
+    }
+    words |= set(_WORD.findall(newer.text.casefold())) & _KIN
+    known = set(_WORD.findall(older_text)) | asked.names | asked.words
+    strangers = {word for word in words - known if word != (newer.author or "").casefold()}
+    return float(bool(strangers))
+
+
+def _other_owner(asked: Asked, older_text: str, newer_text: str) -> float:
+    """Whether the newer is about something of somebody's, or for something, named in it alone."""
+    owners = {word for match in _OWNER.finditer(newer_text) for word in match.groups() if word}
+    return float(any(word not in asked.words and word not in older_text for word in owners))
+
+
+def _other_kind(asked: Asked, older_text: str, newer_text: str) -> float:
+    """Whether a word of the question has another word before it in the newer: "science tuition"."""
+    before, after = (_modifiers(asked, text) for text in (older_text, newer_text))
+    return float(any(not before[word] & after[word] for word in before.keys() & after.keys()))
+
+
+def _modifiers(asked: Asked, text: str) -> dict[str, set[str]]:
+    """Return the content words that stand before the question's words in a text, by word."""
+    tokens = _WORD.findall(text)
+    modifiers: dict[str, set[str]] = {}
+    for previous, word in itertools.pairwise(tokens):
+        if len(previous) > 2 and previous not in _FUNCTION and previous not in asked.words:
+            for wanted in asked.words:
+                if len(wanted) > 2 and (
+                    word == wanted or word[:-1] == wanted or word == wanted[:-1]
+                ):
+                    modifiers.setdefault(wanted, set()).add(previous)
+    return modifiers
+
+
+def _subject_lost(
+    asked: Asked, older: str, newer: str, older_author: str | None, newer_author: str | None
+) -> float:
+    """Whether the question names somebody whom the older is about and the newer is not."""
+    if not asked.names:
+        return 0.0
+    older_words, newer_words = set(_WORD.findall(older)), set(_WORD.findall(newer))
+    older_by, newer_by = (older_author or "").casefold(), (newer_author or "").casefold()
+    for name in asked.names:
+        was = name in older_words or name in older_by
+        now = name in newer_words or (name in newer_by and _FIRST_PERSON.search(newer) is not None)
+        if was and not now:
+            return 0.5 if _THIRD_PERSON.search(newer) else 1.0
+    return 0.0
+
+
+def _other_speaker(asked: Asked, older: Stated, newer: Stated) -> float:
+    """Whether the newer speaks of its author, who is another than the one asked about."""
+    if _FIRST_PERSON.search(newer.text) is None:
+        return 0.0
+    if asked.about_asker:
+        return float(newer.author != asked.asker)
+    if _FIRST_PERSON.search(older.text) is not None:
+        return float(newer.author != older.author)
+    author = (newer.author or "").casefold()
+    return float(bool(asked.names) and not any(name in author for name in asked.names))

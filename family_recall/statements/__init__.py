@@ -1,0 +1,26 @@
+"""What a text states, in English: kinds of values, cues of change, and what a question asks for.
+
+Imports nothing of this package. Nothing here knows what is stored or how it is ranked.
+"""
+
+from __future__ import annotations
+
+from .bits import BITS, BITS_VERSION, bits_of, mask_of
+from .cues import Cues, asks, cues_in
+from .slots import Slot, slot_of
+from .values import KINDS, Values, values_in
+
+__all__ = [
+    "BITS",
+    "BITS_VERSION",
+    "KINDS",
+    "Cues",
+    "Slot",
+    "Values",
+    "asks",
+    "bits_of",
+    "cues_in",
+    "mask_of",
+    "slot_of",
+    "values_in",
+]

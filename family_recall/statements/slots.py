@@ -1,0 +1,125 @@
+"""What a question asks for: which kinds of values, of now or before, one thing or all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+_MAX_CHARS = 1000
+
+
+def _either(lines: str) -> re.Pattern[str]:
+    alternatives = "|".join(line.strip() for line in lines.strip().splitlines())
+    return re.compile(rf"(?<![\w])(?:{alternatives})(?![\w])", re.IGNORECASE)
+
+
+_KINDS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (("time",), _either(r"what time|when|how (?:early|late)|what hour|which slot|till when")),
+    (
+        ("day", "date"),
+        _either(r"(?:what|which) (?:day|date|night|evening|weekday|month|year)s?|when"),
+    ),
+    (
+        ("number",),
+        _either(r"""
+        code|codes|pin|passcode|password|passwords|number|combination|combo|serial|policy|account
+        reference|ref|registration|reg|plate|licence|license|postcode|zip|extension|phone|mobile
+        address|channel|how (?:many|old)|age|bus|flight|gate|platform|room|seat|version|model
+        login|log ?in|username|wi-?fi
+    """),
+    ),
+    (
+        ("size", "number", "amount"),
+        _either(r"""
+        sizes?|how (?:tall|big|heavy|long|wide|high|much does|much do)|height|weight|weigh|waist
+        measure|measurements?
+    """),
+    ),
+    (
+        ("money", "amount", "number"),
+        _either(r"""
+        how much|cost|costs|price|fee|fees|rent|pay|paid|pays|salary|allowance|pocket money|budget
+        rate|subscription|bill|deposit|wage|owe|owes
+    """),
+    ),
+    (
+        ("amount", "number", "time"),
+        _either(r"""
+        how (?:many|often|much|long|far|fast)|dose|dosage|tablets?|medicine|medication|units|limit
+        curfew|bedtime|screen time
+    """),
+    ),
+    (
+        ("place",),
+        _either(r"where|where['’]s|which (?:room|drawer|cupboard|shel[f]|town|city|country)"),
+    ),
+    (
+        ("name",),
+        _either(r"who|whose|who['’]s|whom|what(?:['’]s| is| are) .{0,40}(?:name|called)|named"),
+    ),
+    (("colour",), _either(r"(?:what|which) colou?rs?|colou?r")),
+)
+_STATE = re.compile(
+    r"^(?:(?:so|and|but|ok|okay|hey|wait)[,\s]+)*(?:is|are|am|does|do|has|have|can|will|did|was|were)\b",
+    re.IGNORECASE,
+)
+_STILL = _either(r"still|any ?more|any longer|yet|nowadays|these days|currently|at the moment|now")
+_EVENT = re.compile(
+    r"\b(?:what|how|why|where|when|who|which)\b.{0,40}?\b(?:did|happened|went|was it like)\b"
+    r"|\b(?:last time|first time|what happened|how was|how did|remember when)\b",
+    re.IGNORECASE,
+)
+_PUT = _either(
+    r"put|puts|left|leave|keep|kept|hide|hid|store[ds]?|lend|lent|park(?:ed)?|settle|decide[d]?|agree[d]?"
+)
+_ALL = _either(r"all|every|everything|everyone|each|list|which of|what are (?:the|our|my) \w+s")
+_BEFORE = _either(r"""
+    used? to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|at first|earlier|in the past|back then
+    before (?:that|this|it changed|(?:we|he|she|they) (?:changed|moved|switched|left))
+    (?:the|my|our|his|her|their|your|\w+['’]s) (?:old|last|previous|former|first)
+    (?:was|were|did|had) .* before|what did .* change from|changed from
+""")
+_ENDS_BEFORE = re.compile(
+    r"\b(?:before|beforehand|previously|at first|originally)\s*\?*\s*$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a question asks for.
+
+    Attributes:
+        kinds: Of which kinds a value answers; empty where any words may.
+        asks_state: Whether yes or no answers it: "is he still on the tablets?"
+        asks_event: Whether it asks what happened, of which a newer answer replaces no older one.
+        asks_all: Whether it asks for all there is.
+        moment: ``now``, or ``before`` where it asks what held before the last change.
+    """
+
+    kinds: frozenset[str]
+    asks_state: bool
+    asks_event: bool
+    asks_all: bool
+    moment: Literal["now", "before"]
+
+
+def slot_of(question: str) -> Slot:
+    """Return what a question asks for.
+
+    >>> sorted(slot_of("What time does swimming start?").kinds)
+    ['time']
+    >>> slot_of("What was the alarm code before?").moment
+    'before'
+    """
+    text = question[:_MAX_CHARS].strip()
+    kinds = [kind for names, pattern in _KINDS if pattern.search(text) for kind in names]
+    event = _EVENT.search(text) is not None and _PUT.search(text) is None
+    before = _BEFORE.search(text) is not None or _ENDS_BEFORE.search(text) is not None
+    return Slot(
+        kinds=frozenset(kinds),
+        asks_state=_STATE.match(text) is not None,
+        asks_event=event,
+        asks_all=_ALL.search(text) is not None,
+        moment="before" if before else "now",
+    )

@@ -1,0 +1,263 @@
+"""The values a text states, by kind: a code, a time, a day, a size, a place, a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+
+KINDS = ("number", "time", "day", "date", "money", "amount", "size", "place", "name", "colour")
+"""What sort of thing a value is."""
+
+Values = Mapping[str, frozenset[str]]
+"""The values of a text by kind, as two spellings share them; kinds without a value are absent."""
+
+_MAX_CHARS = 2000
+
+_COUNTED = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+        " fifteen sixteen seventeen eighteen nineteen twenty".split()
+    )
+} | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
+_NUMBER_WORD = "|".join(word for word in _COUNTED if word != "one")
+
+_TIME = re.compile(
+    r"\b(\d{1,2})(?:[:.](\d\d))?\s*([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b|\b(\d{1,2}) ?o['’]clock\b"
+    r"|\b(half|quarter) (past|to) (\w+)\b|\b(noon|midday|midnight)\b"
+    rf"|\b(?:at|by|until|till|from|around|about|before|after) (\d{{1,2}}|{_NUMBER_WORD}|one)"
+    r"(?=\s*(?:$|[.,;!?)](?!\d)|(?:now|instead|on|sharp|every|not|for|to)\b|in the "
+    r"(?:morning|ev|aft)))",
+    re.IGNORECASE,
+)
+_DAY_WORD = re.compile(
+    r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend|weekday"
+    r"|mon|tues?|wed|thurs?|fri|sat|sun)s?\b",
+    re.IGNORECASE,
+)
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DATE = re.compile(
+    rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b"
+    rf"|\b({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b"
+    rf"|\bthe (\d{{1,2}})(?:st|nd|rd|th)\b(?! (?:of )?{_MONTH})"
+    r"|\b(\d{4})-(\d\d)-(\d\d)\b"
+    r"|\b(\d{1,2})/(\d{1,2})(?:/\d{2,4})?\b"
+    r"|\b(?:in|until|till|by|from|since|to|for) (jan|feb|march|april|may|june|july|august|sept?|oct"
+    r"|nov|dec)[a-z]*\b",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(
+    r"[£$€₹¥]\s?(\d[\d,]*(?:\.\d+)?)"
+    r"|\b(\d[\d,]*(?:\.\d+)?)\s?(?:pounds?|quid|dollars?|bucks|euros?|rupees|cents|pence|sgd|nzd|usd)\b",
+    re.IGNORECASE,
+)
+_UNITS = (
+    r"(?:mg|mcg|ml|millilitres?|milligrams?|grams?|g|kg|kilos?|kilograms?|lbs?|pounds|ounces|oz|stone"
+    r"|cm|mm|km|metres?|meters?|feet|foot|ft|inch(?:es)?|miles?|litres?|liters?|tablets?|pills?"
+    r"|tabs?|capsules?|drops?|puffs?|spoons?|teaspoons?|tablespoons?|scoops?|cups?|units|doses"
+    r"|degrees|percent|%|mbps|gb|minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?"
+    r"|times|lengths|laps|bags?|slices?|loaves|pints?)"
+)
+_AMOUNT = re.compile(
+    rf"\b(\d+(?:[.,]\d+)?|half|{_NUMBER_WORD}|one|an?)(?: an?)?[\s-]?({_UNITS})(?![\w])"
+    r"|\b(once|twice|three times) (?:a|per|every|each) (day|week|month|year|night)\b"
+    r"|\bevery (other |second |two |three )?(day|week|month|fortnight|year|morning|night|evening)\b"
+    r"|\b(daily|weekly|monthly|fortnightly|yearly|annually)\b",
+    re.IGNORECASE,
+)
+_SIZE = re.compile(
+    rf"\bsizes? (\d+(?:\.\d+)?(?: ?½| and a half)?|{_NUMBER_WORD}|x{{0,3}}[sml]"
+    r"|small|medium|large)\b"
+    r"|\b(x{1,3}[sl]|extra (?:small|large))\b|\bage[sd]? (\d+ ?(?:-|–|to) ?\d+)\b"
+    r"|\b(small|medium|large|double|single|king|queen)(?=[- ](?:size|bed|one))",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r"\b(?:in|inside|into|on|onto|under|underneath|behind|beside|beneath|above|below|over|near|by|at"
+    r"|to|from|with|opposite|round|outside|next to|on top of|in front of|back of)\s+"
+    r"((?:(?:the|our|my|your|his|her|their|its|a|an|that|this|mum['’]?s|dad['’]?s)\s+)?"
+    r"(?:[\w'’-]+)(?:\s+[\w'’-]+){0,2})",
+    re.IGNORECASE,
+)
+_CAPITAL = re.compile(
+    r"(?<![\w'’])((?:(?:Mr|Mrs|Ms|Miss|Dr)\.? )?[A-Z][a-zà-ÿ]+(?:[-'’][A-Z][a-z]+)?)"
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*|\s[-–]\s)[\"'(]*$")
+_AFTER_NAME = re.compile(
+    r"['’]s\b|,? (?:and [A-Z]|is|has|had|was|takes|wears|goes|likes|lives|needs|wants|works|plays"
+    r"|says"
+    r"|said|told|got|gets|loves|hates|eats|drives|starts|started|moved|passed|uses|owns|will|can|does"
+    r"|did|left|came|gave|bought|sold|lent|put|changed|switched)\b"
+)
+_COLOUR = re.compile(
+    r"\b(red|blue|green|yellow|orange|purple|pink|black|white|grey|gray|brown|beige|cream|navy|teal"
+    r"|turquoise|silver|gold|violet|magenta|maroon)\b",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"[^\W_]*\d[^\W_]*(?:[-.:/][^\W_]*\d[^\W_]*)*|\+\d+")
+_NUMBER = re.compile(rf"\b({_NUMBER_WORD})\b", re.IGNORECASE)
+_NO_NAME = frozenset(
+    """
+    I I'm I'll I've I'd It The A An And But So My Our His Her Their He She We You They This That
+    There Then Now No Yes Not Just Actually Ok Okay Oh Hi Hey Please If When Where What Who Why How
+    Which Is Are Was Were Did Do Does Has Have Had Can Could Will Would Should May Might For From To
+    In On At By Of Off Up Down Out As With About After Before Since Until All Any Some One Two Three
+    Four Five Six Seven Eight Nine Ten Monday Tuesday Wednesday Thursday Friday Saturday Sunday
+    January February March April June July August September October November December Mum Dad Mom
+    Remember Note Reminder Don't Didn't Can't Won't Let's Turns Got Put New Old Update Right Sorry
+    Well Also Still Both Every Each Finally Apparently Heads Scrap Forget Change Changed Moved
+    Mums Dads Nan Gran Granny Grandma Grandad Grandpa Auntie Aunt Uncle Tomorrow Today Tonight
+    Yesterday Next Last PIN WiFi Wifi TV OK Ps Fyi It's That's There's He's She's They're We're
+    We've You're
+    """.split()
+)
+_NOUN_STOP = frozenset("the our my your his her their its a an that this of and or".split())
+_NO_PLACE = frozenset(
+    """
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays weekends monday tuesday
+    wednesday thursday friday saturday sunday january february march april may june july august
+    september october november december christmas half quarter noon midday night morning evening
+    weekend week month year school work home now then least last first once all that it him her
+    them me us which
+    """.split()
+)
+
+
+def values_in(text: str, kinds: Iterable[str] = KINDS) -> Values:
+    """Return the values of some kinds that a text states, by kind.
+
+    >>> sorted(values_in("Swimming is on Thursdays at half past four").items())
+    [('day', frozenset({'thu'})), ('time', frozenset({'4:30'}))]
+    """
+    text = text[:_MAX_CHARS]
+    found: dict[str, frozenset[str]] = {}
+    for kind in kinds:
+        values = _READERS[kind](text)
+        if values:
+            found[kind] = frozenset(values)
+    return found
+
+
+def _times(text: str) -> set[str]:
+    times = set()
+    for match in _TIME.finditer(text):
+        hour, minutes, half, hour2, minutes2, clock, part, way, of, named, bare = match.groups()
+        if named:
+            times.add({"midnight": "0:00"}.get(named.lower(), "12:00"))
+        elif part:
+            number = _as_number(of)
+            if number is None:
+                continue
+            shift = 30 if part.lower() == "half" else 15
+            minute = number * 60 + (shift if way.lower() == "past" else -shift)
+            times.add(_clock(minute))
+        else:
+            number = _as_number(hour or hour2 or clock or bare)
+            if number is None or number > 24:
+                continue
+            minute = number * 60 + int(minutes or minutes2 or 0)
+            times.add(_clock(minute + (720 if (half or "").lower() == "p" and number < 12 else 0)))
+    return times
+
+
+def _clock(minute: int) -> str:
+    """Write a time on a clock of twelve hours: what people say leaves the half of the day open."""
+    hour, rest = divmod(minute % 720, 60)
+    return f"{hour or 12}:{rest:02d}"
+
+
+def _as_number(word: str | None) -> int | None:
+    if word is None:
+        return None
+    if word.isdigit():
+        return int(word)
+    counted = _COUNTED.get(word.lower())
+    return int(counted) if counted else None
+
+
+def _days(text: str) -> set[str]:
+    return {match.group(1).lower()[:3].replace("wee", "week") for match in _DAY_WORD.finditer(text)}
+
+
+def _dates(text: str) -> set[str]:
+    return {
+        "-".join(part.lower()[:3].lstrip("0") for part in match.groups() if part)
+        for match in _DATE.finditer(text)
+    }
+
+
+def _money(text: str) -> set[str]:
+    return {
+        (match.group(1) or match.group(2)).replace(",", "").removesuffix(".00")
+        for match in _MONEY.finditer(text)
+    }
+
+
+def _amounts(text: str) -> set[str]:
+    amounts = set()
+    for match in _AMOUNT.finditer(text):
+        number, unit, *often = match.groups()
+        if number:
+            word = number.lower()
+            amounts.add(f"{_COUNTED.get(word, word)} {unit.lower().rstrip('s')}")
+        else:
+            amounts.add(" ".join(part.lower().strip() for part in often if part))
+    return amounts
+
+
+def _sizes(text: str) -> set[str]:
+    sizes = set()
+    for match in _SIZE.finditer(text):
+        size = next(part for part in match.groups() if part).lower()
+        sizes.add(_COUNTED.get(size, size))
+    return sizes
+
+
+def _places(text: str) -> set[str]:
+    places = set()
+    for match in _PLACE.finditer(text):
+        words = [word.lower().replace("’", "'") for word in match.group(1).split()]
+        nouns = [word for word in words if word not in _NOUN_STOP]
+        if nouns and nouns[0] not in _NO_PLACE and not nouns[0][0].isdigit():
+            places.add(nouns[0] if len(nouns) == 1 else " ".join(nouns[:2]))
+    return places
+
+
+def _names(text: str) -> set[str]:
+    """Collect capitalised words; the first of a sentence only where what follows needs a name."""
+    names = set()
+    for match in _CAPITAL.finditer(text):
+        name = match.group(1)
+        if name in _NO_NAME or name.endswith("days"):
+            continue
+        begins = _SENTENCE_START.search(text, 0, match.start()) is not None
+        if begins and " " not in name and _AFTER_NAME.match(text, match.end()) is None:
+            continue
+        names.add(name.lower().replace(".", ""))
+    return names
+
+
+def _colours(text: str) -> set[str]:
+    return {match.group(1).lower() for match in _COLOUR.finditer(text)}
+
+
+def _numbers(text: str) -> set[str]:
+    numbers = {match.group().upper() for match in _TOKEN.finditer(text)}
+    return numbers | {_COUNTED[match.group(1).lower()] for match in _NUMBER.finditer(text)}
+
+
+_READERS: Mapping[str, Callable[[str], set[str]]] = {
+    "number": _numbers,
+    "time": _times,
+    "day": _days,
+    "date": _dates,
+    "money": _money,
+    "amount": _amounts,
+    "size": _sizes,
+    "place": _places,
+    "name": _names,
+    "colour": _colours,
+}

@@ -1,0 +1,194 @@
+"""True now: of rival statements the newest stands first, and says what it replaced."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from family_recall import Answer, FamilyRecall
+from family_recall.config import RecallConfig
+from tests.conftest import HOME, found, move_in, open_home, recall, remember
+
+START = dt.datetime(2024, 3, 1, 9, tzinfo=dt.UTC)
+
+CHANGES = (
+    ("What is the alarm code?", "The alarm code is 4417",
+     "We changed the alarm code, it is 9052 now"),
+    ("What time does pottery start?", "Pottery starts at 6 pm on Mondays",
+     "Pottery has moved, it starts at 7:30 pm on Mondays now"),
+    ("Where is the bicycle pump?", "The bicycle pump is under the stairs",
+     "I moved the bicycle pump, it is in the shed behind the paint now"),
+    ("Which day is choir practice?", "Choir practice is on Tuesday",
+     "Choir practice has moved to Thursday"),
+    ("Is Grandpa still on Tensol?", "Grandpa takes Tensol for his heart",
+     "Grandpa has stopped taking Tensol, the doctor took him off it"),
+)  # fmt: skip
+"""Questions with what was true and what replaced it."""
+
+
+def tell(home: FamilyRecall, *texts: str, space_id: str = HOME, author: str = "priya") -> None:
+    """Store some texts, a month apart, in this order of time; ids count from 0."""
+    for at, text in enumerate(texts):
+        moment = START + dt.timedelta(days=30 * at)
+        remember(home, text, space_id, doc_id=f"{at}", author=author, occurred_at=moment)
+
+
+def outdated(answer: Answer) -> dict[str, str]:
+    """Return which result is replaced by which."""
+    return {r.doc_id: r.superseded_by for r in answer.results if r.superseded_by}
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), CHANGES)
+def test_the_newer_stands_first_and_says_so(
+    home: FamilyRecall, question: str, older: str, newer: str
+) -> None:
+    """The newer is first, the older directly below it with its successor, and the answer dated."""
+    tell(home, older, newer)
+    answer = recall(home, question, "rajesh")
+
+    assert found(answer)[:2] == ["1", "0"]
+    assert outdated(answer) == {"0": "1"}
+    (change,) = answer.changed
+    assert (change.doc_id, change.replaced_by) == ("0", "1")
+    assert change.since == "2024-03-31T09:00:00+00:00"
+    assert change.reason
+    assert "changed on 2024-03-31" in str(answer)
+    assert "(no longer; from 2024-03-01)" in answer.briefing()
+
+
+@pytest.mark.parametrize(("question", "older", "newer"), CHANGES)
+def test_contributions_still_add_up(
+    home: FamilyRecall, question: str, older: str, newer: str
+) -> None:
+    """What moved up inherited the score it lacked; order follows score, sums are exact."""
+    tell(home, older, newer)
+    results = recall(home, question, "rajesh").results
+
+    for result in results:
+        assert sum(p.amount for p in result.contributions) == pytest.approx(result.score, abs=1e-6)
+    assert all(a.score >= b.score - 1e-6 for a, b in itertools.pairwise(results))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    values=st.lists(st.integers(1000, 9999), min_size=2, max_size=4, unique=True),
+    order=st.randoms(use_true_random=False),
+)
+def test_a_chain_stands_newest_first_however_it_was_stored(
+    values: list[int], order: random.Random
+) -> None:
+    """Of any number of codes the last told is first, and the others name it as their successor."""
+    with tempfile.TemporaryDirectory() as folder, open_home(Path(folder) / "family.db") as home:
+        move_in(home)
+        numbers = list(range(len(values)))
+        order.shuffle(numbers)
+        for at in numbers:
+            text = f"The gate code is {values[at]}"
+            if at:
+                text = f"We changed the gate code, it is {values[at]} now"
+            remember(home, text, doc_id=f"{at}", occurred_at=START + dt.timedelta(days=30 * at))
+        answer = recall(home, "What is the gate code?", "rajesh")
+
+    last = str(len(values) - 1)
+    assert found(answer)[0] == last
+    assert set(outdated(answer).values()) <= {last}
+    assert "0" in outdated(answer)
+
+
+def test_asked_what_was_before_the_older_is_first(home: FamilyRecall) -> None:
+    """The same pair the other way round; the older still says what replaced it."""
+    tell(home, CHANGES[0][1], CHANGES[0][2])
+    answer = recall(home, "What was the alarm code before?", "rajesh")
+
+    assert found(answer)[0] == "0"
+    assert outdated(answer) == {"0": "1"}
+
+
+def test_asked_about_a_time_what_held_then_is_first(home: FamilyRecall) -> None:
+    """In the month of the first statement the second had not been made."""
+    tell(home, CHANGES[0][1], CHANGES[0][2])
+    for context in ({"as_of": START + dt.timedelta(days=3)}, {}):
+        when = "" if context else " on 5 March 2024"
+        question = f"What {'is' if context else 'was'} the alarm code{when}?"
+        answer = recall(home, question, "rajesh", **context)
+
+        assert found(answer)[0] == "0"
+
+
+def test_what_somebody_may_not_see_replaces_nothing_for_them(home: FamilyRecall) -> None:
+    """A newer code in Priya's private space changes nothing in Rajesh's answer."""
+    tell(home, CHANGES[0][1])
+    before = recall(home, CHANGES[0][0], "rajesh")
+    remember(home, CHANGES[0][2], "private:priya", doc_id="mine", author="priya",
+             occurred_at="2024-05-01")  # fmt: skip
+    after = recall(home, CHANGES[0][0], "rajesh")
+
+    assert [r.to_json() for r in after.results] == [r.to_json() for r in before.results]
+    assert after.changed == ()
+    assert found(recall(home, CHANGES[0][0], "priya"))[0] == "mine"
+
+
+def test_a_forgotten_successor_leaves_no_trace(home: FamilyRecall) -> None:
+    """When the newer is forgotten, the older answers again and names no successor."""
+    tell(home, CHANGES[0][1], CHANGES[0][2])
+    home.forget("1", person_id="priya")
+    answer = recall(home, CHANGES[0][0], "rajesh")
+
+    assert found(answer)[0] == "0"
+    assert answer.changed == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        (
+            "What is the alarm code?",
+            "The alarm code is 4417",
+            "Only this week the alarm code is 1",
+        ),
+        ("What is the alarm code?", "The alarm code is 4417", "what's the alarm code again?"),
+        ("What is the alarm code?", "The alarm code is 4417", "alarm code 4417, for the cleaner"),
+        ("What day is choir?", "Choir is on Tuesday", "Should we ask if choir can be on Thursday?"),
+    ],
+)
+def test_exceptions_questions_and_repeats_replace_nothing(
+    home: FamilyRecall, question: str, older: str, newer: str
+) -> None:
+    """What holds for a week, asks, or says the same again leaves the older as it was."""
+    tell(home, older, newer)
+
+    assert outdated(recall(home, question, "rajesh")) == {}
+
+
+def test_facts_of_one_key_replace_each_other_however_worded(home: FamilyRecall) -> None:
+    """Another author, other words: the newer is first, and is the one among the facts."""
+    remember(home, "Our broadband is with Lumen", doc_id="old", author="priya", kind="fact",
+             fact_key="broadband", fact_value="Lumen", occurred_at="2024-01-01")  # fmt: skip
+    remember(home, "Went over to Kestrel for the internet", doc_id="new", author="rajesh",
+             kind="fact", fact_key="broadband", fact_value="Kestrel",
+             occurred_at="2024-06-01")  # fmt: skip
+    answer = recall(home, "What broadband do we have?", "rajesh")
+
+    assert found(answer)[0] == "new"
+    assert outdated(answer) == {"old": "new"}
+    if answer.strategy == "FACTUAL":
+        assert answer.facts["broadband"] == "Kestrel"
+
+
+def test_without_the_stage_nothing_moves(path: Path) -> None:
+    """It can be left out like any other, and the trace says so."""
+    config = RecallConfig(leave_out=frozenset({"supersede"}))
+    with open_home(path, config=config) as home:
+        move_in(home)
+        tell(home, CHANGES[0][1], CHANGES[0][2])
+        answer = recall(home, CHANGES[0][0], "rajesh")
+
+    assert answer.changed == ()
+    assert "supersede" in {skip.stage for skip in answer.trace.skips}
