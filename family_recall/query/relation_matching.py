@@ -15,6 +15,7 @@ from family_recall.query.relation_vocabulary import (
     Part,
     RelationWords,
     Stems,
+    beginnings,
     concept,
     relation_words,
 )
@@ -33,11 +34,13 @@ End = Literal["subject", "object"]
 class WordQuestion:
     """A question's words for a relation: position and concept of each that says something.
 
+    ``begins`` are the same words as :func:`beginnings` has them.
     ``wh`` is its question word, or empty; ``asks_past`` whether it asks for what has ended.
     """
 
     wording: Wording
     content: tuple[tuple[int, str], ...]
+    begins: frozenset[str]
     wh: str
     asks_past: bool
 
@@ -65,6 +68,7 @@ def word_question(wording: Wording, stems: Stems) -> WordQuestion | None:
     return WordQuestion(
         wording,
         tuple((at, concept(word, stems)) for at, word in content),
+        beginnings(word for _, word in content),
         wh,
         not PAST_WORDS.isdisjoint(wording.words),
     )
@@ -86,6 +90,8 @@ def match(
         end_names: The names of both.
         stems: Splits a text into (word, stem) pairs.
     """
+    if question.begins.isdisjoint(beginnings(phrase.split(" "))):
+        return Match(0.0, answers=False)
     relation = relation_words(phrase, stems)
     asked = {word for _, word in question.content}
     overlap = len(relation.core & asked) / len(relation.core)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -81,6 +81,14 @@ def concept(word: str, stems: Stems) -> str:
         return known
     stem = next((stem for _, stem in stems(word)), word)
     return stem[:-2] if len(stem) > 5 and stem.endswith(("er", "or")) else stem
+
+
+def beginnings(words: Iterable[str]) -> frozenset[str]:
+    """Return the concepts of some words, and the first letters of those that have none.
+
+    Where two sets have nothing in common, no stem is: a stem keeps the first letters of a word.
+    """
+    return frozenset(_CONCEPT_OF.get(word, word[:3]) for word in words)
 
 
 @dataclass(frozen=True, slots=True)
