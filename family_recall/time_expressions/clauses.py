@@ -50,6 +50,9 @@ def clauses_of(s: Sentence) -> list[Clause]:
             i += 1
             continue
         if _is_unclear(s, clause, read_to):
+            if s.statement:
+                i = max(clause.last, i + 1)
+                continue
             return []
         if clause.phrase.grain == "nothing":
             held = held or ambiguity.is_held(s, clause.phrase.first, clause.last)

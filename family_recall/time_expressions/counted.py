@@ -8,12 +8,12 @@ from typing import NamedTuple
 from . import intervals as iv
 from . import repeats
 from .intervals import DAY, Interval
-from .phrases import Phrase, Sentence, choose, unclear
+from .phrases import Phrase, Sentence, choose, unclear, within
 from .readers import event_day_at, main_day_at, phrase_at, register, register_numbers
 from .recurring import named_repeat
 from .time_or_name import is_plain
 from .tokens import count_of, singular_of
-from .words import COUNTS, DASHES, PARTS, UNITS
+from .words import COUNTS, DASHES, PARTS, UNITS, WEEKDAYS
 
 _NEARLY = frozenset("almost nearly about approximately roughly around".split())
 _FORTNIGHTS = frozenset(("fortnight", "fortnights"))
@@ -196,7 +196,11 @@ def _units_ago(s: Sentence, i: int, count: Count, name: str, certainty: float) -
         return Phrase(i, last + (3 if to_the_day else 1), "day", iv.day(day))
     week_of = phrase_at(s, last)
     if week_of and week_of.grain == "weekday":
-        return unclear(i, week_of.last)  # "a week ago last Friday"
+        # "two weeks ago Monday" is a day of that week, and who knows "a week ago last Friday"?
+        week = iv.unit(s.now, "week", -count.least)
+        day = within(week_of, week) if name == "week" and count.exact else None
+        known = day is not None and s.word(last) in WEEKDAYS
+        return Phrase(i, week_of.last, "day", day, None, 0.8) if known else unclear(i, week_of.last)
     certainty = 0.5 if name == "decade" else certainty
     return Phrase(i, last, name, _units(s.now, name, -count.most, -count.least), None, certainty)
 

@@ -9,9 +9,9 @@ from . import intervals as iv
 from .intervals import Interval
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import is_somebody, register, register_numbers
-from .repeats import monthly, yearly
+from .repeats import mapped, monthly, yearly
 from .tokens import day_of, is_ordinal
-from .words import COMPOUNDS, DASHES, DECADES, MONTHS, OWNERS, RANGES, WEEKDAYS
+from .words import COMPOUNDS, DASHES, DECADES, MONTHS, ORDINALS, OWNERS, RANGES, WEEKDAYS
 
 _ISO = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
 _DAY_FIRST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
@@ -116,6 +116,20 @@ def days_of_month(
     return Phrase(i, k, "day", repeat=yearly(in_year))
 
 
+def _date_weekend(s: Sentence, i: int) -> Phrase | None:
+    """Read *fourth of July weekend* and *July 4th weekend*."""
+    date = _month(s, i) if s.word(i) in MONTHS else None
+    if date is None and day_of(s.word(i)):
+        j = i + 1 + (s.word(i + 1) == "of")
+        day, month = day_of(s.word(i)), MONTHS.get(s.word(j))
+        date = days_of_month(i, j + 1, month, (day, day), None) if day and month else None
+    if date is None or date.grain != "day" or s.word(date.last) != "weekend":
+        return None
+    repeat = mapped(date.repeat, iv.weekend_around) if date.repeat else None
+    fixed = iv.weekend_around(date.fixed) if date.fixed else None
+    return date._replace(last=date.last + 1, fixed=fixed, repeat=repeat)
+
+
 def _number(s: Sentence, i: int) -> Phrase | None:
     """Read *2024-03-01*, *25/12/2023*, *5 May*, *the 5th*, *3 to 5 May* and *2023*."""
     word = s.word(i)
@@ -205,5 +219,6 @@ def _quarter(s: Sentence, i: int) -> Phrase | None:
 
 register(_quarter, "q")
 register(_month, *MONTHS)
+register(_date_weekend, *MONTHS, *ORDINALS)
 register(_decade, *DECADES)
-register_numbers(_number, _decade)
+register_numbers(_number, _decade, _date_weekend)

@@ -110,6 +110,14 @@ def adjacent(interval: Interval, name: str, n: int) -> Interval:
     return Interval(interval.end, earlier(interval.end, name, -n))
 
 
+def weekend_around(day: Interval) -> Interval:
+    """Join a holiday from Thursday to Tuesday with the weekend beside it."""
+    weekday = day.start.weekday()
+    to_saturday = 5 - weekday if weekday > 1 else -2 - weekday
+    saturday = day.start + to_saturday * DAY
+    return Interval(min(saturday, day.start), max(saturday + 2 * DAY, day.start + DAY))
+
+
 def third(interval: Interval, grain: str, which: int) -> Interval:
     """Return the early (0), middle (1) or late (2) part.
 

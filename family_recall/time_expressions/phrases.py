@@ -17,6 +17,7 @@ from .tokens import NO_TOKEN, Token
 from .words import FOLLOWERS
 
 _SOON = frozenset(("weekday", "weekend", "nth"))
+_NEAR = 45 * DAY
 _RECENT_DAYS = {"weekday": 2, "month": 170, "season": 60}
 
 
@@ -165,7 +166,13 @@ def _by_tense(
     if tense == "future" or (soon and not begun):
         return repeats.first_not_over(repeat, now), 0.9 if tense == "future" else 0.7
     certainty = {"past": 0.95, "none": 0.8 if soon else 0.9}.get(tense, 0.8)
-    return repeats.latest_begun(repeat, now), certainty
+    latest = repeats.latest_begun(repeat, now)
+    if grain == "holiday" and tense == "present":
+        # "Who has the boys at Easter?", asked in Lent.
+        coming = repeats.first_not_over(repeat, now)
+        if coming and latest and coming.start - now < min(now - latest.end, _NEAR):
+            return coming, 0.75
+    return latest, certainty
 
 
 def within(phrase: Phrase, frame: Interval) -> Interval | None:

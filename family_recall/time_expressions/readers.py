@@ -108,6 +108,8 @@ def _framed(phrase: Phrase, other: Phrase) -> Phrase:
         only = within(inner, frame.fixed)
         if only:
             certainty = min(inner.certainty, frame.certainty)
+            if inner.grain == "daily":
+                inner = inner._replace(grain="part")
             return inner._replace(
                 first=phrase.first, last=other.last, fixed=only, bare=False, certainty=certainty
             )

@@ -32,7 +32,7 @@ def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
         coming = repeats.first_after(days, s.now)
         later = _WEEKS_LATER[following] * 7 * DAY
         fixed = Interval(*(edge + later for edge in coming)) if coming else None
-        chosen = s.word(i - 1) in CHOICES
+        chosen = s.word(i - 1) in CHOICES and s.word(i - 1) != "this"
         return unclear(i, i + 2) if chosen else Phrase(i, i + 2, "weekday", fixed, None, 0.7)
     if following in PARTS:
         hours = PARTS[following]
@@ -106,7 +106,7 @@ def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
         hours = PARTS.get(s.word(j))
         repeat = repeats.mapped(
             yearly(holiday.main_day),
-            lambda day: iv.part_of_day(day.start, hours) if hours else _weekend_around(day),
+            lambda day: iv.part_of_day(day.start, hours) if hours else iv.weekend_around(day),
         )
         return Phrase(i, j + 1, "holiday", repeat=repeat, certainty=holiday.certainty)
     year = year_at(s, j)
@@ -119,14 +119,6 @@ def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
         return no_time(i, year[1])
     fixed = Phrase(i, year[1], "holiday", intervals[0], None, holiday.certainty)
     return fixed._replace(main_day=lambda _low, _high: days)
-
-
-def _weekend_around(day: Interval) -> Interval:
-    """Join a holiday from Thursday to Tuesday with the weekend beside it."""
-    weekday = day.start.weekday()
-    to_saturday = 5 - weekday if weekday > 1 else -2 - weekday
-    saturday = day.start + to_saturday * DAY
-    return Interval(min(saturday, day.start), max(saturday + 2 * DAY, day.start + DAY))
 
 
 def named_repeat(s: Sentence, name: str) -> tuple[Repeat | None, str]:

@@ -6,7 +6,8 @@ where its dates come from, and options. The dates come from
 * a country of the library, ``US: Memorial Day`` or ``GB-ENG: …``, with a shift in days. From the
   dates of ``YEARS`` the shortest rule that produces them is derived, and the years in which the
   day was moved become exceptions. The rule then answers for every year;
-* a lunar calendar of the library, ``hebrew: passover``: its dates are listed;
+* a lunar calendar of the library, ``hebrew: passover``: its dates are listed, as are those of a
+  country with ``listed=yes``;
 * a rule of our own, for days that the library does not know: ``12-24`` is that day,
   ``sun>=05-08`` the first Sunday from that day on, ``easter-47`` a day counted from Easter.
 
@@ -80,6 +81,13 @@ anzac day | * | AU: ANZAC Day
 mlk day, martin luther king day, martin luther king jr day | * | US: Martin Luther King Jr. Day
 president day, presidents day | * | US: Washington's Birthday
 victoria day | CA | CA: Victoria Day
+waitangi day | * | NZ: Waitangi Day
+matariki | * | NZ: Matariki | listed=yes
+labour day | NZ | mon>=10-22
+labour weekend | NZ | mon>=10-22 | shift=-2 days=3
+kings birthday, king birthday, queens birthday, queen birthday | NZ | mon>=06-01
+national day | SG | 08-09
+gandhi jayanti | IN | 10-02
 memorial day | * | US: Memorial Day
 labor day | * | US: Labor Day
 labour day | CA | CA: Labor Day
@@ -131,8 +139,8 @@ ascension day | * | NO: Ascension Day
 pentecost, whit sunday | * | NO: Pentecost
 whit monday | * | NO: Pentecost Monday
 corpus christi | * | AT: Corpus Christi
-eid al fitr, eid ul fitr | * | islamic: eid_al_fitr | days=3
-eid al adha, eid ul adha, bakrid | * | islamic: eid_al_adha | days=4
+eid al fitr, eid ul fitr, hari raya, hari raya puasa, aidilfitri | * | islamic: eid_al_fitr | days=3
+eid al adha, eid ul adha, bakrid, hari raya haji | * | islamic: eid_al_adha | days=4
 ramadan | * | islamic: ramadan_beginning | ends=eid_al_fitr certainty=0.8
 eid | * | islamic: eid_al_fitr eid_al_adha | days=3,4 certainty=0.7
 hanukkah, hanukah, chanukah | * | hebrew: hanukkah -1 | days=9
@@ -145,6 +153,9 @@ yom kippur | * | hebrew: yom_kippur -1 | days=2
 lunar new year, chinese new year, spring festival | * | chinese: lunar_new_year
 diwali, deepavali, divali | * | hindu: diwali_india
 holi | * | hindu: holi
+raksha bandhan, rakhi | * | hindu: raksha_bandhan
+ganesh chaturthi | * | hindu: ganesh_chaturthi
+dussehra, vijayadashami | * | hindu: dussehra
 """
 CALENDARS: dict[str, Any] = {
     "islamic": _IslamicLunar(),
@@ -180,6 +191,9 @@ def entry(line: str) -> Entry:
     match = _SOURCE.fullmatch(source)
     if match is None:
         made["rule"] = source
+    elif "listed" in options:
+        days = dates_of(match[1], match[2], int(match[3] or 0))
+        made |= {"dates": " ".join(map(str, days)), "certainty": 0.95}
     elif match[1] in CALENDARS:
         made |= {"dates": lunar_dates(match[1], match[2].split(), int(match[3] or 0), options)}
         made["certainty"] = CALENDAR_CERTAINTY
