@@ -62,6 +62,7 @@ class QueryPlan:
         ahead: Whether that time is still to come.
         past_reference: Whether it refers to the past on purpose, which switches recency off.
         asks_when: Whether it asks for a time.
+        event_stems: Stems of the words for the kind of event whose time it asks for.
         strategy: How it is answered, with the router's confidence and mode.
         tier_weights: What the strategy expects of each tier.
         focus_id: The memory that the conversation is about.
@@ -85,6 +86,7 @@ class QueryPlan:
     ahead: bool = False
     past_reference: bool = False
     asks_when: bool = False
+    event_stems: tuple[str, ...] = ()
     strategy: Strategy = "HYBRID"
     strategy_confidence: float = 0.0
     mode: Mode = "hybrid"

@@ -70,6 +70,7 @@ _FORMS = (
     "arrival arrived",
 )
 _GROUP_OF = {stem(word): forms.split()[0] for forms in _FORMS for word in forms.split()}
+_FORMS_OF = {forms.split()[0]: forms for forms in _FORMS}
 _GROUPS = frozenset(_GROUP_OF.values())
 _KIN = {
     word: names.split()[0]
@@ -323,6 +324,15 @@ def _name_words(name: str) -> list[str]:
     if "birth" in words and "date" in words:
         return [word for word in words if word not in {"birth", "date", "of"}] + ["birthday"]
     return [word for word in words if content_words(word) and word != "date"]
+
+
+def forms_of_event(word: str) -> str:
+    """Return the words for the kind of event that a word names, apart by blanks; or none.
+
+    >>> forms_of_event("married"), forms_of_event("cake")
+    ('wedding wed married marry marriage', '')
+    """
+    return _FORMS_OF.get(_GROUP_OF.get(stem(word.lower()), ""), "")
 
 
 @lru_cache(maxsize=4096)

@@ -187,6 +187,7 @@ def read(
             hemisphere="south" if region.hemisphere == "south" else "north",
             anchors=anchors,
         )
+    asks_when = reads_time and text.asks_when(question)
     past = reads_time and time_expressions.is_past_reference(question)
     identifiers = find_identifiers(question)
     routed = "routing" not in leave_out
@@ -218,7 +219,8 @@ def read(
         about_time_alone=alone,
         ahead=ahead,
         past_reference=past,
-        asks_when=reads_time and text.asks_when(question),
+        asks_when=asks_when,
+        event_stems=_event_stems(terms, stems) if asks_when else (),
         strategy=routing.strategy,
         strategy_confidence=routing.confidence,
         mode=routing.mode,
@@ -285,6 +287,12 @@ def _has_topic(rest: str, stems: _Stems, *, ahead: bool) -> bool:
     no_topic = (text.STOP_WORDS, _HAPPENING, _PLANNING if ahead else ())
     words = [word.casefold() for word, _ in stems(rest)]
     return not all(any(word in words_of for words_of in no_topic) for word in words)
+
+
+def _event_stems(terms: Sequence[tuple[str, str]], stems: _Stems) -> tuple[str, ...]:
+    """Return the stems of all words for the kinds of event that some terms name."""
+    forms = " ".join(household_anchors.forms_of_event(word) for word, _ in terms)
+    return tuple(dict.fromkeys(stem for _, stem in stems(forms))) if forms.strip() else ()
 
 
 def _is_ahead(span: time_expressions.Timespan, now: dt.datetime) -> bool:

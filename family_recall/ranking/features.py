@@ -16,6 +16,7 @@ from family_recall.config import HALF_LIFE_DAYS
 from family_recall.dataflow import Pool, QueryContext, QueryPlan
 from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
+from family_recall.ranking.events import mattering, of_kind
 from family_recall.ranking.related_words import related_share
 from family_recall.ranking.temporal import NO_MENTIONS, temporal_match
 from family_recall.stores.records import MentionedTimes, PassageWords, Rows, among, time_words
@@ -56,6 +57,8 @@ FEATURES = (
     Feature("recency", 0, 1, 1, "half-life decay of age by category"),
     Feature("temporal_match", 0, 1, 0, "how surely it is in the time asked about, fading around"),
     Feature("tells_when", 0, 1, 0, "1 when the question asks for a time and it tells one"),
+    Feature("event_kind", 0, 1, 0, "1 for the kind of event whose time the question asks for"),
+    Feature("matters", 0, 1, 0, "how much it mattered, where nothing but a time is asked"),
     Feature("tier", 0, 1, 0, "relevance, where its tier is expected to answer and episodes not"),
     Feature("importance", 0, 1, 0.5, "importance as stored"),
     Feature("personalization", 0, 1, 0, "1 when the asker wrote it"),
@@ -178,6 +181,8 @@ class _Candidates:
                 rows, self.context.plan, self.times, now_s=self.context.now_s
             ),
             "tells_when": self.tells_when,
+            "event_kind": lambda: of_kind(rows, self.context.plan),
+            "matters": lambda: mattering(rows, self.context.plan),
             "identifier": lambda: self.scores_of("identifier"),
             "importance": lambda: rows.importance,
             "personalization": self.personalization,

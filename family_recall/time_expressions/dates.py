@@ -11,7 +11,7 @@ from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import is_somebody, register, register_numbers
 from .repeats import mapped, monthly, yearly
 from .tokens import day_of, is_ordinal
-from .words import COMPOUNDS, DASHES, DECADES, MONTHS, ORDINALS, OWNERS, RANGES, WEEKDAYS
+from .words import COMPOUNDS, COUNTS, DASHES, DECADES, MONTHS, ORDINALS, OWNERS, RANGES, WEEKDAYS
 
 _ISO = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
 _DAY_FIRST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
@@ -175,6 +175,14 @@ def _days_before_month(
     return days_of_month(i, k + 1, MONTHS[s.word(k)], days, dated) if sure else None
 
 
+def _counted_day(s: Sentence, i: int) -> Phrase | None:
+    """Read *the twelve of May*, as some say it."""
+    day = COUNTS[s.word(i)]
+    if s.word(i - 1) != "the" or not s.reads(i + 1, "of", MONTHS) or day > 31:
+        return None
+    return days_of_month(i, i + 3, MONTHS[s.word(i + 2)], (day, day), year_at(s, i + 3))
+
+
 def _numeric_date(i: int, match: re.Match[str]) -> Phrase:
     """Read two numbers and a year; no time when either number could be the month."""
     one, sign, two, year = int(match[1]), match[2], int(match[3]), int(match[4])
@@ -221,4 +229,5 @@ register(_quarter, "q")
 register(_month, *MONTHS)
 register(_date_weekend, *MONTHS, *ORDINALS)
 register(_decade, *DECADES)
+register(_counted_day, *COUNTS)
 register_numbers(_number, _decade, _date_weekend)

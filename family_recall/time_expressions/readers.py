@@ -108,10 +108,13 @@ def _framed(phrase: Phrase, other: Phrase) -> Phrase:
         only = within(inner, frame.fixed)
         if only:
             certainty = min(inner.certainty, frame.certainty)
-            if inner.grain == "daily":
-                inner = inner._replace(grain="part")
             return inner._replace(
-                first=phrase.first, last=other.last, fixed=only, bare=False, certainty=certainty
+                first=phrase.first,
+                last=other.last,
+                grain="part" if inner.grain == "daily" else inner.grain,
+                fixed=only,
+                bare=False,
+                certainty=certainty,
             )
         if inner is phrase and phrase.grain == "holiday" and frame.grain == "year":
             return unclear(phrase.first, other.last)  # there were two of it, or none
