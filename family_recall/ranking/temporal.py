@@ -13,6 +13,15 @@ DAY_S = 86_400.0
 SOON_S = 60 * DAY_S
 """Of an open future a moment so far away matches half as well as one that is near."""
 
+TERMS_BESIDE = 8
+"""Search terms from which on a question says so much else that its time says less."""
+
+OPEN_SHARE = 0.3
+"""What a time that is open at one end says, as a share of one that is not."""
+
+LIKELY = 0.7
+"""A less certain time may be a topic, such as *for Saturday*."""
+
 _NO_TIMES = np.zeros(0, np.float64)
 NO_MENTIONS = MentionedTimes(np.zeros(0, np.int64), _NO_TIMES, _NO_TIMES, np.zeros(0, np.float32))
 
@@ -22,7 +31,7 @@ def temporal_match(
 ) -> FloatArray:
     """Return how surely each memory is in the time asked about, (n,), in [0, 1].
 
-    The timespan's certainty, times the better of two: 1 for a memory that occurred in it, halved
+    How much the time says of what is asked, times the better of two: 1 for a memory that occurred in it, halved
     per its length (a day at least) of distance; and, for a memory that mentions a time, the share
     of that time which lies in the span, times how surely it was read. What was said before a time
     to come is in it only by what it mentions.
@@ -40,7 +49,20 @@ def temporal_match(
     if len(mentions.ids):
         at = np.searchsorted(rows.ids, mentions.ids)
         np.maximum.at(match, at, _share_within(mentions, start, end, ahead=plan.ahead))
-    return (plan.timespan_certainty * match).astype(np.float32)
+    return (_weight_of_time(plan) * match).astype(np.float32)
+
+
+def _weight_of_time(plan: QueryPlan) -> float:
+    """Return how much the time says of what is asked, in [0, 1].
+
+    Its certainty; less where a question says much else, where it is open at one end, as *by June*
+    is, and where it may be a topic and no time.
+    """
+    weight = plan.timespan_certainty * min(1.0, TERMS_BESIDE / max(len(plan.terms), 1))
+    if plan.timespan_certainty < LIKELY:
+        weight *= 0.5
+    is_open = plan.timespan_s is not None and np.isinf(plan.timespan_s).any()
+    return weight * OPEN_SHARE if is_open and not plan.ahead else weight
 
 
 def _share_within(

@@ -14,6 +14,7 @@ _NOT_AFTER_NEXT = frozenset(
     "level chapter episode and or but then please in on at with".split()
 )
 _ASKING = frozenset("when whens what whats which".split())
+_WHAT_OR_ANY = frozenset("what which any anything all there whats".split())
 _WHAT = frozenset("what anything something".split())
 
 
@@ -38,7 +39,9 @@ def _coming(s: Sentence, i: int) -> float:
 def _ahead(s: Sentence, i: int) -> float:
     """Read *what's ahead* and *upcoming birthdays*, but not *ahead of* or *the go ahead*."""
     other = s.word(i + 1) in {"of", "with"} or s.word(i - 1) in {"go", "went", "going", "gone"}
-    return 0.0 if other else 0.8
+    # "For my upcoming trip" tells of the trip, and asks about something else.
+    asked = i == 0 or not _WHAT_OR_ANY.isdisjoint(s.words_before(i, 3))
+    return 0.8 if asked and not other else 0.0
 
 
 def _listed(s: Sentence, i: int) -> float:

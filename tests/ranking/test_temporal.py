@@ -82,6 +82,23 @@ def test_of_all_that_is_to_come_the_nearest_counts_most() -> None:
     assert match.tolist() == pytest.approx([1.0, 0.5])
 
 
+def test_the_more_a_question_says_the_less_its_time_does() -> None:
+    """With sixteen terms half as much as with eight; half as much if it may be a topic."""
+    terms = tuple((f"word{n}", f"word{n}") for n in range(16))
+    wordy = dataclasses.replace(ASKED, terms=terms)
+    unsure = dataclasses.replace(ASKED, timespan_certainty=0.6)
+
+    assert temporal_match(rows(10.5), wordy).tolist() == pytest.approx([0.45])
+    assert temporal_match(rows(10.5), unsure).tolist() == pytest.approx([0.3])
+
+
+def test_a_time_that_is_open_says_little() -> None:
+    """Nearly everything was said *by June*: 0.3 of a time with two ends."""
+    by_then = dataclasses.replace(ASKED, timespan_s=(-math.inf, 11 * DAY_S))
+
+    assert temporal_match(rows(3.0), by_then).tolist() == pytest.approx([0.27])
+
+
 def test_without_a_time_nothing_matches() -> None:
     """Whatever memories mention."""
     match = temporal_match(rows(10.5), QueryPlan(), mentions((1, 10, 11, 1.0)))
