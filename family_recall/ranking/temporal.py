@@ -31,10 +31,10 @@ def temporal_match(
 ) -> FloatArray:
     """Return how surely each memory is in the time asked about, (n,), in [0, 1].
 
-    How much the time says of what is asked, times the better of two: 1 for a memory that occurred in it, halved
-    per its length (a day at least) of distance; and, for a memory that mentions a time, the share
-    of that time which lies in the span, times how surely it was read. What was said before a time
-    to come is in it only by what it mentions.
+    How much the time says of what is asked, times the better of two: 1 for a memory that occurred
+    in it, halved per its length (a day at least) of distance; and, for a memory that mentions a
+    time, the share of that time which lies in the span, times how surely it was read. What was
+    said before a time to come is in it only by what it mentions.
     """
     if plan.timespan_s is None:
         return np.zeros(len(rows), np.float32)
