@@ -198,9 +198,10 @@ def _units_ago(s: Sentence, i: int, count: Count, name: str, certainty: float) -
     if week_of and week_of.grain == "weekday":
         # "two weeks ago Monday" is a day of that week, and who knows "a week ago last Friday"?
         week = iv.unit(s.now, "week", -count.least)
-        day = within(week_of, week) if name == "week" and count.exact else None
-        known = day is not None and s.word(last) in WEEKDAYS
-        return Phrase(i, week_of.last, "day", day, None, 0.8) if known else unclear(i, week_of.last)
+        that_day = within(week_of, week) if name == "week" and count.exact else None
+        if that_day is None or s.word(last) not in WEEKDAYS:
+            return unclear(i, week_of.last)
+        return Phrase(i, week_of.last, "day", that_day, None, 0.8)
     certainty = 0.5 if name == "decade" else certainty
     return Phrase(i, last, name, _units(s.now, name, -count.most, -count.least), None, certainty)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def small_talk(home: FamilyRecall, n: int) -> None:
     ],
 )
 def test_what_mattered_is_not_pushed_out_by_talk(
-    home: FamilyRecall, text: str, fields: dict[str, object]
+    home: FamilyRecall, text: str, fields: dict[str, Any]
 ) -> None:
     """Eight lines that are more like the question leave room for it, in order of time."""
     small_talk(home, 8)
