@@ -55,6 +55,7 @@ class QueryPlan:
         identifiers: What it quotes that stands for one thing.
         statistics: What the scope counts of the terms' stems.
         related_words: Words of like meaning that are in scope, each with the term it stands for.
+        occasions: What it prepares for, on which remarks bear that share no word with it.
         timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
         timespan_certainty: How surely that was read, in [0, 1].
         timespan_words: Where it was read: (start, end) characters.
@@ -79,6 +80,7 @@ class QueryPlan:
     identifiers: tuple[Identifier, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
     related_words: tuple[RelatedWord, ...] = ()
+    occasions: tuple[str, ...] = ()
     timespan_s: tuple[float, float] | None = None
     timespan_certainty: float = 0.0
     timespan_words: tuple[tuple[int, int], ...] = ()

@@ -181,9 +181,11 @@ class Broker:
         rrf_k = context.profile.rrf_k
         seeds = reciprocal_rank_fusion([words, vectors], rrf_k=rrf_k)
         graph = searching.graph(run, context, seeds)
+        implied = searching.remarks(run, context)
         with run.priced_as("score") as stretch:
             with run.trace.span("fusion", len(seeds.ids) + len(graph.run)) as span:
                 runs = searching.with_focus(run, context, [words, vectors, graph.run, quoted])
+                runs += implied
                 if context.plan.relation_evidence:
                     runs.append(evidence_of_relations(context))
                 runs.append(searching.timeline(run, context))

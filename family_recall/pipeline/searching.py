@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
+import functools
 
 import numpy as np
 
 from family_recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext, Run
 from family_recall.pipeline.question_encoding import encode, is_encoded_at_once
+from family_recall.pipeline.remarks import encoded_remarks, n_remarks
 from family_recall.pipeline.runner import Runner
 from family_recall.query.planner import POSSIBLE
 from family_recall.sources.focus import near_focus
 from family_recall.sources.graph import walk_graph
 from family_recall.sources.identifier import look_up_identifiers
+from family_recall.sources.implied import search_remarks
 from family_recall.sources.lexical import search_words
 from family_recall.sources.timeline import search_period, search_timeline
 from family_recall.sources.vector import search_vectors
@@ -130,6 +133,20 @@ def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]
     if context.plan.about_focus == "more":
         runs = [Run(r.source, r.ids[r.ids != focus], r.scores[r.ids != focus]) for r in runs]
     return [*runs, near]
+
+
+def remarks(run: Runner, context: QueryContext) -> list[Run]:
+    """Find what bears on the occasion that the question prepares for, if it prepares for one."""
+    model_id = context.model_id
+    if not context.plan.occasions or model_id is None or "implied" not in context.profile.weights:
+        return []
+    n_memories = sum([part.n_current for part in context.snapshot.partitions(context.scope)])
+    n = n_memories * n_remarks(context.plan.occasions)
+    vectors = encoded_remarks(run, context) if run.can_start("occasions", n) else None
+    if vectors is None:
+        return []
+    search = functools.partial(search_remarks, context, vectors, model_id)
+    return [run.run("occasions", n, search, _no_run("implied"))]
 
 
 def _is_found_at_once(run: Runner, context: QueryContext) -> bool:

@@ -15,6 +15,7 @@ from family_recall.dataflow import QueryPlan
 from family_recall.query import entities, household_anchors, related_words, text
 from family_recall.query.focus import about_focus, find_focus, mentioned_by
 from family_recall.query.identifiers import find_identifiers
+from family_recall.query.occasions import occasions_of
 from family_recall.query.related import Related, related
 from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
 from family_recall.stores.read.snapshot import Snapshot
@@ -144,6 +145,7 @@ def plan(
         searched=resolved.searched,
         statistics=statistics,
         related_words=alike_in_scope,
+        occasions=() if about or question_plan.about_time_alone else occasions_of(question, terms),
         entities=resolved.entities,
         names=resolved.names,
         relations=found.relations,

@@ -44,6 +44,7 @@ FEATURES = (
     Feature("maxsim", 0, 1, 0, "how close each question token's closest token comes"),
     Feature("static", 0, 1, 0, "cosine by the static embedder, where it answered instead"),
     Feature("pending", 0, 1, 0, "bm25 again, for a memory whose vectors are still to be made"),
+    Feature("implied", 0, 1, 0, "cosine to a remark of that person that bears on the occasion"),
     Feature("identifier", 0, 1, 0, "how exactly it holds what the question quotes"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its session"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
@@ -74,7 +75,7 @@ _ABSENT = np.array([feature.absent for feature in FEATURES], np.float32)
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
-FOR_SOME = frozenset({"evidence", "focus", "inherited"})
+FOR_SOME = frozenset({"evidence", "focus", "implied", "inherited", "related_words"})
 """Features that are of no interest where they are 0: most candidates have none of them."""
 
 TIERS = {
@@ -169,6 +170,7 @@ class _Candidates:
         return {
             "entities": self.entities,
             "focus": lambda: self.scores_of("focus"),
+            "implied": lambda: self.scores_of("implied"),
             "ppr": lambda: self.scores_of("graph"),
             "evidence": lambda: self.scores_of("relation"),
             "graph_bias": self.graph_bias,

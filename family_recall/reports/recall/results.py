@@ -10,7 +10,7 @@ from family_recall.types import Answer, Contribution, Result
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("bm25", "bm25_squared", "related_words", "identifier", "pending"),
-    "meaning": ("maxsim", "cosine", "static"),
+    "meaning": ("maxsim", "cosine", "static", "implied"),
     "reading": ("cross_encoder",),
     "session": ("session", "tier"),
     "links": ("ppr", "graph_bias", "entities", "evidence"),
