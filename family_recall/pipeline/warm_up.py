@@ -11,6 +11,8 @@ import logging
 from family_recall.deadline import Deadline
 from family_recall.errors import FamilyRecallError
 from family_recall.pipeline.broker import Broker
+from family_recall.pipeline.remarks import encode_remarks
+from family_recall.query.occasions import occasions
 from family_recall.types import RecallContext, RecallRequest
 
 log = logging.getLogger("family_recall")
@@ -45,9 +47,15 @@ def warm_up(broker: Broker, now: dt.datetime, wall_s: float, for_ms: float) -> N
 
 
 def _run_models(broker: Broker) -> None:
-    """Run each model on a short and a long text: the first runs are slow, and set no price."""
+    """Run each model on a short and a long text: the first runs are slow, and set no price.
+
+    Embedders read the remarks that bear on occasions as well, which they keep.
+    """
     models = broker.models
     encoder, scorer = models.wait(), models.scorer()
+    for embedder in (models.static(), encoder):
+        if embedder is not None:
+            encode_remarks(embedder, tuple(occasions()))
     for text in _QUESTIONS[:2]:
         for embedder in (models.static(), encoder):
             if embedder is not None:
