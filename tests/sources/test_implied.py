@@ -62,7 +62,7 @@ def test_the_remark_of_who_is_named_is_preferred(path: Path) -> None:
     assert values["his"] == 0.0
     assert "implied" in answer.trace.runs
     reasons = {part.feature: part.amount for part in by_id(answer, "hers").contributions}
-    assert reasons["implied"] == pytest.approx(values["hers"] * 0.15, abs=1e-4)
+    assert reasons["implied"] == pytest.approx(values["hers"] * 0.12, abs=1e-4)
     assert sum(reasons.values()) == pytest.approx(by_id(answer, "hers").score)
 
 
