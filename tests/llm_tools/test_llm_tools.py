@@ -332,6 +332,21 @@ def test_a_timeline_is_told_in_order_with_its_gaps(home: FamilyRecall) -> None:
     assert any(p["heading"].startswith("nothing stored") for p in told["periods"])
 
 
+@pytest.mark.parametrize("period", ["tomorrow", "next week", "coming up"])
+def test_a_timeline_may_lie_ahead(home: FamilyRecall, period: str) -> None:
+    """An appointment that was told long ago stands on the day on which it takes place."""
+    said_at = NOW - dt.timedelta(days=20)
+    text = "The boiler man comes on Monday 16 June, eight to ten"
+    remember(home, text, doc_id="boiler", occurred_at=said_at)
+
+    told = call(home, "timeline", period=period)
+    days = [p["heading"] for p in told["periods"] if p["doc_ids"] == ["boiler"]]
+
+    assert [memory["doc_id"] for memory in told["memories"]] == ["boiler"]
+    assert told["status"] == "ok"
+    assert days == ["Monday 16 June 2025"]
+
+
 def test_an_explanation_adds_up(home: FamilyRecall) -> None:
     """The terms are the score."""
     told = call(home, "explain", question="Where is the spare key?", doc_id="key", top_k=1)
