@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 import family_recall as fr
 from family_recall.cli.command import household_command
@@ -32,10 +33,16 @@ CORRECTED = [spec for name, spec in MEMORY_FIELDS.items() if name not in {"text"
 def add(home: fr.FamilyRecall, text: str, **fields: Any) -> Output:
     """Store one memory; the text "-" is read from standard input.
 
+    With --fact-key it is a fact, unless --kind says otherwise: a later one of the same key replaces
+    it in answers.
+
     Examples:
       family-recall add "Grandma lands on Sunday at 6:40" --author alice --db family.db
-      family-recall add "Alarm code 4711" --space private:alice --kind fact
+      family-recall add "Alarm code 4711" --fact-key alarm_code --fact-value 4711
     """
+    context = click.get_current_context()
+    if fields["fact_key"] and context.get_parameter_source("kind") is ParameterSource.DEFAULT:
+        fields["kind"] = "fact"
     fields["occurred_at"] = fields["occurred_at"] or dt.datetime.now(dt.UTC)
     stored = home.remember(fr.Memory(text=_text(text), **fields))
     return Output(

@@ -19,9 +19,9 @@ LEAST_SCORE = 0.3
 """Share of the older's score below which a newer candidate is about something else."""
 LEAST_COVERED = 0.2
 """Share of the question's words, by rarity, that a rival has to hold …"""
-SURELY_NEAR = 0.6
+SURELY_NEAR = 0.45
 """… unless its score comes this near to the other's."""
-MOST_PAIRS = 16
+MOST_PAIRS = 20
 """Pairs that are compared in full."""
 
 _SAYS_CHANGE = mask_of("changed", "stopped")

@@ -46,3 +46,20 @@ def test_a_correction_says_what_changed(diary: Path) -> None:
     ):
         refused = call_in(diary, "correct", *args)
         assert (refused.exit_code, message in refused.stderr) == (code, True), refused.stderr
+
+
+def test_a_fact_told_again_replaces_the_earlier_one(db: Path) -> None:
+    """With a key alone both are facts; the later is first, and says when it changed."""
+    for text, value, day in (
+        ("The boat shed opens with 4417", "4417", "2026-01-05"),
+        ("New lock down there, so it is 9052", "9052", "2026-02-07"),
+    ):
+        done("add", text, "--db", db, "--fact-key", "boat_shed_code", "--fact-value", value,
+             "--at", day, "--id", value)  # fmt: skip
+    asked = ("recall", "--db", db, "boat shed code", "--now", "2026-03-01")
+
+    answer = json.loads(done(*asked, "--json"))
+    by_id = {result["doc_id"]: result for result in answer["results"]}
+    assert [answer["results"][0]["doc_id"], by_id["4417"]["superseded_by"]] == ["9052", "9052"]
+    assert by_id["9052"]["kind"] == "fact"
+    assert "changed on 2026-02-07" in done(*asked)
