@@ -26,7 +26,7 @@ CHANGES = (
     ("Where is the bicycle pump?", "The bicycle pump is under the stairs",
      "I moved the bicycle pump, it is in the shed behind the paint now"),
     ("Which day is choir practice?", "Choir practice is on Tuesday",
-     "Choir practice has moved to Thursday"),
+     "Choir practice is on Thursday now, it moved"),
     ("Is Grandpa still on Tensol?", "Grandpa takes Tensol for his heart",
      "Grandpa has stopped taking Tensol, the doctor took him off it"),
 )  # fmt: skip
