@@ -196,6 +196,7 @@ class Memories:
             recorded_at=moment(stored.recorded_s),
             replaced_at=None if superseded_s is None else moment(superseded_s),
             intact=stored.intact,
+            author_name=stored.author_name,
         )
 
 

@@ -14,9 +14,13 @@ class People:
         self._engine = engine
 
     def add(self, person: Person) -> None:
-        """Add a person, or change the name and aliases of one that is there."""
-        with self._engine.store.writing() as writing:
-            writing.household.put_person(person)
+        """Add a person, or change the name and aliases of one that is there.
+
+        Their name stands in the index of what they said. With another name, that is indexed again
+        at once, which takes about as long as storing it did; its vectors are pending until
+        ``home.flush``.
+        """
+        self._engine.indexer.put_person(person)
 
     def all(self, person_id: str | None = None) -> list[Person]:
         """List the people, by id; for one person, those who may enter a space that they may.

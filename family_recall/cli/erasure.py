@@ -204,7 +204,7 @@ def _plan_lines(plan: fr.ForgetPlan) -> Iterator[str]:
     for space_id, n in plan.by_space.items():
         yield f"  {space_id}: {n}"
     for example in plan.examples:
-        author = f"{example.author}: " if example.author else ""
+        author = f"{example.said_by}: " if example.said_by else ""
         text = f"{author}{example.text}"
         short = text if len(text) <= _EXAMPLE_CHARS else f"{text[: _EXAMPLE_CHARS - 1]}…"
         yield f"  {example.doc_id}  {short}"

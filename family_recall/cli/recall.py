@@ -224,7 +224,7 @@ def _print_answer(out: Console, answer: Answer, *, with_terms: bool) -> None:
 
 
 def _print_result(out: Console, result: Result, *, with_terms: bool) -> None:
-    origin = ", ".join(part for part in (result.author, (result.occurred_at or "")[:10]) if part)
+    origin = ", ".join(part for part in (result.said_by, (result.occurred_at or "")[:10]) if part)
     notes = " (superseded)" if result.superseded else ""
     if result.superseded_by:
         notes += f" (replaced by {result.superseded_by}, which {result.superseded_because})"
@@ -271,7 +271,7 @@ def _dated(result: Result, *, with_day: bool = True) -> str:
     if at is not None:
         when += f"{at:%Y-%m-%d} " if with_day else ""
         when += f"{at:%H:%M} " if at.time() != dt.time() else ""
-    author = f"{result.author}: " if result.author else ""
+    author = f"{result.said_by}: " if result.said_by else ""
     return f"  {when}{author}{result.text} ({result.doc_id})"
 
 

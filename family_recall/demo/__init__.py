@@ -84,7 +84,7 @@ def screen(scene: Scene, answer: Answer) -> Iterator[str]:
 
 
 def _result(result: Result) -> Iterator[str]:
-    who = NAMES.get(result.author or "", result.author or "somebody")
+    who = result.said_by or "somebody"
     line = f"{who}, {(result.occurred_at or '')[:10]}: {result.text}"
     yield from _wrapped(line, f"  {result.rank}. ", "     ")
     *terms, confidence = result.reasons

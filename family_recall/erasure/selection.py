@@ -88,7 +88,7 @@ def plan(tables: Transaction, choice: Choice, token: str) -> ForgetPlan:
         examples=tuple(
             ForgetExample(
                 version.doc_id, version.space_id, version.author, version.occurred_at,
-                version.text[:_EXAMPLE_CHARS],
+                version.text[:_EXAMPLE_CHARS], version.author_name,
             )
             for version in list(newest.values())[:EXAMPLES]
         ),

@@ -75,12 +75,12 @@ def embed_at_once(writing: WriteTransaction, static: Encoder) -> None:
 
 
 def embedded_text(row: ToEmbed) -> str:
-    """Return the text a model reads as a memory's body: its author, then its text.
+    """Return the text a model reads as a memory's body: its author's name, then its text.
 
     Without the memory before it: pooled into one vector, that lost more than it gained. Title and
     summary are encoded apart, and a question is compared with the closest.
     """
-    return as_read(row.author, row.text)
+    return as_read(row.author_name, row.text)
 
 
 @contextlib.contextmanager
@@ -116,7 +116,7 @@ def _passages_of(encoder: Encoder, row: ToEmbed, between: Callable[[], None]) ->
     encodings: list[Encoding] = []
     for passage in row.passages:
         between()
-        encodings += encoder.encode_memories([as_read(row.author, passage)])
+        encodings += encoder.encode_memories([as_read(row.author_name, passage)])
     return NewPassages(
         tuple(encoding.pooled for encoding in encodings),
         tuple(encoding.tokens for encoding in encodings),

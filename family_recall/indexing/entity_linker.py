@@ -9,6 +9,7 @@ from family_recall.config import RecallConfig
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.write.transaction import WriteTransaction
+from family_recall.types import Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,14 @@ class _Resident:
     no: int
     name: str
     aliases: tuple[str, ...]
+
+    @classmethod
+    def of(cls, no: int, person: Person) -> _Resident:
+        """Return the resident that a person is."""
+        aliases = [alias for name in (person.name, *person.aliases)
+                   for alias in _aliases_of(name)]  # fmt: skip
+        aliases += [normalise(person.person_id), f"@{person.person_id}"]
+        return cls(no, person.name, tuple(dict.fromkeys(aliases)))
 
 
 @dataclass(slots=True)
@@ -58,10 +67,30 @@ class EntityLinker:
             for name in self._names_in(text, partition, space_id)
         ]
         if author:
+            self._admit_author(space_id, author)
             entity = self.entity(partition, space_id, author)
             mentions.append((entity, "author", self._config.author_weight))
         if mention:
             self._writing.edge_buffer.add_mentions(memory, mentions)
+
+    def rename(self, person: Person) -> None:
+        """Give the entities of a person their name of today; names they had remain aliases.
+
+        What was only known by the person's id, as an author, is the person from now on, and what
+        is called as they are where they may enter.
+        """
+        no = self._writing.household.person_no(person.person_id)
+        resident = _Resident.of(no, person)
+        self._residents.clear()
+        for entity, name, is_linked in self._writing.entities.called(resident.aliases, no):
+            partition = partition_of(entity)
+            space_id = self._writing.household.space_of(partition)
+            known = self._residents_of(space_id).get(normalise(name))
+            if is_linked or name == person.person_id or (known is not None and known.no == no):
+                self._writing.entities.rename(entity, person.name, no, resident.aliases)
+                self._entities.pop(partition, None)
+                self._names.pop(partition, None)
+                self._link_earlier_memories(entity, partition, space_id, resident.aliases)
 
     def ends(self, partition: int, space_id: str, names: tuple[str, str]) -> tuple[int, int]:
         """Find or create the two entities of a relation."""
@@ -107,6 +136,16 @@ class EntityLinker:
             names.add(self._residents_of(space_id))
         return names_in(text, names.whole, names.first_words)
 
+    def _admit_author(self, space_id: str, author: str) -> None:
+        """Know a person by their id where they have said something, though they may not enter."""
+        residents = self._residents_of(space_id)
+        key = f"@{author}"
+        if key not in residents:
+            person = self._writing.household.person(author)
+            if person is not None:
+                no = self._writing.household.person_no(author)
+                residents[key] = _Resident.of(no, person)
+
     def _by_alias(self, partition: int) -> dict[str, int]:
         if partition not in self._entities:
             self._entities[partition] = self._writing.entities.by_alias(partition)
@@ -117,10 +156,7 @@ class EntityLinker:
         if space_id not in self._residents:
             residents = self._residents.setdefault(space_id, {})
             for no, person in self._writing.entities.people_of(space_id):
-                aliases = [alias for name in (person.name, *person.aliases)
-                           for alias in _aliases_of(name)]  # fmt: skip
-                aliases += [normalise(person.person_id), f"@{person.person_id}"]
-                resident = _Resident(no, person.name, tuple(dict.fromkeys(aliases)))
+                resident = _Resident.of(no, person)
                 for alias in resident.aliases:
                     residents.setdefault(alias, resident)
         return self._residents[space_id]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from family_recall.access import policy
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
-from family_recall.indexing import mentioned_times, relations
+from family_recall.indexing import mentioned_times, people, relations
 from family_recall.indexing.embedding import Embedding, embed_at_once
 from family_recall.indexing.entity_linker import EntityLinker
 from family_recall.indexing.preparation import identifiers_of, prepare
@@ -27,7 +27,7 @@ from family_recall.stores.records import NewMemory, Place, RecordedRelation, Rol
 from family_recall.stores.store import Store
 from family_recall.stores.write.partitions import RedactedView
 from family_recall.stores.write.transaction import WriteTransaction
-from family_recall.types import Hidden, Memory, Relation, Remembered
+from family_recall.types import Hidden, Memory, Person, Relation, Remembered
 from family_recall.types.progress import CountCallback
 
 _IDENTIFIERS = "identifiers"
@@ -113,6 +113,15 @@ class Indexer:
             recorded = RecordedRelation(relation, now_s)
             relations.relate(writing, self.entity_linker(writing), recorded)
 
+    def put_person(self, person: Person) -> None:
+        """Add a person, or change their name and aliases.
+
+        With another name the words of what they said are indexed again, which takes about as long
+        as storing it did; its vectors become pending.
+        """
+        with self.store.writing() as writing:
+            people.put(writing, self.entity_linker(writing), person)
+
     def hide(self, hidden: Hidden) -> None:
         """Hide fields of a space's memories from a role, of those stored already too.
 
@@ -160,7 +169,7 @@ class Indexer:
         for memory in stored:
             self._reindex(writing, linker, memory)
             _put_identifiers(writing, memory.id, memory.memory)
-            new = prepare(memory.memory, memory.recorded_s, self.store.zone)
+            new = prepare(memory.memory, memory.recorded_s, self.store.zone, memory.author_name)
             self._put_times(writing, memory.id, new, memory.recorded_s)
 
     def entity_linker(self, writing: WriteTransaction) -> EntityLinker:
@@ -174,7 +183,7 @@ class Indexer:
     def _remember(
         self, writing: WriteTransaction, linker: EntityLinker, memory: Memory, now_s: float
     ) -> Remembered:
-        new = prepare(memory, now_s, self.store.zone)
+        new = self._prepared(writing, memory, now_s)
         partition = writing.partitions.find_or_create(
             memory.space_id, memory.band, memory.guardians_of
         )
@@ -203,7 +212,11 @@ class Indexer:
     ) -> None:
         """Write a memory into a redacted view, in place of the version that is there."""
         redacted = policy.view_of(memory, view.hidden)
-        new = None if redacted is None else prepare(redacted, now_s, self.store.zone)
+        new = None
+        if redacted is not None:
+            new = prepare(
+                redacted, now_s, self.store.zone, writing.authors.name_of(redacted.author)
+            )
         old = writing.current(memory.space_id, memory.doc_id or "", view.no)
         if old is not None:
             if new is not None and writing.content_hash(old.id) == new.content_hash:
@@ -214,6 +227,10 @@ class Indexer:
                 memory.space_id, memory.band, memory.guardians_of, view.no
             )
             self._insert(writing, linker, partition, new, now_s)
+
+    def _prepared(self, writing: WriteTransaction, memory: Memory, now_s: float) -> NewMemory:
+        author_name = writing.authors.name_of(memory.author)
+        return prepare(memory, now_s, self.store.zone, author_name)
 
     def _insert(
         self,
@@ -237,7 +254,7 @@ class Indexer:
     def _reindex(
         self, writing: WriteTransaction, linker: EntityLinker, stored: StoredMemory
     ) -> None:
-        new = prepare(stored.memory, stored.recorded_s, self.store.zone)
+        new = prepare(stored.memory, stored.recorded_s, self.store.zone, stored.author_name)
         place = writing.reindex(stored, new)
         if stored.superseded_s is None:
             self._add_edges(writing, linker, stored.id, stored.memory, place)
@@ -266,6 +283,7 @@ def upgrade(store: Store) -> None:
         _CUES: BITS_VERSION,
         _VIEWS: _VIEWS_VERSION,
         mentioned_times.INFO_KEY: times,
+        people.INFO_KEY: people.INFO_VERSION,
     }
     with store.reading() as reading:
         is_current = all(reading.info(key) == version for key, version in versions.items())
@@ -281,6 +299,8 @@ def upgrade(store: Store) -> None:
             mentioned_times.find_all(writing, store.region)
         if writing.info(_CUES) != BITS_VERSION:
             _find_cues(writing)
+        if writing.info(people.INFO_KEY) != people.INFO_VERSION:
+            people.name_authors(writing)
         if writing.info(_VIEWS) != _VIEWS_VERSION:
             if writing.info(_VIEWS) is None:
                 writing.vectors.clear_views()

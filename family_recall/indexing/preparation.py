@@ -15,8 +15,12 @@ from family_recall.stores.records import Identifier, NewMemory, Texts, epoch_s
 from family_recall.types import Memory
 
 
-def prepare(memory: Memory, recorded_s: float, zone: dt.tzinfo) -> NewMemory:
+def prepare(
+    memory: Memory, recorded_s: float, zone: dt.tzinfo, author_name: str | None
+) -> NewMemory:
     """Return a memory ready to be written; naive moments are in the household's zone.
+
+    ``author_name`` is the name of the person whom it has as its author, or its author as heard.
 
     Raises:
         InvalidMemoryError: If it is not valid from an earlier moment than until.
@@ -38,19 +42,20 @@ def prepare(memory: Memory, recorded_s: float, zone: dt.tzinfo) -> NewMemory:
         occurred_s=moments["occurred_at"],
         valid_from_s=start,
         valid_until_s=end,
-        header=header_of(memory, zone),
+        header=header_of(memory, zone, author_name),
+        author_name=author_name,
         cues=statements.bits_of(memory.text, memory.fact_key),
         content_hash=content_hash,
     )
 
 
-def header_of(memory: Memory, zone: dt.tzinfo) -> str:
-    """Return the header of a memory in words: its author, its day, and its labels.
+def header_of(memory: Memory, zone: dt.tzinfo, author_name: str | None) -> str:
+    """Return the header of a memory in words: its author's name, its day, and its labels.
 
-    >>> header_of(Memory("Hi", "s", author="Priya", occurred_at="2025-03-01"), dt.UTC)
+    >>> header_of(Memory("Hi", "s", author="u2", occurred_at="2025-03-01"), dt.UTC, "Priya")
     'Priya Saturday 1 March 2025'
     """
-    parts = [memory.author]
+    parts = [author_name]
     if memory.occurred_at is not None:
         moment = memory.occurred_at
         local = moment.astimezone(zone) if moment.tzinfo else moment

@@ -48,7 +48,7 @@ _MEMORY = object_schema(
         "doc_id": {**_TEXT, "description": "identifies the memory in other calls"},
         "text": {**_TEXT, "maxLength": MAX_TEXT_CHARS},
         "truncated": {"type": "boolean", "description": "whether there is more text than this"},
-        "author": {**_TEXT_OR_NULL, "description": "who said it"},
+        "author": {**_TEXT_OR_NULL, "description": "the name of who said it"},
         "occurred_at": {**_TEXT_OR_NULL, "description": "ISO 8601"},
         "space_id": {**_TEXT, "description": "where it belongs; private:… is one person's"},
         "kind": _TEXT,
@@ -234,7 +234,7 @@ def forget_plan(plan: ForgetPlan) -> dict[str, Any]:
             {
                 "doc_id": example.doc_id,
                 "text": _fact(example.text),
-                "author": _author(example.author),
+                "author": _author(example.said_by),
                 "occurred_at": example.occurred_at,
                 "space_id": example.space_id,
             }
@@ -274,7 +274,7 @@ def _memory(result: Result) -> dict[str, Any]:
         "doc_id": result.doc_id,
         "text": text,
         "truncated": text != harmless(result.text),
-        "author": _author(result.author),
+        "author": _author(result.said_by),
         "occurred_at": result.occurred_at,
         "space_id": result.space_id,
         "kind": result.kind,

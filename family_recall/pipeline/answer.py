@@ -215,6 +215,7 @@ def _result(
         space_id=memory.space_id,
         kind=memory.kind,
         author=memory.author,
+        author_name=stored.author_name,
         title=memory.title,
         session_id=memory.session_id,
         url=memory.url,

@@ -285,7 +285,8 @@ class StoredMemory:
     """A memory as stored.
 
     Where it is not ``intact``, its row was changed by a damaged disk: the memory has then its
-    ``space_id`` and ``doc_id``, and an empty text.
+    ``space_id`` and ``doc_id``, and an empty text. ``author_name`` is the name of the person whom
+    the memory has as its author, or the author as heard.
     """
 
     id: int
@@ -293,6 +294,7 @@ class StoredMemory:
     recorded_s: float
     superseded_s: float | None
     intact: bool = True
+    author_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +325,10 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """A memory prepared for writing: moments in epoch seconds, header, and bits of cues."""
+    """A memory prepared for writing: moments in epoch seconds, header, and bits of cues.
+
+    ``author_name`` is the name of the person who is its author, or its author as heard.
+    """
 
     memory: Memory
     doc_id: str
@@ -332,6 +337,7 @@ class NewMemory:
     valid_until_s: float | None
     header: str
     cues: int
+    author_name: str | None
     content_hash: bytes
 
 
@@ -345,13 +351,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class ToEmbed:
-    """A memory without a vector, with the texts that the model is to read.
+    """A memory without a vector, with what the model is to read, and the name of its author.
 
     Its body, its views, and the passages of a long body.
     """
 
     id: int
-    author: str | None
+    author_name: str | None
     text: str
     views: Mapping[View, str] = field(default_factory=dict)
     passages: tuple[str, ...] = ()

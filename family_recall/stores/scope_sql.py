@@ -99,13 +99,15 @@ def retained(scope: Scope) -> Condition:
 def matching(filters: Filters) -> Condition:
     """Return the condition that a memory passes a request's filters."""
     conditions: list[Condition] = []
-    for column, wanted in (
-        ("source", filters.sources), ("kind", filters.kinds), ("author", filters.authors)
-    ):  # fmt: skip
+    for column, wanted in (("source", filters.sources), ("kind", filters.kinds)):
         if wanted:
             conditions.append(
                 (f"m.{column} IN (SELECT value FROM json_each(?))", (json.dumps(wanted),))
             )
+    if filters.authors:
+        people = "SELECT p.person_id FROM person p JOIN json_each(?) n ON n.value = p.name"
+        authors = f"SELECT value FROM json_each(?) UNION ALL {people}"
+        conditions.append((f"m.author IN ({authors})", (json.dumps(filters.authors),) * 2))
     if filters.labels:
         conditions.append((
             (

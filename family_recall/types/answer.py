@@ -63,6 +63,8 @@ class Result(JsonRecord):
     ``superseded_by`` is the doc_id of a newer memory that answers the question otherwise, and
     ``superseded_because`` says what shows that; ``superseded`` is an earlier version of its text;
     ``copies`` are the doc_ids of near copies by the same author that it stands for.
+    ``author`` is as stored, a person's id or a name as heard; ``said_by`` is what that person is
+    called.
     ``highlights`` are (start, end) character offsets into ``text``: where the question's words
     stand or, of a text too long to be read at once, the ``passage`` closest to the question, and
     ``sentence`` the closest sentence in it.
@@ -93,13 +95,19 @@ class Result(JsonRecord):
     superseded_by: str | None = None
     superseded_because: str | None = None
     copies: tuple[str, ...] = ()
+    author_name: str | None = None
+
+    @property
+    def said_by(self) -> str | None:
+        """The name of the person who said it, or the author as heard; None if unknown."""
+        return self.author_name or self.author
 
     def __str__(self) -> str:
         """Return one line to read: the text, shortened, who said it, when, and the confidence."""
         text = shortened(" ".join(self.excerpt(_PRINTED_CHARS).split()), _PRINTED_CHARS)
         day = self.occurred_at[:10] if self.occurred_at else None
         outdated = f"replaced by {self.superseded_by}" if self.superseded_by else None
-        notes = (self.author, day, outdated, f"confidence {self.confidence:.2f}")
+        notes = (self.said_by, day, outdated, f"confidence {self.confidence:.2f}")
         return f"{text} ({', '.join(note for note in notes if note)})"
 
     def excerpt(self, max_chars: int) -> str:
@@ -285,7 +293,7 @@ def _briefed(result: Result, max_chars: int) -> BriefedMemory:
     """Return what a briefing shows of a result; one that was replaced is marked, with its day."""
     outdated = result.superseded_by is not None
     day = result.occurred_at[:10] if result.occurred_at and outdated else None
-    return BriefedMemory(result.excerpt(max_chars), result.author, outdated=outdated, day=day)
+    return BriefedMemory(result.excerpt(max_chars), result.said_by, outdated=outdated, day=day)
 
 
 _JSON_ORDER = (

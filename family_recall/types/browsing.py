@@ -13,13 +13,15 @@ class StoredVersion:
     """One version of a memory, when it was recorded, and when it was replaced.
 
     ``replaced_at`` is None for the current version. Of one that is not ``intact``, but damaged in
-    the file, there are its id and its space, without a word of text.
+    the file, there are its id and its space, without a word of text. ``author_name`` is what the
+    person is called whose id its author is, or the author as heard.
     """
 
     memory: Memory
     recorded_at: dt.datetime
     replaced_at: dt.datetime | None = None
     intact: bool = True
+    author_name: str | None = None
 
     @property
     def moment(self) -> dt.datetime:

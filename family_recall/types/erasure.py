@@ -95,13 +95,19 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class ForgetExample(JsonRecord):
-    """One of the memories that would go, as a dry run shows it."""
+    """One of the memories that would go, as a dry run shows it; ``author`` is as stored."""
 
     doc_id: str
     space_id: str
     author: str | None
     occurred_at: str | None
     text: str
+    author_name: str | None = None
+
+    @property
+    def said_by(self) -> str | None:
+        """The name of the person who said it, or the author as heard; None if unknown."""
+        return self.author_name or self.author
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,4 +289,4 @@ def test_a_header_names_the_day_of_the_household(occurred_at: str, day: str) -> 
     """A moment is written in the household's zone; a naive one as it is."""
     zone = dt.timezone(dt.timedelta(hours=1))
 
-    assert header_of(Memory("x", HOME, occurred_at=occurred_at), zone) == day  # type: ignore[arg-type]  # an ISO text will do
+    assert header_of(Memory("x", HOME, occurred_at=occurred_at), zone, None) == day  # type: ignore[arg-type]  # an ISO text will do

@@ -37,6 +37,8 @@ from tests.conftest import (
 
 SLOTS = tuple("abcdefg")
 PRIVATE = "private:rajesh"
+NAMES = {"rajesh": "Rajesh Rao"}
+"""What those of the authors are called who are given by their id."""
 AUTHORS = ("Rajesh", "rajesh", "Raj", "Priya", "Fahim Khan", "Fahim", "Mr Quillfeather", None)
 WORDS = (
     "marzipan vacation grandmother chocolate quicksilver Priya Fahim Khan Mia Quillfeather key"
@@ -377,7 +379,7 @@ def shingles(text: str, size: int) -> set[bytes]:
 
 def vector_bytes(memory: Memory) -> Iterable[bytes]:
     """Yield the bytes of a memory's vectors, in every form the file could hold."""
-    text = embedded_text(ToEmbed(0, memory.author, memory.text))
+    text = embedded_text(ToEmbed(0, NAMES.get(memory.author or "", memory.author), memory.text))
     for encoder in (TINY, TINY_STATIC):
         for part in filter(None, (text, memory.title)):
             encoding = encoder.encode_question(part)

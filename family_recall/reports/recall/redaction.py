@@ -59,6 +59,7 @@ class _Redactor:
             text=_length(result.text),
             space_id=self("space", result.space_id),
             author=self.optional("author", result.author),
+            author_name=self.optional("author", result.author_name),
             title=self.optional("title", result.title),
             session_id=self.optional("session", result.session_id),
             url=self.optional("url", result.url),

@@ -31,6 +31,13 @@ class Household:
             )
         ]
 
+    def person(self, person_id: str) -> Person | None:
+        """Return a person; None if there is none of that id."""
+        row = sql.row(
+            self.connection, "SELECT name, aliases FROM person WHERE person_id = ?", (person_id,)
+        )
+        return None if row is None else Person(person_id, row[0], tuple(json.loads(row[1])))
+
     def put_person(self, person: Person) -> None:
         """Add or change a person."""
         self.connection.execute(

@@ -65,7 +65,12 @@ CREATE VIEW words_content AS
   SELECT m.id AS id,
          coalesce(m.title || char(10), '') || m.text || coalesce(char(10) || m.summary, '')
            AS body,
-         m.header AS header, coalesce(coalesce(c.author || ': ', '') || c.text, '') AS context
+         m.header AS header,
+         coalesce(
+           coalesce(
+             coalesce((SELECT p.name FROM person p WHERE p.person_id = c.author), c.author) || ': ',
+             '') || c.text,
+           '') AS context
   FROM memory m LEFT JOIN memory c ON c.id = m.context_id;
 -- stem: crc32 of the stemmed word; n: memories of that shard it occurs in.
 CREATE TABLE word_count(

@@ -151,6 +151,31 @@ class Entities:
         )
         return entity
 
+    def called(self, aliases: Sequence[str], person: int) -> list[tuple[int, str, bool]]:
+        """List the entities of a person, and those with an alias that are nobody's.
+
+        Each with its name, and whether it is the person's.
+        """
+        rows = sql.rows(
+            self.connection,
+            "SELECT e.id, e.name, e.person IS NOT NULL FROM entity e WHERE e.person = ?"
+            " OR (e.person IS NULL AND EXISTS (SELECT 1 FROM alias a"
+            "  WHERE a.partition = -e.id >> ? AND a.entity = e.id"
+            "  AND a.alias IN (SELECT value FROM json_each(?)))) ORDER BY e.id DESC",
+            (person, PARTITION_SHIFT, json.dumps(list(aliases))),
+        )
+        return [(entity, name, bool(is_linked)) for entity, name, is_linked in rows]
+
+    def rename(self, entity: int, name: str, person: int, aliases: Iterable[str]) -> None:
+        """Give an entity that is a person another name, and aliases beside those it has."""
+        self.connection.execute(
+            "UPDATE entity SET name = ?, person = ? WHERE id = ?", (name, person, entity)
+        )
+        self.connection.executemany(
+            "INSERT OR IGNORE INTO alias(partition, alias, entity) VALUES(?, ?, ?)",
+            [(partition_of(entity), alias, entity) for alias in aliases],
+        )
+
     def delete(self, entity: int) -> list[int]:
         """Delete an entity with its edges; returns the memories that mentioned it."""
         memories = sql.rows(

@@ -12,6 +12,7 @@ from family_recall.stores import scope_sql
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, id_range
 from family_recall.stores.scope_sql import Condition
+from family_recall.stores.text.author_names import name_of
 
 _IN_PARTITIONS = f"id >> {PARTITION_SHIFT} IN (SELECT value FROM json_each(?))"
 
@@ -29,6 +30,7 @@ class Version:
     recorded_s: float
     past: bool
     view: int
+    author_name: str | None = None
 
     @property
     def memory(self) -> tuple[str, str]:
@@ -134,11 +136,11 @@ class Versions:
     def _load(self, condition: Condition) -> list[Version]:
         where, values = condition
         return [
-            Version(no, space_id, doc_id, author, text, at, recorded_s, bool(past), view)
-            for no, space_id, doc_id, author, text, at, recorded_s, past, view in sql.rows(
+            Version(no, space_id, doc_id, author, text, at, recorded_s, bool(past), view, name)
+            for no, space_id, doc_id, author, text, at, recorded_s, past, view, name in sql.rows(
                 self.connection,
                 "SELECT m.id, s.space_id, m.doc_id, m.author, m.text, m.occurred_at, m.recorded_s,"
-                " m.superseded_s IS NOT NULL, m.redacted_view"
+                f" m.superseded_s IS NOT NULL, m.redacted_view, {name_of('m')}"
                 f" FROM memory m JOIN space s ON s.no = m.space WHERE {where} ORDER BY m.id",
                 values,
             )

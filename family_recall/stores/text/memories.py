@@ -15,6 +15,7 @@ from family_recall.stores import scope_sql
 from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.stores.records import WORD_ENTRY, NewMemory, Rows, Statement, StoredMemory
+from family_recall.stores.text.author_names import name_of
 from family_recall.stores.text.full_text import Words
 from family_recall.types import CATEGORIES, KINDS, IdArray, Memory, Scope, parse_moment
 
@@ -28,7 +29,7 @@ _AS_IT_IS = (
     "event_type",
 )  # fmt: skip
 _SELECT = f"""
-SELECT s.space_id, m.superseded_s, m.checksum,
+SELECT s.space_id, {name_of("m")}, m.superseded_s, m.checksum,
   {", ".join("m." + column for column in checksums.COVERED)}
 FROM memory m JOIN space s ON s.no = m.space
 """
@@ -122,7 +123,7 @@ def authors_and_texts(
     condition, values = scope_sql.visible(scope)
     rows = sql.rows(
         connection,
-        "SELECT m.id, m.author, m.text FROM memory m"
+        f"SELECT m.id, {name_of('m')}, m.text FROM memory m"
         f" WHERE m.id IN (SELECT value FROM carray(?)) AND {condition}",
         (sql.id_array(ids), *values),
     )
@@ -211,7 +212,7 @@ def _session_numbers(ids: Sequence[int], names: Sequence[str | None]) -> IdArray
 
 
 def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
-    space_id, superseded_s, checksum, *covered_values = row
+    space_id, author_name, superseded_s, checksum, *covered_values = row
     memory_id, _, _, recorded_s, *content = covered_values
     record = dict(zip(checksums.CONTENT, content, strict=True))
     if checksums.checksum_of(covered_values) != checksum:
@@ -226,5 +227,9 @@ def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
         record[name] = None if moment_s is None else dt.datetime.fromtimestamp(moment_s, zone)
     record["labels"] = tuple(json.loads(record["labels"])) if record["labels"] else ()
     return StoredMemory(
-        memory_id, Memory.as_stored(space_id=space_id, **record), recorded_s, superseded_s
+        memory_id,
+        Memory.as_stored(space_id=space_id, **record),
+        recorded_s,
+        superseded_s,
+        author_name=author_name,
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from family_recall.stores.file import sql
 from family_recall.stores.records import ToEmbed, View
+from family_recall.stores.text.author_names import name_of
 from family_recall.stores.text.passages import passages
 from family_recall.stores.vectors.tables import PARTS, models
 
@@ -54,7 +55,8 @@ class PendingVectors:
     def _load(self, condition: str, values: tuple[object, ...]) -> list[ToEmbed]:
         rows = sql.rows(
             self.connection,
-            f"SELECT m.id, m.author, m.title, m.text, m.summary FROM memory m WHERE {condition}",
+            f"SELECT m.id, {name_of('m')}, m.title, m.text, m.summary FROM memory m"
+            f" WHERE {condition}",
             values,
         )
         return [

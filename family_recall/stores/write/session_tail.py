@@ -9,6 +9,7 @@ import apsw
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import id_range
 from family_recall.stores.records import NewMemory, Place
+from family_recall.stores.text.author_names import name_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class _LastMemory:
 
     order_s: float
     id: int
-    author: str | None
+    author_name: str | None
     text: str
 
 
@@ -35,13 +36,13 @@ class SessionTail:
         session = new.memory.session_id
         last = self._last.get((partition, session)) if session is not None else None
         if last is not None and last.order_s <= order_s:
-            place, before = Place(last.id, None), (last.author, last.text)
+            place, before = Place(last.id, None), (last.author_name, last.text)
         else:
             place = self.place(partition, new, order_s, memory)
             before = self._author_and_text(place.previous)
         if session is not None and place.following is None:
             self._last[partition, session] = _LastMemory(
-                order_s, memory, new.memory.author, new.memory.text
+                order_s, memory, new.author_name, new.memory.text
             )
         return place, before
 
@@ -70,7 +71,9 @@ class SessionTail:
     def _author_and_text(self, memory: int | None) -> tuple[str | None, str]:
         if memory is None:
             return None, ""
-        author, text = sql.row(
-            self._connection, "SELECT author, text FROM memory WHERE id = ?", (memory,)
+        author_name, text = sql.row(
+            self._connection,
+            f"SELECT {name_of('m')}, m.text FROM memory m WHERE m.id = ?",
+            (memory,),
         )
-        return author, str(text)
+        return author_name, str(text)

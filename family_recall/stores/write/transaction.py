@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import apsw
+import numpy as np
 
 from family_recall.errors import StoreError
 from family_recall.stores.file import sql
@@ -29,6 +30,7 @@ from family_recall.stores.records import (
 )
 from family_recall.stores.text import full_text, identifiers, memories, mentioned_times
 from family_recall.stores.vectors import tables
+from family_recall.stores.write.authors import Authors
 from family_recall.stores.write.counters import Counters
 from family_recall.stores.write.partitions import Partitions
 from family_recall.stores.write.session_tail import SessionTail
@@ -53,6 +55,7 @@ class WriteTransaction(Transaction):
         self.entities = Entities(connection)
         self.relations = Relations(connection)
         self.edge_buffer = EdgeBuffer(connection)
+        self.authors = Authors(connection)
         self._counters = Counters(connection)
         self.words = WordIndex(connection, self._counters)
         self.vectors = VectorTables(connection, vec0, self._counters)
@@ -195,6 +198,12 @@ class WriteTransaction(Transaction):
         change.n_current += not past
         change.n_bounded += _is_bounded(new) and not past
         return place
+
+    def load(self, ids: Sequence[int]) -> list[StoredMemory]:
+        """Load whole memories by row id, superseded ones too."""
+        chosen = sql.id_array(np.array(ids, np.int64))
+        where = "m.id IN (SELECT value FROM carray(?)) ORDER BY m.id"
+        return memories.load(self.connection, where, (chosen,), self.zone)
 
     def every_memory(self) -> Iterator[StoredMemory]:
         """Yield all memories, each partition's sessions in order."""

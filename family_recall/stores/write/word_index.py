@@ -11,6 +11,7 @@ from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import partition_of, shard_of, words_table
 from family_recall.stores.records import stem_number
 from family_recall.stores.text import full_text
+from family_recall.stores.text.author_names import name_of
 from family_recall.stores.write.counters import Counters
 
 _BATCH = 500  # memories
@@ -28,7 +29,7 @@ class WordIndex:
     def prepare(
         self, memory: int, body: str, header: str, context: tuple[str | None, str]
     ) -> full_text.Words:
-        """Split and count the words of a memory; ``context`` is the author and text before it."""
+        """Split and count the words of a memory; ``context`` is who said what before it."""
         if self._counter is None:
             self._counter = full_text.WordCounter(self._connection)
         return self._counter.prepare(memory, body, header, context)
@@ -48,11 +49,17 @@ class WordIndex:
             self._counters.of(partition).rewrites += 1
             self.store_counts(rows)
 
-    def remove(self, ids: Sequence[int]) -> None:
-        """Remove the words of stored memories from index and counts."""
+    def remove(self, ids: Sequence[int], *, as_written: bool = False) -> None:
+        """Remove the words of stored memories from index and counts.
+
+        ``as_written`` says that they are those of a file in which authors were indexed as written,
+        not by name.
+        """
         self.flush()
         for start in range(0, len(ids), _BATCH):
-            for (partition, past), rows in self._stored(ids[start : start + _BATCH]).items():
+            for (partition, past), rows in self._stored(
+                ids[start : start + _BATCH], as_written=as_written
+            ).items():
                 full_text.remove(self._connection, shard_of(partition, past=past), rows)
                 self._count(partition, rows, -1, past=past)
                 self._counters.of(partition).rewrites += 1
@@ -127,12 +134,15 @@ class WordIndex:
             full_text.add(self._connection, shard, rows)
         self._gathered.clear()
 
-    def _stored(self, ids: Sequence[int]) -> dict[tuple[int, bool], list[full_text.Words]]:
+    def _stored(
+        self, ids: Sequence[int], *, as_written: bool = False
+    ) -> dict[tuple[int, bool], list[full_text.Words]]:
         """Split and count the words of stored memories, by partition and whether superseded."""
         by_shard: dict[tuple[int, bool], list[full_text.Words]] = {}
+        speaker = "c.author" if as_written else name_of("c")
         for memory, past, body, header, author, before in sql.rows(
             self._connection,
-            "SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, c.author, c.text"
+            f"SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, {speaker}, c.text"
             " FROM memory m JOIN words_content w ON w.id = m.id"
             " LEFT JOIN memory c ON c.id = m.context_id"
             " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",

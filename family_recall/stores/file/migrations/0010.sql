@@ -8,3 +8,18 @@ CREATE INDEX memory_valid_from ON memory(valid_from_s) WHERE valid_from_s IS NOT
 -- What a text says of its own statement, as bits; see statements/bits.py. Found again when the file is
 -- opened.
 ALTER TABLE memory ADD COLUMN cues INTEGER NOT NULL DEFAULT 0;
+
+-- An author is indexed by the name of the person. Words of earlier files are indexed again when the
+-- file is opened (family_recall/indexing/people.py).
+DROP VIEW words_content;
+CREATE VIEW words_content AS
+  SELECT m.id AS id,
+         coalesce(m.title || char(10), '') || m.text || coalesce(char(10) || m.summary, '')
+           AS body,
+         m.header AS header,
+         coalesce(
+           coalesce(
+             coalesce((SELECT p.name FROM person p WHERE p.person_id = c.author), c.author) || ': ',
+             '') || c.text,
+           '') AS context
+  FROM memory m LEFT JOIN memory c ON c.id = m.context_id;
