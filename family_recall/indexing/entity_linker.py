@@ -74,7 +74,7 @@ class EntityLinker:
             self._writing.edge_buffer.add_mentions(memory, mentions)
 
     def rename(self, person: Person) -> None:
-        """Give the entities of a person their name of today; names they had remain aliases.
+        """Rename the entities of a person to their name of today; names they had remain aliases.
 
         What was only known by the person's id, as an author, is the person from now on, and what
         is called as they are where they may enter.
@@ -137,7 +137,7 @@ class EntityLinker:
         return names_in(text, names.whole, names.first_words)
 
     def _admit_author(self, space_id: str, author: str) -> None:
-        """Know a person by their id where they have said something, though they may not enter."""
+        """Add a person who said something in a space to its residents, by their id alone."""
         residents = self._residents_of(space_id)
         key = f"@{author}"
         if key not in residents:

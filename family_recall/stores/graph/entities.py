@@ -167,7 +167,7 @@ class Entities:
         return [(entity, name, bool(is_linked)) for entity, name, is_linked in rows]
 
     def rename(self, entity: int, name: str, person: int, aliases: Iterable[str]) -> None:
-        """Give an entity that is a person another name, and aliases beside those it has."""
+        """Rename an entity that is a person, and add aliases to those it has."""
         self.connection.execute(
             "UPDATE entity SET name = ?, person = ? WHERE id = ?", (name, person, entity)
         )
