@@ -75,6 +75,11 @@ class RecallConfig:
     # Candidates that diversification compares with each other.
     mmr_pool: int = 50
 
+    # Best candidates to whose questions replies are looked for; and of those, the ones that may
+    # leave open, in a statement, what the next turn tells.
+    reply_pool: int = 16
+    openers: int = 3
+
     # Best candidates among which the newest of rival statements is put first.
     supersede_pool: int = 20
 

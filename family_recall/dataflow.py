@@ -227,7 +227,7 @@ class Ranking:
     ``features`` (n, f) and ``weights`` (f,) in the order of ``features.FEATURES``;
     ``score`` (n,) is their product and nothing else; ``order`` (m,) the rows chosen so far,
     best first; ``duplicates`` by row the near copies it represents; ``superseded_by`` by row the
-    newer candidate that answers the question otherwise.
+    newer candidate that answers the question otherwise; ``reply_to`` by row the one it replies to.
     """
 
     rows: Rows
@@ -237,6 +237,7 @@ class Ranking:
     order: IdArray
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     superseded_by: Mapping[int, Successor] = field(default_factory=dict)
+    reply_to: Mapping[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the rows chosen so far."""

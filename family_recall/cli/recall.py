@@ -228,6 +228,8 @@ def _print_result(out: Console, result: Result, *, with_terms: bool) -> None:
     notes = " (superseded)" if result.superseded else ""
     if result.superseded_by:
         notes += f" (replaced by {result.superseded_by}, which {result.superseded_because})"
+    if result.reply_to:
+        notes += f" (in reply to “{result.reply_to.text}”)"
     if result.copies:
         notes += f" (and {len(result.copies)} similar)"
     print_line(out, f"{result.rank}. {result.text}", "bold")

@@ -76,7 +76,7 @@ def why_not_learnable(answer: Answer, weights: Mapping[str, float]) -> str | Non
     if answer.profile != "default":
         return f"the answer was ranked by the profile {answer.profile}, and only default learns"
     features = {part.feature for result in answer.results for part in result.contributions}
-    if not features <= {*weights, "pending", "static", "inherited"}:
+    if not features <= {*weights, "pending", "static", "inherited", "withheld"}:
         return "the answer was not ranked by the default profile's features"
     if answer.strategy == "TIMELINE" or any(
         span.stage == "timeline" for span in answer.trace.spans

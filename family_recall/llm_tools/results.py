@@ -57,6 +57,7 @@ _MEMORY = object_schema(
             **_TEXT_OR_NULL,
             "description": "doc_id of a newer memory that says otherwise; do not say this as true",
         },
+        "reply_to": {**_TEXT_OR_NULL, "description": "the question that it replies to"},
     }
 )
 _RELATION = object_schema(
@@ -268,6 +269,10 @@ def _answer(answer: Answer) -> dict[str, Any]:
     }
 
 
+def _asked(text: str) -> str:
+    return shortened(harmless(text), MAX_TEXT_CHARS)
+
+
 def _memory(result: Result) -> dict[str, Any]:
     text = shortened(harmless(result.excerpt(MAX_TEXT_CHARS)), MAX_TEXT_CHARS)
     return {
@@ -280,6 +285,7 @@ def _memory(result: Result) -> dict[str, Any]:
         "kind": result.kind,
         "confidence": round(result.confidence, 4),
         "superseded_by": result.superseded_by,
+        "reply_to": None if result.reply_to is None else _asked(result.reply_to.text),
     }
 
 

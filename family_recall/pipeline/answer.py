@@ -21,7 +21,7 @@ from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
 from family_recall.sources.graph import paths_to
 from family_recall.stores.records import StoredMemory, among
-from family_recall.types import Answer, IdArray, Rationale, Result
+from family_recall.types import Answer, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.relation_result import facts_of, related_confidence
 
@@ -49,6 +49,7 @@ class _Provenance:
     successors: Mapping[int, tuple[str, str]]
     stems: frozenset[str]
     best_passages: Mapping[int, BestPassage]
+    replied_to: Mapping[int, RepliedTo]
 
 
 def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
@@ -71,6 +72,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             successors=_successors(ranking),
             stems=frozenset(stem for _, stem in context.plan.terms),
             best_passages=best_passages(context, {each.id: each.memory.text for each in stored}),
+            replied_to=_replied_to(ranked, chosen),
         )
         chosen_with_confidence = zip(stored, chosen.tolist(), confidence.tolist(), strict=True)
         results = tuple(
@@ -235,7 +237,24 @@ def _result(
         passage=best.passage if best else None,
         sentence=best.sentence if best else None,
         rationale=provenance.paths.get(stored.id),
+        reply_to=provenance.replied_to.get(row),
     )
+
+
+def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:
+    """Return what each chosen row replies to, where that is known and intact."""
+    ranking, context = ranked.ranking, ranked.context
+    reply_to = {row: ranking.reply_to[row] for row in chosen.tolist() if row in ranking.reply_to}
+    if not reply_to:
+        return {}
+    ids = ranking.rows.ids[sorted(set(reply_to.values()))]
+    loaded = {stored.id: stored.memory for stored in context.snapshot.memories(ids, context.scope)}
+    questions = {row: loaded.get(int(ranking.rows.ids[of])) for row, of in reply_to.items()}
+    return {
+        row: RepliedTo(str(memory.doc_id), memory.text, memory.author)
+        for row, memory in questions.items()
+        if memory is not None
+    }
 
 
 def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:

@@ -16,7 +16,7 @@ from family_recall.config import RecallConfig
 from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
-from family_recall.pipeline import ordering, scoring, searching, superseding
+from family_recall.pipeline import ordering, replying, scoring, searching, superseding
 from family_recall.pipeline.answer import Ranked, explanation, make_answer
 from family_recall.pipeline.explain import Explanation, Inspection
 from family_recall.pipeline.gate import Gate
@@ -82,6 +82,7 @@ class Broker:
     known_damage: Callable[[], str | None] = lambda: None
     refinements: tuple[Refinement, ...] = (
         ordering.rerank,
+        replying.promote_replies,
         superseding.supersede,
         ordering.diversify,
     )
@@ -182,10 +183,11 @@ class Broker:
         seeds = reciprocal_rank_fusion([words, vectors], rrf_k=rrf_k)
         graph = searching.graph(run, context, seeds)
         implied = searching.remarks(run, context)
+        replies = replying.find_replies(run, context, seeds)
         with run.priced_as("score") as stretch:
             with run.trace.span("fusion", len(seeds.ids) + len(graph.run)) as span:
-                runs = searching.with_focus(run, context, [words, vectors, graph.run, quoted])
-                runs += implied
+                runs = [words, vectors, graph.run, quoted, replies]
+                runs = [*searching.with_focus(run, context, runs), *implied]
                 if context.plan.relation_evidence:
                     runs.append(evidence_of_relations(context))
                 runs.append(searching.timeline(run, context))

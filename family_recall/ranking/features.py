@@ -68,6 +68,7 @@ FEATURES = (
     Feature("length", 0, 1, 0, "how far a memory is from too short and too long"),
     Feature("source_prior", 0, 1, 0.5, "share of the sources that found it"),
     Feature("cross_encoder", 0, 1, 0, "probability the cross-encoder gives the pair"),
+    Feature("withheld", 0, 10, 0, "score that a memory which only asks loses"),
     Feature("inherited", 0, 10, 0, "score of the one it was placed above, as far as it lacked it"),
 )  # fmt: skip
 
@@ -75,7 +76,7 @@ _ABSENT = np.array([feature.absent for feature in FEATURES], np.float32)
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
-FOR_SOME = frozenset({"evidence", "focus", "implied", "inherited", "related_words"})
+FOR_SOME = frozenset({"evidence", "focus", "implied", "inherited", "related_words", "withheld"})
 """Features that are of no interest where they are 0: most candidates have none of them."""
 
 TIERS = {
@@ -283,10 +284,11 @@ def weight_of(name: str, weights: Mapping[str, float]) -> float:
     """Return the weight of a feature.
 
     ``pending`` and ``static``, if a profile does not weigh them itself, weigh as much as the
-    transformer's vectors that they replace. ``inherited`` is a score already, and weighs 1.
+    transformer's vectors that they replace. ``inherited`` and ``withheld`` are
+    scores already, and weigh 1 and −1.
     """
-    if name == "inherited":
-        return 1.0
+    if name in {"inherited", "withheld"}:
+        return 1.0 if name == "inherited" else -1.0
     if name in weights or name not in {"pending", "static"}:
         return weights.get(name, 0.0)
     return weights.get("cosine", 0.0) + weights.get("maxsim", 0.0)

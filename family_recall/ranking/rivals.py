@@ -26,7 +26,7 @@ MOST_PAIRS = 20
 
 _SAYS_CHANGE = mask_of("changed", "stopped")
 _SAYS_NEW = mask_of("changed", "stopped", "renewed")
-_ASKS = BITS["asks"]
+_ASKS = BITS["only_asks"]
 _NO_COSINE = 0.5
 
 

@@ -6,7 +6,9 @@ Imports nothing of this package. Nothing here knows what is stored or how it is 
 from __future__ import annotations
 
 from .bits import BITS, BITS_VERSION, bits_of, mask_of
-from .cues import Cues, asks, cues_in
+from .cues import Cues, cues_in
+from .persons import names_somebody, volunteers, wants_somebody
+from .questions import asks, only_asks
 from .slots import Slot, slot_of
 from .values import KINDS, Values, values_in
 
@@ -21,6 +23,10 @@ __all__ = [
     "bits_of",
     "cues_in",
     "mask_of",
+    "names_somebody",
+    "only_asks",
     "slot_of",
     "values_in",
+    "volunteers",
+    "wants_somebody",
 ]

@@ -7,7 +7,7 @@ from typing import Final
 from .cues import Cues, cues_in
 from .values import KINDS, values_in
 
-BITS_VERSION: Final = "1"
+BITS_VERSION: Final = "2"
 """Of the rules behind the bits: a file whose bits were found by others finds them again."""
 
 BITS: Final = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .questions import asks, only_asks
+
 _MAX_CHARS = 2000
 
 
@@ -95,12 +97,6 @@ _NEGATED = _either(r"""
     not|never|no|nobody|none|nothing|without|isn['’]?t|aren['’]?t|wasn['’]?t|weren['’]?t|don['’]?t
     doesn['’]?t|didn['’]?t|won['’]?t|wouldn['’]?t|can['’]?t|cannot|hasn['’]?t|haven['’]?t|no longer
 """)
-_QUESTION_START = re.compile(
-    r"^(?:(?:so|and|but|ok|okay|hey|oh|right|wait|erm?|um|sorry|also)[,\s]+)*"
-    r"(?:what|who|whose|where|which|how|is|are|am|was|were|do|does|did|can|could|will|would"
-    r"|should|shall|any(?:one|body)|remind me|tell me)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +111,8 @@ class Cues:
         one_day: It tells of one day.
         unsure: It is a wish, a plan or a guess.
         negated: It has a negation.
-        asks: It is a question.
+        asks: It waits for an answer.
+        only_asks: It asks and states nothing.
     """
 
     changed: bool
@@ -126,6 +123,7 @@ class Cues:
     unsure: bool
     negated: bool
     asks: bool
+    only_asks: bool
 
 
 def cues_in(text: str) -> Cues:
@@ -146,16 +144,5 @@ def cues_in(text: str) -> Cues:
         unsure=_UNSURE.search(text) is not None,
         negated=_NEGATED.search(text) is not None,
         asks=asks(text),
+        only_asks=only_asks(text),
     )
-
-
-def asks(text: str) -> bool:
-    """Whether a text is a question and states nothing beside it.
-
-    >>> asks("what's the code again?"), asks("Is it? The code is 1916.")
-    (True, False)
-    """
-    if text.endswith("?"):
-        last = re.split(r"(?<=[.!])\s+", text)[-1]
-        return len(last) > len(text) / 2
-    return _QUESTION_START.match(text) is not None and len(text) < 60 and "," not in text

@@ -312,6 +312,25 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """A memory that follows another in its session, which may ask something.
+
+    ``asker`` and ``asked`` are that one's author and text, ``says`` and ``cues`` the bits of what
+    the two say; ``place`` counts from it, 1 for the next.
+    """
+
+    question: int
+    asker: str | None
+    asked: str
+    says: int
+    place: int
+    id: int
+    author: str | None
+    text: str
+    cues: int
+
+
+@dataclass(frozen=True, slots=True)
 class Milestone:
     """The fields of a milestone or a dated fact that tell a time."""
 

@@ -4,6 +4,7 @@ from family_recall.types.answer import (
     Answer,
     Contribution,
     Rationale,
+    RepliedTo,
     Result,
     Status,
 )
@@ -82,6 +83,7 @@ __all__ = [
     "Relation",
     "RelationResult",
     "Remembered",
+    "RepliedTo",
     "Result",
     "RetentionRule",
     "Scope",

@@ -54,6 +54,15 @@ class Rationale(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True)
+class RepliedTo(JsonRecord):
+    """What a result is the reply to: the memory a few turns before it, most often a question."""
+
+    doc_id: str
+    text: str
+    author: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Result(JsonRecord):
     """One memory of an answer.
 
@@ -65,6 +74,7 @@ class Result(JsonRecord):
     ``copies`` are the doc_ids of near copies by the same author that it stands for.
     ``author`` is as stored, a person's id or a name as heard; ``said_by`` is what that person is
     called.
+    ``reply_to`` is the memory that it replies to, without which it may mean nothing;
     ``highlights`` are (start, end) character offsets into ``text``: where the question's words
     stand or, of a text too long to be read at once, the ``passage`` closest to the question, and
     ``sentence`` the closest sentence in it.
@@ -96,6 +106,7 @@ class Result(JsonRecord):
     superseded_because: str | None = None
     copies: tuple[str, ...] = ()
     author_name: str | None = None
+    reply_to: RepliedTo | None = None
 
     @property
     def said_by(self) -> str | None:
@@ -107,7 +118,8 @@ class Result(JsonRecord):
         text = shortened(" ".join(self.excerpt(_PRINTED_CHARS).split()), _PRINTED_CHARS)
         day = self.occurred_at[:10] if self.occurred_at else None
         outdated = f"replaced by {self.superseded_by}" if self.superseded_by else None
-        notes = (self.said_by, day, outdated, f"confidence {self.confidence:.2f}")
+        asked = f"in reply to “{shortened(self.reply_to.text, 60)}”" if self.reply_to else None
+        notes = (self.said_by, day, asked, outdated, f"confidence {self.confidence:.2f}")
         return f"{text} ({', '.join(note for note in notes if note)})"
 
     def excerpt(self, max_chars: int) -> str:
@@ -155,9 +167,10 @@ class Result(JsonRecord):
         for name in ("passage", "sentence"):
             span = record.get(name)
             fields[name] = span and tuple(span)
-        rationale = record["rationale"]
+        rationale, reply_to = record["rationale"], record.get("reply_to")
         fields["copies"] = tuple(record.get("copies", ()))
         fields["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})
+        fields["reply_to"] = reply_to and RepliedTo(**reply_to)
         return cls(**fields)
 
 
@@ -293,7 +306,9 @@ def _briefed(result: Result, max_chars: int) -> BriefedMemory:
     """Return what a briefing shows of a result; one that was replaced is marked, with its day."""
     outdated = result.superseded_by is not None
     day = result.occurred_at[:10] if result.occurred_at and outdated else None
-    return BriefedMemory(result.excerpt(max_chars), result.said_by, outdated=outdated, day=day)
+    asked = result.reply_to.text if result.reply_to else ""
+    text = result.excerpt(max_chars)
+    return BriefedMemory(text, result.said_by, asked=asked, outdated=outdated, day=day)
 
 
 _JSON_ORDER = (

@@ -55,7 +55,7 @@ class BriefedMemory:
 
     ``relation`` makes it a fact of the graph between a subject and an object, of which
     ``text`` says what it is; the author is not shown then. ``outdated`` marks what a memory above
-    it replaced, with its ``day``, ISO 8601.
+    it replaced, with its ``day``, ISO 8601; ``asked`` is what it replies to.
     """
 
     text: str
@@ -63,6 +63,7 @@ class BriefedMemory:
     relation: tuple[str, str] | None = None
     outdated: bool = False
     day: str | None = None
+    asked: str = ""
 
 
 def briefing(
@@ -137,4 +138,6 @@ def _line(memory: BriefedMemory, max_chars: int, number: str) -> str:
     author = shortened(harmless(memory.author or ""), MAX_AUTHOR_CHARS)
     mark = f" (no longer; from {memory.day})" if memory.day else " (no longer)"
     end = mark if memory.outdated else ""
+    if memory.asked:
+        end = f' (in reply to "{shortened(harmless(memory.asked), max_chars)}"){end}'
     return f'- {number}{author} said: "{text}"{end}\n' if author else f'- {number}"{text}"{end}\n'

@@ -65,6 +65,8 @@ _TABLE = (
           optional=True, planned=True),
     Stage("graph", "search by links", (1.5, 0.0), followed_by=_RANKING,
           leaves_time_for=("late_interaction",), optional=True, planned=True),
+    Stage("replies", "replies to what was asked", (0.2, 0.01), "candidate",
+          followed_by=_RANKING, optional=True),
     Stage("timeline", "what that time held"),
     Stage("focus", "near what is talked about", (0.5, 0.0), followed_by=_RANKING, optional=True),
     Stage("period", "what that time held of it", (0.3, 0.01), "candidate", followed_by=_RANKING,

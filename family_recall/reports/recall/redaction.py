@@ -6,7 +6,7 @@ import dataclasses
 import re
 
 from family_recall.pipeline.explain import NearMiss
-from family_recall.types import Answer, Rationale, RelationResult, Result, Trace
+from family_recall.types import Answer, Rationale, RelationResult, RepliedTo, Result, Trace
 
 _FROM_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
 
@@ -71,6 +71,7 @@ class _Redactor:
             highlights=(),
             passage=None,
             sentence=None,
+            reply_to=result.reply_to and self.replied_to(result.reply_to),
             rationale=result.rationale and self.rationale(result.rationale),
         )
 
@@ -83,6 +84,11 @@ class _Redactor:
             space_id=self("space", relation.space_id),
             evidence=self.all("memory", relation.evidence),
             asked_for=self.optional("name", relation.asked_for),
+        )
+
+    def replied_to(self, asked: RepliedTo) -> RepliedTo:
+        return RepliedTo(
+            self("memory", asked.doc_id), _length(asked.text), self.optional("person", asked.author)
         )
 
     def rationale(self, rationale: Rationale) -> Rationale:

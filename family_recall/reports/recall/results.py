@@ -15,7 +15,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "tier"),
     "links": ("ppr", "graph_bias", "entities", "evidence"),
     "time": ("temporal_match", "recency", "tells_when"),
-    "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited"),
+    "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited", "withheld"),
     "itself": ("importance", "personalization", "emotion", "identity", "length"),
 }
 """Features that share a colour, by what they look at."""

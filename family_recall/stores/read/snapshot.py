@@ -35,6 +35,7 @@ from family_recall.stores.records import (
     StoredMemory,
     StoredRelation,
     TokenVectors,
+    Turn,
     WordStatistics,
     among,
 )
@@ -44,6 +45,7 @@ from family_recall.stores.text import (
     memories,
     mentioned_times,
     passage_words,
+    session_turns,
     timeline,
 )
 from family_recall.stores.vectors.index import VectorIndexes
@@ -376,6 +378,10 @@ class Snapshot:
             _in_scope(ids, scope),
             lambda visible: memories.statements(self._connection, visible, scope),
         )
+
+    def turns_after(self, ids: IdArray, cue: int, n_any: int, scope: Scope, k: int) -> list[Turn]:
+        """Return up to k memories after the first few of some, and after those that have a cue."""
+        return session_turns.after(self._connection, _in_scope(ids, scope), cue, n_any, scope, k)
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:
         """Find one memory by its id.

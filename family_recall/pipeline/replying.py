@@ -1,0 +1,103 @@
+"""The stages for what was asked before: replies become candidates, and come before questions."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from family_recall.dataflow import Pool, QueryContext, Ranking, Run
+from family_recall.pipeline.runner import Runner
+from family_recall.ranking.echoes import withhold
+from family_recall.ranking.replies import TOLD, TURNS, Reply, answer_after, replies_to
+from family_recall.ranking.takeover import takes_over
+from family_recall.statements import BITS, slot_of, wants_somebody
+from family_recall.types import IdArray
+
+OPENER: Final = 0.8
+"""Share of the best score that a statement has to have, for the turns after it to answer."""
+
+_EACH: Final = 2  # replies to one question that become candidates
+_ABOUT_ASKING = re.compile(
+    r"\b(?:ask(?:s|ed|ing)?|question(?:s|ed)?|wonder(?:s|ed|ing)?|want(?:s|ed)? to know"
+    r"|[ei]nquired?)\b",
+    re.IGNORECASE,
+)
+
+
+def find_replies(run: Runner, context: QueryContext, pool: Pool) -> Run:
+    """Find the replies to what is asked in the best of what words and vectors found."""
+    nothing = Run("replies", np.zeros(0, np.int64), np.zeros(0, np.float32))
+    n = min(len(pool.ids), context.config.reply_pool)
+    if n == 0 or is_about_asking(context) or not run.can_start("replies", n):
+        return nothing
+
+    def find() -> Run:
+        best = pool.ids[:n]
+        place = {question: at for at, question in enumerate(best.tolist())}
+        found = [r for each in _replies(context, best, _openers(context)) for r in each[:_EACH]]
+        found.sort(key=lambda reply: (place[reply.question], -reply.plausibility))
+        ids = list(dict.fromkeys(reply.id for reply in found))
+        scores = 1.0 / (1.0 + np.arange(len(ids), dtype=np.float32))
+        return Run("replies", np.array(ids, np.int64), scores)
+
+    return run.run("replies", n, find, nothing)
+
+
+def promote_replies(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Place each reply directly above what it replies to, and withhold score from questions."""
+    best = ranking.order[: context.config.reply_pool]
+    if not len(best) or is_about_asking(context):
+        return ranking
+    asks = ranking.rows.cues[best] & BITS["asks"] != 0
+    if n_any := _openers(context):
+        score = ranking.score[best]
+        asks[:n_any] |= score[:n_any] >= OPENER * score[0]
+    n = int(asks.sum())
+    if n == 0 or not run.can_start("replies", n):
+        return ranking
+    return run.run("replies", n, lambda: _promoted(context, ranking, best[asks]), ranking)
+
+
+def is_about_asking(context: QueryContext) -> bool:
+    """Whether a question asks what somebody asked, so that a stored question answers it."""
+    return _ABOUT_ASKING.search(context.request.query_text) is not None
+
+
+def _promoted(context: QueryContext, ranking: Ranking, asking: IdArray) -> Ranking:
+    """Carry out the moves from the last question to the first, so that each reply stays above."""
+    rows = {memory: row for row, memory in enumerate(ranking.rows.ids.tolist())}
+    replies = _replies(context, ranking.rows.ids[asking], len(asking))
+    by_question = {rows[each[0].question]: each for each in replies if each}
+    moves: list[tuple[int, int]] = []
+    reply_to: dict[int, int] = {}
+    for question in reversed(asking.tolist()):
+        placed = [rows[r.id] for r in by_question.get(question, ()) if r.id in rows]
+        reply_to |= dict.fromkeys(placed, question)
+        moves += [(first, below) for first in placed[:1] for below in (question, *placed[1:])]
+    promoted = takes_over(ranking, moves)
+    return withhold(context, dataclasses.replace(promoted, reply_to=reply_to))
+
+
+def _replies(context: QueryContext, ids: IdArray, n_any: int) -> list[Sequence[Reply]]:
+    """Return the replies to each of some memories that ask, and to the first few, best first."""
+    turns = context.snapshot.turns_after(ids, BITS["asks"], n_any, context.scope, TURNS)
+    replies: list[Sequence[Reply]] = []
+    for _, group in itertools.groupby(turns, key=lambda turn: turn.question):
+        after = list(group)
+        if after[0].says & BITS["asks"]:
+            replies.append(replies_to(after))
+        else:
+            replies.append(answer_after(after, context.request.query_text))
+    return replies
+
+
+def _openers(context: QueryContext) -> int:
+    """Return how many of the best may leave open what the question asks for."""
+    question = context.request.query_text
+    tells = slot_of(question).kinds & TOLD or wants_somebody(question)
+    return context.config.openers if tells else 0

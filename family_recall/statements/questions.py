@@ -1,0 +1,161 @@
+"""Whether a text asks something: with a question mark or, as in speech, without one.
+
+A text is split into clauses. One asks if it ends in a question mark, or begins as questions do:
+with a question word and a verb (*which drawer is the torch*), a verb and its subject (*can we go*),
+or a request to be told. The rest states something, unless it is a bare topic (*the AC filter*).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+MOST_STATED: Final = 8
+"""Words that a question may state after it and still wait for its answer …"""
+MOST_STATED_BEFORE: Final = 6
+"""… and before it."""
+
+_MAX_CHARS = 600
+_LONGEST_TOPIC = 5  # words
+_CLAUSE = re.compile(r"(?:[.!?…]+(?=\s|$)|[\n;:]+)|,\s|\s[–—-]+\s")
+_QUOTED = re.compile(r"\?(?=[\"”’'])")
+_WORD = re.compile(r"[\w'’]+")
+_PRONOUN = (
+    "(?:i|you|he|she|it|we|they|this|that|there|these|those|u|ya"
+    "|(?:any|some|every)(?:one|body|thing))"
+)
+_DETERMINER = "(?:the|a|an|my|your|our|his|her|their|all|both)"
+_KIN = (
+    "(?:mum|mom|mummy|mommy|mama|mam|dad|daddy|papa|pa|pop|nan|nana|nani|gran|granny|grandma|grandpa"
+    "|grandad|auntie|aunty|aunt|uncle|mak|ayah|amma|appa|mami|papi|abuela|abuelo|oma|opa)"
+)
+_BE = "(?:is|are|was|were|does|has|do|can|could|would|should)"
+_AUXILIARY = (
+    "(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|shall|may|might|must"
+    "|(?:is|are|was|were|do|does|did|has|have|could|would|should)n['’]?t|can['’]?t|won['’]?t)"
+)
+_OPENING = re.compile(
+    "^(?:(?:so|and|but|or|ok|okay|hey|hi|hello|oh|oi|right|wait|e?r+m+|um+|uh|ah|eh|sorry|also|well|yo"
+    "|now|then|anyway|just|quick question|question|please|guys|everyone|sir|ma['’]?am|mate|love"
+    "|darling|honey|mija|mijo|bro|sis|as of now"
+    rf"|{_KIN}(?=,|\s+(?:what|who|where|when|which|how|why)|\s+{_AUXILIARY}\s+{_PRONOUN}\b))"
+    r"(?![\w'’])[\s,:]*)+",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    # What size is it; how many did she say; in which drawer is the torch.
+    r"^(?:(?:at|in|on|for|from|to|with|by|since|till|until)\s+)?(?:what|which|whose|how)\s+"
+    rf"(?!{_PRONOUN}\b)(?:[\w'’]+\s+){{0,4}}?{_AUXILIARY}\b"
+    # Who's going; when does it start.
+    rf"|^(?:what|where|when|who|how|why)(?:['’](?:s|re|d|ll)|\s+(?:the\s+\w+\s+)?{_AUXILIARY})\b"
+    r"|^(?:whats|whos|wheres|whens|hows)\b"
+    # Who left it there; who put it back.
+    r"|^(?:who|whose|which)\s+(?!am\b)(?:\w+(?:s|ed|ing)|left|put|took|got|ate|bought|made|said|sent"
+    r"|lent|gave|found|lost|broke|won)\b"
+    r"|^(?:how (?:much|many|long|far|often|old|big|tall|late|early|come|about)"
+    r"|what (?:time|day|date|colou?r|size|number)|why|whereabouts)\b"
+    # Can we go; is the torch there; did Mum say; is swimming today.
+    rf"|^{_AUXILIARY}\s+(?!not\b){_PRONOUN}\b|^{_BE}\s+(?:{_DETERMINER}\b|(?-i:[A-Z])\w+)"
+    rf"|^(?:{_BE}|did)\s+{_KIN}\b|^did\s+(?-i:[A-Z])\w+"
+    r"|^did\s+(?:[\w'’]+\s+){1,3}(?:say|tell|go|get|take|make|give|come|like|want|need|buy|bring"
+    r"|find|pay|win|finish|call|ring|book|eat|see|have|leave|send|pick|end|put|do|be|think|know)\b"
+    r"|^(?:is|are|was|does)\s+(?!(?:not|due|done|gone|back|now|so|too|very|in|at|on|for|to|from"
+    r"|getting|going|being|been|nice|good|great|fine|ready|here|off|out|only|also|still|just)\b)"
+    r"\w+\s+\w+"
+    # Tell me when; anyone know where.
+    r"|\b(?:tell|remind) (?:me|us)\b|\blet me know\b|\b(?:does|do) (?:you|any(?:one|body)) know\b"
+    r"|^any(?:one|body)? (?:know|seen|got|have|remember|ideas?|news|word|chance)\b"
+    r"|^any(?:one|body)\s+\w+ing\b"
+    r"|^(?:remember|know) (?:what|where|when|who|which|how|why|if|whether)\b",
+    re.IGNORECASE,
+)
+_NOT_ASKING = re.compile(
+    "^(?:what|how) an?\\b|^whatever\\b|^which (?:is|was|means)\\b|^do(?: not|n['’]t)\\b"
+    "|^(?:tell|told) (?:me|us) about it\\b|^have (?:a|the|you) (?:good|nice|great|lovely)\\b",
+    re.IGNORECASE,
+)
+_ANSWERED = re.compile(r"\?\s+(?:no|yes|yep|nope|yeah)\b", re.IGNORECASE)
+_VERB = re.compile(
+    rf"\b{_AUXILIARY}\b|['’](?:s|m|re|ve|ll|d)\b|\b\w+ed\b|\d"
+    "|\\b(?:go|goes|went|gets?|got|takes?|took|needs?|wants?|says?|said|comes?|came|puts?|makes?|made"
+    "|think|know|see|saw|keeps?|kept|told|left|found|lost|bought|gave|gives?|likes?|loves?|hates?"
+    "|eats?|ate)\\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many words of a text ask, and how many state something before and after it asks."""
+
+    asking: int
+    before: int
+    after: int
+
+
+def asked_in(text: str) -> Asked:
+    """Count the words of a text that ask, and those that state something.
+
+    >>> asked_in("lunch is at one on Sunday, who's picking me up?")
+    Asked(asking=4, before=6, after=0)
+    """
+    asking = before = after = 0
+    goes_on = False  # whether the sentence asks, so that all of it does
+    clauses = _clauses(_QUOTED.sub("", text[:_MAX_CHARS].strip()))
+    for at, (clause, end) in enumerate(clauses):
+        words = _OPENING.sub("", clause)
+        n = len(_WORD.findall(clause))
+        if n and (end.startswith("?") or _asks(words) or (goes_on and _ends_in_mark(clauses[at:]))):
+            asking, before, after = asking + n, before + after, 0
+            goes_on = True
+        elif _VERB.search(words) or n > _LONGEST_TOPIC:
+            after += n
+        if end[:1] in tuple(".!?…\n;:"):
+            goes_on = False
+    return Asked(asking, before, after) if asking else Asked(0, before + after, 0)
+
+
+def asks(text: str) -> bool:
+    """Whether a text waits for an answer: it asks, and states little besides."""
+    asked = asked_in(text)
+    return (
+        asked.asking > 0
+        and asked.before + asked.after <= max(2 * asked.asking, MOST_STATED)
+        and asked.before <= MOST_STATED_BEFORE
+        and asked.after <= MOST_STATED
+        and _ANSWERED.search(text) is None
+    )
+
+
+def only_asks(text: str) -> bool:
+    """Whether a text asks and states nothing.
+
+    >>> only_asks("which drawer is the torch in"), only_asks("the torch is in which drawer?")
+    (True, True)
+    >>> only_asks("what a day"), only_asks("The torch is here. Who put it back?")
+    (False, False)
+    """
+    asked = asked_in(text)
+    return asked.asking > 0 and asked.before + asked.after == 0
+
+
+def _asks(clause: str) -> bool:
+    return _ASKING.search(clause) is not None and _NOT_ASKING.search(clause) is None
+
+
+def _clauses(text: str) -> list[tuple[str, str]]:
+    """Split a text into clauses, each with the marks that end it."""
+    clauses, start = [], 0
+    for match in _CLAUSE.finditer(text):
+        clauses.append((text[start : match.start()].strip(), match.group().strip()))
+        start = match.end()
+    return [*clauses, (text[start:].strip(), "")]
+
+
+def _ends_in_mark(clauses: list[tuple[str, str]]) -> bool:
+    """Whether the sentence of the first clause ends in a question mark."""
+    for _, end in clauses:
+        if end[:1] in tuple(".!?…\n"):
+            return end.startswith("?")
+    return False
