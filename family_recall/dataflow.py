@@ -12,8 +12,9 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
 from family_recall.stores.read.snapshot import Snapshot
-from family_recall.stores.records import Entity, Identifier, Rows, WordStatistics
+from family_recall.stores.records import Entity, Identifier, Rows, WordStatistics, among
 from family_recall.types import (
+    Breadth,
     FloatArray,
     IdArray,
     Mode,
@@ -64,6 +65,8 @@ class QueryPlan:
         past_reference: Whether it refers to the past on purpose, which switches recency off.
         asks_when: Whether it asks for a time.
         event_stems: Stems of the words for the kind of event whose time it asks for.
+        breadth: How much it asks for.
+        about: Whom a question of breadth ``about`` means; about_family: everybody.
         strategy: How it is answered, with the router's confidence and mode.
         tier_weights: What the strategy expects of each tier.
         focus_id: The memory that the conversation is about.
@@ -89,6 +92,9 @@ class QueryPlan:
     past_reference: bool = False
     asks_when: bool = False
     event_stems: tuple[str, ...] = ()
+    breadth: Breadth = "one"
+    about: tuple[Entity, ...] = ()
+    about_family: bool = False
     strategy: Strategy = "HYBRID"
     strategy_confidence: float = 0.0
     mode: Mode = "hybrid"
@@ -125,6 +131,7 @@ class QueryContext:
     """Everything a stage may read.
 
     ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder.
+    ``exemplars`` are the row ids of the memories that a list is gathered around.
     """
 
     request: RecallRequest
@@ -139,6 +146,7 @@ class QueryContext:
     question: Encoding | None = None
     question_weights: FloatArray | None = None
     kind: Kind = "words"
+    exemplars: IdArray | None = None
 
     @property
     def searched_text(self) -> str:
@@ -161,6 +169,11 @@ class Run:
     def __len__(self) -> int:
         """Count the hits."""
         return len(self.ids)
+
+    def within(self, other: Run) -> Run:
+        """Return the hits that another run has as well."""
+        shared = among(self.ids, other.ids)
+        return Run(self.source, self.ids[shared], self.scores[shared])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from pathlib import Path
 
 from family_recall.encoders.static import StaticEncoder
 from family_recall.pipeline import routing_encoder
 from family_recall.query import planner
+from family_recall.query.breadth import read_breadth
 from family_recall.stores.text import full_text
 from family_recall.types import (
     RecallRequest,
@@ -44,4 +46,5 @@ def understand(
         region=region or Region(),
         encode=routing_encoder(StaticEncoder.load(models)),
     )
+    plan = dataclasses.replace(plan, breadth=read_breadth(question).breadth)
     return planner.understanding(question, plan, moment.tzinfo or dt.UTC)

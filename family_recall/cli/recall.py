@@ -200,9 +200,17 @@ def understand(
     return Output(understanding.to_json(), lines)
 
 
+def _headline(answer: Answer) -> str:
+    whole = ""
+    if answer.completeness is not None:
+        whole = f", about {100 * answer.completeness:.0f} % of it all"
+    sure = f"confidence {answer.confidence:.2f}{whole}"
+    return f"{answer.status}, {sure}, {answer.used_time_ms:.1f} ms"
+
+
 def _print_answer(out: Console, answer: Answer, *, with_terms: bool) -> None:
     out.print(
-        f"{answer.status}, confidence {answer.confidence:.2f}, {answer.used_time_ms:.1f} ms",
+        _headline(answer),
         style={"ok": "bold green", "weak": "bold yellow"}.get(answer.status, "bold red"),
     )
     for change in answer.changed[:1]:
@@ -288,9 +296,17 @@ def _timeline_summary(answer: Answer) -> str:
     return f"{n_shown:,}{of_all} shown{copies}"
 
 
+_BREADTH = {
+    "all": "asks for all of a kind",
+    "about": "asks for whatever is known about somebody",
+}
+
+
 def _understanding_rows(understanding: Understanding) -> Iterator[tuple[str, str]]:
     confidence = f"{understanding.strategy_confidence:.2f}"
     yield "strategy", f"{understanding.strategy}, {confidence} sure; mode {understanding.mode}"
+    if understanding.breadth != "one":
+        yield "breadth", _BREADTH[understanding.breadth]
     yield "tiers", ", ".join(f"{name} {w:.2f}" for name, w in understanding.tier_weights.items())
     if (span := understanding.timespan) is not None:
         start, end = (

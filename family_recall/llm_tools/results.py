@@ -87,6 +87,11 @@ _ANSWER = {
 RECALL_ANSWER = object_schema(
     {
         **_ANSWER,
+        "completeness": {
+            **_PROBABILITY,
+            "type": ["number", "null"],
+            "description": "of a list, the share that was found, estimated; else null",
+        },
         "facts": {
             "type": "object",
             "additionalProperties": _TEXT,
@@ -194,6 +199,7 @@ def recall_answer(answer: Answer) -> dict[str, Any]:
     """Return an answer as :data:`RECALL_ANSWER` describes it."""
     return {
         **_answer(answer),
+        "completeness": None if answer.completeness is None else round(answer.completeness, 4),
         "facts": {_fact(key): _fact(value) for key, value in answer.facts.items()},
         "changed": [change.to_json() for change in answer.changed],
         "relations": [_relation(relation) for relation in answer.relations[:MAX_RELATIONS]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +12,16 @@ import numpy as np
 from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.pipeline import explain
 from family_recall.pipeline.explain import Explanation, Verdict
+from family_recall.pipeline.stated_facts import stated_facts
 from family_recall.pipeline.timelines import in_order_of_time, timeline
 from family_recall.pipeline.trace import TraceBuilder
 from family_recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.ranking.calibration import Calibration
+from family_recall.ranking.completeness import completeness, list_model
 from family_recall.ranking.deduplication import without
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
+from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.graph import paths_to
 from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, IdArray, Rationale, RepliedTo, Result
@@ -91,7 +94,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
     best = max((result.confidence for result in results), default=0.0)
     relations = context.plan.relations
     best = max(best, related_confidence(relations))
-    facts = _facts(results) if context.plan.strategy == "FACTUAL" else {}
+    facts = stated_facts(context, ranking, by_id, now.tzinfo)
     ctx = context.request.ctx
     return Answer(
         query_text=context.request.query_text,
@@ -115,6 +118,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         ),
         relations=relations,
         changed=_changes(ranking, chosen, now.tzinfo),
+        completeness=_completeness(ranked, len(results)),
     )
 
 
@@ -131,11 +135,15 @@ def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, StoredMemory]]:
         ranked = dataclasses.replace(ranked, ranking=without(ranking, gone))
 
 
-def _facts(results: Sequence[Result]) -> dict[str, str]:
-    """Collect what the results state, by key: of what is not outdated, the best."""
-    current = [result for result in reversed(results) if result.superseded_by is None]
-    stated = [(result.fact_key, result.fact_value) for result in current]
-    return {key: value for key, value in stated if key and value}
+def _completeness(ranked: Ranked, n_results: int) -> float | None:
+    """Return the share of what was asked for that is in the results; None for one thing."""
+    context, ranking = ranked.context, ranked.ranking
+    if ranked.pool.runs.get("about"):
+        return n_results / max(len(ranking), 1)
+    if context.exemplars is None:
+        return None
+    model = list_model(reranked=first_was_read(ranking))
+    return completeness(ranking.score[ranking.order], n_results, model)
 
 
 def _successors(ranking: Ranking) -> dict[int, tuple[str, str]]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.config import RecallConfig
-from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run
+from family_recall.dataflow import NO_GRAPH, Pool, QueryContext, QueryPlan, Ranking, Run
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
-from family_recall.pipeline import ordering, replying, scoring, searching, superseding
+from family_recall.pipeline import gathering, ordering, replying, scoring, searching, superseding
 from family_recall.pipeline.answer import Ranked, explanation, make_answer
 from family_recall.pipeline.explain import Explanation, Inspection
 from family_recall.pipeline.gate import Gate
@@ -27,11 +27,12 @@ from family_recall.pipeline.trace import TraceBuilder
 from family_recall.pipeline.understanding import opening_plan, understand
 from family_recall.query import planner
 from family_recall.ranking import calibration
+from family_recall.ranking.completeness import list_model
 from family_recall.ranking.deduplication import lacks_distinct_results, without
 from family_recall.ranking.focus import first_is_near_focus
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned_weights import personal_calibration, personal_profile
-from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, reweighed
+from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, for_breadth, reweighed
 from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.evidence import evidence_of_relations
 from family_recall.sources.opening import opening_runs
@@ -44,6 +45,9 @@ QUOTED_CERTAINTY = 0.95
 
 FOCUS_CERTAINTY = 0.8
 """Confidence that what is near the focus is wanted by a question that asks for nothing else."""
+
+KNOWN_CERTAINTY = 0.9
+"""Confidence that what is stored about somebody answers a question for all about them."""
 
 Refinement = Callable[[Runner, QueryContext, Ranking], Ranking]
 """A stage that takes a ranking and returns it in a better order."""
@@ -168,10 +172,11 @@ class Broker:
         words, context = searching.words_while_encoding(run, context, self.executor)
         candidates = self._candidates(run, context, words, quoted)
         candidates = self._widened(run, context, candidates, quoted)
+        context, candidates = gathering.gather(run, context, candidates)
         ranking = candidates.ranking
         for refine in self.refinements:
             ranking = refine(run, context, ranking)
-        calibrated = self._calibration(context, ranking)
+        calibrated = self._calibration(context, candidates.pool, ranking)
         return Ranked(context, candidates.pool, candidates.graph, ranking, calibrated)
 
     def _candidates(
@@ -192,6 +197,10 @@ class Broker:
                     runs.append(evidence_of_relations(context))
                 runs.append(searching.timeline(run, context))
                 limit = scoring.affordable_pool(run, context)
+                about = searching.about(run, context)
+                if len(about):
+                    # What is not about them is no part of the answer, however near in meaning.
+                    runs = [*(other.within(about) for other in runs), about]
                 pool = reciprocal_rank_fusion(runs, rrf_k=rrf_k, limit=limit)
                 pool = dataclasses.replace(pool, graph_bias=graph.bias)
                 span.n_out = stretch.n_in = len(pool.ids)
@@ -232,15 +241,23 @@ class Broker:
         ranking = ordering.deduplicate(run, context, scoring.score(run, context, pool))
         return Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(QUOTED_CERTAINTY))
 
-    def _calibration(self, context: QueryContext, ranking: Ranking) -> calibration.Calibration:
+    def _calibration(
+        self, context: QueryContext, pool: Pool, ranking: Ranking
+    ) -> calibration.Calibration:
         if context.plan.about_time_alone:
             return calibration.certain(context.plan.timespan_certainty)
         if context.plan.about_focus and first_is_near_focus(ranking):
             return calibration.certain(FOCUS_CERTAINTY)
+
+        if pool.runs.get("about"):
+            return calibration.certain(KNOWN_CERTAINTY)
+        reranked = first_was_read(ranking)
+        if context.exemplars is not None:
+            return personal_calibration(list_model(reranked=reranked).first, context.profile)
         fitted = calibration.find_calibration(
             context.profile.calibrated_as or context.profile.name,
             context.kind,
-            reranked=first_was_read(ranking),
+            reranked=reranked,
         )
         return personal_calibration(fitted, context.profile)
 
@@ -260,7 +277,7 @@ class Broker:
             request=request,
             scope=scope,
             plan=plan,
-            profile=profile,
+            profile=for_breadth(profile, plan.breadth, self.config.weights),
             snapshot=snapshot,
             deadline=recall.run.admitted.deadline,
             config=self.config,

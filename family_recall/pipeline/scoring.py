@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.pipeline.runner import Runner
+from family_recall.ranking.belonging import belonging
 from family_recall.ranking.features import compute
 from family_recall.ranking.late_interaction import max_sim
 from family_recall.ranking.ranker import rank
 from family_recall.ranking.temporal import NO_MENTIONS
-from family_recall.stores.records import MentionedTimes, Rows
+from family_recall.stores.records import MentionedTimes, Rows, among
 from family_recall.types import FloatArray
 
 
@@ -99,7 +100,8 @@ def features(
     with run.trace.span("features", len(rows)) as span:
         span.n_out = len(rows)
         mentions, times = _mentions(run, context, rows), _times(run, context, rows)
-        return compute(pool, rows, closest, cosine, mentions, context, times)
+        belonging = _belonging(run, context, rows)
+        return compute(pool, rows, closest, cosine, mentions, context, times, belonging)
 
 
 def _times(run: Runner, context: QueryContext, rows: Rows) -> MentionedTimes:
@@ -119,3 +121,17 @@ def _mentions(run: Runner, context: QueryContext, rows: Rows) -> list[tuple[int,
     return run.look_up(
         "mentions", lambda: context.snapshot.mentions(rows.ids, entities, context.scope), []
     )
+
+
+def _belonging(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
+    """Compare the candidates with the exemplars of a list, if one is gathered."""
+    exemplars, model_id = context.exemplars, context.model_id
+    if exemplars is None or model_id is None or not len(rows):
+        return None
+
+    def compare() -> FloatArray:
+        bodies = context.snapshot.bodies(model_id, rows.ids, context.scope)
+        is_exemplar = among(rows.ids, exemplars)
+        return belonging(bodies, bodies[is_exemplar], is_exemplar.astype(bodies.dtype))
+
+    return run.look_up("belonging", compare, None)

@@ -16,6 +16,7 @@ from family_recall.pipeline.question_encoding import encode, is_encoded_at_once
 from family_recall.pipeline.remarks import encoded_remarks, n_remarks
 from family_recall.pipeline.runner import Runner
 from family_recall.query.planner import POSSIBLE
+from family_recall.sources.about import search_about
 from family_recall.sources.focus import near_focus
 from family_recall.sources.graph import walk_graph
 from family_recall.sources.identifier import look_up_identifiers
@@ -147,6 +148,13 @@ def remarks(run: Runner, context: QueryContext) -> list[Run]:
         return []
     search = functools.partial(search_remarks, context, vectors, model_id)
     return [run.run("occasions", n, search, _no_run("implied"))]
+
+
+def about(run: Runner, context: QueryContext) -> Run:
+    """Find what is known of those that the question asks all about, if it does."""
+    if context.plan.breadth != "about":
+        return _no_run("about")
+    return run.run("about", 0, lambda: search_about(context), _no_run("about"))
 
 
 def _is_found_at_once(run: Runner, context: QueryContext) -> bool:

@@ -13,10 +13,16 @@ import numpy as np
 from family_recall import time_expressions
 from family_recall.dataflow import QueryPlan
 from family_recall.query import entities, household_anchors, related_words, text
+from family_recall.query.asked_about import with_breadth
 from family_recall.query.focus import about_focus, find_focus, mentioned_by
 from family_recall.query.identifiers import find_identifiers
 from family_recall.query.occasions import occasions_of
-from family_recall.query.related import Related, related
+from family_recall.query.related import (
+    Related,
+    related,
+    relations_about,
+    relations_of_family,
+)
 from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import WordStatistics
@@ -105,6 +111,8 @@ def plan(
     resolved = guarded(
         "entities", lambda: entities.resolve(question, scope, snapshot), entities.Resolution()
     )
+    if "routing" not in leave_out:
+        question_plan = with_breadth(question_plan, question, resolved, snapshot.stems)
     terms = _with_relatives(question_plan.terms, resolved.relatives, snapshot.stems)
     focus_doc_id = None if "focus" in leave_out else request.ctx.focus_event_id
     focus = guarded("focus", lambda: find_focus(focus_doc_id, scope, snapshot), None)
@@ -128,6 +136,10 @@ def plan(
     def find_related() -> Related:
         if "relations" in leave_out:
             return Related()
+        if question_plan.about_family:
+            return relations_of_family(scope, snapshot)
+        if question_plan.breadth == "about":
+            return relations_about(question_plan.about, scope, snapshot, now.tzinfo)
         return related(
             _without(question, question_plan.timespan_words),
             resolved,
@@ -250,6 +262,7 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
         entities=tuple(dict.fromkeys(entity.name for entity in plan.entities)),
         strategy=plan.strategy,
         strategy_confidence=plan.strategy_confidence,
+        breadth=plan.breadth,
         mode=plan.mode,
         tier_weights=plan.tier_weights,
         terms=tuple(word for word, _ in plan.terms),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -40,6 +41,9 @@ MAX_OTHERS = 5
 
 MAX_PATH = 3
 """Relations on the longest path by which two are told to be related."""
+
+MAX_READ = 200
+"""Relations that are read to find the family ties among them."""
 
 _MAX_REACHED = 32
 _FAMILY = frozenset(
@@ -114,6 +118,38 @@ def relations_of_asker(scope: Scope, snapshot: Snapshot, zone: dt.tzinfo | None)
     stored = credible_relations(asker, scope, snapshot)
     found = [Found(relation) for relation in stored]
     return _results(found, scope, snapshot, zone, max_others=MAX_ANSWERING)
+
+
+def relations_about(
+    entities: Sequence[Entity], scope: Scope, snapshot: Snapshot, zone: dt.tzinfo | None
+) -> Related:
+    """Return all that is stored of who and what some entities are related to, as an answer."""
+    everywhere = in_all_partitions(entities, scope, snapshot)
+    stored = credible_relations(everywhere, scope, snapshot)
+    return _results([Found(relation, answers=True) for relation in stored], scope, snapshot, zone)
+
+
+def relations_of_family(scope: Scope, snapshot: Snapshot) -> Related:
+    """Return who is what to whom in a scope, as an answer: family ties, the oldest first."""
+    ties = (
+        relation
+        for relation in snapshot.relations_in(scope, MAX_READ)
+        if (meaning := meaning_of(relation.relation)) is not None and meaning.link in _FAMILY
+    )
+    return Related(
+        tuple(
+            RelationResult(
+                subject=relation.subject,
+                relation=relation.relation,
+                object=relation.object,
+                space_id=relation.space_id,
+                confidence=relation.confidence,
+                evidence=relation.evidence,
+                answers=True,
+            )
+            for relation in itertools.islice(ties, MAX_ANSWERING)
+        )
+    )
 
 
 def _asked(wording: Wording, scope: Scope, snapshot: Snapshot) -> list[Found]:

@@ -61,6 +61,8 @@ FEATURES = (
     Feature("event_kind", 0, 1, 0, "1 for the kind of event whose time the question asks for"),
     Feature("matters", 0, 1, 0, "how much it mattered, where nothing but a time is asked"),
     Feature("tier", 0, 1, 0, "relevance, where its tier is expected to answer and episodes not"),
+    Feature("belongs", 0, 1, 0, "mean cosine with the best of a list that the question asks for"),
+    Feature("concerns", 0, 1, 0, "how surely it is about those asked about, and how important"),
     Feature("importance", 0, 1, 0.5, "importance as stored"),
     Feature("personalization", 0, 1, 0, "1 when the asker wrote it"),
     Feature("emotion", 0, 1, 0, "strength of feeling as stored"),
@@ -76,7 +78,18 @@ _ABSENT = np.array([feature.absent for feature in FEATURES], np.float32)
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
-FOR_SOME = frozenset({"evidence", "focus", "implied", "inherited", "related_words", "withheld"})
+FOR_SOME = frozenset(
+    {
+        "belongs",
+        "concerns",
+        "evidence",
+        "focus",
+        "implied",
+        "inherited",
+        "related_words",
+        "withheld",
+    }
+)
 """Features that are of no interest where they are 0: most candidates have none of them."""
 
 TIERS = {
@@ -112,6 +125,7 @@ def compute(
     mentions: Sequence[tuple[int, int]],
     context: QueryContext,
     times: MentionedTimes = NO_MENTIONS,
+    belonging: FloatArray | None = None,
 ) -> FloatArray:
     """Compute the features that the profile weighs; the others keep their value when unknown.
 
@@ -124,6 +138,7 @@ def compute(
         mentions: (memory, entity) pairs among the candidates and the question's entities.
         context: The question.
         times: What the candidates mention, if the question names a time.
+        belonging: Likeness to the best of a list (n,); None if none was gathered.
 
     Returns:
         Shape (n, f) in the order of :data:`FEATURES`, each inside its declared range.
@@ -143,6 +158,7 @@ def compute(
     put("bm25_squared", values[:, INDEX["bm25"]] ** 2)
     put("static" if context.kind == "static" else "cosine", cosines)
     put("maxsim", max_sim)
+    put("belongs", belonging)
     if cosines is not None:
         put("pending", np.where(np.isnan(cosines), values[:, INDEX["bm25"]], 0.0))
     if "session" in weights or "tier" in weights:
@@ -187,6 +203,7 @@ class _Candidates:
             "event_kind": lambda: of_kind(rows, self.context.plan),
             "matters": lambda: mattering(rows, self.context.plan),
             "identifier": lambda: self.scores_of("identifier"),
+            "concerns": self.concerns,
             "importance": lambda: rows.importance,
             "personalization": self.personalization,
             "emotion": lambda: np.abs(rows.valence) * (0.5 + 0.5 * rows.arousal),
@@ -240,6 +257,9 @@ class _Candidates:
             time = np.isin(rows.words["stem"], time_words()) & (rows.words["body"] > 0)
             names_time[rows.word_rows[time]] = 1.0
         return names_time
+
+    def concerns(self) -> FloatArray:
+        return self.scores_of("about") * (0.5 + 0.5 * self.rows.importance)
 
     def graph_bias(self) -> FloatArray:
         bias = self.pool.graph_bias

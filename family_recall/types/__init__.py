@@ -45,7 +45,14 @@ from family_recall.types.relation_result import RelationResult
 from family_recall.types.request import Filters, RecallContext, RecallRequest
 from family_recall.types.scope import Scope
 from family_recall.types.trace import Admission, Clamp, Skip, SkipReason, Span, Trace
-from family_recall.types.understanding import Mode, Region, SpokenTime, Strategy, Understanding
+from family_recall.types.understanding import (
+    Breadth,
+    Mode,
+    Region,
+    SpokenTime,
+    Strategy,
+    Understanding,
+)
 
 __all__ = [
     "BANDS",
@@ -59,6 +66,7 @@ __all__ = [
     "Answer",
     "AuditEntry",
     "BoolArray",
+    "Breadth",
     "Call",
     "Clamp",
     "Contribution",

@@ -195,12 +195,14 @@ class Answer:
     ``confidence`` is the calibrated probability that the first result, or a relation, answers;
     ``status`` sums it up: ``ok``, ``weak``, or ``no_match`` when nothing stored seems to.
     ``degraded`` lists what could not take part, such as ``"vector: no model"``.
-    ``facts`` of a FACTUAL answer are what its results state, key by key, and of any answer what
-    its relations do. A TIMELINE answer's results are in the order they occurred, and ``timeline``
-    lists its days, weeks or months, the empty ones too. ``relations`` are those the question asks
-    for, best first, which make an answer ``ok`` without any memory; and after them those between
-    the people and things it names, the asker among them. ``changed`` says which results a newer one
-    replaced, and when.
+    ``facts`` are the current facts that a question for a fact, a list or somebody concerns, key by
+    key, of more than its results; and of any answer what its relations state. A TIMELINE answer's
+    results are in the order they occurred, and ``timeline`` lists its days, weeks or months, the
+    empty ones too. ``relations`` are those the question asks for, best first, which make an answer
+    ``ok`` without any memory; and after them those between the people and things it names, the
+    asker among them. ``completeness`` in [0, 1] is there where all of something is asked for: the
+    share of it that the results are estimated to hold, None where that cannot be estimated.
+    ``changed`` says which results a newer one replaced, and when.
     """
 
     query_text: str
@@ -220,6 +222,7 @@ class Answer:
     timeline: tuple[Period, ...] = ()
     relations: tuple[RelationResult, ...] = ()
     changed: tuple[Change, ...] = ()
+    completeness: float | None = None
 
     def __iter__(self) -> Iterator[Result]:
         """Yield the results, best first; of a TIMELINE answer, in order of time."""
@@ -237,6 +240,8 @@ class Answer:
     def __str__(self) -> str:
         """Return a few lines to read: status, confidence, the first results, what was missing."""
         counted = f"{len(self)} result{'' if len(self) == 1 else 's'}"
+        if self.completeness is not None:
+            counted += f", about {100 * self.completeness:.0f} % of it all"
         lines = [f"{self.status} (confidence {self.confidence:.2f}, {counted})"]
         lines += [f"{relation}" for relation in self.relations if relation.answers]
         if self.changed:
@@ -312,6 +317,7 @@ def _briefed(result: Result, max_chars: int) -> BriefedMemory:
 
 
 _JSON_ORDER = (
-    "query_text", "status", "confidence", "results", "facts", "timeline", "relations", "changed",
-    "strategy", "mode", "profile", "now", "as_of", "known_at", "used_time_ms", "degraded", "trace",
+    "query_text", "status", "confidence", "completeness", "results", "facts", "timeline",
+    "relations", "changed", "strategy", "mode", "profile", "now", "as_of", "known_at",
+    "used_time_ms", "degraded", "trace",
 )  # fmt: skip

@@ -12,6 +12,8 @@ from family_recall.types.json_records import JsonRecord
 
 Strategy = Literal["FACTUAL", "EPISODIC", "MILESTONE", "TIMELINE", "HYBRID"]
 Mode = Literal["hybrid", "knowledge", "neural"]
+Breadth = Literal["one", "all", "about"]
+"""How much a question asks for: one thing, all of a kind, or whatever is known about somebody."""
 HEMISPHERES = ("north", "south")
 
 
@@ -65,7 +67,8 @@ class Understanding(JsonRecord):
 
     ``identifiers`` as normalised for look-up; ``entities`` the names of people and things in it, as
     the spaces of the person who asks know them; ``tier_weights`` of facts, milestones and
-    episodes, summing to 1; ``terms`` the words that are searched for.
+    episodes, summing to 1; ``breadth`` how much the question asks for: one thing, all of a kind, or
+    whatever is known about somebody; ``terms`` the words that are searched for.
     """
 
     question: str
@@ -78,6 +81,7 @@ class Understanding(JsonRecord):
     mode: Mode
     tier_weights: Mapping[str, float]
     terms: tuple[str, ...]
+    breadth: Breadth = "one"
 
     def to_json(self) -> dict[str, Any]:
         """Return every field; an identifier as its kind and value."""

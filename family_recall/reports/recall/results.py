@@ -10,10 +10,10 @@ from family_recall.types import Answer, Contribution, Result
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("bm25", "bm25_squared", "related_words", "identifier", "pending"),
-    "meaning": ("maxsim", "cosine", "static", "implied"),
+    "meaning": ("maxsim", "cosine", "static", "implied", "belongs"),
     "reading": ("cross_encoder",),
     "session": ("session", "tier"),
-    "links": ("ppr", "graph_bias", "entities", "evidence"),
+    "links": ("ppr", "graph_bias", "entities", "evidence", "concerns"),
     "time": ("temporal_match", "recency", "tells_when"),
     "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited", "withheld"),
     "itself": ("importance", "personalization", "emotion", "identity", "length"),

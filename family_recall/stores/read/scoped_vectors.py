@@ -58,18 +58,21 @@ class ScopedVectors:
 
     def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
         """Return the cosines (n, n) between bodies; None unless every memory has a vector."""
-        units: FloatArray | None = None
-        missing = np.ones(len(ids), np.bool_)
-        for _, vector_index in self._in_scope(model_id, scope):
-            numbers, here = vector_index.locate(ids)
-            if units is None:
-                units = np.zeros((len(ids), vector_index.dim), np.float32)
-            units[here] = vector_index.units(numbers[here])
-            missing &= ~here
-        if units is None or missing.any():
+        units = self.bodies(model_id, ids, scope)
+        if not units.any(axis=1).all():
             return None
         cosines: FloatArray = units.dot(units.T)
         return cosines
+
+    def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
+        """Return the unit vectors of bodies (n, dim), zeros for a memory without one."""
+        units = np.zeros((len(ids), 0), np.float32)
+        for _, vector_index in self._in_scope(model_id, scope):
+            numbers, here = vector_index.locate(ids)
+            if not units.shape[1]:
+                units = np.zeros((len(ids), vector_index.dim), np.float32)
+            units[here] = vector_index.units(numbers[here])
+        return units
 
     def token_vectors(
         self, model_id: str, ids: IdArray, in_scope: IdArray, scope: Scope

@@ -40,6 +40,7 @@ from family_recall.stores.records import (
     among,
 )
 from family_recall.stores.text import (
+    about,
     full_text,
     identifiers,
     memories,
@@ -203,6 +204,10 @@ class Snapshot:
         """Return the cosines (n, n) between bodies; None unless every memory has a vector."""
         return self._vectors.similarities(model_id, ids, scope)
 
+    def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
+        """Return the unit vectors of bodies (n, dim), zeros for a memory without one."""
+        return self._vectors.bodies(model_id, ids, scope)
+
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:
         """Return the token vectors of memories, of all their views and passages."""
         return self._vectors.token_vectors(model_id, ids, _in_scope(ids, scope), scope)
@@ -317,6 +322,17 @@ class Snapshot:
         By the moment they were recorded, the newest of all first.
         """
         return timeline.newest(self._connection, scope, k, lasting=lasting)
+
+    def about(self, entities: Sequence[int], scope: Scope, k: int) -> Hits:
+        """Find up to k memories about some entities: facts, profiles and milestones first.
+
+        Scores are those of :mod:`family_recall.stores.text.about`.
+        """
+        return about.about(self._connection, entities, scope, k)
+
+    def having_facts(self, ids: IdArray, scope: Scope) -> IdArray:
+        """Return those of some memories in scope that state a fact by key and value."""
+        return about.having_facts(self._connection, _in_scope(ids, scope))
 
     def occurred(self, scope: Scope) -> Occurred:
         """Return everything that occurred in the scope's interval; read once for each scope."""

@@ -1,0 +1,67 @@
+"""The current facts that a question concerns, key by key: not of its results alone."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+
+import numpy as np
+
+from family_recall.dataflow import QueryContext, Ranking
+from family_recall.ranking.features import INDEX
+from family_recall.stores.records import StoredMemory, epoch_s
+from family_recall.types import IdArray
+
+MAX_FACTS = 32
+"""Facts of an answer, and of the candidates past its results those that are read."""
+
+
+def stated_facts(
+    context: QueryContext,
+    ranking: Ranking,
+    results: Mapping[int, StoredMemory],
+    zone: dt.tzinfo | None,
+) -> dict[str, str]:
+    """Collect what results and the candidates below them state, by key, the best candidate's first.
+
+    A candidate past the results counts if it shares a word with the question, or if the question
+    asks for whatever is known about somebody. Of two facts of one key the newer is told.
+
+    Args:
+        context: The question; one that asks for no fact has none.
+        ranking: All candidates.
+        results: Those that are returned, by row id.
+        zone: Where a naive moment is read.
+    """
+    if context.plan.strategy != "FACTUAL" and context.plan.breadth == "one":
+        return {}
+    concerned = _concerned(context, ranking)
+    more = concerned[~np.isin(concerned, list(results))]
+    more = context.snapshot.having_facts(more, context.scope)[:MAX_FACTS]
+    memories = [*results.values(), *context.snapshot.memories(more, context.scope)]
+    stating = {stored.id for stored in memories if stored.memory.fact_key}
+    ids = ranking.rows.ids.tolist()
+    # A successor that states a fact itself replaces those of its own key alone.
+    replaced = {
+        ids[row]
+        for row, successor in ranking.superseded_by.items()
+        if ids[successor.row] not in stating
+    }
+    newest: dict[str, tuple[float, int, str]] = {}
+    for stored in memories:
+        memory = stored.memory
+        if memory.fact_key and memory.fact_value and stored.id not in replaced:
+            since_s = epoch_s(memory.valid_from or memory.occurred_at, zone or dt.UTC)
+            since = stored.recorded_s if since_s is None else since_s
+            fact = (since, stored.id, memory.fact_value)
+            newest[memory.fact_key] = max(fact, newest.get(memory.fact_key, fact))
+    return {key: value for key, (_, _, value) in list(newest.items())[:MAX_FACTS]}
+
+
+def _concerned(context: QueryContext, ranking: Ranking) -> IdArray:
+    """Return the row ids of the candidates that the question concerns, best first."""
+    order = ranking.order
+    if context.plan.breadth != "about":
+        order = order[ranking.features[order, INDEX["bm25"]] > 0.0]
+    ids: IdArray = ranking.rows.ids[order]
+    return ids
