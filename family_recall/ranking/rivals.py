@@ -10,8 +10,8 @@ import numpy as np
 from family_recall.dataflow import QueryContext, Ranking
 from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.ranking.features import INDEX
-from family_recall.ranking.supersession import Asked, Stated, pair_features
-from family_recall.statements import BITS, mask_of
+from family_recall.ranking.supersession import Asked, Stated, modifiers_in, names_in, pair_features
+from family_recall.statements import BITS, mask_of, values_in
 from family_recall.stores.records import Rows, Statement, stem_number
 from family_recall.types import BoolArray, IdArray
 
@@ -21,7 +21,7 @@ LEAST_COVERED = 0.2
 """Share of the question's words, by rarity, that a rival has to hold …"""
 SURELY_NEAR = 0.45
 """… unless its score comes this near to the other's."""
-MOST_PAIRS = 20
+MOST_PAIRS = 6
 """Pairs that are compared in full."""
 
 _SAYS_CHANGE = mask_of("changed", "stopped")
@@ -168,5 +168,8 @@ def _stated(
         stems=frozenset(own - asked.weights.keys() - set(ordinary)),
         score=float(ranking.score[row]),
         near=float(near),
+        values=values_in(statement.text, asked.slot.kinds),
+        names=names_in(statement.text),
+        modifiers=modifiers_in(statement.text, asked),
         covered=frozenset(numbers[at] for at in np.flatnonzero(covers[row]).tolist()),
     )

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from family_recall.statements import BITS, Slot, values_in
+from family_recall.statements import BITS, Slot, Values, values_in
 
 CHANGED, RENEWED, STOPPED = BITS["changed"], BITS["renewed"], BITS["stopped"]
 FOR_NOW, ONE_DAY, UNSURE, ASKS, NEGATED = (
@@ -39,6 +39,7 @@ _KIN = frozenset(
     gran's koro oma opa popo gong amma appa nani dada ama
     """.split()
 )
+_TITLES = frozenset({"mr", "mrs", "ms", "dr", "s"})
 _WORD = re.compile(r"[^\W_]+")
 _OWNER = re.compile(
     r"\b([^\W\d_]{2,})['’]s (?!(?:not|now|on|in|at|the|a|been|got|going|off|gone|moved)\b)[^\W_]"
@@ -61,6 +62,8 @@ class Stated:
     """What the test reads of one memory.
 
     ``stems`` are the numbers of its own content stems, ``names`` those who said it, normalised.
+    ``values`` are those of the kinds asked for, ``names`` the words that name somebody, and
+    ``modifiers`` what stands before the question's words.
     ``score`` is its score, ``near`` its closeness to the question in meaning, in [0, 1].
     """
 
@@ -73,6 +76,9 @@ class Stated:
     score: float
     near: float
     covered: frozenset[int]
+    values: Values
+    names: frozenset[str]
+    modifiers: Mapping[str, set[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +150,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
     both = sum([asked.weights[stem] for stem in newer.covered & older.covered]) / total
     smaller = min(len(older.stems), len(newer.stems))
     shared = len(older.stems & newer.stems) / smaller if smaller else 0.0
-    differs, same, new, lost = _values(slot, older.text, newer.text)
+    differs, same, new, lost = _values(older.values, newer.values)
     changed, renewed, stopped = (
         float(bool(newer.cues & bit)) for bit in (CHANGED, RENEWED, STOPPED)
     )
@@ -178,7 +184,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         float(bool(newer.cues & NEGATED)),
         _other_name(asked, older_text, newer),
         _other_owner(asked, older_text, newer_text),
-        _other_kind(asked, older_text, newer_text),
+        _other_kind(older, newer),
         _subject_lost(asked, older_text, newer_text, older.author, newer.author),
         _other_speaker(asked, older, newer),
         float(older.author == newer.author),
@@ -245,14 +251,11 @@ _LASTING = re.compile(
 )
 
 
-def _values(slot: Slot, older: str, newer: str) -> tuple[float, float, float, float]:
+def _values(before: Values, after: Values) -> tuple[float, float, float, float]:
     """Compare the values of the kinds asked for: (differ, same, only newer has, only older has).
 
     They are the same where a kind has one in common, or two names of places share a word.
     """
-    if not slot.kinds:
-        return 0.0, 0.0, 0.0, 0.0
-    before, after = values_in(older, slot.kinds), values_in(newer, slot.kinds)
     differs = same = 0.0
     for kind in before.keys() & after.keys():
         if kind == "place":
@@ -275,18 +278,15 @@ def _other_name(asked: Asked, older_text: str, newer: Stated) -> float:
     """Whether the newer names somebody that neither the question nor the older does."""
     if "name" in asked.slot.kinds:
         return 0.0
-    names = values_in(newer.text, ("name",)).get("name", frozenset())
-    words = {word for name in names for word in _WORD.findall(name)} - {
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "s",
-    }
-    words |= set(_WORD.findall(newer.text.casefold())) & _KIN
-    known = set(_WORD.findall(older_text)) | asked.names | asked.words
-    strangers = {word for word in words - known if word != (newer.author or "").casefold()}
-    return float(bool(strangers))
+    strangers = newer.names - asked.names - asked.words - {(newer.author or "").casefold()}
+    return float(not strangers <= set(_WORD.findall(older_text)))
+
+
+def names_in(text: str) -> frozenset[str]:
+    """Return the words of a text that name somebody: capitalised ones, and *mum*."""
+    names = values_in(text, ("name",)).get("name", frozenset())
+    words = {word for name in names for word in _WORD.findall(name)} - _TITLES
+    return frozenset(words | (set(_WORD.findall(text.casefold())) & _KIN))
 
 
 def _other_owner(asked: Asked, older_text: str, newer_text: str) -> float:
@@ -295,15 +295,15 @@ def _other_owner(asked: Asked, older_text: str, newer_text: str) -> float:
     return float(any(word not in asked.words and word not in older_text for word in owners))
 
 
-def _other_kind(asked: Asked, older_text: str, newer_text: str) -> float:
+def _other_kind(older: Stated, newer: Stated) -> float:
     """Whether a word of the question has another word before it in the newer: "science tuition"."""
-    before, after = (_modifiers(asked, text) for text in (older_text, newer_text))
+    before, after = older.modifiers, newer.modifiers
     return float(any(not before[word] & after[word] for word in before.keys() & after.keys()))
 
 
-def _modifiers(asked: Asked, text: str) -> dict[str, set[str]]:
+def modifiers_in(text: str, asked: Asked) -> dict[str, set[str]]:
     """Return the content words that stand before the question's words in a text, by word."""
-    tokens = _WORD.findall(text)
+    tokens = _WORD.findall(text.casefold())
     modifiers: dict[str, set[str]] = {}
     for previous, word in itertools.pairwise(tokens):
         if len(previous) > 2 and previous not in _FUNCTION and previous not in asked.words:
