@@ -27,6 +27,9 @@ SHARE: Final = 0.15
 ALONE: Final = 0.1
 """Share of the best score that is left to it where there is nothing but questions."""
 
+LONGEST: Final = 16
+"""Words of a question that states nothing; a longer one takes much for granted, and so tells it."""
+
 REPEATS: Final = 0.8
 """BM25 from which a memory has about all words of the question."""
 
@@ -38,7 +41,9 @@ def withhold(context: QueryContext, ranking: Ranking) -> Ranking:
         The ranking in the order of the new scores; the same one if none of them only asks.
     """
     order = ranking.order
-    only_asks = (ranking.rows.cues[order] & BITS["only_asks"]) != 0
+    repeats = ranking.features[:, INDEX["bm25"]] >= REPEATS
+    short = ranking.rows.n_words <= LONGEST
+    only_asks = (((ranking.rows.cues & BITS["only_asks"]) != 0) & (short | repeats))[order]
     if not only_asks.any():
         return ranking
     echoes = only_asks & ~_may_tell(context, ranking)[order]

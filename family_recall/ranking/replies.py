@@ -37,6 +37,7 @@ _RIGHT_KIND = 1.3  # … or something
 _CORRECTS = 1.7
 _TELLS_OTHERWISE = 1.4  # somebody else tells something of that kind later
 _LONGEST_ELLIPSIS = 14  # words
+_LONGEST_REPLY = 40  # words; a longer one needs no context, and what follows is no reply
 
 _ASKS = mask_of("asks", "only_asks")
 _NO_ANSWER = re.compile(
@@ -49,6 +50,12 @@ _NO_ANSWER = re.compile(
 )
 _DOUBTS = re.compile(
     r"\b(?:i think|i guess|maybe|perhaps|probably|not sure|or something|i reckon)\b", re.IGNORECASE
+)
+_FEW = 8  # words
+_FOUND = re.compile(
+    r"^(?:(?:oh|ok|okay|ah|actually|right)[,\s]+)*(?:found|got it|never ?mind|nvm|it['’]s|it was"
+    r"|they['’]re|turns out|sorted|solved)\b",
+    re.IGNORECASE,
 )
 _PAST = re.compile(r"\bwhen (?:did|was|were|have|has|had)\b", re.IGNORECASE)
 _DENIES = re.compile(
@@ -118,9 +125,13 @@ class _Exchange:
     wants_somebody: bool
     replied: dict[str | None, bool] = field(default_factory=dict)
     countered: bool = False
+    closed: bool = False
 
     def plausibility(self, turn: Turn) -> float:
         """Return how likely the next turn is the reply, 0 or more."""
+        self.closed = self.closed or len(turn.text.split()) > _LONGEST_REPLY
+        if self.closed:
+            return 0.0
         if turn.cues & _ASKS:
             self.countered = self.countered or turn.author != turn.asker
             return 0.0
@@ -147,8 +158,18 @@ class _Exchange:
         """Return the factor for who says it after what others said."""
         others = self._others(turn)
         if turn.author == turn.asker:
-            return _COMMENT if others else _OWN_ANSWER
+            return _COMMENT if others else self._by_asker(turn)
         return _TELLS_OTHERWISE if any(others) and self._tells(turn) else 1.0
+
+    def _by_asker(self, turn: Turn) -> float:
+        """Return the factor where nobody else has replied.
+
+        To an assistant people say one thing after another: they have to say that they found
+        it, or in a few words what was asked for.
+        """
+        few = len(turn.text.split()) <= _FEW
+        answers = _FOUND.search(turn.text) is not None or (few and self._tells(turn))
+        return _OWN_ANSWER if answers or self.countered else 0.0
 
     def _by_content(self, turn: Turn) -> float:
         """Return the factor for what it tells, and how surely."""

@@ -64,6 +64,18 @@ def test_who_asked_may_answer_themselves() -> None:
     assert best("where are my glasses?", "ann: found them, in the fridge") == 1
 
 
+def test_who_goes_on_has_not_answered_themselves() -> None:
+    """To an assistant people say one thing after another."""
+    assert best("what goes with leeks?", "ann: I am having eight people on Friday") is None
+    assert best("which day is the match?", "ann: saturday") == 1
+
+
+def test_after_a_long_text_nothing_replies() -> None:
+    """What somebody writes at length is its own context, and the turn after it replies to that."""
+    essay = "bob: " + "first warm the oven " * 12
+    assert best("what goes with leeks?", essay, "eve: lovely") is None
+
+
 def test_a_question_is_no_reply_but_what_follows_may_be() -> None:
     """Several questions in a row share the reply; a question back does not take it."""
     assert best("when do we leave?", "ann: and who drives?", "bob: at six, Leela drives") == 2
