@@ -35,7 +35,7 @@ import numpy.typing as npt
 from family_recall.config import RecallConfig
 from family_recall.evaluation import Dataset, load_dataset
 from family_recall.evaluation.datasets import Query
-from family_recall.ranking.calibration import Calibration, Platt, fit_platt
+from family_recall.ranking.calibration import Calibration, fit_platt
 from family_recall.ranking.completeness import ListModel, completeness
 from family_recall.types import RecallContext
 
@@ -46,7 +46,8 @@ OUTPUT = ROOT / "family_recall/ranking/list_model.json"
 TOP_K = 10
 POOL = 64  # results asked for to fit on: the candidates of a usual recall
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
-LOST_SHARE = 0.10  # of right first results, called no_match
+FIRST_FEW = 5
+LOST_SHARE = 0.02  # of lists of which one of the first few results is right, called no_match
 RIDGE = 1e-3
 
 
@@ -208,13 +209,9 @@ def _first(group: Group) -> Calibration:
         scores += others[:1].tolist()
         right += [False] * len(others[:1])
     platt = fit_platt(np.array(scores), np.array(right, np.bool_))
-    return Calibration(platt, 0.5, _no_match_below(platt, np.array(scores), np.array(right)))
-
-
-def _no_match_below(platt: Platt, scores: Floats, right: npt.NDArray[np.bool_]) -> float:
-    """Return the confidence below which `LOST_SHARE` of the right first results fall."""
-    below = float(np.quantile(platt(scores[right]), LOST_SHARE))
-    return min(below, 0.5)
+    answered = [asked.scores[0] for asked in group if asked.belongs[:FIRST_FEW].any()]
+    lowest = float(np.quantile(platt(np.array(answered)), LOST_SHARE))
+    return Calibration(platt, 0.5, min(lowest, 0.5))
 
 
 if __name__ == "__main__":
