@@ -39,15 +39,16 @@ def encoded_remarks(run: Runner, context: QueryContext) -> FloatArray | None:
             run.trace.skip("occasions", refusal.reason, refusal.detail)
             run.admitted.count_refusal(refusal)
             return None
-        run.run(stage, n, functools.partial(encode_remarks, encoder, missing), None)
+        # No span: the same question again, which finds them made, has the same trace.
+        run.look_up("occasions", functools.partial(encode_remarks, encoder, missing), None)
     vectors = [made[name] for name in context.plan.occasions if name in made]
     return np.concatenate(vectors) if vectors else None
 
 
 def encode_remarks(encoder: Encoder, names: Sequence[str]) -> None:
-    """Make the vectors of some occasions' remarks, and keep them for the next question."""
+    """Make the vectors of some occasions' remarks that are still missing, and keep them."""
     made = vectors_by(encoder)
-    for name in names:
+    for name in [name for name in names if name not in made]:
         encodings = encoder.encode_memories(occasions()[name].remarks)
         made[name] = np.stack([encoding.pooled for encoding in encodings])
 

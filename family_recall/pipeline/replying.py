@@ -19,7 +19,7 @@ from family_recall.statements import BITS, slot_of, wants_somebody
 from family_recall.types import IdArray
 
 OPENER: Final = 0.8
-"""Share of the best score that a statement has to have, for the turns after it to answer."""
+"""Share of the best score that a memory has to have, for the turns after it to be compared."""
 
 _EACH: Final = 2  # replies to one question that become candidates
 _ABOUT_ASKING = re.compile(
@@ -73,12 +73,15 @@ def _promoted(context: QueryContext, ranking: Ranking, asking: IdArray) -> Ranki
     rows = {memory: row for row, memory in enumerate(ranking.rows.ids.tolist())}
     replies = _replies(context, ranking.rows.ids[asking], len(asking))
     by_question = {rows[each[0].question]: each for each in replies if each}
+    least = OPENER * ranking.score[ranking.order[0]]
     moves: list[tuple[int, int]] = []
     reply_to: dict[int, int] = {}
     for question in reversed(asking.tolist()):
         placed = [rows[r.id] for r in by_question.get(question, ()) if r.id in rows]
         reply_to |= dict.fromkeys(placed, question)
-        moves += [(first, below) for first in placed[:1] for below in (question, *placed[1:])]
+        # The turns after a question that is hardly like the one asked are in their own places.
+        others = placed[1:] if ranking.score[question] >= least else ()
+        moves += [(first, below) for first in placed[:1] for below in (question, *others)]
     promoted = takes_over(ranking, moves)
     return withhold(context, dataclasses.replace(promoted, reply_to=reply_to))
 

@@ -48,7 +48,7 @@ FEATURES = (
     Feature("identifier", 0, 1, 0, "how exactly it holds what the question quotes"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its session"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
-    Feature("focus", 0, 1, 0, "how near it is to what is being talked about"),
+    Feature("near_focus", 0, 1, 0, "how near it is to what is being talked about"),
     Feature("evidence", 0, 1, 0, "how surely it says who is what to whom, as the question asks"),
     Feature("ppr", 0, 1, 0, "PageRank from the best candidates and what the question names"),
     Feature("graph_bias", 0, 1, 0, "confidence of its link to what the question names"),
@@ -83,7 +83,7 @@ FOR_SOME = frozenset(
         "belongs",
         "concerns",
         "evidence",
-        "focus",
+        "near_focus",
         "implied",
         "inherited",
         "related_words",
@@ -186,7 +186,7 @@ class _Candidates:
         rows = self.rows
         return {
             "entities": self.entities,
-            "focus": lambda: self.scores_of("focus"),
+            "near_focus": lambda: self.scores_of("focus"),
             "implied": lambda: self.scores_of("implied"),
             "ppr": lambda: self.scores_of("graph"),
             "evidence": lambda: self.scores_of("relation"),

@@ -10,4 +10,4 @@ _NEAR = 0.3
 
 def first_is_near_focus(ranking: Ranking) -> bool:
     """Whether the first candidate belongs to what is being talked about."""
-    return bool(len(ranking)) and ranking.features[ranking.order[0], INDEX["focus"]] >= _NEAR
+    return bool(len(ranking)) and ranking.features[ranking.order[0], INDEX["near_focus"]] >= _NEAR

@@ -22,7 +22,7 @@ def test_what_was_added_is_found(db: Path) -> None:
     shown = done("recall", "--db", db, "when will grandma land?", "--person", "alice", "--explain")
     assert shown.startswith(answer["status"])
     assert "1. Grandma will land on Sunday at 6:40" in shown
-    assert "alice, 2026-01-08, in shared:household" in shown
+    assert "Alice, 2026-01-08, in shared:household" in shown
     assert "  score" in shown
     assert "ran " in shown
 
@@ -155,10 +155,10 @@ def test_a_time_is_told_in_order(diary: Path) -> None:
     assert shown.splitlines() == [
         "nothing stored on 6 January 2026",
         "Wednesday 7 January 2026",
-        "  alice: Alice baked a cake (cake)",
+        "  Alice: Alice baked a cake (cake)",
         "nothing stored on 8 January 2026",
         "Friday 9 January 2026",
-        "  10:30 bob: Bob mended the gate (gate)",
+        "  10:30 Bob: Bob mended the gate (gate)",
         "nothing stored on 10 January 2026",
         "2 shown",
     ]
@@ -169,7 +169,7 @@ def test_a_longer_stretch_names_each_day(diary: Path) -> None:
     shown = done_in(diary, "timeline", "from 2025-06-01 to 2026-01-10", "--person", "alice", *NOW)
 
     assert "  2025-06-01 The roof was painted (old)" in shown.splitlines()
-    assert "  2026-01-09 10:30 bob: Bob mended the gate (gate)" in shown.splitlines()
+    assert "  2026-01-09 10:30 Bob: Bob mended the gate (gate)" in shown.splitlines()
 
 
 def test_a_time_is_told_as_the_asker_may_see_it(diary: Path) -> None:

@@ -23,7 +23,7 @@ def test_an_outdated_fact_links_to_the_newer_one(home: FamilyRecall) -> None:
 
     page = Browser(home).read("/memory?id=old")
 
-    assert "A newer fact says otherwise" in page.text
+    assert "A newer memory says otherwise" in page.text
     assert "/memory?id=new&space=shared%3Ahome" in [a.get("href") for a in page.all("a")]
 
 

@@ -13,10 +13,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "meaning": ("maxsim", "cosine", "static", "implied", "belongs"),
     "reading": ("cross_encoder",),
     "session": ("session", "tier"),
-    "links": ("ppr", "graph_bias", "entities", "evidence", "concerns"),
-    "time": ("temporal_match", "recency", "tells_when"),
+    "links": ("ppr", "graph_bias", "entities", "near_focus", "evidence", "concerns"),
+    "time": ("temporal_match", "recency", "tells_when", "event_kind"),
     "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited", "withheld"),
-    "itself": ("importance", "personalization", "emotion", "identity", "length"),
+    "itself": ("importance", "matters", "personalization", "emotion", "identity", "length"),
 }
 """Features that share a colour, by what they look at."""
 
