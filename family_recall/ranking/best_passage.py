@@ -60,7 +60,10 @@ def readings(context: QueryContext, ids: IdArray) -> dict[int, str]:
 def _vectors(context: QueryContext, ids: IdArray) -> dict[int, PassageVectors]:
     if context.question is None or context.model_id is None:
         return {}
-    return context.snapshot.passage_vectors(context.model_id, ids, context.scope)
+    try:
+        return context.snapshot.passage_vectors(context.model_id, ids, context.scope)
+    except Exception:  # noqa: BLE001 -- the search for vectors has said what is wrong with them
+        return {}
 
 
 def _best(
