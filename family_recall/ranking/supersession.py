@@ -26,6 +26,8 @@ FOR_NOW, ONE_DAY, UNSURE, ASKS, NEGATED = (
     BITS[name] for name in ("for_now", "one_day", "unsure", "asks", "negated")
 )
 DAY_S = 86_400.0
+LONGEST = 0.5
+"""Length of a statement, in 300 characters; a longer text tells of several things."""
 
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|i['’]m|i['’]ve|i['’]ll)\b", re.IGNORECASE)
 _THIRD_PERSON = re.compile(
@@ -241,7 +243,8 @@ def is_excluded(features: Sequence[float]) -> bool:
     cue = changed or features[at["stopped"]] or features[at["renewed"]]
     repeats = features[at["value_same"]] and not changed
     lasts = features[at["lasting"]]
-    return bool(not (differs or cue) or repeats or (features[at["for_now"]] and not lasts))
+    long = max(features[at["newer_long"]], features[at["older_long"]]) > LONGEST
+    return bool(long or not (differs or cue) or repeats or (features[at["for_now"]] and not lasts))
 
 
 _PLACE_OF = {name: at for at, name in enumerate(FEATURES)}

@@ -50,7 +50,15 @@ def saved(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with what ``eval`` wrote: a report, a run and qrels, and what it printed."""
     out = tmp_path_factory.mktemp("saved")
     printed = done(
-        *("eval", folder, "--no-rerank", "--budget-ms", "60000", "--ablate", "lexical,bm25_squared"),
+        *(
+            "eval",
+            folder,
+            "--no-rerank",
+            "--budget-ms",
+            "60000",
+            "--ablate",
+            "lexical,bm25_squared",
+        ),
         *("--remove-gold", "--rationales", "2"),
         *("--run", out / "full.run", "--qrels", out / "gold.qrels", "--save", out / "full.json"),
     )
