@@ -14,6 +14,7 @@ from family_recall.encoders.base import Encoding
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity, Identifier, Rows, WordStatistics, among
 from family_recall.types import (
+    BoolArray,
     Breadth,
     FloatArray,
     IdArray,
@@ -172,8 +173,11 @@ class Run:
 
     def within(self, other: Run) -> Run:
         """Return the hits that another run has as well."""
-        shared = among(self.ids, other.ids)
-        return Run(self.source, self.ids[shared], self.scores[shared])
+        return self.where(among(self.ids, other.ids))
+
+    def where(self, kept: BoolArray) -> Run:
+        """Return the hits whose flag is set, of flags (n,), in their order."""
+        return Run(self.source, self.ids[kept], self.scores[kept])
 
 
 @dataclass(frozen=True, slots=True)

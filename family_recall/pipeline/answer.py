@@ -88,9 +88,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         ids = run.ids[:RUN_LENGTH].tolist()
         trace.runs[name] = tuple(doc_ids[memory] for memory in ids if memory in doc_ids)
     trace.counts["candidates"] = len(ranking.rows)
-    trace.counts["visible"] = sum(
-        partition.n_current for partition in context.snapshot.partitions(context.scope)
-    )
+    trace.counts["visible"] = context.snapshot.n_current(context.scope)
     best = max((result.confidence for result in results), default=0.0)
     relations = context.plan.relations
     best = max(best, related_confidence(relations))

@@ -235,8 +235,7 @@ class Broker:
             detail = "the question quotes an identifier that was found"
             run.trace.skip(stage, "not_needed", detail)
         context = dataclasses.replace(context, profile=QUOTED)
-        whole = quoted.scores == 1.0
-        quoted = Run(quoted.source, quoted.ids[whole], quoted.scores[whole])
+        quoted = quoted.where(quoted.scores == 1.0)
         pool = reciprocal_rank_fusion([quoted], rrf_k=context.profile.rrf_k)
         ranking = ordering.deduplicate(run, context, scoring.score(run, context, pool))
         return Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(QUOTED_CERTAINTY))

@@ -78,7 +78,7 @@ def lexical(run: Runner, context: QueryContext) -> Run:
 def vector(run: Runner, context: QueryContext) -> Run:
     """Search vectors, if the question was encoded."""
     nothing = _no_run("vector")
-    n = sum([part.n_current for part in context.snapshot.partitions(context.scope)])
+    n = context.snapshot.n_current(context.scope)
     # Before anything else, since counting the pending vectors may have to read them.
     if not run.can_start("vector", n):
         return nothing
@@ -102,8 +102,7 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
         reached = walk_graph(context, pool.ids, pool.rrf)
         new = ~among(reached.run.ids, pool.ids)
         within = ~new | (np.cumsum(new) <= context.config.graph_pool)
-        run = Run("graph", reached.run.ids[within], reached.run.scores[within])
-        return dataclasses.replace(reached, run=run)
+        return dataclasses.replace(reached, run=reached.run.where(within))
 
     return run.run("graph", n, walk, NO_GRAPH) if run.can_start("graph", n) else NO_GRAPH
 
@@ -132,7 +131,7 @@ def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]
         return runs
     near = run.run("focus", 0, lambda: near_focus(context), _no_run("focus"))
     if context.plan.about_focus == "more":
-        runs = [Run(r.source, r.ids[r.ids != focus], r.scores[r.ids != focus]) for r in runs]
+        runs = [found.where(found.ids != focus) for found in runs]
     return [*runs, near]
 
 
@@ -141,8 +140,7 @@ def remarks(run: Runner, context: QueryContext) -> list[Run]:
     model_id = context.model_id
     if not context.plan.occasions or model_id is None or "implied" not in context.profile.weights:
         return []
-    n_memories = sum([part.n_current for part in context.snapshot.partitions(context.scope)])
-    n = n_memories * n_remarks(context.plan.occasions)
+    n = context.snapshot.n_current(context.scope) * n_remarks(context.plan.occasions)
     vectors = encoded_remarks(run, context) if run.can_start("occasions", n) else None
     if vectors is None:
         return []

@@ -14,13 +14,12 @@ from family_recall.ranking import facts, supersession
 from family_recall.ranking.rivals import Rival, question_weights, rivals
 from family_recall.ranking.supersession import Asked
 from family_recall.ranking.takeover import takes_over
-from family_recall.statements import slot_of
+from family_recall.statements import slot_of, speaks_of_self
 from family_recall.stores.records import Statement, stem_number
 
 CERTAIN = 0.8
 """Certainty from which a time in a question is the time it asks about."""
 
-_ABOUT_ASKER = re.compile(r"\b(?:i|my|me|mine)\b", re.IGNORECASE)
 _NAMED = re.compile(r"(?<!^)\b[A-Z][a-zà-ÿ]+")
 _KIN = re.compile(
     r"\b(mum|mom|mummy|mommy|dad|daddy|papa|mama|nan|nana|gran|granny|grandma|grandad|grandpa"
@@ -52,7 +51,7 @@ def asked_of(context: QueryContext) -> Asked:
         words=frozenset(word.casefold() for word, _ in context.plan.terms),
         names=frozenset(names),
         asker=context.scope.person_id,
-        about_asker=_ABOUT_ASKER.search(question) is not None,
+        about_asker=speaks_of_self(question),
     )
 
 

@@ -37,8 +37,8 @@ def belonging(bodies: FloatArray, exemplars: FloatArray, is_exemplar: FloatArray
     An exemplar is compared with the other one alone:
 
     >>> bodies = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]], np.float32)
-    >>> print(belonging(bodies, bodies[:2], np.array([1.0, 1.0, 0.0])))
-    [0.  0.  0.7]
+    >>> belonging(bodies, bodies[:2], np.array([1.0, 1.0, 0.0])).astype(float).round(3)
+    array([0. , 0. , 0.7])
     """
     similarity = bodies.dot(exemplars.T).sum(axis=1) - is_exemplar
     others = len(exemplars) - is_exemplar

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Mapping
 
 from family_recall.dataflow import Ranking
-from family_recall.statements import values_in
+from family_recall.statements import speaks_of_self, values_in
 from family_recall.stores.records import Statement
-
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|i['’]m|i['’]ve)\b", re.IGNORECASE)
 
 
 def rivals(ranking: Ranking, said: Mapping[int, Statement]) -> dict[tuple[int, int], str]:
@@ -61,5 +58,5 @@ def _about_two(
     ]
     if names[0] and names[1]:
         return names[0].isdisjoint(names[1])
-    own = [_FIRST_PERSON.search(each.text) is not None for each in (older, newer)]
+    own = [speaks_of_self(each.text) for each in (older, newer)]
     return own[0] and own[1] and older_author != newer_author

@@ -22,7 +22,9 @@ LEAST_COVERED = 0.2
 SURELY_NEAR = 0.45
 """… unless its score comes this near to the other's."""
 MOST_PAIRS = 6
-"""Pairs that are compared in full."""
+"""Pairs whose texts are read."""
+MOST_CHARS = 150
+"""Length of a text that is compared in full; a longer one tells of several things."""
 
 _SAYS_CHANGE = mask_of("changed", "stopped")
 _SAYS_NEW = mask_of("changed", "stopped", "renewed")
@@ -72,18 +74,20 @@ def rivals(
         for row, memory in zip(rows, ids.tolist(), strict=True)
         if memory in by_id
     }
-    stated = {row: _stated(ranking, row, said[row], covers, asked, ordinary) for row in said}
+    short = {row for row, statement in said.items() if len(statement.text) <= MOST_CHARS}
+    chosen = [pair for pair in chosen if short.issuperset(pair)]
+    paired = {row for pair in chosen for row in pair}
+    stated = {row: _stated(ranking, row, said[row], covers, asked, ordinary) for row in paired}
     cosines = None
-    if context.model_id is not None:
+    if chosen and context.model_id is not None:
         cosines = context.snapshot.similarities(context.model_id, ids, context.scope)
     compared = []
     for older, newer in chosen:
-        if older in stated and newer in stated:
-            cosine = _NO_COSINE
-            if cosines is not None:
-                cosine = float(cosines[rows.index(older), rows.index(newer)])
-            features = pair_features(asked, stated[older], stated[newer], cosine)
-            compared.append(Rival(older, newer, features))
+        cosine = _NO_COSINE
+        if cosines is not None:
+            cosine = float(cosines[rows.index(older), rows.index(newer)])
+        features = pair_features(asked, stated[older], stated[newer], cosine)
+        compared.append(Rival(older, newer, features))
     return compared, said
 
 

@@ -19,17 +19,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from family_recall.statements import BITS, Slot, Values, values_in
+from family_recall.statements import BITS, Slot, Values, speaks_of_self, values_in
 
 CHANGED, RENEWED, STOPPED = BITS["changed"], BITS["renewed"], BITS["stopped"]
 FOR_NOW, ONE_DAY, UNSURE, ASKS, NEGATED = (
     BITS[name] for name in ("for_now", "one_day", "unsure", "asks", "negated")
 )
 DAY_S = 86_400.0
-LONGEST = 0.5
-"""Length of a statement, in 300 characters; a longer text tells of several things."""
 
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine|i['’]m|i['’]ve|i['’]ll)\b", re.IGNORECASE)
 _THIRD_PERSON = re.compile(
     r"\b(?:he|she|they|it|his|her|their|him|them|its|that|this|those|these)\b|['’]s\b",
     re.IGNORECASE,
@@ -63,9 +60,8 @@ _FUNCTION = frozenset(
 class Stated:
     """What the test reads of one memory.
 
-    ``stems`` are the numbers of its own content stems, ``names`` those who said it, normalised.
-    ``values`` are those of the kinds asked for, ``names`` the words that name somebody, and
-    ``modifiers`` what stands before the question's words.
+    ``stems`` are the numbers of its own content stems, ``values`` those of the kinds asked for,
+    ``names`` the words that name somebody, ``modifiers`` what stands before the question's words.
     ``score`` is its score, ``near`` its closeness to the question in meaning, in [0, 1].
     """
 
@@ -243,8 +239,7 @@ def is_excluded(features: Sequence[float]) -> bool:
     cue = changed or features[at["stopped"]] or features[at["renewed"]]
     repeats = features[at["value_same"]] and not changed
     lasts = features[at["lasting"]]
-    long = max(features[at["newer_long"]], features[at["older_long"]]) > LONGEST
-    return bool(long or not (differs or cue) or repeats or (features[at["for_now"]] and not lasts))
+    return bool(not (differs or cue) or repeats or (features[at["for_now"]] and not lasts))
 
 
 _PLACE_OF = {name: at for at, name in enumerate(FEATURES)}
@@ -328,7 +323,7 @@ def _subject_lost(
     older_by, newer_by = (older_author or "").casefold(), (newer_author or "").casefold()
     for name in asked.names:
         was = name in older_words or name in older_by
-        now = name in newer_words or (name in newer_by and _FIRST_PERSON.search(newer) is not None)
+        now = name in newer_words or (name in newer_by and speaks_of_self(newer))
         if was and not now:
             return 0.5 if _THIRD_PERSON.search(newer) else 1.0
     return 0.0
@@ -336,11 +331,11 @@ def _subject_lost(
 
 def _other_speaker(asked: Asked, older: Stated, newer: Stated) -> float:
     """Whether the newer speaks of its author, who is another than the one asked about."""
-    if _FIRST_PERSON.search(newer.text) is None:
+    if not speaks_of_self(newer.text):
         return 0.0
     if asked.about_asker:
         return float(newer.author != asked.asker)
-    if _FIRST_PERSON.search(older.text) is not None:
+    if speaks_of_self(older.text):
         return float(newer.author != older.author)
     author = (newer.author or "").casefold()
     return float(bool(asked.names) and not any(name in author for name in asked.names))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .bits import BITS, BITS_VERSION, bits_of, mask_of
 from .cues import Cues, cues_in
-from .persons import names_somebody, volunteers, wants_somebody
+from .persons import names_somebody, speaks_of_self, volunteers, wants_somebody
 from .questions import asks, only_asks
 from .slots import Slot, slot_of
 from .values import KINDS, Values, values_in
@@ -26,6 +26,7 @@ __all__ = [
     "names_somebody",
     "only_asks",
     "slot_of",
+    "speaks_of_self",
     "values_in",
     "volunteers",
     "wants_somebody",

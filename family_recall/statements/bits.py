@@ -20,7 +20,7 @@ BITS: Final = {
 def bits_of(text: str, fact_key: str | None = None) -> int:
     """Return the bits of a text's cues and of the kinds of its values.
 
-    >>> [name for name, bit in BITS.items() if bits_of("Swimming has moved to 5 pm") & bit]
+    >>> [name for name, bit in BITS.items() if bits_of("swimming has moved to 5 pm") & bit]
     ['changed', 'kind:number', 'kind:time']
     """
     cues = cues_in(text)

@@ -1,10 +1,11 @@
-"""Whether a question asks for a person, and whether a few words name one."""
+"""Whether a text speaks of a person: asks for one, names one, or is about who says it."""
 
 from __future__ import annotations
 
 import re
 
 _MAX_CHARS = 1000
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine)\b", re.IGNORECASE)
 _WHO = re.compile(r"(?<![\w'’])(?:who|who['’]?s|who['’]?ll|whose|whom)(?!\w)", re.IGNORECASE)
 _SOMEBODY = re.compile(
     r"^(?:(?:ok|okay|fine|yes|yeah|no)[,.\s]+)?(?:me|i|us|we|him|her|them|he|she|they)\b"
@@ -16,6 +17,11 @@ _VOLUNTEERS = re.compile(
     r"|we(?:['’]ll| can| will| did)\b|i['’]m (?:going|taking|doing|on it)\b)",
     re.IGNORECASE,
 )
+
+
+def speaks_of_self(text: str) -> bool:
+    """Whether a text is about who says it: *I*, *my*, *me*, *mine*."""
+    return _FIRST_PERSON.search(text) is not None
 
 
 def wants_somebody(question: str) -> bool:

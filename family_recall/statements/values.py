@@ -129,7 +129,7 @@ _NO_PLACE = frozenset(
 def values_in(text: str, kinds: Iterable[str] = KINDS) -> Values:
     """Return the values of some kinds that a text states, by kind.
 
-    >>> sorted(values_in("Swimming is on Thursdays at half past four").items())
+    >>> sorted(values_in("Swimming is on Thursdays at half past four", ["day", "time"]).items())
     [('day', frozenset({'thu'})), ('time', frozenset({'4:30'}))]
     """
     text = text[:_MAX_CHARS]

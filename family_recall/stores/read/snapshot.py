@@ -228,10 +228,13 @@ class Snapshot:
         texts = ((memory, text) for memory, (_, text) in loaded.items())
         return passage_words.count(self._connection, texts, stems)
 
+    def n_current(self, scope: Scope) -> int:
+        """Count the scope's current memories."""
+        return sum([partition.n_current for partition in self.partitions(scope)])
+
     def n_pending(self, model_id: str | None, scope: Scope) -> int:
         """Count the scope's current memories without a vector of a model, or of the newest."""
-        current = sum(partition.n_current for partition in self.partitions(scope))
-        return max(0, current - self._vectors.n_embedded(model_id, scope))
+        return max(0, self.n_current(scope) - self._vectors.n_embedded(model_id, scope))
 
     def edges(self, nodes: IdArray, scope: Scope, cap: int) -> EdgeList:
         """Return up to ``cap`` of the strongest edges out of each node in scope."""
