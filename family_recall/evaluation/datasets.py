@@ -42,7 +42,7 @@ class Query:
         asker: Who asks; None for an outsider.
         session: When set, only memories of an earlier session are visible.
         gold_audited: The gold as a later audit corrected it, where there was one.
-        stale: Older memories that must not be first, by ``household.json``.
+        stale: Older memories that must not be first; ``household.json`` can name them, too.
     """
 
     id: str
@@ -87,7 +87,8 @@ def load_dataset(folder: Path) -> Dataset:
     queries = []
     path = folder / "queries.jsonl"
     for where, fields in _read_lines(path, _QUERY, ("context",)):
-        query = Query(**fields, stale=stale.get(fields["id"], ()))
+        fields["stale"] = fields["stale"] or stale.get(fields["id"], ())
+        query = Query(**fields)
         if query.space not in spaces:
             raise DatasetError(f"{where}: no memory is in space {query.space!r}; add some")
         for kind, doc_ids in _judged(query).items():
@@ -218,4 +219,5 @@ _QUERY: dict[str, Callable[[object, str], Any]] = {
     "asker": _text_or_none,
     "session": _text_or_none,
     "gold_audited": _ids_or_none,
+    "stale": _ids_or_none,
 }

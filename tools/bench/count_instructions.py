@@ -31,10 +31,11 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 from family_recall import FamilyRecall, RecallContext
 from family_recall.config import RecallConfig
 from family_recall.evaluation import synthetic
+from family_recall.types.stages import optional_stages
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 
-STAGES = ("lexical", "vector", "graph", "late_interaction", "deduplicate")
+STAGES = tuple(stage for stage in optional_stages() if stage != "rerank")
 BUDGET_MS = 600_000.0  # Valgrind is fifty times as slow: nothing is left out for lack of time
 LIBRARIES = {
     "site-packages/apsw": "SQLite",

@@ -56,6 +56,8 @@ LICENCES = {
     "madial": "MIT",
     "invented": "Apache-2.0",
     "held_out_homes": "Apache-2.0",
+    "written": "Apache-2.0",
+    "written_held_out": "Apache-2.0",
     "dunedin": "Apache-2.0",
     "austin": "Apache-2.0",
     "singapore": "Apache-2.0",
