@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from family_recall.dataflow import QueryContext, Ranking
 from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.ranking.features import INDEX
-from family_recall.ranking.supersession import Asked, Stated, modifiers_in, names_in, pair_features
+from family_recall.ranking.supersession import Asked, Stated, modifiers_in, pair_features
 from family_recall.statements import BITS, mask_of, values_in
 from family_recall.stores.records import Rows, Statement, stem_number
 from family_recall.types import BoolArray, IdArray
@@ -21,7 +22,7 @@ LEAST_COVERED = 0.2
 """Share of the question's words, by rarity, that a rival has to hold …"""
 SURELY_NEAR = 0.45
 """… unless its score comes this near to the other's."""
-MOST_PAIRS = 6
+MOST_PAIRS = 4
 """Pairs whose texts are read."""
 MOST_CHARS = 150
 """Length of a text that is compared in full; a longer one tells of several things."""
@@ -30,6 +31,8 @@ _SAYS_CHANGE = mask_of("changed", "stopped")
 _SAYS_NEW = mask_of("changed", "stopped", "renewed")
 _ASKS = BITS["only_asks"]
 _NO_COSINE = 0.5
+_NO_STEM = frozenset({0})
+_NEARNESS = [INDEX["maxsim"], INDEX["cosine"], INDEX["static"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def rivals(
     ranking: Ranking,
     n: int,
     asked: Asked,
-    ordinary: Collection[int],
+    ordinary: frozenset[int],
 ) -> tuple[list[Rival], dict[int, Statement]]:
     """Compare the pairs among the best candidates that may be rivals.
 
@@ -76,16 +79,19 @@ def rivals(
     }
     short = {row for row, statement in said.items() if len(statement.text) <= MOST_CHARS}
     chosen = [pair for pair in chosen if short.issuperset(pair)]
-    paired = {row for pair in chosen for row in pair}
-    stated = {row: _stated(ranking, row, said[row], covers, asked, ordinary) for row in paired}
+    if not chosen:
+        return [], said
+    paired = sorted({row for pair in chosen for row in pair})
+    stated = _stated(ranking, {row: said[row] for row in paired}, covers, asked, ordinary)
     cosines = None
-    if chosen and context.model_id is not None:
+    if context.model_id is not None:
+        ids = ranking.rows.ids[paired]
         cosines = context.snapshot.similarities(context.model_id, ids, context.scope)
     compared = []
     for older, newer in chosen:
         cosine = _NO_COSINE
         if cosines is not None:
-            cosine = float(cosines[rows.index(older), rows.index(newer)])
+            cosine = float(cosines[paired.index(older), paired.index(newer)])
         features = pair_features(asked, stated[older], stated[newer], cosine)
         compared.append(Rival(older, newer, features))
     return compared, said
@@ -151,29 +157,33 @@ def _later(rows: Rows, best: IdArray) -> BoolArray:
 
 def _stated(
     ranking: Ranking,
-    row: int,
-    statement: Statement,
+    said: Mapping[int, Statement],
     covers: BoolArray,
     asked: Asked,
-    ordinary: Collection[int],
-) -> Stated:
-    rows = ranking.rows
-    start, end = np.searchsorted(rows.word_rows, [row, row + 1])
-    words = rows.words[start:end]
-    own = {int(stem) for stem in words["stem"][words["body"] > 0].tolist()}
+    ordinary: frozenset[int],
+) -> dict[int, Stated]:
+    """Return what the test reads of some rows, ascending."""
+    rows, features = ranking.rows, ranking.features
+    at = list(said)
+    nearest = features[at][:, _NEARNESS].max(axis=1).tolist()
+    starts = np.searchsorted(rows.word_rows, at).tolist()
+    ends = np.searchsorted(rows.word_rows, at, side="right").tolist()
+    own_stems = np.where(rows.words["body"] > 0, rows.words["stem"], 0)
     numbers = list(asked.weights)
-    near = ranking.features[row, [INDEX["maxsim"], INDEX["cosine"], INDEX["static"]]].max()
-    return Stated(
-        text=statement.text,
-        author=rows.authors[row],
-        said_s=statement.said_s,
-        session=int(rows.sessions[row]),
-        cues=int(rows.cues[row]),
-        stems=frozenset(own - asked.weights.keys() - set(ordinary)),
-        score=float(ranking.score[row]),
-        near=float(near),
-        values=values_in(statement.text, asked.slot.kinds),
-        names=names_in(statement.text),
-        modifiers=modifiers_in(statement.text, asked),
-        covered=frozenset(numbers[at] for at in np.flatnonzero(covers[row]).tolist()),
-    )
+    stated = {}
+    for (row, statement), near, start, end in zip(said.items(), nearest, starts, ends, strict=True):
+        stems = frozenset(own_stems[start:end].tolist())
+        stated[row] = Stated(
+            text=statement.text,
+            author=rows.authors[row],
+            said_s=statement.said_s,
+            session=int(rows.sessions[row]),
+            cues=int(rows.cues[row]),
+            stems=stems - asked.weights.keys() - ordinary - _NO_STEM,
+            score=float(ranking.score[row]),
+            near=near,
+            values=values_in(statement.text, asked.slot.kinds),
+            modifiers=modifiers_in(statement.text, asked),
+            covered=frozenset(itertools.compress(numbers, covers[row].tolist())),
+        )
+    return stated

@@ -61,7 +61,7 @@ class Stated:
     """What the test reads of one memory.
 
     ``stems`` are the numbers of its own content stems, ``values`` those of the kinds asked for,
-    ``names`` the words that name somebody, ``modifiers`` what stands before the question's words.
+    ``modifiers`` what stands before the question's words.
     ``score`` is its score, ``near`` its closeness to the question in meaning, in [0, 1].
     """
 
@@ -75,7 +75,6 @@ class Stated:
     near: float
     covered: frozenset[int]
     values: Values
-    names: frozenset[str]
     modifiers: Mapping[str, set[str]]
 
 
@@ -276,7 +275,7 @@ def _other_name(asked: Asked, older_text: str, newer: Stated) -> float:
     """Whether the newer names somebody that neither the question nor the older does."""
     if "name" in asked.slot.kinds:
         return 0.0
-    strangers = newer.names - asked.names - asked.words - {(newer.author or "").casefold()}
+    strangers = names_in(newer.text) - asked.names - asked.words - {(newer.author or "").casefold()}
     return float(not strangers <= set(_WORD.findall(older_text)))
 
 

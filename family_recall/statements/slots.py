@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -104,8 +105,9 @@ class Slot:
     moment: Literal["now", "before"]
 
 
+@functools.lru_cache(maxsize=16)
 def slot_of(question: str) -> Slot:
-    """Return what a question asks for.
+    """Return what a question asks for; several stages of a recall ask that of the same one.
 
     >>> sorted(slot_of("What time does swimming start?").kinds)
     ['time']

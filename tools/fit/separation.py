@@ -2,7 +2,8 @@
 
 A training text that repeats a run of words, or a whole question, of a household would make figures
 there meaningless. Compares every household of `tools/fit/households` with the conversation cards,
-and with the `pairs.jsonl.gz` of each folder named; ends with status 1 if anything is shared.
+the written homes, and the `pairs.jsonl.gz` of each folder named; ends with status 1 if anything is
+shared.
 
 Examples:
   python -m tools.fit.separation
@@ -19,7 +20,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tools.common import ROOT, parser_of
-from tools.train.cards.loader import CARDS, HELD_OUT, read_cards
+from tools.train.cards import loader as cards
+from tools.train.homes import loader as homes
 
 HOUSEHOLDS = ROOT / "tools/fit/households"
 RUN_WORDS = 8
@@ -39,7 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for household in sorted(HOUSEHOLDS.iterdir())
         if household.is_dir()
     }
-    training = {path.name: card_texts(path) for path in (CARDS, HELD_OUT)}
+    training = {f"cards {path.name}": card_texts(path) for path in (cards.CARDS, cards.HELD_OUT)}
+    training |= {
+        f"homes {path.name}": home_texts(path) for path in (homes.TRAINING, homes.HELD_OUT)
+    }
     training |= {str(folder): pair_texts(folder / "pairs.jsonl.gz") for folder in options.folders}
     n_shared = 0
     for name, texts in training.items():
@@ -77,11 +82,18 @@ def household_texts(folder: Path) -> Iterator[str]:
 
 def card_texts(path: Path) -> Iterator[str]:
     """Yield every text of a file of cards."""
-    for card in read_cards(path):
+    for card in cards.read_cards(path):
         yield from card.near
         for fact in card.facts:
             yield from (*fact.says, *fact.hints)
             yield from (question.rstrip("?") + "?" for question in fact.asks)
+
+
+def home_texts(path: Path) -> Iterator[str]:
+    """Yield every text of a file of written homes."""
+    for home in homes.read_homes(path):
+        yield from (memory.text for memory in home.memories)
+        yield from (question.text.rstrip("?") + "?" for question in home.questions)
 
 
 def pair_texts(path: Path) -> Iterator[str]:

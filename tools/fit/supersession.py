@@ -2,9 +2,10 @@
 
 The scenarios of `supersession.jsonl` are ten invented homes in which something changes, stays as it
 was, is an exception or is somebody else's: a question, what was said on which day, and which of it
-replaces which. Their questions, and those of the invented households, are asked in the pipeline;
-every pair of candidates it compares is an example. A home is left out at a time. The threshold is
-the lowest at which of the pairs left out at most one in 200 that are no rivals is retired.
+replaces which. Their questions, and those of the written homes and of the invented households, are
+asked in the pipeline; every pair of candidates it compares is an example. A home is left out at a
+time. The threshold is the lowest at which of the pairs left out at most one in 200 that are no
+rivals is retired.
 
 Examples:
   python -m tools.fit.supersession
@@ -41,6 +42,8 @@ from family_recall.pipeline import superseding
 from family_recall.pipeline.runner import Runner
 from family_recall.ranking.supersession import FEATURES, is_excluded
 from family_recall.types import Grant, Memory, Person, RecallContext, Space
+from tools.train import written_homes
+from tools.train.homes.loader import HELD_OUT, TRAINING
 
 SCENARIOS = ROOT / "tools/fit/supersession.jsonl"
 HOUSEHOLDS = ROOT / "tools/fit/households"
@@ -67,9 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Collect, fit with each home left out, choose the threshold, and write the model."""
     options = _parser().parse_args(arguments)
     examples = [*scenario_examples(options.scenarios)]
+    for path in (TRAINING, HELD_OUT):
+        with tempfile.TemporaryDirectory() as scratch:
+            written_homes.main(["--homes", str(path), "--out", scratch])
+            examples += dataset_examples(Path(scratch) / "dev")
     for folder in sorted(HOUSEHOLDS.iterdir()):
         if folder.is_dir():
-            examples += household_examples(folder / "dev")
+            examples += dataset_examples(folder / "dev")
     report(examples, options.output, verbose=options.verbose)
     return 0
 
@@ -154,8 +161,8 @@ def scenario_examples(path: Path) -> Iterator[Example]:
                         yield Example(f"home {home_no}", each["question"], *texts, features, rivals)
 
 
-def household_examples(folder: Path) -> Iterator[Example]:
-    """Yield the pairs of a household's questions whose older memory is gold, or was.
+def dataset_examples(folder: Path) -> Iterator[Example]:
+    """Yield the pairs of a dataset's questions whose older memory is gold, or was.
 
     What answers is retired wrongly by anything; what is stale is retired rightly by the gold.
     """
@@ -171,10 +178,11 @@ def household_examples(folder: Path) -> Iterator[Example]:
             for query in dataset.queries:
                 old = set(query.stale)
                 for older, newer, features, texts in compared(home, query.text, context_of(query)):
+                    group = folder.parent.name if dataset.household else query.space
                     if older in query.gold:
-                        yield Example(folder.parent.name, query.text, *texts, features, False)
+                        yield Example(group, query.text, *texts, features, False)
                     elif older in old and newer in query.gold:
-                        yield Example(folder.parent.name, query.text, *texts, features, True)
+                        yield Example(group, query.text, *texts, features, True)
 
 
 def compared(

@@ -1,7 +1,7 @@
 """Mine hard negatives: memories that our own pipeline ranks high and should not.
 
 Every question of a set is asked in its own space with a deep result list; the best-ranked
-memories that are not its gold become its hard negatives, near copies of the gold left
+memories that are neither its gold nor stale become its hard negatives, near copies of the gold left
 out. Writes `OUT/<set>/pairs.jsonl.gz`, as the trainers read it, each text with the turn before it.
 
 Examples:
@@ -83,7 +83,8 @@ def mine(
         for query in dataset.queries:
             answer = home.recall(query.text, context_of(query))
             golds = [text[memory] for memory in query.gold]
-            wrong = [r.doc_id for r in answer.results if r.doc_id not in query.gold]
+            answers = {*query.gold, *query.stale}  # what is stale answered once
+            wrong = [r.doc_id for r in answer.results if r.doc_id not in answers]
             negatives = [m for m in wrong if not any(near_copy(text[m], g) for g in golds)]
             for gold in query.gold:
                 chosen = [gold, *negatives[:NEGATIVES]]

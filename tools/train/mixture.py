@@ -32,6 +32,7 @@ PAIR_SETS = {
     "realmem": (0.05, "Apache-2.0"),
     "vehicle": (0.03, "Apache-2.0"),
     "invented": (0.25, "Apache-2.0"),
+    "written": (0.5, "Apache-2.0"),
 }
 SHARE_OF_CONVERSATIONS = 0.35
 

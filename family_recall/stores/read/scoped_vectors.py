@@ -67,11 +67,14 @@ class ScopedVectors:
     def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the unit vectors of bodies (n, dim), zeros for a memory without one."""
         units = np.zeros((len(ids), 0), np.float32)
-        for _, vector_index in self._in_scope(model_id, scope):
-            numbers, here = vector_index.locate(ids)
+        partitions = ids >> PARTITION_SHIFT
+        for shard, vector_index in self._in_scope(model_id, scope):
             if not units.shape[1]:
                 units = np.zeros((len(ids), vector_index.dim), np.float32)
-            units[here] = vector_index.units(numbers[here])
+            own = np.flatnonzero(partitions == shard // 2)
+            if len(own):
+                numbers, here = vector_index.locate(ids[own])
+                units[own[here]] = vector_index.units(numbers[here])
         return units
 
     def token_vectors(
