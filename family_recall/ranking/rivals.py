@@ -22,7 +22,9 @@ LEAST_COVERED = 0.2
 """Share of the question's words, by rarity, that a rival has to hold …"""
 SURELY_NEAR = 0.45
 """… unless its score comes this near to the other's."""
-MOST_PAIRS = 4
+FIRST = 6
+"""Candidates that a later one may replace: what stands below is not the answer."""
+MOST_PAIRS = 6
 """Pairs whose texts are read."""
 MOST_CHARS = 150
 """Length of a text that is compared in full; a longer one tells of several things."""
@@ -127,11 +129,12 @@ def _likely(
     may = _later(rows, best) & (score >= LEAST_SCORE * score[:, None])
     may &= (covered & covered[:, None]) | (score >= SURELY_NEAR * score[:, None])
     may &= (cues & _ASKS) == 0
+    may[FIRST:] = False
     # As `supersession.is_excluded` wants it: a cue of change, or values of a kind asked for.
     if asked.slot.asks_event:
         may &= (cues & _SAYS_CHANGE) != 0
     else:
-        wanted = mask_of(*(f"kind:{kind}" for kind in asked.slot.kinds))
+        wanted = mask_of(*(f"kind:{kind}" for kind in asked.slot.compared))
         may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:, None] & wanted) != 0)
     pairs = np.argwhere(may)
     if not len(pairs):
@@ -182,7 +185,7 @@ def _stated(
             stems=stems - asked.weights.keys() - ordinary - _NO_STEM,
             score=float(ranking.score[row]),
             near=near,
-            values=values_in(statement.text, asked.slot.kinds),
+            values=values_in(statement.text, asked.slot.compared),
             modifiers=modifiers_in(statement.text, asked),
             covered=frozenset(itertools.compress(numbers, covers[row].tolist())),
         )

@@ -16,7 +16,10 @@ def _either(lines: str) -> re.Pattern[str]:
 
 
 _KINDS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
-    (("time",), _either(r"what time|when|how (?:early|late)|what hour|which slot|till when")),
+    (
+        ("time",),
+        _either(r"what time|when|how (?:early|late)|what hours?|shifts?|which slot|till when"),
+    ),
     (
         ("day", "date"),
         _either(r"(?:what|which) (?:day|date|night|evening|weekday|month|year)s?|when"),
@@ -27,7 +30,7 @@ _KINDS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
         code|codes|pin|passcode|password|passwords|number|combination|combo|serial|policy|account
         reference|ref|registration|reg|plate|licence|license|postcode|zip|extension|phone|mobile
         address|channel|how (?:many|old)|age|bus|flight|gate|platform|room|seat|version|model
-        login|log ?in|username|wi-?fi
+        login|log ?in|username|wi-?fi|alarm|padlock|keypad
     """),
     ),
     (
@@ -48,7 +51,7 @@ _KINDS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
         ("amount", "number", "time"),
         _either(r"""
         how (?:many|often|much|long|far|fast)|dose|dosage|tablets?|medicine|medication|units|limit
-        curfew|bedtime|screen time
+        curfew|bedtime|screen time|strength
     """),
     ),
     (
@@ -61,6 +64,7 @@ _KINDS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (("colour",), _either(r"(?:what|which) colou?rs?|colou?r")),
 )
+_PRECISE = frozenset(("number", "time", "day", "date", "amount", "size", "money"))
 _STATE = re.compile(
     r"^(?:(?:so|and|but|ok|okay|hey|wait)[,\s]+)*(?:is|are|am|does|do|has|have|can|will|did|was|were)\b",
     re.IGNORECASE,
@@ -103,6 +107,11 @@ class Slot:
     asks_event: bool
     asks_all: bool
     moment: Literal["now", "before"]
+
+    @property
+    def compared(self) -> frozenset[str]:
+        """Of which kinds values differ between rivals: those asked for, or any that are precise."""
+        return self.kinds or _PRECISE
 
 
 @functools.lru_cache(maxsize=16)

@@ -57,6 +57,9 @@ def test_cues_are_found(text: str, cue: str) -> None:
     [
         ("What's the alarm code?", "number"),
         ("What time does swimming start?", "time"),
+        ("What hours does Dad work?", "time"),
+        ("The alarm at the salon?", "number"),
+        ("The strength of her tablets?", "amount"),
         ("Which day is choir?", "day"),
         ("Where is the pump?", "place"),
         ("Who teaches Mia?", "name"),
@@ -69,6 +72,13 @@ def test_cues_are_found(text: str, cue: str) -> None:
 def test_a_question_asks_for_kinds_of_values(question: str, kind: str) -> None:
     """The kind that answers it is among them."""
     assert kind in slot_of(question).kinds
+
+
+def test_of_an_open_question_any_precise_values_are_compared() -> None:
+    """*How do I get in?* may be answered by a code; what asks for a colour is not."""
+    assert slot_of("How do I get into the shed?").kinds == frozenset()
+    assert "number" in slot_of("How do I get into the shed?").compared
+    assert slot_of("What colour is the door?").compared == {"colour"}
 
 
 def test_a_question_asks_about_now_or_before() -> None:
