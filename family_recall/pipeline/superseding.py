@@ -11,7 +11,7 @@ from family_recall.dataflow import QueryContext, Ranking, Successor
 from family_recall.pipeline.runner import Runner
 from family_recall.query.text import STOP_WORDS, normalise
 from family_recall.ranking import facts, supersession
-from family_recall.ranking.rivals import Rival, question_weights, rivals
+from family_recall.ranking.rivals import Rival, latest, question_weights, rivals
 from family_recall.ranking.supersession import Asked
 from family_recall.ranking.takeover import takes_over
 from family_recall.statements import slot_of, speaks_of_self
@@ -45,10 +45,13 @@ def asked_of(context: QueryContext) -> Asked:
     question = context.request.query_text
     names = {normalise(name) for name in _NAMED.findall(question)}
     names |= {name.lower() for name in _KIN.findall(question)}
+    words = frozenset([word.casefold() for word, _ in context.plan.terms])
+    longer = [word for word in words if len(word) > 2]
     return Asked(
         slot=slot_of(question),
         weights=question_weights(context),
-        words=frozenset(word.casefold() for word, _ in context.plan.terms),
+        words=words,
+        forms={form: word for word in longer for form in (word[:-1], word)},
         names=frozenset(names),
         asker=context.scope.person_id,
         about_asker=speaks_of_self(question),
@@ -68,6 +71,8 @@ def ordinary_stems() -> frozenset[int]:
 
 def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     asked = asked_of(context)
+    if asked.slot.asks_last:
+        ranking = takes_over(ranking, latest(ranking, n, asked))
     compared, said = rivals(context, ranking, n, asked, ordinary_stems())
     pairs = [pair for pair in compared if supersession.replaces(pair.features)]
     reasons = {(p.older, p.newer): supersession.reason(p.features) for p in pairs}

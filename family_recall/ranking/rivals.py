@@ -22,6 +22,9 @@ LEAST_COVERED = 0.2
 """Share of the question's words, by rarity, that a rival has to hold …"""
 SURELY_NEAR = 0.45
 """… unless its score comes this near to the other's."""
+AS_GOOD = 0.8
+"""Share of the first's score, and of its hold on the question's words, from which a candidate
+answers as well."""
 FIRST = 6
 """Candidates that a later one may replace: what stands below is not the answer."""
 MOST_PAIRS = 6
@@ -97,6 +100,25 @@ def rivals(
         features = pair_features(asked, stated[older], stated[newer], cosine)
         compared.append(Rival(older, newer, features))
     return compared, said
+
+
+def latest(ranking: Ranking, n: int, asked: Asked) -> list[tuple[int, int]]:
+    """Return the newest of what answers as well as the first, as (row, row it goes above), or none.
+
+    For a question about the last time: the oil change of October is none of May's rival, and the
+    answer all the same.
+    """
+    best = ranking.order[:n]
+    weights = np.array(list(asked.weights.values()), np.float32)
+    share = _covers(ranking.rows, asked)[best].dot(weights)
+    score, said = ranking.score[best], ranking.rows.occurred_s[best]
+    alike = (score >= AS_GOOD * score[0]) & (share >= AS_GOOD * share[0])
+    alike &= (ranking.rows.cues[best] & _ASKS) == 0
+    alike &= said > said[0]
+    if not alike.any():
+        return []
+    newest = np.flatnonzero(alike)[np.argmax(said[alike])]
+    return [(int(best[newest]), int(best[0]))]
 
 
 def question_weights(context: QueryContext) -> dict[int, float]:

@@ -82,14 +82,16 @@ class Stated:
 class Asked:
     """What the test reads of the question.
 
-    ``weights`` are the rarity of each of its stems, ``words`` those words as asked; ``names`` the
-    words by which it names somebody, normalised; ``asker`` who asks, ``about_asker`` whether it is
-    about them.
+    ``weights`` are the rarity of each of its stems, ``words`` those words as asked, ``forms`` the
+    longer of them by how they are written with and without their last letter; ``names`` the words
+    by which it names somebody, normalised; ``asker`` who asks, ``about_asker`` whether it is about
+    them.
     """
 
     slot: Slot
     weights: Mapping[int, float]
     words: frozenset[str]
+    forms: Mapping[str, str]
     names: frozenset[str]
     asker: str | None
     about_asker: bool
@@ -141,16 +143,16 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
     """
     slot = asked.slot
     total = sum(asked.weights.values()) or 1.0
-    newer_covers, older_covers = (
-        sum([asked.weights[stem] for stem in each.covered]) / total for each in (newer, older)
-    )
+    newer_covers = sum([asked.weights[stem] for stem in newer.covered]) / total
+    older_covers = sum([asked.weights[stem] for stem in older.covered]) / total
     both = sum([asked.weights[stem] for stem in newer.covered & older.covered]) / total
     smaller = min(len(older.stems), len(newer.stems))
     shared = len(older.stems & newer.stems) / smaller if smaller else 0.0
     differs, same, new, lost = _values(older.values, newer.values)
-    changed, renewed, stopped = (
-        float(bool(newer.cues & bit)) for bit in (CHANGED, RENEWED, STOPPED)
-    )
+    cues = newer.cues
+    changed = 1.0 if cues & CHANGED else 0.0
+    renewed = 1.0 if cues & RENEWED else 0.0
+    stopped = 1.0 if cues & STOPPED else 0.0
     older_text, newer_text = older.text.casefold(), newer.text.casefold()
     gap_days = max(newer.said_s - older.said_s, 0.0) / DAY_S
     open_slot = float(not slot.kinds)
@@ -173,12 +175,12 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         changed,
         renewed,
         stopped,
-        float(bool(newer.cues & FOR_NOW)),
-        float(bool(newer.cues & ONE_DAY)),
-        float(bool(newer.cues & UNSURE)),
-        float(bool(older.cues & ASKS)),
-        float(bool(older.cues & FOR_NOW)),
-        float(bool(newer.cues & NEGATED)),
+        1.0 if cues & FOR_NOW else 0.0,
+        1.0 if cues & ONE_DAY else 0.0,
+        1.0 if cues & UNSURE else 0.0,
+        1.0 if older.cues & ASKS else 0.0,
+        1.0 if older.cues & FOR_NOW else 0.0,
+        1.0 if cues & NEGATED else 0.0,
         _other_name(asked, older_text, newer),
         _other_owner(asked, older_text, newer_text),
         _other_kind(older, newer),
@@ -303,12 +305,15 @@ def modifiers_in(text: str, asked: Asked) -> dict[str, set[str]]:
     tokens = _WORD.findall(text.casefold())
     modifiers: dict[str, set[str]] = {}
     for previous, word in itertools.pairwise(tokens):
+        shorter = word[:-1]
+        if word in asked.forms:
+            wanted = asked.forms[word]
+        elif len(shorter) > 2 and shorter in asked.words:
+            wanted = shorter
+        else:
+            continue
         if len(previous) > 2 and previous not in _FUNCTION and previous not in asked.words:
-            for wanted in asked.words:
-                if len(wanted) > 2 and (
-                    word == wanted or word[:-1] == wanted or word == wanted[:-1]
-                ):
-                    modifiers.setdefault(wanted, set()).add(previous)
+            modifiers.setdefault(wanted, set()).add(previous)
     return modifiers
 
 

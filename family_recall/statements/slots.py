@@ -85,6 +85,10 @@ _BEFORE = _either(r"""
     (?:the|my|our|his|her|their|your|\w+['’]s) (?:old|last|previous|former|first)
     (?:was|were|did|had) .* before|what did .* change from|changed from
 """)
+_LAST = re.compile(
+    r"\bwhen (?:did|was|were|have|has|had)\b.{0,60}\blast\b|\blast time\b|\bmost recent(?:ly)?\b",
+    re.IGNORECASE,
+)
 _ENDS_BEFORE = re.compile(
     r"\b(?:before|beforehand|previously|at first|originally)\s*\?*\s*$", re.IGNORECASE
 )
@@ -99,6 +103,7 @@ class Slot:
         asks_state: Whether yes or no answers it: "is he still on the tablets?"
         asks_event: Whether it asks what happened, of which a newer answer replaces no older one.
         asks_all: Whether it asks for all there is.
+        asks_last: Whether, of the times something happened, it asks for the last.
         moment: ``now``, or ``before`` where it asks what held before the last change.
     """
 
@@ -106,6 +111,7 @@ class Slot:
     asks_state: bool
     asks_event: bool
     asks_all: bool
+    asks_last: bool
     moment: Literal["now", "before"]
 
     @property
@@ -132,5 +138,6 @@ def slot_of(question: str) -> Slot:
         asks_state=_STATE.match(text) is not None,
         asks_event=event,
         asks_all=_ALL.search(text) is not None,
+        asks_last=_LAST.search(text) is not None,
         moment="before" if before else "now",
     )

@@ -167,6 +167,20 @@ def test_exceptions_questions_and_repeats_replace_nothing(
     assert outdated(recall(home, question, "rajesh")) == {}
 
 
+def test_asked_for_the_last_time_the_newest_is_first(home: FamilyRecall) -> None:
+    """What happened again replaces nothing, and is the answer."""
+    tell(
+        home,
+        "The boiler was serviced by Mr Lund, all fine",
+        "The boiler was serviced, he cleaned the burner",
+        "The radiator in the hall is cold",
+    )
+    answer = recall(home, "When was the boiler last serviced?", "rajesh")
+
+    assert found(answer)[0] == "1"
+    assert outdated(answer) == {}
+
+
 def test_facts_of_one_key_replace_each_other_however_worded(home: FamilyRecall) -> None:
     """Another author, other words: the newer is first, and is the one among the facts."""
     remember(home, "Our broadband is with Lumen", doc_id="old", author="priya", kind="fact",
