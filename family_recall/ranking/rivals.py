@@ -195,19 +195,21 @@ def _stated(
     ends = np.searchsorted(rows.word_rows, at, side="right").tolist()
     own_stems = np.where(rows.words["body"] > 0, rows.words["stem"], 0)
     numbers = list(asked.weights)
+    kinds = [(kind, BITS[f"kind:{kind}"]) for kind in asked.slot.compared]
     stated = {}
     for (row, statement), near, start, end in zip(said.items(), nearest, starts, ends, strict=True):
         stems = frozenset(own_stems[start:end].tolist())
+        cues = int(rows.cues[row])
         stated[row] = Stated(
             text=statement.text,
             author=rows.authors[row],
             said_s=statement.said_s,
             session=int(rows.sessions[row]),
-            cues=int(rows.cues[row]),
+            cues=cues,
             stems=stems - asked.weights.keys() - ordinary - _NO_STEM,
             score=float(ranking.score[row]),
             near=near,
-            values=values_in(statement.text, asked.slot.compared),
+            values=values_in(statement.text, [kind for kind, bit in kinds if cues & bit]),
             modifiers=modifiers_in(statement.text, asked),
             covered=frozenset(itertools.compress(numbers, covers[row].tolist())),
         )
