@@ -14,20 +14,19 @@ from family_recall.ranking.features import INDEX
 from family_recall.ranking.supersession import Asked, Stated, modifiers_in, pair_features
 from family_recall.statements import BITS, mask_of, values_in
 from family_recall.stores.records import Rows, Statement, stem_number
-from family_recall.types import BoolArray, IdArray
+from family_recall.types import BoolArray, FloatArray, IdArray
 
 LEAST_SCORE = 0.3
 """Share of the older's score below which a newer candidate is about something else."""
-LEAST_COVERED = 0.2
-"""Share of the question's words, by rarity, that a rival has to hold …"""
-SURELY_NEAR = 0.45
-"""… unless its score comes this near to the other's."""
+LEAST_COSINE = 0.42
+"""Likeness of the vectors below which two memories tell of different things: one in a hundred of
+those that replace another are less alike (`tools.fit.supersession`)."""
 AS_GOOD = 0.8
 """Share of the first's score, and of its hold on the question's words, from which a candidate
 answers as well."""
 FIRST = 6
 """Candidates that a later one may replace: what stands below is not the answer."""
-MOST_PAIRS = 6
+MOST_PAIRS = 8
 """Pairs whose texts are read."""
 MOST_CHARS = 150
 """Length of a text that is compared in full; a longer one tells of several things."""
@@ -69,12 +68,11 @@ def rivals(
         The pairs, and what each memory in them and each fact with a key says, by row.
     """
     best = ranking.order[:n]
-    covers = _covers(ranking.rows, asked)
-    chosen = _likely(ranking, best, covers, asked)
+    chosen = _likely(context, ranking, best, asked)
     keyed = best[(ranking.rows.cues[best] & BITS["fact"]) != 0].tolist()
     if not chosen and len(keyed) < 2:
         return [], {}
-    rows = sorted({*(row for pair in chosen for row in pair), *keyed})
+    rows = sorted({*itertools.chain.from_iterable(chosen), *keyed})
     ids = ranking.rows.ids[rows]
     by_id = context.snapshot.statements(ids, context.scope)
     said = {
@@ -83,22 +81,15 @@ def rivals(
         if memory in by_id
     }
     short = {row for row, statement in said.items() if len(statement.text) <= MOST_CHARS}
-    chosen = [pair for pair in chosen if short.issuperset(pair)]
+    chosen = {pair: cosine for pair, cosine in chosen.items() if short.issuperset(pair)}
     if not chosen:
         return [], said
-    paired = sorted({row for pair in chosen for row in pair})
-    stated = _stated(ranking, {row: said[row] for row in paired}, covers, asked, ordinary)
-    cosines = None
-    if context.model_id is not None:
-        ids = ranking.rows.ids[paired]
-        cosines = context.snapshot.similarities(context.model_id, ids, context.scope)
-    compared = []
-    for older, newer in chosen:
-        cosine = _NO_COSINE
-        if cosines is not None:
-            cosine = float(cosines[paired.index(older), paired.index(newer)])
-        features = pair_features(asked, stated[older], stated[newer], cosine)
-        compared.append(Rival(older, newer, features))
+    paired = sorted({*itertools.chain.from_iterable(chosen)})
+    stated = _stated(ranking, {row: said[row] for row in paired}, asked, ordinary)
+    compared = [
+        Rival(older, newer, pair_features(asked, stated[older], stated[newer], cosine))
+        for (older, newer), cosine in chosen.items()
+    ]
     return compared, said
 
 
@@ -139,17 +130,17 @@ def _covers(rows: Rows, asked: Asked) -> BoolArray:
 
 
 def _likely(
-    ranking: Ranking, best: IdArray, covers: BoolArray, asked: Asked
-) -> list[tuple[int, int]]:
-    """Choose pairs (older, newer) of rows by what their columns say, most relevant first."""
+    context: QueryContext, ranking: Ranking, best: IdArray, asked: Asked
+) -> dict[tuple[int, int], float]:
+    """Choose pairs (older, newer) of rows by what their columns and vectors say.
+
+    Returns:
+        The cosine of each pair's vectors, the most relevant pair first.
+    """
     rows = ranking.rows
-    weights = np.array(list(asked.weights.values()), np.float32)
-    share = covers[best].dot(weights) / max(float(weights.sum()), 1e-6)
     score, cues = ranking.score[best], rows.cues[best]
-    covered = share >= LEAST_COVERED
     # [i, j]: whether j may replace i.
     may = _later(rows, best) & (score >= LEAST_SCORE * score[:, None])
-    may &= (covered & covered[:, None]) | (score >= SURELY_NEAR * score[:, None])
     may &= (cues & _ASKS) == 0
     may[FIRST:] = False
     # As `supersession.is_excluded` wants it: a cue of change, or values of a kind asked for.
@@ -158,12 +149,21 @@ def _likely(
     else:
         wanted = mask_of(*(f"kind:{kind}" for kind in asked.slot.compared))
         may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:, None] & wanted) != 0)
-    pairs = np.argwhere(may)
-    if not len(pairs):
-        return []
+    if not may.any():
+        return {}
+    cosines = _cosines(context, rows.ids[best])
+    pairs = np.argwhere(may & (cosines >= LEAST_COSINE))
     relevance = score[pairs[:, 0]] + score[pairs[:, 1]]
     first = np.argsort(-relevance, kind="stable")[:MOST_PAIRS]
-    return [(int(best[i]), int(best[j])) for i, j in pairs[first].tolist()]
+    return {(int(best[i]), int(best[j])): float(cosines[i, j]) for i, j in pairs[first].tolist()}
+
+
+def _cosines(context: QueryContext, ids: IdArray) -> FloatArray:
+    """Return the cosines (n, n) of some memories; those of a pair that may be rivals if unknown."""
+    cosines = None
+    if context.model_id is not None:
+        cosines = context.snapshot.similarities(context.model_id, ids, context.scope)
+    return np.full((len(ids), len(ids)), _NO_COSINE, np.float32) if cosines is None else cosines
 
 
 def _later(rows: Rows, best: IdArray) -> BoolArray:
@@ -183,12 +183,11 @@ def _later(rows: Rows, best: IdArray) -> BoolArray:
 def _stated(
     ranking: Ranking,
     said: Mapping[int, Statement],
-    covers: BoolArray,
     asked: Asked,
     ordinary: frozenset[int],
 ) -> dict[int, Stated]:
     """Return what the test reads of some rows, ascending."""
-    rows, features = ranking.rows, ranking.features
+    rows, features, covers = ranking.rows, ranking.features, _covers(ranking.rows, asked)
     at = list(said)
     nearest = features[at][:, _NEARNESS].max(axis=1).tolist()
     starts = np.searchsorted(rows.word_rows, at).tolist()
