@@ -74,21 +74,24 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     if asked.slot.asks_last:
         ranking = takes_over(ranking, latest(ranking, n, asked))
     compared, said = rivals(context, ranking, n, asked, ordinary_stems())
-    pairs = [pair for pair in compared if supersession.replaces(pair.features)]
-    reasons = {(p.older, p.newer): supersession.reason(p.features) for p in pairs}
-    reasons |= facts.rivals(ranking, said)
+    reasons = facts.rivals(ranking, said)
+    likely = dict.fromkeys(reasons, 1.0)
+    for pair in compared:
+        probability = supersession.probability(pair.features)
+        if probability >= supersession.LIKELY:
+            likely.setdefault((pair.older, pair.newer), probability)
+            reasons.setdefault((pair.older, pair.newer), supersession.reason(pair.features))
     until_s = _moment_asked(context)
-    reasons = {
-        (older, newer): reason
-        for (older, newer), reason in reasons.items()
-        if asked.slot.moment == "before" or until_s is not None
-        or said[newer].said_s <= context.scope.as_of_s
-    }  # fmt: skip
-    if not reasons:
+    before = asked.slot.moment == "before"
+    if until_s is None and not before:
+        now_s = context.scope.as_of_s
+        likely = {pair: sure for pair, sure in likely.items() if said[pair[1]].said_s <= now_s}
+    if not likely:
         return ranking
-    held = _held(asked.slot.moment == "before", until_s, reasons, said)
-    ranking = takes_over(ranking, held)
-    successors = _newest(reasons, said)
+    ranking = takes_over(ranking, _held(before, until_s, likely, said))
+    least = supersession.model().threshold
+    certain = {pair: reasons[pair] for pair, sure in likely.items() if sure >= least}
+    successors = _newest(certain, said)
     return dataclasses.replace(ranking, superseded_by={**ranking.superseded_by, **successors})
 
 

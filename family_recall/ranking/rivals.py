@@ -159,11 +159,14 @@ def _likely(
 
 
 def _cosines(context: QueryContext, ids: IdArray) -> FloatArray:
-    """Return the cosines (n, n) of some memories; those of a pair that may be rivals if unknown."""
-    cosines = None
-    if context.model_id is not None:
-        cosines = context.snapshot.similarities(context.model_id, ids, context.scope)
-    return np.full((len(ids), len(ids)), _NO_COSINE, np.float32) if cosines is None else cosines
+    """Return the cosines (n, n) of some memories; as of likely rivals where one has no vector."""
+    if context.model_id is None:
+        return np.full((len(ids), len(ids)), _NO_COSINE, np.float32)
+    bodies = context.snapshot.bodies(context.model_id, ids, context.scope)
+    has_vector = np.asarray(bodies.any(axis=1))
+    both: BoolArray = has_vector & has_vector[:, None]
+    cosines: FloatArray = np.where(both, bodies.dot(bodies.T), np.float32(_NO_COSINE))
+    return cosines
 
 
 def _later(rows: Rows, best: IdArray) -> BoolArray:

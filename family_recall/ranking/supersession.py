@@ -52,6 +52,7 @@ _FUNCTION = frozenset(
     the our your his her its their this that these those and but for with from into onto has have
     had was were are is new now old some any all both not which what who when where how why does did
     just about than then there here also more most very only one two three four five six
+    take takes taking took taken going goes gone stopped stops stopping started starts
     """.split()
 )
 
@@ -110,10 +111,14 @@ FEATURES = (
 )  # fmt: skip
 """What a pair is compared in, in the order of the model's weights."""
 
+LIKELY = 0.7
+"""Probability from which the newer is placed above the older; to say that it replaces it takes the
+model's ``threshold``. Where nothing changed, the one costs the right answer its first place."""
+
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Weights of :data:`FEATURES`, and the probability from which the older is replaced."""
+    """Weights of :data:`FEATURES`, and the probability from which the older surely is replaced."""
 
     weights: tuple[float, ...]
     threshold: float
@@ -200,7 +205,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         float(_LASTING.search(newer_text) is not None),
         changed * newer_covers,
         differs * both,
-        stopped * float(slot.asks_state),
+        stopped * both * float(slot.asks_state),
         differs * cosine,
         changed * cosine,
         changed * differs,
@@ -211,10 +216,9 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
     )
 
 
-def replaces(features: Sequence[float]) -> bool:
-    """Whether the newer of a pair with these features replaces the older."""
-    fitted = model()
-    return not is_excluded(features) and fitted.probability(features) >= fitted.threshold
+def probability(features: Sequence[float]) -> float:
+    """Return how probably the newer of a pair with these features replaces the older."""
+    return 0.0 if is_excluded(features) else model().probability(features)
 
 
 def reason(features: Sequence[float]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import itertools
 import random
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,8 @@ from hypothesis import strategies as st
 
 from family_recall import Answer, FamilyRecall
 from family_recall.config import RecallConfig
-from tests.conftest import HOME, found, move_in, open_home, recall, remember
+from family_recall.encoders import BiEncoder
+from tests.conftest import HOME, found, move_in, open_home, recall, remember, stories
 
 START = dt.datetime(2024, 3, 1, 9, tzinfo=dt.UTC)
 
@@ -33,11 +36,27 @@ CHANGES = (
 """Questions with what was true and what replaced it."""
 
 
+@functools.cache
+def shipped() -> BiEncoder:
+    """Load the shipped embedder: what replaces what is told from what texts mean, too."""
+    return BiEncoder.load()
+
+
+@pytest.fixture
+def home(path: Path) -> Iterator[FamilyRecall]:
+    """Open a household with people and stories, with the shipped embedder."""
+    with open_home(path, encoder=shipped()) as home:
+        move_in(home)
+        home.remember_many(stories())
+        yield home
+
+
 def tell(home: FamilyRecall, *texts: str, space_id: str = HOME, author: str = "priya") -> None:
     """Store some texts, a month apart, in this order of time; ids count from 0."""
     for at, text in enumerate(texts):
         moment = START + dt.timedelta(days=30 * at)
         remember(home, text, space_id, doc_id=f"{at}", author=author, occurred_at=moment)
+    home.flush()
 
 
 def outdated(answer: Answer) -> dict[str, str]:
@@ -85,7 +104,10 @@ def test_a_chain_stands_newest_first_however_it_was_stored(
     values: list[int], order: random.Random
 ) -> None:
     """Of any number of codes the last told is first, and the others name it as their successor."""
-    with tempfile.TemporaryDirectory() as folder, open_home(Path(folder) / "family.db") as home:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_home(Path(folder) / "family.db", encoder=shipped()) as home,
+    ):
         move_in(home)
         numbers = list(range(len(values)))
         order.shuffle(numbers)
