@@ -34,7 +34,8 @@ MOST_CHARS = 150
 _SAYS_CHANGE = mask_of("changed", "stopped")
 _SAYS_NEW = mask_of("changed", "stopped", "renewed")
 _ASKS = BITS["only_asks"]
-_NO_COSINE = 0.5
+_NO_COSINE = 0.6
+_NO_NEARNESS = 0.75
 _NO_STEM = frozenset({0})
 _NEARNESS = [INDEX["maxsim"], INDEX["cosine"], INDEX["static"]]
 
@@ -210,7 +211,7 @@ def _stated(
             cues=cues,
             stems=stems - asked.weights.keys() - ordinary - _NO_STEM,
             score=float(ranking.score[row]),
-            near=near,
+            near=near or _NO_NEARNESS,
             values=values_in(statement.text, [kind for kind, bit in kinds if cues & bit]),
             modifiers=modifiers_in(statement.text, asked),
             covered=frozenset(itertools.compress(numbers, covers[row].tolist())),

@@ -218,7 +218,31 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
 
 def probability(features: Sequence[float]) -> float:
     """Return how probably the newer of a pair with these features replaces the older."""
-    return 0.0 if is_excluded(features) else model().probability(features)
+    if is_excluded(features):
+        return 0.0
+    return 1.0 if is_plain(features) else model().probability(features)
+
+
+def is_plain(features: Sequence[float]) -> bool:
+    """Whether the newer says plainly, of just what is asked, that it is no longer so.
+
+    Both hold half of the question's words or more, by rarity; the newer is about nobody else, is
+    sure, lasts, and says that a value changed or, where yes or no is asked for, that it ended. Of
+    36 such pairs in the data that the model is fitted on 35 are rivals.
+    """
+    at = _PLACE_OF
+    closed = not features[at["open_slot"]]
+    told = closed and features[at["changed"]] and features[at["value_differs"]]
+    ended = features[at["stopped"]] and features[at["asks_state"]]
+    if not (told or ended) or features[at["both_cover"]] < 0.5:
+        return False
+    return not any(features[at[name]] for name in _NOT_PLAIN)
+
+
+_NOT_PLAIN = (
+    "unsure", "one_day", "for_now", "other_name", "other_owner", "other_kind", "subject_lost",
+    "other_speaker",
+)  # fmt: skip
 
 
 def reason(features: Sequence[float]) -> str:

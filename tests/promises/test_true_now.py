@@ -116,12 +116,25 @@ def test_a_chain_stands_newest_first_however_it_was_stored(
             if at:
                 text = f"We changed the gate code, it is {values[at]} now"
             remember(home, text, doc_id=f"{at}", occurred_at=START + dt.timedelta(days=30 * at))
+        home.flush()
         answer = recall(home, "What is the gate code?", "rajesh")
 
     last = str(len(values) - 1)
     assert found(answer)[0] == last
     assert set(outdated(answer).values()) <= {last}
     assert "0" in outdated(answer)
+
+
+@pytest.mark.parametrize("encoder", [shipped(), None], ids=["pending", "no model"])
+def test_what_has_no_vector_yet_can_replace(path: Path, encoder: BiEncoder | None) -> None:
+    """A code told a moment ago is first before it is embedded, and where nothing embeds."""
+    with open_home(path, encoder=encoder) as home:
+        move_in(home)
+        for at, doc_id in enumerate(("old", "new")):
+            text, moment = CHANGES[0][1 + at], START + dt.timedelta(days=30 * at)
+            remember(home, text, doc_id=doc_id, occurred_at=moment)
+
+        assert found(recall(home, CHANGES[0][0], "rajesh"))[0] == "new"
 
 
 def test_asked_what_was_before_the_older_is_first(home: FamilyRecall) -> None:

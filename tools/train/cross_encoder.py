@@ -69,7 +69,6 @@ class Losses:
         self.tokenizer = tokenizer
         self.data = data
         self.batch = batch
-        self.with_turn_before = True
         self.device = next(model.parameters()).device
 
     def __call__(self, rng: Random) -> Mapping[str, Tensor]:
@@ -78,9 +77,7 @@ class Losses:
         groups = filled(groups, rng)
         queries = [g.query for g in groups for _ in candidates(g)]
         texts = [text for g in groups for text in candidates(g)]
-        before = [""] * len(texts)
-        if self.with_turn_before:
-            before = [g.before.get(text, "") for g in groups for text in candidates(g)]
+        before = [g.before.get(text, "") for g in groups for text in candidates(g)]
         with torch.autocast(self.device.type, torch.bfloat16):
             logits = self.model(self._encode(queries, texts, before))
         first = [g.positive is not None for g in groups]
@@ -146,18 +143,12 @@ def answer_first(n: int, has_answer: bool) -> Tensor:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Train, and write `model.safetensors` and `tokenizer.json` into the output folder."""
-    made = parser(__doc__, steps=4000, batch=10)
-    made.add_argument(
-        "--memory-alone", action="store_true", help="without the turn before each, as recall reads"
-    )
-    args = settle(made.parse_args(argv))
+    args = settle(parser(__doc__, steps=4000, batch=10).parse_args(argv))
     encoder, tokenizer = starting_point(args)
     model = CrossEncoder(encoder).to(args.device)
     if args.start:
         read_head(args.start / "model.safetensors", "classifier", model.classifier)
-    losses = Losses(model, tokenizer, mixture(args.data, args.cards), args.batch)
-    losses.with_turn_before = not args.memory_alone
-    train(model, args.plan, losses)
+    train(model, args.plan, Losses(model, tokenizer, mixture(args.data, args.cards), args.batch))
     write_encoder(
         args.out / "model.safetensors",
         model.encoder,

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tools.train.export.onnx_sessions import Inputs
 
 ROLES = {
-    "embedder": {"name": "family-embedder", "model_id": "family-embedder-int8/3"},
+    "embedder": {"name": "family-embedder", "model_id": "family-embedder-int8/4"},
     "cross_encoder": {"name": "family-cross-encoder", "model_id": "family-cross-encoder-int8/2"},
 }
 MAX_CALIBRATION_TOKENS = 96
