@@ -53,7 +53,7 @@ BUDGET_MS = 60_000.0
 FIRST_DAY = dt.datetime(2024, 1, 1, 9, tzinfo=dt.UTC)
 MOST_RETIRED = 1 / 200
 """Share of the questions of which a memory that answers them may be retired."""
-FOLDS = 20
+PARTS = 20
 TOLD_PLAINLY = 5.0
 """Weight of the pairs of scenarios and households, of which the written homes have more."""
 
@@ -98,7 +98,7 @@ def report(
     weight = np.where(sources == "written homes", 1.0, TOLD_PLAINLY)
     possible = np.array([not is_excluded(example.features) for example in examples])
     left_out = np.zeros(len(examples))
-    for training, own in GroupKFold(FOLDS).split(x, y, groups):
+    for training, own in GroupKFold(PARTS).split(x, y, groups):
         fitted, asked = training[possible[training]], own[possible[own]]
         model = fit(x[fitted], y[fitted], weight[fitted])
         left_out[asked] = model.predict_proba(x[asked])[:, 1]
