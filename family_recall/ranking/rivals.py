@@ -34,6 +34,7 @@ MOST_CHARS = 150
 _SAYS_CHANGE = mask_of("changed", "stopped")
 _SAYS_NEW = mask_of("changed", "stopped", "renewed")
 _ASKS = BITS["only_asks"]
+# Of what has no vector yet: as of middling rivals, so that a plain change is seen at once.
 _NO_COSINE = 0.6
 _NO_NEARNESS = 0.75
 _NO_STEM = frozenset({0})

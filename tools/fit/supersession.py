@@ -3,9 +3,9 @@
 The scenarios of `supersession.jsonl` are eleven invented homes in which something changes, stays
 as it was, is an exception or is somebody else's: a question, what was said on which day, and which
 of it replaces which. Their questions, and those of the written homes and of the invented
-households, are asked in the pipeline; every pair of candidates it compares is an example. A twentieth of the homes
-is left out at a time. The threshold is the lowest at which, of the questions left out, at most one
-in 200 has a memory that answers it retired.
+households, are asked in the pipeline; every pair of candidates it compares is an example. A
+twentieth of the homes is left out at a time. The threshold is the lowest at which, of the questions
+left out, at most one in 200 has a memory that answers it retired.
 
 Examples:
   python -m tools.fit.supersession
