@@ -174,14 +174,16 @@ def _cosines(context: QueryContext, ids: IdArray) -> FloatArray:
 def _later(rows: Rows, best: IdArray) -> BoolArray:
     """Return whether row j of the best was said after row i: shape (n, n), at [i, j].
 
-    By the moment; of two without one, in one partition, by the order of writing.
+    By the moment; of two without one, in one partition, by the order of writing, if the later one
+    says that something changed: what is imported at once came in any order.
     """
     said, ids = rows.occurred_s[best], rows.ids[best]
     later: BoolArray = said > said[:, None]
     unknown = np.isnan(said)
     if unknown.any():
         together = unknown & unknown[:, None] & ((ids >> 40) == (ids[:, None] >> 40))
-        later |= together & (ids > ids[:, None])
+        says_change = (rows.cues[best] & _SAYS_CHANGE) != 0
+        later |= together & (ids > ids[:, None]) & says_change
     return later
 
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from family_recall.dataflow import Profile
@@ -64,7 +64,12 @@ def preferring(name: str, n: int = 20) -> list[FeedbackEntry]:
     ]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.data_too_large],
+)
 @given(logs(), logs())
 def test_no_feedback_leads_out_of_bounds(
     first: list[FeedbackEntry], second: list[FeedbackEntry]

@@ -8,11 +8,13 @@ import pytest
 
 from family_recall import FamilyRecall, Memory, RecallContext, Space
 from family_recall.encoders import CrossEncoder
+from family_recall.ranking.profiles import profiles
 from tests.encoders.conftest import ID_WEIGHT, models
 
 __all__ = ["models"]
 
 QUESTION = "What grows in the garden?"
+WEIGHT = profiles()["default"].weights["cross_encoder"]
 TEXTS = ("Beans grow in the garden", "The garden gate is green", "Roses grow by the garden wall")
 
 
@@ -45,7 +47,7 @@ def test_the_cross_encoder_adds_its_probability_to_the_score(
         logit = scorer.score(QUESTION, result.text)
         assert logit > 10 * ID_WEIGHT
         gained = result.score - before[result.doc_id]
-        assert gained == pytest.approx(0.2 / (1 + 2.718281828 ** -min(logit / 2, 40)), abs=1e-5)
+        assert gained == pytest.approx(WEIGHT / (1 + 2.718281828 ** -min(logit / 2, 40)), abs=1e-5)
 
 
 def test_a_request_may_forbid_the_cross_encoder(home: FamilyRecall) -> None:

@@ -145,9 +145,11 @@ def test_a_file_of_version_3_learns_once_it_is_open(path: Path) -> None:
     with open_home(path) as home:
         move_in(home)
         furnish_copies(home)
+        home.flush()
         before = found(recall(home, question(2), "rajesh"))
     bring_back(path, 3)
     with open_home(path) as home:
+        home.flush()
         assert found(recall(home, question(2), "rajesh")) == before
         assert home.learning.all() == []
         assert teach(home)[-1].kept
