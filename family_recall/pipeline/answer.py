@@ -24,7 +24,7 @@ from family_recall.ranking.ranker import contributions
 from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.graph import paths_to
 from family_recall.stores.records import StoredMemory, among
-from family_recall.types import Answer, IdArray, Rationale, RepliedTo, Result
+from family_recall.types import Answer, Contribution, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.relation_result import facts_of, related_confidence
 
@@ -77,10 +77,11 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             best_passages=best_passages(context, {each.id: each.memory.text for each in stored}),
             replied_to=_replied_to(ranked, chosen),
         )
-        chosen_with_confidence = zip(stored, chosen.tolist(), confidence.tolist(), strict=True)
+        reasons = contributions(ranking, chosen)
+        each = zip(stored, chosen.tolist(), confidence.tolist(), reasons, strict=True)
         results = tuple(
-            _result(rank, memory, row, sure, ranked, provenance)
-            for rank, (memory, row, sure) in enumerate(chosen_with_confidence, start=1)
+            _result(rank, memory, row, sure, parts, ranked, provenance)
+            for rank, (memory, row, sure, parts) in enumerate(each, start=1)
         )
         span.n_out = len(results)
     doc_ids = dict(zip(ranking.rows.ids.tolist(), ranking.rows.doc_ids, strict=True))
@@ -191,7 +192,7 @@ def explanation(
         rank=rank,
         top_k=ranked.context.request.ctx.top_k,
         score=float(ranking.score[row]),
-        contributions=contributions(ranking, row),
+        contributions=contributions(ranking, np.array([row]))[0],
         found_by={
             name: int(np.flatnonzero(run.ids == memory.id)[0]) + 1
             for name, run in ranked.pool.runs.items()
@@ -207,11 +208,11 @@ def _result(
     stored: StoredMemory,
     row: int,
     confidence: float,
+    parts: tuple[Contribution, ...],
     ranked: Ranked,
     provenance: _Provenance,
 ) -> Result:
     context, ranking, memory = ranked.context, ranked.ranking, stored.memory
-    parts = contributions(ranking, row)
     best = provenance.best_passages.get(stored.id)
     successor = provenance.successors.get(row, (None, None))
     return Result(

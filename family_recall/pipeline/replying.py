@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -89,14 +88,13 @@ def _promoted(context: QueryContext, ranking: Ranking, asking: IdArray) -> Ranki
 def _replies(context: QueryContext, ids: IdArray, n_any: int) -> list[Sequence[Reply]]:
     """Return the replies to each of some memories that ask, and to the first few, best first."""
     turns = context.snapshot.turns_after(ids, BITS["asks"], n_any, context.scope, TURNS)
-    replies: list[Sequence[Reply]] = []
-    for _, group in itertools.groupby(turns, key=lambda turn: turn.question):
-        after = list(group)
-        if after[0].says & BITS["asks"]:
-            replies.append(replies_to(after))
-        else:
-            replies.append(answer_after(after, context.request.query_text))
-    return replies
+    return [
+        replies_to(after)
+        if after[0].says & BITS["asks"]
+        else answer_after(after, context.request.query_text)
+        for after in turns.values()
+        if after
+    ]
 
 
 def _openers(context: QueryContext) -> int:

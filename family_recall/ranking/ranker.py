@@ -34,17 +34,24 @@ def weights_of(profile: Profile) -> FloatArray:
     return np.array([weight_of(feature.name, profile.weights) for feature in FEATURES], np.float32)
 
 
-def contributions(ranking: Ranking, row: int) -> tuple[Contribution, ...]:
-    """Split a row's score into its weighted features, largest part first.
+def contributions(ranking: Ranking, rows: IdArray) -> list[tuple[Contribution, ...]]:
+    """Split the score of each of some rows into its weighted features, largest part first.
 
     Features of weight 0 are left out, and those for some candidates alone where they are 0; the
     rest add up to the score.
     """
-    values, weights = ranking.features[row].tolist(), ranking.weights.tolist()
-    parts = [
-        (-abs(value * weight), name, value, weight)
-        for name, value, weight in zip(INDEX, values, weights, strict=True)
-        if weight != 0.0 and (value != 0.0 or name not in FOR_SOME)
-    ]
-    parts.sort()
-    return tuple([Contribution(name, value, weight) for _, name, value, weight in parts])
+    counted = np.flatnonzero(ranking.weights)
+    named = [(_NAMES[at], float(ranking.weights[at]), _NAMES[at] in FOR_SOME) for at in counted]
+    split = []
+    for values in ranking.features[rows][:, counted].tolist():
+        parts = [
+            (-abs(value * weight), name, value, weight)
+            for value, (name, weight, for_some) in zip(values, named, strict=True)
+            if value != 0.0 or not for_some
+        ]
+        parts.sort()
+        split.append(tuple([Contribution(*part[1:]) for part in parts]))
+    return split
+
+
+_NAMES = tuple(INDEX)

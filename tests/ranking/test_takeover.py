@@ -55,9 +55,9 @@ def test_a_row_inherits_the_score_it_lacks() -> None:
 
     assert ranking.order.tolist() == [2, 0, 1]
     assert inherited(ranking, 2) == pytest.approx(0.32 + MARGIN, abs=1e-6)
-    parts = {part.feature: part.amount for part in contributions(ranking, 2)}
+    parts = {part.feature: part.amount for part in contributions(ranking, np.array([2]))[0]}
     assert sum(parts.values()) == pytest.approx(0.4 * 0.81 + MARGIN, abs=1e-6)
-    assert "inherited" not in {part.feature for part in contributions(ranking, 0)}
+    assert "inherited" not in {part.feature for part in contributions(ranking, np.array([0]))[0]}
 
 
 def test_a_row_that_is_above_already_stays() -> None:
@@ -103,7 +103,8 @@ def test_whatever_moves_scores_add_up_and_set_the_order(data: st.DataObject) -> 
     ranking = takes_over(before, moves)
 
     assert sorted(ranking.order.tolist()) == list(range(n))
-    scores = [sum(part.amount for part in contributions(ranking, row)) for row in range(n)]
+    parts = contributions(ranking, np.arange(n))
+    scores = [sum(part.amount for part in of_row) for of_row in parts]
     assert scores == pytest.approx(ranking.score.tolist(), abs=1e-6)
     for upper, lower in itertools.pairwise(ranking.order.tolist()):
         assert scores[upper] >= scores[lower] - 1e-6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
@@ -89,6 +90,7 @@ class Snapshot:
         self._vectors = ScopedVectors(connection, caches.indexes, self._partitions)
         self._occurred: dict[Scope, Occurred] = {}
         self._stems: dict[str, list[tuple[str, str]]] = {}
+        self._turns: dict[int, list[Turn]] = {}
         self._counts: dict[tuple[int, ...], dict[str, dict[int, int]]] = {}
 
     def interrupt(self) -> None:
@@ -398,9 +400,18 @@ class Snapshot:
             lambda visible: memories.statements(self._connection, visible, scope),
         )
 
-    def turns_after(self, ids: IdArray, cue: int, n_any: int, scope: Scope, k: int) -> list[Turn]:
-        """Return up to k memories after the first few of some, and after those that have a cue."""
-        return session_turns.after(self._connection, _in_scope(ids, scope), cue, n_any, scope, k)
+    def turns_after(
+        self, ids: IdArray, cue: int, n_any: int, scope: Scope, k: int
+    ) -> dict[int, list[Turn]]:
+        """Return up to k memories after the first few of some, and after those that have a cue.
+
+        By the memory that they follow, of which each is read once.
+        """
+        unread = [memory not in self._turns for memory in ids.tolist()]
+        if any(unread):
+            visible, n_first = _in_scope(ids[unread], scope), sum(unread[:n_any])
+            self._turns |= session_turns.after(self._connection, visible, cue, n_first, scope, k)
+        return {memory: self._turns[memory] for memory in ids.tolist() if memory in self._turns}
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:
         """Find one memory by its id.
@@ -440,9 +451,14 @@ class Snapshot:
 
 def _in_scope(nodes: IdArray, scope: Scope) -> IdArray:
     """Return those of some nodes that are of the scope's partitions."""
-    partitions = np.abs(nodes) >> PARTITION_SHIFT
-    visible: IdArray = nodes[among(partitions, np.array(scope.partitions, np.int64))]
+    known = _numbers(scope.partitions)
+    visible: IdArray = nodes[among(np.abs(nodes) >> PARTITION_SHIFT, known, ordered=True)]
     return visible
+
+
+@functools.lru_cache(maxsize=64)
+def _numbers(partitions: tuple[int, ...]) -> IdArray:
+    return np.array(partitions, np.int64)
 
 
 def _is_readable(read: Callable[[IdArray], object], ids: IdArray) -> bool:

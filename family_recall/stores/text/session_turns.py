@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
+
 import apsw
 
 from family_recall.stores import scope_sql
@@ -9,13 +12,16 @@ from family_recall.stores.file import sql
 from family_recall.stores.records import Turn
 from family_recall.types import IdArray, Scope
 
+_PLACE = 4  # of the columns read: 0 is the question itself
+
 
 def after(
     connection: apsw.Connection, ids: IdArray, cue: int, n_any: int, scope: Scope, k: int
-) -> list[Turn]:
+) -> dict[int, list[Turn]]:
     """Return up to k memories after some others, in the order of their sessions.
 
-    After each of the first ``n_any``, and of the others after those that have a cue.
+    After each of the first ``n_any``, and of the others after those that have a cue: by the memory
+    that they follow, an empty list where it is the last.
 
     The context of a memory is the one before it, so that the turns after a question are reached
     by an index, and are of its own partition. One that the scope does not cover is left out.
@@ -30,7 +36,10 @@ def after(
         "  FROM turn t CROSS JOIN memory m ON m.context_id = t.id WHERE t.place < ?)"
         " SELECT t.question, t.author, t.asked, t.says, t.place, m.id, m.author, m.text, m.cues"
         " FROM turn t CROSS JOIN memory m ON m.id = t.id"
-        f" WHERE t.place > 0 AND {condition} ORDER BY t.question, t.place, m.id",
+        f" WHERE {condition} ORDER BY t.question, t.place, m.id",
         (sql.id_array(ids), cue, sql.id_array(ids[:n_any]), k, *values),
     )
-    return [Turn(*row) for row in rows]
+    by_question = itertools.groupby(rows, key=operator.itemgetter(0))
+    return {
+        question: [Turn(*row) for row in group if row[_PLACE]] for question, group in by_question
+    }

@@ -60,7 +60,12 @@ class VectorIndex:
         return sum(len(segment.ids) for segment in self.segments)
 
     def locate(self, ids: IdArray) -> tuple[IdArray, BoolArray]:
-        """Return the first row numbers of ids, and which of them are in this index."""
+        """Return the first row numbers of ids, and which of them are in this index.
+
+        The number of one that is not is any row's.
+        """
+        if len(self.segments) == 1:  # as of nearly every household, and much faster
+            return self.segments[0].locate(ids)
         numbers, here = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
         start = 0
         for segment in self.segments:
@@ -83,6 +88,8 @@ class VectorIndex:
 
     def cosines(self, vector: FloatArray, numbers: IdArray) -> FloatArray:
         """Return the cosine of a unit vector with the rows of these numbers."""
+        if len(self.segments) == 1:
+            return self.segments[0].cosines(vector, numbers)
         cosines = np.zeros(len(numbers), np.float32)
         for segment, selected, in_segment in self._by_segment(numbers):
             cosines[selected] = segment.cosines(vector, in_segment)
@@ -90,6 +97,8 @@ class VectorIndex:
 
     def units(self, numbers: IdArray) -> FloatArray:
         """Return the rows of these numbers as unit vectors (n, dim)."""
+        if len(self.segments) == 1:
+            return self.segments[0].units(numbers)
         units = np.zeros((len(numbers), self.dim), np.float32)
         for segment, selected, in_segment in self._by_segment(numbers):
             units[selected] = segment.units(in_segment)
