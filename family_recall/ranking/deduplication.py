@@ -92,15 +92,18 @@ class _RowWords:
 def _exact_copies(ranking: Ranking, words: _RowWords) -> dict[int, int]:
     """Map each row to the best row with exactly its words, author and kind."""
     rows = ranking.rows
+    long = ranking.order[np.diff(words.ends)[ranking.order] >= FEWEST_WORDS]
+    # Copies have the same sum of stems; that leaves few of all to compare.
+    sums = np.diff(np.concatenate([[0], np.cumsum(words.stems, dtype=np.int64)])[words.ends])[long]
+    ordered = np.sort(sums)
+    alike = long[among(sums, ordered[1:][ordered[1:] == ordered[:-1]], ordered=True)]
     stems, ends = words.stems, words.ends.tolist()
     first: dict[tuple[bytes, str | None, str], int] = {}
     representative: dict[int, int] = {}
-    for row in ranking.order.tolist():
-        start, end = ends[row], ends[row + 1]
-        if end - start >= FEWEST_WORDS:
-            key = (stems[start:end].tobytes(), rows.authors[row], rows.kinds[row])
-            if (best := first.setdefault(key, row)) != row:
-                representative[row] = best
+    for row in alike.tolist():
+        key = (stems[ends[row] : ends[row + 1]].tobytes(), rows.authors[row], rows.kinds[row])
+        if (best := first.setdefault(key, row)) != row:
+            representative[row] = best
     return representative
 
 

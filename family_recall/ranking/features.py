@@ -74,7 +74,9 @@ FEATURES = (
     Feature("inherited", 0, 10, 0, "score of the one it was placed above, as far as it lacked it"),
 )  # fmt: skip
 
-_ABSENT = np.array([feature.absent for feature in FEATURES], np.float32)
+_ABSENT, _LOW, _HIGH = np.array(
+    [(feature.absent, feature.low, feature.high) for feature in FEATURES], np.float32
+).T
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
@@ -149,10 +151,7 @@ def compute(
 
     def put(name: str, column: npt.NDArray[np.floating] | None) -> None:
         if column is not None:
-            feature = FEATURES[INDEX[name]]
-            # np.clip takes three times as long for so few; NaN leaves the value when unknown.
-            clipped = np.minimum(np.maximum(column, feature.low), feature.high)
-            np.copyto(values[:, INDEX[name]], clipped, where=~np.isnan(clipped))
+            values[:, INDEX[name]] = column
 
     put("bm25", candidates.bm25())
     put("bm25_squared", values[:, INDEX["bm25"]] ** 2)
@@ -161,6 +160,7 @@ def compute(
     put("belongs", belonging)
     if cosines is not None:
         put("pending", np.where(np.isnan(cosines), values[:, INDEX["bm25"]], 0.0))
+    _settle(values)
     if "session" in weights or "tier" in weights:
         relevance = base_relevance(values, weights)
         put("session", best_of_session(rows, relevance))
@@ -168,7 +168,15 @@ def compute(
     for name, column in candidates.columns().items():
         if name in weights:
             put(name, column())
+    _settle(values)
     return values
+
+
+def _settle(values: FloatArray) -> None:
+    """Put each feature inside its range, and what is NaN at its value when unknown."""
+    np.copyto(values, _ABSENT, where=np.isnan(values))
+    np.maximum(values, _LOW, out=values)
+    np.minimum(values, _HIGH, out=values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,27 +250,29 @@ class _Candidates:
     def rrf(self) -> FloatArray:
         return _aligned(self.pool.ids, self.pool.rrf, self.rows)
 
-    def scores_of(self, source: str) -> FloatArray:
+    def scores_of(self, source: str) -> FloatArray | None:
         """Return the score that a source gave each candidate, NaN where it gave none."""
         run = self.pool.runs.get(source)
-        if run is None:
-            return np.full(len(self.rows), np.nan, np.float32)
-        return _aligned(run.ids, run.scores, self.rows)
+        return None if run is None else _aligned(run.ids, run.scores, self.rows)
 
-    def tells_when(self) -> FloatArray:
+    def tells_when(self) -> FloatArray | None:
         """Whether a memory's own words name a time, if the question asks for one."""
+        if not self.context.plan.asks_when:
+            return None
         rows = self.rows
         names_time = np.zeros(len(rows), np.float32)
-        if self.context.plan.asks_when:
-            time = np.isin(rows.words["stem"], time_words()) & (rows.words["body"] > 0)
-            names_time[rows.word_rows[time]] = 1.0
+        time = np.isin(rows.words["stem"], time_words()) & (rows.words["body"] > 0)
+        names_time[rows.word_rows[time]] = 1.0
         return names_time
 
-    def concerns(self) -> FloatArray:
-        return self.scores_of("about") * (0.5 + 0.5 * self.rows.importance)
+    def concerns(self) -> FloatArray | None:
+        concerned = self.scores_of("about")
+        return None if concerned is None else concerned * (0.5 + 0.5 * self.rows.importance)
 
-    def graph_bias(self) -> FloatArray:
+    def graph_bias(self) -> FloatArray | None:
         bias = self.pool.graph_bias
+        if not bias:
+            return None
         return np.array([bias.get(memory, 0.0) for memory in self.rows.ids.tolist()], np.float32)
 
     def source_prior(self) -> FloatArray:
@@ -285,12 +295,12 @@ class _Candidates:
         fit: FloatArray = np.minimum(short, long).astype(np.float32)
         return fit
 
-    def entities(self) -> FloatArray:
+    def entities(self) -> FloatArray | None:
         names = {
             entity.id: entity.person_id or entity.name for entity in self.context.plan.entities
         }
-        if not names or not len(self.rows):
-            return np.zeros(len(self.rows), np.float32)
+        if not names or not self.mentions:
+            return None
         mentioned: dict[int, set[str]] = {}
         for memory, entity in self.mentions:
             mentioned.setdefault(memory, set()).add(names[entity])
