@@ -212,6 +212,8 @@ class Broker:
     ) -> Candidates:
         """Search again for more, while duplicates leave no room for others and time is left."""
         room = context.pool_size(context.config.candidate_pool)
+        if not lacks_distinct_results(candidates.ranking, room):
+            return candidates
         searched = context
         for wider in ordering.wider_contexts(context):
             n = min(wider.config.candidate_pool, context.plan.statistics.n_memories)

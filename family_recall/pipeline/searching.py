@@ -166,4 +166,7 @@ def _matches(context: QueryContext) -> int:
 
 
 def _no_run(source: str) -> Run:
-    return Run(source, np.zeros(0, np.int64), np.zeros(0, np.float32))
+    return Run(source, _NO_IDS, _NO_SCORES)
+
+
+_NO_IDS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float32)

@@ -82,6 +82,8 @@ def busy_ms(spans: Sequence[Span]) -> float:
     """Return the milliseconds in which at least one stage ran."""
     busy, until_ms = 0.0, 0.0
     for span in sorted(spans, key=lambda span: span.start_ms):
-        busy += max(span.end_ms - max(span.start_ms, until_ms), 0.0)
-        until_ms = max(until_ms, span.end_ms)
+        end_ms = span.end_ms
+        if end_ms > until_ms:
+            busy += end_ms - max(span.start_ms, until_ms)
+            until_ms = end_ms
     return busy

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 
 from family_recall.query.kinship import is_one
 from family_recall.query.kinship_terms import KINSHIP_ROLES
-from family_recall.query.text import names_in, normalise
+from family_recall.query.text import EVERYDAY_WORDS, normalise
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity
 from family_recall.time_expressions import words as time_words
@@ -70,7 +70,7 @@ def _unknown_words(
             word = normalise(match.group())
             if len(word) < _MIN_MISSPELT_CHARS or not word.isalpha() or word in resolved:
                 continue
-            if word in known or not names_in(word, {word}):
+            if word in known or word in EVERYDAY_WORDS:
                 continue
             before = match.string[: match.start()].rstrip(" \n\t\"'“‘(")
             opens_sentence = before[-1] in ".?!:" if before else number == 0

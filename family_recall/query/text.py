@@ -28,7 +28,7 @@ STOP_WORDS = frozenset(
 LONGEST_NAME = 4
 """Words in the longest name that is recognised."""
 
-_EVERYDAY = STOP_WORDS | frozenset(
+EVERYDAY_WORDS = STOP_WORDS | frozenset(
     """
     amber april art august autumn basil bill bob carol chase chip daisy dawn dean drew earnest
     eve faith frank gene grace grant guy harmony heather holly hope iris ivy jack jean jay josh
@@ -110,7 +110,7 @@ def names_in(
             continue
         for n in range(min(LONGEST_NAME, len(words) - at), 0, -1):
             name = " ".join(plain[at : at + n])
-            everyday = n == 1 and words[at][0].islower() and name in _EVERYDAY
+            everyday = n == 1 and words[at][0].islower() and name in EVERYDAY_WORDS
             if name in known and not everyday:
                 names.append(name)
                 at += n - 1

@@ -141,49 +141,53 @@ def _likely(
     """
     rows = ranking.rows
     score, cues = ranking.score[best], rows.cues[best]
-    # [i, j]: whether j may replace i.
-    may = _later(rows, best) & (score >= LEAST_SCORE * score[:, None])
+    first = best[:FIRST]
+    # [i, j]: whether j may replace i, one of the first.
+    may = _later(rows, first, best) & (score >= LEAST_SCORE * score[:FIRST, None])
     may &= (cues & _ASKS) == 0
-    may[FIRST:] = False
     # As `supersession.is_excluded` wants it: a cue of change, or values of a kind asked for.
     if asked.slot.asks_event:
         may &= (cues & _SAYS_CHANGE) != 0
     else:
         wanted = mask_of(*(f"kind:{kind}" for kind in asked.slot.compared))
-        may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:, None] & wanted) != 0)
+        may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:FIRST, None] & wanted) != 0)
     if not may.any():
         return {}
     cosines = _cosines(context, rows.ids[best])
     pairs = np.argwhere(may & (cosines >= LEAST_COSINE))
     relevance = score[pairs[:, 0]] + score[pairs[:, 1]]
-    first = np.argsort(-relevance, kind="stable")[:MOST_PAIRS]
-    return {(int(best[i]), int(best[j])): float(cosines[i, j]) for i, j in pairs[first].tolist()}
+    chosen = pairs[np.argsort(-relevance, kind="stable")[:MOST_PAIRS]]
+    return {(int(best[i]), int(best[j])): float(cosines[i, j]) for i, j in chosen.tolist()}
 
 
 def _cosines(context: QueryContext, ids: IdArray) -> FloatArray:
-    """Return the cosines (n, n) of some memories; as of likely rivals where one has no vector."""
+    """Return the cosines (first, n) of the first of some memories with all of them.
+
+    As of likely rivals where one has no vector.
+    """
     if context.model_id is None:
-        return np.full((len(ids), len(ids)), _NO_COSINE, np.float32)
+        return np.full((len(ids[:FIRST]), len(ids)), _NO_COSINE, np.float32)
     bodies = context.snapshot.bodies(context.model_id, ids, context.scope)
     has_vector = np.asarray(bodies.any(axis=1))
-    both: BoolArray = has_vector & has_vector[:, None]
-    cosines: FloatArray = np.where(both, bodies.dot(bodies.T), np.float32(_NO_COSINE))
+    both: BoolArray = has_vector & has_vector[:FIRST, None]
+    cosines: FloatArray = np.where(both, bodies[:FIRST].dot(bodies.T), np.float32(_NO_COSINE))
     return cosines
 
 
-def _later(rows: Rows, best: IdArray) -> BoolArray:
-    """Return whether row j of the best was said after row i: shape (n, n), at [i, j].
+def _later(rows: Rows, first: IdArray, best: IdArray) -> BoolArray:
+    """Return whether row j of the best was said after row i of the first: at [i, j].
 
     By the moment; of two without one, in one partition, by the order of writing, if the later one
     says that something changed: what is imported at once came in any order.
     """
     said, ids = rows.occurred_s[best], rows.ids[best]
-    later: BoolArray = said > said[:, None]
+    said_first, ids_first = rows.occurred_s[first, None], rows.ids[first, None]
+    later: BoolArray = said > said_first
     unknown = np.isnan(said)
     if unknown.any():
-        together = unknown & unknown[:, None] & ((ids >> 40) == (ids[:, None] >> 40))
+        together = unknown & np.isnan(said_first) & ((ids >> 40) == (ids_first >> 40))
         says_change = (rows.cues[best] & _SAYS_CHANGE) != 0
-        later |= together & (ids > ids[:, None]) & says_change
+        later |= together & (ids > ids_first) & says_change
     return later
 
 

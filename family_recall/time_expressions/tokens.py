@@ -52,7 +52,8 @@ class Token(NamedTuple):
 NO_TOKEN = Token("", "", 0, 0, possessive=False)
 
 
-def tokens_of(question: str) -> list[Token]:
+@lru_cache(maxsize=1)  # a question is read for its times and for its milestones
+def tokens_of(question: str) -> tuple[Token, ...]:
     """Cut the first few thousand characters of a question into tokens."""
     tokens = []
     for match in _TOKEN.finditer(question[:MAX_SCANNED_CHARS]):
@@ -64,8 +65,8 @@ def tokens_of(question: str) -> list[Token]:
         word = _corrected(word) if len(word) > 4 else _MISSPELLINGS.get(word, word)
         tokens.append(Token(word, raw, match.start(), match.end(), possessive))
     if not any(token.word in TENS for token in tokens):
-        return tokens
-    return _with_whole_numbers(tokens)
+        return tuple(tokens)
+    return tuple(_with_whole_numbers(tokens))
 
 
 @lru_cache(maxsize=4096)
