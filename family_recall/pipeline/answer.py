@@ -218,7 +218,7 @@ def _result(
     return Result(
         rank=rank,
         doc_id=str(memory.doc_id),
-        score=sum([part.amount for part in parts]),
+        score=sum([part.value * part.weight for part in parts]),
         confidence=confidence,
         text=memory.text,
         space_id=memory.space_id,

@@ -11,7 +11,7 @@ from family_recall.dataflow import QueryContext, Ranking, Successor
 from family_recall.pipeline.runner import Runner
 from family_recall.query.text import STOP_WORDS, normalise
 from family_recall.ranking import facts, supersession
-from family_recall.ranking.rivals import Rival, latest, question_weights, rivals
+from family_recall.ranking.rivals import latest, question_weights, rivals
 from family_recall.ranking.supersession import Asked
 from family_recall.ranking.takeover import takes_over
 from family_recall.statements import slot_of, speaks_of_self
@@ -52,28 +52,24 @@ def asked_of(context: QueryContext) -> Asked:
         weights=question_weights(context),
         words=words,
         forms={form: word for word in longer for form in (word[:-1], word)},
+        ordinary=_ordinary_stems(),
         names=frozenset(names),
         asker=context.scope.person_id,
         about_asker=speaks_of_self(question),
     )
 
 
-def compare(context: QueryContext, ranking: Ranking, n: int) -> list[Rival]:
-    """Compare the pairs among the best candidates that may be rivals."""
-    return rivals(context, ranking, n, asked_of(context), ordinary_stems())[0]
-
-
 @functools.cache
-def ordinary_stems() -> frozenset[int]:
+def _ordinary_stems() -> frozenset[int]:
     """Return the numbers of words that say nothing about a topic."""
     return frozenset(stem_number(word) for word in STOP_WORDS)
 
 
 def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
-    asked = asked_of(context)
-    if asked.slot.asks_last:
-        ranking = takes_over(ranking, latest(ranking, n, asked))
-    compared, said = rivals(context, ranking, n, asked, ordinary_stems())
+    slot = slot_of(context.request.query_text)
+    if slot.asks_last:
+        ranking = takes_over(ranking, latest(context, ranking, n))
+    compared, said = rivals(context, ranking, n, asked_of)
     reasons = facts.rivals(ranking, said)
     likely = dict.fromkeys(reasons, 1.0)
     for pair in compared:
@@ -82,7 +78,7 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
             likely.setdefault((pair.older, pair.newer), probability)
             reasons.setdefault((pair.older, pair.newer), supersession.reason(pair.features))
     until_s = _moment_asked(context)
-    before = asked.slot.moment == "before"
+    before = slot.moment == "before"
     if until_s is None and not before:
         now_s = context.scope.as_of_s
         likely = {pair: sure for pair, sure in likely.items() if said[pair[1]].said_s <= now_s}

@@ -90,7 +90,7 @@ def _counts(
     counts = np.zeros((len(rows), len(stems)), np.float32)
     # Few of the candidates' words are the question's: only those are weighted.
     candidate_stems = np.ascontiguousarray(rows.words["stem"])
-    matches = [np.flatnonzero(candidate_stems == number) for number in numbers]
+    matches = [(candidate_stems == number).nonzero()[0] for number in numbers]
     matched = np.concatenate(matches)
     words = rows.words[matched]
     column = np.repeat(np.arange(len(stems)), [len(each) for each in matches])

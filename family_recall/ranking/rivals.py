@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from family_recall.dataflow import QueryContext, Ranking
 from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.supersession import Asked, Stated, modifiers_in, pair_features
-from family_recall.statements import BITS, mask_of, values_in
+from family_recall.statements import BITS, mask_of, slot_of, values_in
 from family_recall.stores.records import Rows, Statement, stem_number
 from family_recall.types import BoolArray, FloatArray, IdArray
 
@@ -54,8 +54,7 @@ def rivals(
     context: QueryContext,
     ranking: Ranking,
     n: int,
-    asked: Asked,
-    ordinary: frozenset[int],
+    asked_of: Callable[[QueryContext], Asked],
 ) -> tuple[list[Rival], dict[int, Statement]]:
     """Compare the pairs among the best candidates that may be rivals.
 
@@ -63,14 +62,13 @@ def rivals(
         context: The question.
         ranking: Candidates in order.
         n: How many of the best.
-        asked: What the question asks.
-        ordinary: Numbers of the stems that say nothing about a topic.
+        asked_of: Reads the question, once there is a pair to compare.
 
     Returns:
         The pairs, and what each memory in them and each fact with a key says, by row.
     """
     best = ranking.order[:n]
-    chosen = _likely(context, ranking, best, asked)
+    chosen = _likely(context, ranking, best)
     keyed = best[(ranking.rows.cues[best] & BITS["fact"]) != 0].tolist()
     if not chosen and len(keyed) < 2:
         return [], {}
@@ -87,7 +85,8 @@ def rivals(
     if not chosen:
         return [], said
     paired = sorted({*itertools.chain.from_iterable(chosen)})
-    stated = _stated(ranking, {row: said[row] for row in paired}, asked, ordinary)
+    asked = asked_of(context)
+    stated = _stated(ranking, {row: said[row] for row in paired}, asked)
     compared = [
         Rival(older, newer, pair_features(asked, stated[older], stated[newer], cosine))
         for (older, newer), cosine in chosen.items()
@@ -95,15 +94,15 @@ def rivals(
     return compared, said
 
 
-def latest(ranking: Ranking, n: int, asked: Asked) -> list[tuple[int, int]]:
+def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, int]]:
     """Return the newest of what answers as well as the first, as (row, row it goes above), or none.
 
     For a question about the last time: the oil change of October is none of May's rival, and the
     answer all the same.
     """
     best = ranking.order[:n]
-    weights = np.array(list(asked.weights.values()), np.float32)
-    share = _covers(ranking.rows, asked)[best].dot(weights)
+    weights = question_weights(context)
+    share = _covers(ranking.rows, weights)[best].dot(np.array(list(weights.values()), np.float32))
     score, said = ranking.score[best], ranking.rows.occurred_s[best]
     alike = (score >= AS_GOOD * score[0]) & (share >= AS_GOOD * share[0])
     alike &= (ranking.rows.cues[best] & _ASKS) == 0
@@ -121,19 +120,17 @@ def question_weights(context: QueryContext) -> dict[int, float]:
     return dict(zip(numbers, rarity.tolist(), strict=True))
 
 
-def _covers(rows: Rows, asked: Asked) -> BoolArray:
+def _covers(rows: Rows, weights: Mapping[int, float]) -> BoolArray:
     """Return which rows hold which of the question's stems among their own words: (n, t)."""
     own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
     stems = np.where(own, rows.words["stem"], 0)
-    covers = np.zeros((len(rows), len(asked.weights)), np.bool_)
-    for column, number in enumerate(asked.weights):
+    covers = np.zeros((len(rows), len(weights)), np.bool_)
+    for column, number in enumerate(weights):
         covers[rows.word_rows[stems == number], column] = True
     return covers
 
 
-def _likely(
-    context: QueryContext, ranking: Ranking, best: IdArray, asked: Asked
-) -> dict[tuple[int, int], float]:
+def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tuple[int, int], float]:
     """Choose pairs (older, newer) of rows by what their columns and vectors say.
 
     Returns:
@@ -146,10 +143,11 @@ def _likely(
     may = _later(rows, first, best) & (score >= LEAST_SCORE * score[:FIRST, None])
     may &= (cues & _ASKS) == 0
     # As `supersession.is_excluded` wants it: a cue of change, or values of a kind asked for.
-    if asked.slot.asks_event:
+    slot = slot_of(context.request.query_text)
+    if slot.asks_event:
         may &= (cues & _SAYS_CHANGE) != 0
     else:
-        wanted = mask_of(*(f"kind:{kind}" for kind in asked.slot.compared))
+        wanted = mask_of(*(f"kind:{kind}" for kind in slot.compared))
         may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:FIRST, None] & wanted) != 0)
     if not may.any():
         return {}
@@ -195,10 +193,9 @@ def _stated(
     ranking: Ranking,
     said: Mapping[int, Statement],
     asked: Asked,
-    ordinary: frozenset[int],
 ) -> dict[int, Stated]:
     """Return what the test reads of some rows, ascending."""
-    rows, features, covers = ranking.rows, ranking.features, _covers(ranking.rows, asked)
+    rows, features, covers = ranking.rows, ranking.features, _covers(ranking.rows, asked.weights)
     at = list(said)
     nearest = features[at][:, _NEARNESS].max(axis=1).tolist()
     starts = np.searchsorted(rows.word_rows, at).tolist()
@@ -216,7 +213,7 @@ def _stated(
             said_s=statement.said_s,
             session=int(rows.sessions[row]),
             cues=cues,
-            stems=stems - asked.weights.keys() - ordinary - _NO_STEM,
+            stems=stems - asked.weights.keys() - asked.ordinary - _NO_STEM,
             score=float(ranking.score[row]),
             near=near or _NO_NEARNESS,
             values=values_in(statement.text, [kind for kind, bit in kinds if cues & bit]),

@@ -84,15 +84,16 @@ class Asked:
     """What the test reads of the question.
 
     ``weights`` are the rarity of each of its stems, ``words`` those words as asked, ``forms`` the
-    longer of them by how they are written with and without their last letter; ``names`` the words
-    by which it names somebody, normalised; ``asker`` who asks, ``about_asker`` whether it is about
-    them.
+    longer of them by how they are written with and without their last letter; ``ordinary`` the
+    numbers of stems that say nothing about a topic; ``names`` the words by which it names somebody,
+    normalised; ``asker`` who asks, ``about_asker`` whether it is about them.
     """
 
     slot: Slot
     weights: Mapping[int, float]
     words: frozenset[str]
     forms: Mapping[str, str]
+    ordinary: frozenset[int]
     names: frozenset[str]
     asker: str | None
     about_asker: bool

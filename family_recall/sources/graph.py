@@ -95,7 +95,8 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
             # The edge between two seeds is read twice, once from either end.
             if (at, start, kind) not in ends:
                 key = (start, at, kind)
-                ends[key] = max(weight, ends.get(key, 0.0))
+                if weight > ends.get(key, -1.0):
+                    ends[key] = weight
         walked.update(frontier.tolist())
         frontier = np.array(sorted(set(related) - walked), np.int64)
         if not len(frontier):

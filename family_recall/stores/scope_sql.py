@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -16,6 +17,7 @@ Condition: TypeAlias = tuple[str, tuple[object, ...]]
 """An SQL expression, and the values of its ``?`` in order."""
 
 
+@functools.lru_cache(maxsize=16)  # a recall asks it for every statement
 def visible(scope: Scope) -> Condition:
     """Return the condition that a memory is valid, known, retained and not filtered out.
 

@@ -41,6 +41,7 @@ from family_recall.evaluation import load_dataset
 from family_recall.evaluation.testbed import contexts, furnish, region_of
 from family_recall.pipeline import superseding
 from family_recall.pipeline.runner import Runner
+from family_recall.ranking.rivals import rivals
 from family_recall.ranking.supersession import FEATURES, LIKELY, is_excluded
 from family_recall.types import Grant, Memory, Person, RecallContext, Space
 from tools.train import written_homes
@@ -233,7 +234,7 @@ def compared(
 
     def record(run: Runner, asked: QueryContext, ranking: Ranking) -> Ranking:
         n = min(len(ranking), run.config.supersede_pool)
-        pairs = superseding.compare(asked, ranking, n)
+        pairs, _ = rivals(asked, ranking, n, superseding.asked_of)
         ids = ranking.rows.doc_ids
         said = asked.snapshot.statements(ranking.rows.ids, asked.scope)
         texts = {

@@ -46,7 +46,7 @@ class ScopedVectors:
         cosines = np.full(len(ids), np.nan, np.float32)
         partitions = ids >> PARTITION_SHIFT
         for shard, vector_index in self._in_scope(model_id, scope, views=True):
-            own = np.flatnonzero(partitions == shard // 2)
+            own = (partitions == shard // 2).nonzero()[0]
             if len(own) and vector_index.of_passages:
                 numbers, owners = vector_index.locate_all(ids[own])
                 np.fmax.at(cosines, own[owners], vector_index.cosines(vector, numbers))
@@ -71,7 +71,7 @@ class ScopedVectors:
         for shard, vector_index in self._in_scope(model_id, scope):
             if not units.shape[1]:
                 units = np.zeros((len(ids), vector_index.dim), np.float32)
-            own = np.flatnonzero(partitions == shard // 2)
+            own = (partitions == shard // 2).nonzero()[0]
             if len(own):
                 numbers, here = vector_index.locate(ids[own])
                 units[own[here]] = vector_index.units(numbers[here])
