@@ -33,6 +33,9 @@ LONGEST: Final = 16
 REPEATS: Final = 0.8
 """BM25 from which a memory has about all words of the question."""
 
+ASKS_THE_SAME: Final = 0.85
+"""Late interaction from which each word of the question has one of like meaning in a memory."""
+
 
 def withhold(context: QueryContext, ranking: Ranking) -> Ranking:
     """Withhold score from the candidates that ask and state nothing.
@@ -41,7 +44,7 @@ def withhold(context: QueryContext, ranking: Ranking) -> Ranking:
         The ranking in the order of the new scores; the same one if none of them only asks.
     """
     order = ranking.order
-    repeats = ranking.features[:, INDEX["bm25"]] >= REPEATS
+    repeats = _repeats(ranking)
     short = ranking.rows.n_words <= LONGEST
     only_asks = (((ranking.rows.cues & BITS["only_asks"]) != 0) & (short | repeats))[order]
     if not only_asks.any():
@@ -83,6 +86,11 @@ def _may_tell(context: QueryContext, ranking: Ranking) -> BoolArray:
     """
     kinds = slot_of(context.request.query_text).kinds & TOLD
     tells = (ranking.rows.cues & mask_of(*(f"kind:{kind}" for kind in kinds))) != 0
-    repeats = ranking.features[:, INDEX["bm25"]] >= REPEATS
-    may: BoolArray = tells & ~repeats
+    may: BoolArray = tells & ~_repeats(ranking)
     return may
+
+
+def _repeats(ranking: Ranking) -> BoolArray:
+    """Whether a memory says all that the question says, in its words or in others, (n,)."""
+    said: BoolArray = ranking.features[:, INDEX["bm25"]] >= REPEATS
+    return said | (ranking.features[:, INDEX["maxsim"]] >= ASKS_THE_SAME)

@@ -92,6 +92,20 @@ def test_a_question_without_a_reply_is_no_answer(home: FamilyRecall) -> None:
     sums(answer)
 
 
+def test_a_long_question_asked_again_is_no_answer(home: FamilyRecall) -> None:
+    """Although in so many words it takes something for granted, and so may tell it."""
+    question = (
+        "what is the plan for the harp recital on Friday now, including who drives, when we "
+        "leave, what we bring, where we park and who looks after the cat?"
+    )
+    say(home, f"Mia: {question}")
+    remember(home, "For the recital on Friday Priya drives and we leave at six", doc_id="plan")
+    answer = recall(home, question, "mia")
+
+    assert found(answer)[:2] == ["plan", "s-1"]
+    sums(answer)
+
+
 def test_a_question_alone_is_no_ok(path: Path) -> None:
     """With nothing else stored it is returned, and not as the answer."""
     with open_home(path) as home:
