@@ -23,7 +23,7 @@ MAX_MENTIONS = 16
 LONGEST = dt.timedelta(days=366)
 """A longer stretch, such as *the nineties*, is no time at which something is to be found."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
 
 
 class Mention(NamedTuple):

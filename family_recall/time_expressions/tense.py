@@ -95,8 +95,13 @@ def tense_told(tokens: Sequence[Token], first: int, last: int) -> Tense:
     start = first
     while start > 0 and tokens[start - 1].word != ",":
         start -= 1
-    reaches_on = start == 0 and first <= _MAX_LEAD
-    part = tokens[start:] if reaches_on else tokens[start:last]
+    end = last
+    if start == 0 and first <= _MAX_LEAD:
+        # *On Sunday, we went*: what a comma directly behind the time sets apart is of its part.
+        end += 1
+        while end < len(tokens) and tokens[end].word != ",":
+            end += 1
+    part = tokens[start:end]
     tense = tense_at(part, first - start, last - start)
     return "past" if tense == "past" else "future"
 
