@@ -90,7 +90,7 @@ class Snapshot:
         self._vectors = ScopedVectors(connection, caches.indexes, self._partitions)
         self._occurred: dict[Scope, Occurred] = {}
         self._stems: dict[str, list[tuple[str, str]]] = {}
-        self._turns: dict[int, list[Turn]] = {}
+        self._turns: dict[Scope, dict[int, list[Turn]]] = {}
         self._counts: dict[tuple[int, ...], dict[str, dict[int, int]]] = {}
 
     def interrupt(self) -> None:
@@ -407,11 +407,12 @@ class Snapshot:
 
         By the memory that they follow, of which each is read once.
         """
-        unread = [memory not in self._turns for memory in ids.tolist()]
+        turns = self._turns.setdefault(scope, {})
+        unread = [memory not in turns for memory in ids.tolist()]
         if any(unread):
             visible, n_first = _in_scope(ids[unread], scope), sum(unread[:n_any])
-            self._turns |= session_turns.after(self._connection, visible, cue, n_first, scope, k)
-        return {memory: self._turns[memory] for memory in ids.tolist() if memory in self._turns}
+            turns |= session_turns.after(self._connection, visible, cue, n_first, scope, k)
+        return {memory: turns[memory] for memory in ids.tolist() if memory in turns}
 
     def find(self, doc_id: str, scope: Scope) -> StoredMemory:
         """Find one memory by its id.
