@@ -44,8 +44,8 @@ Floats = npt.NDArray[np.float64]
 OUTPUT = ROOT / "family_recall/ranking/default_profile.json"
 CANDIDATES = 64
 FITTED = (
-    "bm25_squared", "related_words", "cosine", "maxsim", "session", "entities", "ppr", "graph_bias",
-    "rrf", "temporal_match", "tells_when", "tier", "length", "cross_encoder",
+    "bm25", "bm25_squared", "related_words", "cosine", "maxsim", "session", "entities", "ppr",
+    "graph_bias", "rrf", "temporal_match", "tells_when", "tier", "length", "cross_encoder",
 )  # fmt: skip
 """Features that are fitted …"""
 KEPT = ("static", "near_focus", "implied", "evidence", "event_kind", "matters")
