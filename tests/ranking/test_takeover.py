@@ -50,13 +50,14 @@ def inherited(ranking: Ranking, row: int) -> float:
 
 
 def test_a_row_inherits_the_score_it_lacks() -> None:
-    """Words squared weigh .4: from .1 to just above .9 it lacks .4 × (.81 − .01)."""
+    """By the weight of words squared: from .1 to just above .9 it lacks it × (.81 − .01)."""
+    weight = profiles()["default"].weights["bm25_squared"]
     ranking = takes_over(ranking_of(0.9, 0.5, 0.1), [(2, 0)])
 
     assert ranking.order.tolist() == [2, 0, 1]
-    assert inherited(ranking, 2) == pytest.approx(0.32 + MARGIN, abs=1e-6)
+    assert inherited(ranking, 2) == pytest.approx(0.8 * weight + MARGIN, abs=1e-6)
     parts = {part.feature: part.amount for part in contributions(ranking, np.array([2]))[0]}
-    assert sum(parts.values()) == pytest.approx(0.4 * 0.81 + MARGIN, abs=1e-6)
+    assert sum(parts.values()) == pytest.approx(0.81 * weight + MARGIN, abs=1e-6)
     assert "inherited" not in {part.feature for part in contributions(ranking, np.array([0]))[0]}
 
 
