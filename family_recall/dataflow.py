@@ -28,6 +28,7 @@ from family_recall.types import (
 Kind = Literal["full", "static", "words"]
 """Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
 
+_NO_IDS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float32)
 NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
 
@@ -167,6 +168,11 @@ class Run:
     ids: IdArray
     scores: FloatArray
 
+    @classmethod
+    def empty(cls, source: str) -> Run:
+        """Return the run of a source that found nothing."""
+        return cls(source, _NO_IDS, _NO_SCORES)
+
     def __len__(self) -> int:
         """Count the hits."""
         return len(self.ids)
@@ -215,7 +221,7 @@ class GraphRun:
     bias: Mapping[int, float] = field(default_factory=dict)
 
 
-NO_GRAPH = GraphRun(Run("graph", np.zeros(0, np.int64), np.zeros(0, np.float32)))
+NO_GRAPH = GraphRun(Run.empty("graph"))
 
 
 @dataclass(frozen=True, slots=True)

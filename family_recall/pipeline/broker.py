@@ -212,16 +212,14 @@ class Broker:
     ) -> Candidates:
         """Search again for more, while duplicates leave no room for others and time is left."""
         room = context.pool_size(context.config.candidate_pool)
-        if not lacks_distinct_results(candidates.ranking, room):
-            return candidates
         searched = context
-        for wider in ordering.wider_contexts(context):
+        for factor in context.config.wider_pools:
+            lacking = lacks_distinct_results(candidates.ranking, room)
+            if not lacking or not ordering.may_find_more(candidates.pool, searched):
+                break
+            wider = ordering.wider(context, factor)
             n = min(wider.config.candidate_pool, context.plan.statistics.n_memories)
-            if (
-                not ordering.may_find_more(candidates.pool, searched)
-                or not lacks_distinct_results(candidates.ranking, room)
-                or not run.can_start("widen", n)
-            ):
+            if not run.can_start("widen", n):
                 break
 
             def search(wider: QueryContext = wider) -> Candidates:

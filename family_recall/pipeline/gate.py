@@ -179,8 +179,8 @@ class Gate:
         self.config = config or RecallConfig()
         self.clock = clock
         self._processors = processors or os.cpu_count() or 1
-        self._running: Counter[str] = Counter()
-        self._n_running = 0
+        # All classes from the start, so that counting needs no lock.
+        self._running = Counter(dict.fromkeys(SERVICE_CLASSES, 0))
         self._changed = threading.Condition()
         self._writer = threading.local()
 
@@ -191,19 +191,17 @@ class Gate:
         service_class = service_class_of(request.ctx)
         with self._changed:
             self._running[service_class] += 1
-            self._n_running += 1
         try:
             request, clamps = self._clamped(request, deadline)
             yield Admitted(self, request, deadline, service_class, clamps)
         finally:
             with self._changed:
                 self._running[service_class] -= 1
-                self._n_running -= 1
                 self._changed.notify_all()
 
     def contention(self, service_class: str) -> float:
         """Return how many times slower stages are beside what is at least as urgent: 1 or more."""
-        if self._n_running <= self._processors:
+        if sum(self._running.values()) <= self._processors:
             return 1.0  # a recall asks this fifty times
         return max(1.0, self._ahead(service_class) / self._processors)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from family_recall.dataflow import QueryContext, Run
 from family_recall.pipeline import ordering, scoring
 from family_recall.pipeline.runner import Runner
@@ -61,7 +59,7 @@ def _alike(context: QueryContext, model_id: str, exemplars: IdArray) -> Run:
     bodies = context.snapshot.bodies(model_id, exemplars, context.scope)
     bodies = bodies[bodies.any(axis=1)]
     if len(bodies) < FEWEST_EXEMPLARS:
-        return Run("alike", np.zeros(0, np.int64), np.zeros(0, np.float32))
+        return Run.empty("alike")
     k = context.pool_size(context.config.vector_pool)
     hits = context.snapshot.nearest(centre(bodies), model_id, context.scope, k)
     return Run("alike", hits.ids, hits.scores)

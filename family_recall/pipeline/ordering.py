@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -30,17 +29,16 @@ def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
     return distinct
 
 
-def wider_contexts(context: QueryContext) -> Iterator[QueryContext]:
-    """Return the question with pools several times as large, each larger than the one before."""
+def wider(context: QueryContext, factor: int) -> QueryContext:
+    """Return the question with pools so many times as large."""
     config = context.config
-    for factor in config.wider_pools:
-        wider = dataclasses.replace(
-            config,
-            lexical_pool=factor * config.lexical_pool,
-            vector_pool=factor * config.vector_pool,
-            candidate_pool=factor * config.candidate_pool,
-        )
-        yield dataclasses.replace(context, config=wider)
+    pools = dataclasses.replace(
+        config,
+        lexical_pool=factor * config.lexical_pool,
+        vector_pool=factor * config.vector_pool,
+        candidate_pool=factor * config.candidate_pool,
+    )
+    return dataclasses.replace(context, config=pools)
 
 
 def may_find_more(pool: Pool, context: QueryContext) -> bool:

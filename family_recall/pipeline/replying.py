@@ -30,7 +30,7 @@ _ABOUT_ASKING = re.compile(
 
 def find_replies(run: Runner, context: QueryContext, pool: Pool) -> Run:
     """Find the replies to what is asked in the best of what words and vectors found."""
-    nothing = Run("replies", np.zeros(0, np.int64), np.zeros(0, np.float32))
+    nothing = Run.empty("replies")
     n = min(len(pool.ids), context.config.reply_pool)
     if n == 0 or is_about_asking(context) or not run.can_start("replies", n):
         return nothing

@@ -29,7 +29,7 @@ from family_recall.stores.records import among
 
 def identifiers(run: Runner, context: QueryContext) -> Run:
     """Look up what the question quotes, if it quotes anything."""
-    nothing = _no_run("identifier")
+    nothing = Run.empty("identifier")
     if not context.plan.identifiers or run.is_disabled("identifiers"):
         return nothing
     return run.run("identifiers", 0, lambda: look_up_identifiers(context), nothing)
@@ -60,7 +60,7 @@ def words_while_encoding(
 
 def lexical(run: Runner, context: QueryContext) -> Run:
     """Search words; the rarest alone where there is no time for all."""
-    nothing = _no_run("lexical")
+    nothing = Run.empty("lexical")
     if run.is_disabled("lexical"):
         return nothing
     n = _matches(context)
@@ -77,7 +77,7 @@ def lexical(run: Runner, context: QueryContext) -> Run:
 
 def vector(run: Runner, context: QueryContext) -> Run:
     """Search vectors, if the question was encoded."""
-    nothing = _no_run("vector")
+    nothing = Run.empty("vector")
     n = context.snapshot.n_current(context.scope)
     # Before anything else, since counting the pending vectors may have to read them.
     if not run.can_start("vector", n):
@@ -109,7 +109,7 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
 
 def timeline(run: Runner, context: QueryContext) -> Run:
     """Find what lies in the time that the question asks about, if it asks about one."""
-    nothing = _no_run("timeline")
+    nothing = Run.empty("timeline")
     if context.plan.timespan_s is None:
         return nothing
     if context.plan.about_time_alone:
@@ -129,7 +129,7 @@ def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]
     focus = context.plan.focus_id
     if focus is None or not run.can_start("focus"):
         return runs
-    near = run.run("focus", 0, lambda: near_focus(context), _no_run("focus"))
+    near = run.run("focus", 0, lambda: near_focus(context), Run.empty("focus"))
     if context.plan.about_focus == "more":
         runs = [found.where(found.ids != focus) for found in runs]
     return [*runs, near]
@@ -145,14 +145,14 @@ def remarks(run: Runner, context: QueryContext) -> list[Run]:
     if vectors is None:
         return []
     search = functools.partial(search_remarks, context, vectors, model_id)
-    return [run.run("occasions", n, search, _no_run("implied"))]
+    return [run.run("occasions", n, search, Run.empty("implied"))]
 
 
 def about(run: Runner, context: QueryContext) -> Run:
     """Find what is known of those that the question asks all about, if it does."""
     if context.plan.breadth != "about":
-        return _no_run("about")
-    return run.run("about", 0, lambda: search_about(context), _no_run("about"))
+        return Run.empty("about")
+    return run.run("about", 0, lambda: search_about(context), Run.empty("about"))
 
 
 def _is_found_at_once(run: Runner, context: QueryContext) -> bool:
@@ -163,10 +163,3 @@ def _is_found_at_once(run: Runner, context: QueryContext) -> bool:
 def _matches(context: QueryContext) -> int:
     """Count, word by word, the memories that hold what is searched for."""
     return int(context.plan.statistics.document_frequency.sum())
-
-
-def _no_run(source: str) -> Run:
-    return Run(source, _NO_IDS, _NO_SCORES)
-
-
-_NO_IDS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float32)

@@ -49,7 +49,7 @@ def withhold(context: QueryContext, ranking: Ranking) -> Ranking:
     only_asks = (((ranking.rows.cues & BITS["only_asks"]) != 0) & (short | repeats))[order]
     if not only_asks.any():
         return ranking
-    echoes = only_asks & ~_may_tell(context, ranking)[order]
+    echoes = only_asks & ~_may_tell(context, ranking, repeats)[order]
     score = ranking.score[order].astype(np.float64)
     features = ranking.features.copy()
     features[order, INDEX["withheld"]] = withheld(score, only_asks, echoes).astype(np.float32)
@@ -79,14 +79,14 @@ def withheld(
     return np.where(echoes, np.maximum(lost, score - ceilings), lost)
 
 
-def _may_tell(context: QueryContext, ranking: Ranking) -> BoolArray:
+def _may_tell(context: QueryContext, ranking: Ranking, repeats: BoolArray) -> BoolArray:
     """Whether a memory, in asking something else, may tell what the question asks for, (n,).
 
     *Who drives us on Friday?* tells when that is. One that repeats the question's words does not.
     """
     kinds = slot_of(context.request.query_text).kinds & TOLD
     tells = (ranking.rows.cues & mask_of(*(f"kind:{kind}" for kind in kinds))) != 0
-    may: BoolArray = tells & ~_repeats(ranking)
+    may: BoolArray = tells & ~repeats
     return may
 
 

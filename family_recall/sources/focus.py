@@ -25,7 +25,7 @@ def near_focus(context: QueryContext) -> Run:
     """
     focus, plan = context.plan.focus_id, context.plan
     if focus is None:
-        return Run("focus", np.zeros(0, np.int64), np.zeros(0, np.float32))
+        return Run.empty("focus")
     nearness: dict[int, float] = {}
 
     def add(memory: int, value: float) -> None:

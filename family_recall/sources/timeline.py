@@ -25,7 +25,7 @@ def search_period(context: QueryContext) -> Run:
     nothing: there a topic says more than the time does.
     """
     span, snapshot = context.plan.timespan_s, context.snapshot
-    nothing = Run("timeline", np.zeros(0, np.int64), np.zeros(0, np.float32))
+    nothing = Run.empty("timeline")
     if span is None:
         return nothing
     ids = snapshot.lying_in(span, context.scope, MOST_IN_PERIOD + 1)
