@@ -140,6 +140,15 @@ class Encoder(nn.Module):
             {"layer": nn.ModuleList(_Layer(width, inner, n_heads) for _ in range(n_layers))}
         )
 
+    def keep_layers(self, n: int) -> None:
+        """Keep `n` of the layers, evenly spread, the first and the last among them.
+
+        Source: Sanh et al. 2019, *DistilBERT*, arXiv:1910.01108, section 3.
+        """
+        layers = cast("nn.ModuleList", self.encoder["layer"])
+        kept = torch.linspace(0, len(layers) - 1, n).round().int().tolist()
+        self.encoder["layer"] = nn.ModuleList(layers[at] for at in kept)
+
     def forward(self, batch: Packed) -> Tensor:
         """Return the hidden states of the last layer, (t, width)."""
         table = self.embeddings

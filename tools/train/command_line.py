@@ -32,6 +32,9 @@ def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentPar
     made.add_argument(
         "--start", type=Path, help="an earlier run's folder to start from, encoder and head"
     )
+    made.add_argument(
+        "--layers", type=int, help="keep so many of the layers, evenly spread (default: all)"
+    )
     return made
 
 
@@ -74,5 +77,7 @@ def starting_point(args: argparse.Namespace) -> tuple[Encoder, Tokenizer]:
             encoder = Encoder(n_words=tokenizer.get_vocab_size(), **SMOKE_ENCODER)
         else:
             encoder = read_encoder(folder / "model.safetensors")
+            if args.layers:
+                encoder.keep_layers(args.layers)
     encoder.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
     return encoder.to(args.device), tokenizer

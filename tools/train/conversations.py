@@ -26,9 +26,7 @@ SHARE_FULL_NAMES = 0.2
 SHARE_OTHER_SPEAKER = 0.1
 SHARE_JOINED = 0.12
 SHARE_EXCHANGES = 0.12
-SHARE_ANSWERS = 0.3
-SHARE_EVASIONS = 0.15
-SHARE_BEFORE = 0.85
+SHARE_OF_THE_OTHER = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +91,10 @@ class FilledCard:
         ask = first_person(ask) if rng.random() < SHARE_FIRST_PERSON else ask
         return as_spoken(self.fill(ask), rng)
 
-    def question_before(self, fact: Fact, rng: random.Random) -> str:
-        """Draw a question that the listener may have asked before the fact."""
-        return self.fill(second_person(rng.choice(fact.asks)))
+    def question_of_other(self, fact: Fact, rng: random.Random) -> str | None:
+        """Draw the same question about the listener, which nothing answers; None if of nobody."""
+        asks = [ask for ask in fact.asks if "{me}" in ask and "{you}" not in ask]
+        return as_spoken(self.fill(rng.choice(asks), self.you), rng) if asks else None
 
     def hint(self, fact: Fact, rng: random.Random) -> str:
         """Draw a later remark that the fact explains, with its speaker or without."""
@@ -138,40 +137,19 @@ def two_names(rng: random.Random) -> tuple[str, str]:
 def _questions(filled: FilledCard, rng: random.Random) -> list[Group]:
     near = [filled.line(t, filled.speaker_of_near(t, rng)) for t in filled.card.near]
     turns = [filled.turn(fact, rng) for fact in filled.card.facts]
-    before = _turns_before(filled, turns, near, rng)
     groups = []
     for fact, turn in zip(filled.card.facts, turns, strict=True):
         negatives = [text for text in turns if text != turn] + rng.sample(near, 2)
         if rng.random() < SHARE_OTHER_SPEAKER:
             negatives.append(filled.line(rng.choice(fact.says), filled.you))
         share_of_hints = len(fact.hints) / (len(fact.hints) + len(fact.asks))
-        ask = filled.hint if rng.random() < share_of_hints else filled.question
-        also = frozenset(filled.line(text) for text in fact.says)
-        groups.append(Group(ask(fact, rng), turn, tuple(negatives), also, before))
+        is_hint = rng.random() < share_of_hints
+        text = filled.hint(fact, rng) if is_hint else filled.question(fact, rng)
+        if rng.random() < SHARE_OF_THE_OTHER and (of_other := filled.question_of_other(fact, rng)):
+            groups.append(Group(of_other, None, (turn, *near, *(t for t in turns if t != turn))))
+        also = frozenset(filled.line(said) for said in fact.says)
+        groups.append(Group(text, turn, tuple(negatives), also, answers=not is_hint))
     return groups
-
-
-def _turns_before(
-    filled: FilledCard, turns: Sequence[str], near: Sequence[str], rng: random.Random
-) -> dict[str, str]:
-    """Draw a turn before most lines: another line of the thread, or the question that led to it.
-
-    Sometimes the question led to nothing: it is before a line that does not answer it.
-    """
-    lines = [*turns, *near]
-    facts = dict(zip(turns, filled.card.facts, strict=True))
-    before = {}
-    for line in lines:
-        chance = rng.random()
-        if line in facts and chance < SHARE_ANSWERS:
-            before[line] = filled.question_before(facts[line], rng)
-        elif line not in facts and chance < SHARE_EVASIONS:
-            before[line] = filled.question_before(rng.choice(filled.card.facts), rng)
-        elif chance < SHARE_BEFORE:
-            before[line] = rng.choice([other for other in lines if other != line]).partition(": ")[
-                2
-            ]
-    return before
 
 
 def session_of(card: Card, me: str, you: str, rng: random.Random) -> CardSession:

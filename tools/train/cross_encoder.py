@@ -1,10 +1,11 @@
 """Train the cross-encoder from all-MiniLM-L6-v2: a question and a memory in, one logit out.
 
-A batch is a few questions, each with one memory that answers it and several that look as if,
-every memory with the end of the turn before it, where that is known: a distraction to see through.
+A batch is a few questions, each with one memory that answers it and several that look as if; or
+with these alone, of a question that nothing answers.
 Loss: cross-entropy of the softmax over each question's memories (ListNet's top-one probability,
 Cao et al. 2007), plus binary cross-entropy of every pair on its own, which gives the logit a
-zero: the memories of a question that nothing answers all belong below it.
+zero: the memories of a question that nothing answers all belong below it. Where the best memory
+only bears on the question, it is ranked, and given no zero.
 
 Examples:
   python -m tools.train.cross_encoder --data ~/pairs ~/mined --out ~/cross_encoder
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
 
     from tools.train.groups import Group, Mixture
 
-N_NEGATIVES = 5
+N_NEGATIVES = 4
+N_HARDEST = 2
 BCE_WEIGHT = 0.6
 SHARE_UNANSWERED = 0.25
 MAX_TOKENS = 112
-MAX_BEFORE = 20
 MAX_QUESTION = 48
 
 
@@ -77,39 +78,41 @@ class Losses:
         groups = filled(groups, rng)
         queries = [g.query for g in groups for _ in candidates(g)]
         texts = [text for g in groups for text in candidates(g)]
-        before = [g.before.get(text, "") for g in groups for text in candidates(g)]
         with torch.autocast(self.device.type, torch.bfloat16):
-            logits = self.model(self._encode(queries, texts, before))
+            logits = self.model(self._encode(queries, texts))
         first = [g.positive is not None for g in groups]
         sizes = [len(candidates(g)) for g in groups]
         lists = logits.split(sizes)
         answered = [scores for scores, has in zip(lists, first, strict=True) if has]
+        listwise = [-functional.log_softmax(scores, dim=0)[0] for scores in answered]
+        judged = torch.cat([torch.full((len(candidates(g)),), float(g.answers)) for g in groups])
         label = torch.cat([answer_first(n, has) for n, has in zip(sizes, first, strict=True)])
-        listwise = torch.stack([-functional.log_softmax(scores, dim=0)[0] for scores in answered])
-        pairwise = functional.binary_cross_entropy_with_logits(logits, label.to(self.device))
-        return {"listwise": listwise.mean(), "pairwise": BCE_WEIGHT * pairwise}
+        pairwise = functional.binary_cross_entropy_with_logits(
+            logits, label.to(self.device), judged.to(self.device)
+        )
+        return {
+            "listwise": torch.stack(listwise).mean() if listwise else 0.0 * logits.sum(),
+            "pairwise": BCE_WEIGHT * pairwise,
+        }
 
-    def _encode(
-        self, queries: Sequence[str], texts: Sequence[str], before: Sequence[str]
-    ) -> Packed:
+    def _encode(self, queries: Sequence[str], texts: Sequence[str]) -> Packed:
         questions = self.tokenizer.encode_batch_fast(list(queries))
         memories = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
-        earlier = self.tokenizer.encode_batch_fast(list(before), add_special_tokens=False)
         ids, types = [], []
-        for question, text, turn in zip(questions, memories, earlier, strict=True):
+        for question, text in zip(questions, memories, strict=True):
             end = question.ids[-1]
             left = question.ids[: MAX_QUESTION - 1]
             left = left if left[-1] == end else [*left, end]
             right = [*text.ids[: MAX_TOKENS - len(left) - 1], end]
-            right += [*turn.ids[-MAX_BEFORE:], end] if turn.ids else []
             ids.append([*left, *right])
             types.append([0] * len(left) + [1] * len(right))
         return pack(ids, types, device=self.device)
 
 
 def listed(group: Group, rng: Random) -> Group:
-    """Return the group with at most `N_NEGATIVES`, and sometimes without its answer."""
-    negatives = tuple(rng.sample(group.negatives, min(N_NEGATIVES, len(group.negatives))))
+    """Return the group with the hardest and some other negatives, sometimes without its answer."""
+    hardest, others = group.negatives[:N_HARDEST], group.negatives[N_HARDEST:]
+    negatives = (*hardest, *rng.sample(others, min(N_NEGATIVES - len(hardest), len(others))))
     unanswered = len(negatives) > 1 and rng.random() < SHARE_UNANSWERED
     return replace(group, positive=None if unanswered else group.positive, negatives=negatives)
 
@@ -117,15 +120,13 @@ def listed(group: Group, rng: Random) -> Group:
 def filled(groups: Sequence[Group], rng: Random) -> list[Group]:
     """Add answers to other questions of the batch where a group has too few negatives."""
     answers = [(g.query, g.positive) for g in groups if g.positive is not None]
-    turns = {text: turn for g in groups for text, turn in g.before.items()}
     made = []
     for group in groups:
         known = {group.positive, *group.also, *group.negatives}
         others = [text for query, text in answers if query != group.query and text not in known]
         missing = min(N_NEGATIVES - len(group.negatives), len(others))
         more = rng.sample(others, missing)
-        before = {**turns, **group.before}
-        made.append(replace(group, negatives=(*group.negatives, *more), before=before))
+        made.append(replace(group, negatives=(*group.negatives, *more)))
     return made
 
 
@@ -143,7 +144,7 @@ def answer_first(n: int, has_answer: bool) -> Tensor:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Train, and write `model.safetensors` and `tokenizer.json` into the output folder."""
-    args = settle(parser(__doc__, steps=4000, batch=10).parse_args(argv))
+    args = settle(parser(__doc__, steps=4000, batch=12).parse_args(argv))
     encoder, tokenizer = starting_point(args)
     model = CrossEncoder(encoder).to(args.device)
     if args.start:

@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 # Runs of lines that one batch is drawn from: neighbours share a scene or an article.
 STRETCHES_PER_BATCH = 4
+
+BEARING = frozenset(
+    {"implicit", "context", "multihop", "hint", "implicit-preference", "proactive-recall"}
+)
+"""Kinds of questions whose answers, each by itself, only bear on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +30,15 @@ class Group:
     """One question.
 
     ``also`` are further texts that answer it: never negatives. A group without a positive is a
-    question that nothing answers. ``before`` gives the turn that came before a text, where it is
-    known.
+    question that nothing answers. ``negatives`` come hardest first. ``answers`` is False where the
+    positive only bears on the question: it ranks above the others, and answers nothing by itself.
     """
 
     query: str
     positive: str | None
     negatives: tuple[str, ...]
     also: frozenset[str] = field(default_factory=frozenset)
-    before: Mapping[str, str] = field(default_factory=dict)
+    answers: bool = True
 
 
 class Source(Protocol):
@@ -48,7 +53,7 @@ class Source(Protocol):
 class Pairs:
     """The lines of a `pairs.jsonl.gz`: `query`, `positive`, `hard_negative` (a list).
 
-    `before`, where it is there, has the turn before each of these texts: the positive's first.
+    `positive` is null where nothing answers the question; `kind` says how it is asked.
     """
 
     def __init__(self, name: str, groups: Sequence[Group]) -> None:
@@ -65,28 +70,27 @@ class Pairs:
             FileNotFoundError: If there is none.
             ValueError: If a line lacks a field, or no line is there.
         """
-        pairs: list[tuple[str, str, list[str], dict[str, str]]] = []
+        pairs: list[tuple[str, str | None, list[str], bool]] = []
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             for n, line in enumerate(lines, 1):
                 pair = json.loads(line)
                 try:
-                    texts = [pair["positive"], *pair["hard_negative"]]
-                    before = dict(zip(texts, pair.get("before", ()), strict=False))
-                    pairs.append((pair["query"], texts[0], texts[1:], before))
+                    answers = pair.get("kind") not in BEARING
+                    pairs.append((pair["query"], pair["positive"], pair["hard_negative"], answers))
                 except KeyError as missing:
                     raise ValueError(f"{path}, line {n}: field {missing} is missing") from missing
-        answers: dict[str, set[str]] = {}
+        known: dict[str, set[str]] = {}
         for query, positive, _, _ in pairs:
-            answers.setdefault(query, set()).add(positive)
+            known.setdefault(query, set()).update([positive] if positive is not None else [])
         groups = [
             Group(
                 query,
                 positive,
-                tuple(text for text in negatives if text not in answers[query]),
-                frozenset(answers[query] - {positive}),
-                before,
+                tuple(text for text in negatives if text not in known[query]),
+                frozenset(known[query] - {positive}),
+                answers,
             )
-            for query, positive, negatives, before in pairs
+            for query, positive, negatives, answers in pairs
         ]
         return cls(name or path.parent.name, groups)
 

@@ -2,7 +2,8 @@
 
 Every question of a set is asked in its own space with a deep result list; the best-ranked
 memories that are neither its gold nor stale become its hard negatives, near copies of the gold left
-out. Writes `OUT/<set>/pairs.jsonl.gz`, as the trainers read it, each text with the turn before it.
+out. A question that nothing answers has these alone. Writes `OUT/<set>/pairs.jsonl.gz`, as the
+trainers read it.
 
 Examples:
   python -m tools.train.mine_negatives ~/data --sets realmem,vehicle,ikat,madial --out ~/mined
@@ -16,7 +17,6 @@ import gzip
 import json
 import sys
 import tempfile
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +30,7 @@ from tools.fit.calibration import LICENCES, refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from family_recall.evaluation.datasets import Dataset, DatasetMemory
+    from family_recall.evaluation.datasets import Dataset
 
 DEPTH = 40
 NEGATIVES = 12
@@ -53,10 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         folder = args.out / name
         folder.mkdir(parents=True, exist_ok=True)
         n = 0
-        with gzip.open(folder / "pairs.jsonl.gz", "wt", encoding="utf-8") as out:
+        partial = folder / "pairs.jsonl.gz.part"
+        with gzip.open(partial, "wt", encoding="utf-8") as out:
             for pair in mine(dataset, args.models, rerank=args.rerank):
                 out.write(json.dumps(pair, ensure_ascii=False) + "\n")
                 n += 1
+        partial.replace(folder / "pairs.jsonl.gz")
         print(f"{name}: {len(dataset.queries)} questions, {n} pairs", file=sys.stderr, flush=True)
     return 0
 
@@ -64,9 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def mine(
     dataset: Dataset, models: Path | None, *, rerank: bool = True
 ) -> Iterator[dict[str, object]]:
-    """Yield a pair for each memory that answers a question, with its hard negatives."""
+    """Yield a pair for each memory that answers a question, with its hard negatives.
+
+    For a question that nothing answers, one pair whose positive is None.
+    """
     text = {m.id: f"{m.speaker}: {m.text}" if m.speaker else m.text for m in dataset.memories}
-    before = turns_before(dataset)
     context = RecallContext(
         person_id=EVALUATOR,
         time_budget_ms=BUDGET_MS,
@@ -86,27 +90,16 @@ def mine(
             answers = {*query.gold, *query.stale}  # what is stale answered once
             wrong = [r.doc_id for r in answer.results if r.doc_id not in answers]
             negatives = [m for m in wrong if not any(near_copy(text[m], g) for g in golds)]
-            for gold in query.gold:
-                chosen = [gold, *negatives[:NEGATIVES]]
+            hard_negative = [text[memory] for memory in negatives[:NEGATIVES]]
+            positives: Sequence[str | None] = golds or [None]
+            for positive in positives:
                 yield {
                     "query": query.text,
-                    "positive": text[gold],
-                    "hard_negative": [text[memory] for memory in chosen[1:]],
-                    "before": [before.get(memory, "") for memory in chosen],
-                    "kind": "question-memory",
+                    "positive": positive,
+                    "hard_negative": hard_negative,
+                    "kind": query.category,
                     "origin": query.id,
                 }
-
-
-def turns_before(dataset: Dataset) -> dict[str, str]:
-    """Return the text just before each memory, in the same session of the same space."""
-    sessions: dict[tuple[str, str], list[DatasetMemory]] = {}
-    for memory in dataset.memories:
-        if memory.session is not None:
-            sessions.setdefault((memory.space, memory.session), []).append(memory)
-    return {
-        later.id: earlier.text for turns in sessions.values() for earlier, later in pairwise(turns)
-    }
 
 
 def near_copy(text: str, gold: str) -> bool:

@@ -47,6 +47,18 @@ def test_another_answer_of_a_question_is_no_negative_of_it(tmp_path: Path) -> No
     ]
 
 
+def test_a_question_may_have_no_answer_or_one_that_only_bears_on_it(tmp_path: Path) -> None:
+    """A line whose positive is null, and one of a kind whose answers answer nothing alone."""
+    nowhere = {"query": "Who dances?", "positive": None, "hard_negative": ["Ana sings."]}
+    implied = {"query": "A gift for Ana?", "positive": "Ana sings.", "hard_negative": []}
+    source = Pairs.read(written(tmp_path, [nowhere, implied | {"kind": "implicit"}]))
+
+    assert source.groups == [
+        Group("Who dances?", None, ("Ana sings.",)),
+        Group("A gift for Ana?", "Ana sings.", (), frozenset(), answers=False),
+    ]
+
+
 def test_a_batch_has_the_size_asked_for(tmp_path: Path) -> None:
     """Whatever the number of pairs."""
     source = Pairs.read(written(tmp_path, PAIRS))

@@ -17,7 +17,7 @@ TEXTS = ("Mira baked a lemon cake.", "The oven is broken.", "Arjun ate the lemon
 
 
 def data(folder: Path, name: str) -> Path:
-    """Write a set of four memories and one question, the first memory its gold."""
+    """Write a set of four memories, a question that the first answers, and one that none does."""
     dev = folder / name / "dev"
     dev.mkdir(parents=True)
     memories = [
@@ -27,7 +27,8 @@ def data(folder: Path, name: str) -> Path:
     query: dict[str, object]
     query = {"id": "q", "text": "Who baked the lemon cake?", "category": "c", "gold": ["0"]}
     query |= {"as_of": None, "asker": None, "session": None}
-    for file, rows in (("memories", memories), ("queries", [query])):
+    nowhere = query | {"id": "n", "text": "Who ate the plum cake?", "gold": []}
+    for file, rows in (("memories", memories), ("queries", [query, nowhere])):
         lines = [json.dumps({**row, "space": "home"}) for row in rows]
         (dev / f"{file}.jsonl").write_text("\n".join(lines), "utf-8")
     return folder
@@ -37,11 +38,13 @@ def test_the_most_alike_wrong_memory_comes_first_and_the_gold_never(tmp_path: Pa
     """With their speaker before them, as the index sees them."""
     main([str(data(tmp_path, "madial")), "--sets", "madial", "--out", str(tmp_path / "out")])
     with gzip.open(tmp_path / "out" / "madial" / "pairs.jsonl.gz", "rt", encoding="utf-8") as file:
-        (pair,) = [json.loads(line) for line in file]
+        pair, nowhere = [json.loads(line) for line in file]
 
     assert pair["positive"] == "Leo: Mira baked a lemon cake."
     assert pair["hard_negative"][0] == "Leo: Arjun ate the lemon cake."
     assert pair["positive"] not in pair["hard_negative"]
+    assert (nowhere["positive"], nowhere["kind"]) == (None, "c")
+    assert nowhere["hard_negative"][0] == "Leo: Arjun ate the lemon cake."
 
 
 @pytest.mark.parametrize("name", ["locomo", "realtalk", "locomo_plus"])

@@ -100,6 +100,36 @@ def test_texts_that_also_answer_are_taken_out_of_the_loss() -> None:
     ]
 
 
+def test_fewer_layers_are_spread_evenly() -> None:
+    """Three of six: the first, the third and the last, as they were."""
+    encoder = Encoder(n_layers=6, width=24, inner=48, n_heads=12, n_words=9, n_positions=8)
+    first, _, third, _, _, last = encoder.encoder["layer"].children()
+
+    encoder.keep_layers(3)
+
+    assert list(encoder.encoder["layer"].children()) == [first, third, last]
+
+
+def test_what_only_bears_on_a_question_is_ranked_and_not_judged() -> None:
+    """Where every logit is 0: a list of two costs ln 2; a pair that is judged costs ln 2 as well.
+
+    Of two questions, one bears alone: the listwise loss is the mean of both, the pairwise one of
+    the judged pairs' sum over all four pairs.
+    """
+    groups = [
+        Group("a?", "one", ()),
+        Group("a?", "two", ()),
+        Group("b?", "one", (), frozenset({"three"})),
+    ]
+    answers = answering(groups, ["one", "two", "one", "three"])
+
+    assert answers.tolist() == [
+        [False, True, True, False],
+        [True, False, True, False],
+        [True, False, False, True],
+    ]
+
+
 def test_an_interrupted_run_ends_where_an_uninterrupted_one_does(tmp_path: Path) -> None:
     """Stopped after half its steps, with only the checkpoint to continue from."""
 

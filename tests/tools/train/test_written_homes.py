@@ -58,7 +58,7 @@ def test_a_home_is_written_as_a_dataset(tmp_path: Path) -> None:
         ({"questions": [["odd", "Ola", "gate", [1], []]]}, "kind 'odd' is none of"),
         ({"questions": [["changed", "Eva", "gate", [1], []]]}, "none of the people"),
         ({"questions": [["changed", "Ola", "gate", [2], []]]}, "within the 2 memories"),
-        ({"questions": [["changed", "Ola", "gate", [], []]]}, "has no gold"),
+        ({"questions": [["changed", "Ola", "gate", [], []]]}, "have no gold"),
     ],
 )
 def test_a_malformed_home_is_named_by_its_line(

@@ -11,12 +11,15 @@ from typing import Any
 TRAINING = Path(__file__).parent / "training.jsonl"
 HELD_OUT = Path(__file__).parent / "held_out.jsonl"
 
+UNANSWERED = ("unear", "twin")
+"""Kinds of question that nothing stored answers."""
+
 KINDS = frozenset(
     """
-    direct number paraphrase temporal whosaid changed multihop kinship implicit list context unear
+    direct number paraphrase temporal whosaid changed multihop kinship implicit list context paired
     """.split()
-)
-"""Kinds of question; `unear` is one that nothing stored answers."""
+) | {*UNANSWERED}
+"""Kinds of question. A `paired` one is followed by its `twin`, very like it and unanswered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,5 +103,5 @@ def _check_question(question: Question, people: Sequence[str], n_memories: int) 
         raise ValueError(f"{question.asker!r} is none of the people")
     if not all(0 <= place < n_memories for place in (*question.gold, *question.stale)):
         raise ValueError(f"gold and stale must lie within the {n_memories} memories")
-    if bool(question.gold) == (question.kind == "unear"):
-        raise ValueError("only a question of kind unear has no gold")
+    if bool(question.gold) == (question.kind in UNANSWERED):
+        raise ValueError(f"only questions of kind {' and '.join(UNANSWERED)} have no gold")
