@@ -57,6 +57,9 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     if scorer is None:
         run.trace.skip("rerank", "no_model", run.models.why_no_scorer, n)
         return ranking
+    if context.plan.about_time_alone:
+        run.trace.skip("rerank", "not_needed", "the time asked for decides", n)
+        return ranking
     shortest = question_tokens(context.searched_text)
     if n == 0 or not run.can_start("rerank", shortest, left_out=n):
         return ranking
@@ -102,7 +105,7 @@ def _read_pairs(
     with run.alarm("rerank") as alarm:
         try:
             with run.trace.span("rerank", n) as span:
-                reranked, n_read = reranker.rerank(
+                reranked, n_read, matters = reranker.rerank(
                     ranking,
                     context,
                     scorer,
@@ -114,6 +117,8 @@ def _read_pairs(
         except Exception as error:  # noqa: BLE001 - whatever fails, the others stand as ranked
             run.give_up("rerank", n, error, start_ms, stopped=alarm.fired)
             return ranking
-    if n_read < n:
+    if matters:
         run.trace.skip("rerank", "no_time", "no time for more pairs", n - n_read)
+    elif n_read < n:
+        run.trace.skip("rerank", "not_needed", "no reading can change the first", n - n_read)
     return reranked

@@ -31,11 +31,13 @@ def rerank(
     *,
     learn: Callable[[int, float], None],
     stopped: Callable[[], bool],
-) -> tuple[Ranking, int]:
-    """Read the best candidates with the cross-encoder, one pair at a time, while time allows.
+) -> tuple[Ranking, int, bool]:
+    """Read the best candidates with the cross-encoder, one pair at a time, while it may matter.
 
     The probability is one more feature of the linear score: candidates that were read and
-    candidates that were not stay comparable, and reading may stop after any pair.
+    candidates that were not stay comparable, and reading may stop after any pair. It ends where no
+    reading can make the next candidate the first: the first is read, and those that even a
+    probability of 1 would not lift above it are not.
 
     Args:
         ranking: Candidates in order.
@@ -46,7 +48,7 @@ def rerank(
         stopped: Whether an alarm has stopped the run: an error it raises then is no failure.
 
     Returns:
-        The new ranking, and the number of pairs read.
+        The new ranking, the number of pairs read, and whether reading more could have mattered.
 
     Raises:
         ModelError: If the model cannot run.
@@ -54,8 +56,12 @@ def rerank(
     best = ranking.order[: context.config.rerank_pool]
     passages = readings(context, ranking.rows.ids[best])
     features = ranking.features.copy()
-    question, n_read = context.searched_text, 0
+    question, n_read, matters = context.searched_text, 0, True
+    weight, leader = float(ranking.weights[INDEX["cross_encoder"]]), -np.inf
     for row in best.tolist():
+        if float(ranking.score[row]) + weight <= leader:
+            matters = False
+            break
         passage = passages.get(int(ranking.rows.ids[row]))
         if passage is None:
             continue
@@ -71,12 +77,14 @@ def rerank(
             learn(n_tokens, context.deadline.elapsed_ms() - start_ms)
             break
         features[row, INDEX["cross_encoder"]] = probability(logit)
+        leader = max(leader, float(ranking.score[row]) + weight * probability(logit))
         learn(n_tokens, context.deadline.elapsed_ms() - start_ms)
         n_read += 1
     score, order = scored(ranking.rows, features, ranking.weights)
     if ranking.duplicates:
         order = order[np.isin(order, ranking.order)]
-    return dataclasses.replace(ranking, features=features, score=score, order=order), n_read
+    ranking = dataclasses.replace(ranking, features=features, score=score, order=order)
+    return ranking, n_read, matters and n_read < len(best)
 
 
 def first_was_read(ranking: Ranking) -> bool:

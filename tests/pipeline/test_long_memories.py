@@ -144,7 +144,6 @@ def test_the_cross_encoder_reads_the_best_passage(path: Path) -> None:
 
     (passage,) = [text for text in read if FACT in text]
     assert passage == f"Priya: {quoted(answer.results[0])}"
-    assert {text for text in read if len(text) < 100} == {memory.text for memory in rivals()}
 
 
 def test_short_memories_have_no_passage(path: Path) -> None:

@@ -187,7 +187,8 @@ class EndlessScorer(TinyScorer):
 def test_a_pair_that_does_not_end_is_left_unread(lived_in: Path) -> None:
     """What was read counts, what was not does not, and the order holds."""
     scorer = EndlessScorer()
-    with open_home(lived_in, scorer=scorer, clock=time.monotonic) as home:
+    any_may_lead = RecallConfig(weights={"cross_encoder": 9.0})
+    with open_home(lived_in, scorer=scorer, clock=time.monotonic, config=any_may_lead) as home:
         answer = recall(home, QUESTION, "priya", time_budget_ms=300)
 
     assert scorer.n_read == 2

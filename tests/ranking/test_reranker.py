@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from family_recall import FamilyRecall, Memory, RecallContext, Space
+from family_recall import Answer, FamilyRecall, Memory, RecallContext, Space
 from family_recall.encoders import CrossEncoder
 from family_recall.ranking.profiles import profiles
 from tests.encoders.conftest import ID_WEIGHT, models
@@ -31,23 +31,43 @@ def home(models: Path, tmp_path: Path) -> FamilyRecall:
 def test_the_cross_encoder_adds_its_probability_to_the_score(
     home: FamilyRecall, models: Path
 ) -> None:
-    """Each candidate gains weight × sigmoid(logit / 2), with the logit of the pair by itself."""
+    """A candidate that was read gains weight × sigmoid(logit / 2), with the logit of its pair."""
     with home:
-        answer = home.recall(QUESTION, RecallContext(time_budget_ms=60_000))
-        plain = home.recall(
-            QUESTION, RecallContext(time_budget_ms=60_000, allow_cross_encoder=False)
-        )
+        answer, plain = asked(home), asked(home, allow_cross_encoder=False)
     scorer = CrossEncoder.load(models)
     assert scorer is not None
     before = {result.doc_id: result.score for result in plain.results}
 
-    assert {span.stage for span in answer.trace.spans} >= {"rerank"}
     assert len(answer.results) == len(TEXTS)
+    assert answer.results[0].features["cross_encoder"] > 0.0
     for result in answer.results:
         logit = scorer.score(QUESTION, result.text)
         assert logit > 10 * ID_WEIGHT
+        gain = WEIGHT / (1 + 2.718281828 ** -min(logit / 2, 40))
         gained = result.score - before[result.doc_id]
-        assert gained == pytest.approx(WEIGHT / (1 + 2.718281828 ** -min(logit / 2, 40)), abs=1e-5)
+        was_read = result.features["cross_encoder"] > 0.0
+        assert gained == pytest.approx(gain if was_read else 0.0, abs=1e-5)
+
+
+def test_what_no_reading_can_put_first_is_left_unread(home: FamilyRecall) -> None:
+    """Those further behind the first than the cross-encoder's whole weight; the trace says it."""
+    with home:
+        answer = asked(home)
+    first, *others = answer.results
+    unread = [result for result in others if result.features["cross_encoder"] == 0.0]
+    (read,) = [span.n_in for span in answer.trace.spans if span.stage == "rerank"]
+    left = [skip for skip in answer.trace.skips if skip.stage == "rerank"]
+
+    assert first.features["cross_encoder"] > 0.0
+    assert 0 < len(unread) == len(TEXTS) - read
+    assert all(result.score + WEIGHT <= first.score for result in unread)
+    assert [(skip.reason, skip.n) for skip in left] == [("not_needed", len(unread))]
+
+
+def asked(home: FamilyRecall, *, allow_cross_encoder: bool = True) -> Answer:
+    """Ask the question with time for everything."""
+    context = RecallContext(time_budget_ms=60_000, allow_cross_encoder=allow_cross_encoder)
+    return home.recall(QUESTION, context)
 
 
 def test_a_request_may_forbid_the_cross_encoder(home: FamilyRecall) -> None:
