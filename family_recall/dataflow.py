@@ -251,6 +251,8 @@ class Ranking:
     ``score`` (n,) is their product and nothing else; ``order`` (m,) the rows chosen so far,
     best first; ``duplicates`` by row the near copies it represents; ``superseded_by`` by row the
     newer candidate that answers the question otherwise; ``reply_to`` by row the one it replies to.
+    ``closest`` (n, q) is the cosine of each question token and the closest token of each row, NaN
+    where unknown; None if they were not compared.
     """
 
     rows: Rows
@@ -261,6 +263,7 @@ class Ranking:
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     superseded_by: Mapping[int, Successor] = field(default_factory=dict)
     reply_to: Mapping[int, int] = field(default_factory=dict)
+    closest: FloatArray | None = None
 
     def __len__(self) -> int:
         """Count the rows chosen so far."""

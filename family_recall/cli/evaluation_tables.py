@@ -173,6 +173,12 @@ def _print_calibration(out: Console, calibration: Mapping[str, Any]) -> None:
     rows.columns[-1].justify = "left"
     out.print(rows)
     out.print(f"first result right: ECE {calibration['ece']:.3f}")
+    status = {name: "-" if v is None else f"{v:.0%}" for name, v in calibration["status"].items()}
+    out.print(
+        f"ok: {calibration['status']['ok']} answers, right in {status['ok_right']}, and "
+        f"{status['right_ok']} of the right first results; no_match: {status['found_no_match']} of "
+        "the questions with an answer among the first ten"
+    )
 
 
 def _print_abstention(out: Console, title: str, abstention: Mapping[str, Any]) -> None:

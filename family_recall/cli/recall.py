@@ -67,7 +67,8 @@ def context_of(options: dict[str, Any]) -> fr.RecallContext:
 def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: Any) -> Output:
     """Find the memories that answer a question.
 
-    Shows how likely it is that they do, and "no_match" when nothing stored seems to answer.
+    Shows how likely it is that they do, what they say nothing about, and "no_match" above the
+    closest memories when nothing stored seems to answer.
 
     Examples:
       family-recall recall "when does grandma land?" --person alice --db family.db
@@ -208,13 +209,22 @@ def _headline(answer: Answer) -> str:
     return f"{answer.status}, {sure}, {answer.used_time_ms:.1f} ms"
 
 
+def _notes(answer: Answer) -> Iterator[str]:
+    if answer.uncovered:
+        yield f"nothing about {', '.join(answer.uncovered)}"
+    if answer.closest:
+        yield "nothing stored seems to answer; the closest:"
+    for change in answer.changed[:1]:
+        yield f"changed on {change.since[:10]}: {change.replaced_by} {change.reason}"
+
+
 def _print_answer(out: Console, answer: Answer, *, with_terms: bool) -> None:
     out.print(
         _headline(answer),
         style={"ok": "bold green", "weak": "bold yellow"}.get(answer.status, "bold red"),
     )
-    for change in answer.changed[:1]:
-        print_line(out, f"changed on {change.since[:10]}: {change.replaced_by} {change.reason}")
+    for note in _notes(answer):
+        print_line(out, note, "yellow")
     for key, value in answer.facts.items():
         print_line(out, f"{key}: {value}", "bold")
     for relation in answer.relations:

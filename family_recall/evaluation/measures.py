@@ -151,6 +151,28 @@ def ece(confidences: Sequence[float], correct: Sequence[bool], *, n_bins: int = 
     return sum(gaps) / len(confidences) if len(confidences) else 0.0
 
 
+def risk_coverage(
+    confidences: Sequence[float], correct: Sequence[bool]
+) -> list[tuple[float, float]]:
+    """Return the share of wrong answers (risk) among the surest, for each share told (coverage).
+
+    Points (coverage, risk) by falling confidence, one for each confidence that occurs.
+    Source: El-Yaniv & Wiener, JMLR 11, 2010, section 2.
+
+    The surest two of four are right, the third is wrong:
+
+    >>> risk_coverage([0.9, 0.8, 0.8, 0.1], [True, True, False, False])
+    [(0.25, 0.0), (0.75, 0.3333), (1.0, 0.5)]
+    """
+    sure = np.asarray(confidences, np.float64)
+    order = np.argsort(-sure, kind="stable")
+    wrong = np.cumsum(~np.asarray(correct, np.bool_)[order])
+    n = np.arange(1, len(order) + 1)
+    last = np.flatnonzero(np.append(np.diff(sure[order]) != 0.0, True)) if len(order) else order
+    risk, coverage = wrong[last] / n[last], n[last] / max(len(order), 1)
+    return list(zip(coverage.round(4).tolist(), risk.round(4).tolist(), strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A mean, and the interval it would fall into if other questions had been drawn."""

@@ -22,6 +22,7 @@ DEEPEST_K = 10
 class Outcome:
     """What one question got: the ranking, the gold, and how sure the answer was.
 
+    ``confidence`` is of the first result, ``answerable`` of anything stored;
     ``scores`` and ``sources`` go with the ``ranking``; ``n_words`` counts the question's words;
     ``shares`` is the part of the first result's score that each feature makes, by absolute
     amount, adding up to 1; ``evidence`` the other memories that a result's rationale names, by
@@ -47,6 +48,7 @@ class Outcome:
     hurried: bool = False
     n_pairs: int = 0
     stale: tuple[str, ...] = ()
+    answerable: float = 0.0
 
     @classmethod
     def of(cls, query: Query, answer: Answer, gold: tuple[str, ...] | None = None) -> Outcome:
@@ -77,12 +79,18 @@ class Outcome:
             hurried=any(skip.hurried for skip in answer.trace.skips),
             n_pairs=sum(span.n_in for span in answer.trace.spans if span.stage == "rerank"),
             stale=query.stale,
+            answerable=answer.answerable,
         )
 
     @property
     def first_is_right(self) -> bool:
         """Whether the first result is gold, which is what a confidence promises."""
         return bool(self.ranking) and self.ranking[0] in self.gold
+
+    @property
+    def is_found(self) -> bool:
+        """Whether one of the first ten results is gold."""
+        return not set(self.gold).isdisjoint(self.ranking[:DEEPEST_K])
 
     @property
     def first_is_stale(self) -> bool:
@@ -100,6 +108,7 @@ class Outcome:
         fields = dict(record)
         for name in ("gold", "ranking", "scores", "sources", "stale"):
             fields[name] = tuple(fields.get(name, ()))
+        fields.setdefault("answerable", fields["confidence"])
         evidence = fields.get("evidence", {})
         fields["evidence"] = {doc_id: tuple(others) for doc_id, others in evidence.items()}
         return cls(query_id=fields.pop("id"), **fields)

@@ -107,30 +107,48 @@ def firsts(outcomes: Sequence[Outcome]) -> dict[str, dict[str, int]]:
 
 
 def calibration(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Compare confidence with accuracy: ``ece`` and the ten ``bins``.
+    """Compare confidence with accuracy: ``ece``, the ten ``bins``, the ``curve`` and ``status``.
 
-    ``right`` is the share of questions in a bin whose first result is gold.
+    ``right`` is the share of questions in a bin whose first result is gold. The ``curve`` has, for
+    each share of the questions that is told an answer, the surest first, the share of wrong ones.
+    ``status`` has how many answers are ``ok``; which share of them is right, and of the right
+    first results ``ok``; and of the questions with gold among the first ten, which is ``no_match``.
     """
     confidences = [outcome.confidence for outcome in outcomes]
     right = [outcome.first_is_right for outcome in outcomes]
+    told = [outcome for outcome in outcomes if outcome.status == "ok"]
+    found = [outcome for outcome in outcomes if outcome.is_found]
+    told_right = sum(outcome.first_is_right for outcome in told)
     return {
         "ece": measures.ece(confidences, right),
         "bins": _bins(confidences, right, "right"),
+        "curve": measures.risk_coverage(confidences, right),
+        "status": {
+            "ok": len(told),
+            "ok_right": told_right / len(told) if told else None,
+            "right_ok": told_right / sum(right) if any(right) else None,
+            "found_no_match": (
+                sum(o.status == "no_match" for o in found) / len(found) if found else None
+            ),
+        },
     }
 
 
 def abstention(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Measure how well confidence and status separate answerable questions from the others.
+    """Measure how well ``answerable`` and status separate answerable questions from the others.
 
-    ``auroc`` and ``ece`` compare confidence with *answerable*; ``ece_first_result`` with *the
-    first result is gold*, which is what a confidence promises.
+    ``auroc`` and ``ece`` compare ``answerable`` with whether there is gold, ``auroc_confidence``
+    the confidence; ``ece_first_result`` compares that with *the first result is gold*, which is
+    what it promises.
     """
     confidences = [outcome.confidence for outcome in outcomes]
+    stored = [outcome.answerable for outcome in outcomes]
     answerable = [bool(outcome.gold) for outcome in outcomes]
     both = len(set(answerable)) == 2
     return {
-        "auroc": measures.auroc(confidences, answerable) if both else None,
-        "ece": measures.ece(confidences, answerable),
+        "auroc": measures.auroc(stored, answerable) if both else None,
+        "auroc_confidence": measures.auroc(confidences, answerable) if both else None,
+        "ece": measures.ece(stored, answerable),
         "ece_first_result": measures.ece(confidences, [o.first_is_right for o in outcomes]),
         "status": {
             name: {
@@ -139,12 +157,12 @@ def abstention(outcomes: Sequence[Outcome]) -> dict[str, Any]:
             }
             for name, has_gold in (("answerable", True), ("unanswerable", False))
         },
-        "reliability": _bins(confidences, answerable, "answerable"),
+        "reliability": _bins(stored, answerable, "answerable"),
     }
 
 
 def separation(with_gold: Sequence[Outcome], without: Sequence[Outcome]) -> dict[str, Any]:
-    """Measure how well confidence separates a question with its answer from the same without.
+    """Measure how well ``answerable`` separates a question with its answer from the same without.
 
     As :func:`abstention` over both halves, with ``n`` of each
     and ``lower``, the share of questions whose confidence fell, an unchanged one counting half.

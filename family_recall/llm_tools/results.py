@@ -78,10 +78,13 @@ _ANSWER = {
     "status": {
         "type": "string",
         "enum": ["ok", "weak", "no_match"],
-        "description": "no_match: nothing stored seems to answer; say so and do not guess",
+        "description": "ok: answer; weak: say that you are not sure; no_match: nothing stored "
+        "seems to answer: say so and do not guess",
     },
-    "confidence": _PROBABILITY,
-    "memories": list_schema(_MEMORY, "best first"),
+    "confidence": {**_PROBABILITY, "description": "probability that the first memory answers"},
+    "uncovered": list_schema(_TEXT, "what is asked about and the first memory says nothing of"),
+    "memories": list_schema(_MEMORY, "best first; empty with no_match"),
+    "closest": list_schema(_MEMORY, "with no_match: what comes nearest, and answers nothing"),
     "degraded": list_schema(_TEXT, "what was unavailable"),
 }
 RECALL_ANSWER = object_schema(
@@ -270,7 +273,9 @@ def _answer(answer: Answer) -> dict[str, Any]:
         "note": NOTE,
         "status": answer.status,
         "confidence": round(answer.confidence, 4),
-        "memories": [_memory(result) for result in answer.results],
+        "uncovered": [_fact(word) for word in answer.uncovered],
+        "memories": [_memory(result) for result in answer.results if not answer.closest],
+        "closest": [_memory(result) for result in answer.closest],
         "degraded": list(answer.degraded),
     }
 

@@ -16,7 +16,7 @@ from family_recall.pipeline.stated_facts import stated_facts
 from family_recall.pipeline.timelines import in_order_of_time, timeline
 from family_recall.pipeline.trace import TraceBuilder
 from family_recall.ranking.best_passage import BestPassage, best_passages
-from family_recall.ranking.calibration import Calibration
+from family_recall.ranking.calibration import Certainty, status_of
 from family_recall.ranking.completeness import completeness, list_model
 from family_recall.ranking.deduplication import without
 from family_recall.ranking.features import INDEX
@@ -40,7 +40,8 @@ class Ranked:
     pool: Pool
     graph: GraphRun
     ranking: Ranking
-    calibration: Calibration
+    certainty: Certainty
+    uncovered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         if n_damaged := len(context.snapshot.damaged):
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
-        confidence = ranked.calibration.platt(ranking.score[chosen])
+        confidence = ranked.certainty.platt(ranking.score[chosen])
         provenance = _Provenance(
             paths=_paths(ranked, chosen),
             sources=_sources(ranked.pool, by_id.keys()),
@@ -88,18 +89,30 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
     for name, run in ranked.pool.runs.items():
         ids = run.ids[:RUN_LENGTH].tolist()
         trace.runs[name] = tuple(doc_ids[memory] for memory in ids if memory in doc_ids)
+    trace.decided_by = ranked.certainty.decided_by
+    trace.evidence = ranked.certainty.evidence
     trace.counts["candidates"] = len(ranking.rows)
     trace.counts["visible"] = context.snapshot.n_current(context.scope)
     best = max((result.confidence for result in results), default=0.0)
     relations = context.plan.relations
-    best = max(best, related_confidence(relations))
-    facts = stated_facts(context, ranking, by_id, now.tzinfo)
+    related = related_confidence(relations)
+    best = max(best, related)
+    answerable = max(ranked.certainty.answerable if results else 0.0, best)
+    status = status_of(best)
+    if status == "ok" and ranked.uncovered and not related:
+        status = "weak"  # the alarm code, and not that of the office
+    facts: dict[str, str] = {}
+    if status != "no_match":
+        stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")
+        facts = facts_of(relations) | stated
     ctx = context.request.ctx
     return Answer(
         query_text=context.request.query_text,
         results=results,
-        status=ranked.calibration.status(best) if results or best else "no_match",
+        status=status,
         confidence=best,
+        answerable=answerable,
+        uncovered=ranked.uncovered if results else (),
         strategy=context.plan.strategy,
         mode=context.plan.mode if ctx.mode == "hybrid" else ctx.mode,
         profile=ctx.profile,
@@ -109,7 +122,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         used_time_ms=round(trace.deadline.elapsed_ms(), 3),
         degraded=tuple(trace.degraded),
         trace=trace.build(results),
-        facts={**facts_of(relations), **facts},
+        facts=facts,
         timeline=(
             timeline(context, ranking.rows.ids[chosen], results, now)
             if context.plan.strategy == "TIMELINE"

@@ -13,7 +13,7 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.config import RecallConfig
-from family_recall.dataflow import NO_GRAPH, Pool, QueryContext, QueryPlan, Ranking, Run
+from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
 from family_recall.pipeline import gathering, ordering, replying, scoring, searching, superseding
@@ -24,14 +24,15 @@ from family_recall.pipeline.near_misses import near_misses
 from family_recall.pipeline.runner import Runner
 from family_recall.pipeline.scoring import Candidates
 from family_recall.pipeline.trace import TraceBuilder
+from family_recall.pipeline.uncovered import uncovered
 from family_recall.pipeline.understanding import opening_plan, understand
 from family_recall.query import planner
 from family_recall.ranking import calibration
-from family_recall.ranking.completeness import list_model
 from family_recall.ranking.deduplication import lacks_distinct_results, without
+from family_recall.ranking.evidence import evidence
 from family_recall.ranking.focus import first_is_near_focus
 from family_recall.ranking.fusion import reciprocal_rank_fusion
-from family_recall.ranking.learned_weights import personal_calibration, personal_profile
+from family_recall.ranking.learned_weights import personal_certainty, personal_profile
 from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, for_breadth, reweighed
 from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.evidence import evidence_of_relations
@@ -39,15 +40,6 @@ from family_recall.sources.opening import opening_runs
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.store import Store
 from family_recall.types import Answer, RecallRequest, Region, Scope, Understanding
-
-QUOTED_CERTAINTY = 0.95
-"""Confidence that a memory with exactly the identifier a question quotes is what it wants."""
-
-FOCUS_CERTAINTY = 0.8
-"""Confidence that what is near the focus is wanted by a question that asks for nothing else."""
-
-KNOWN_CERTAINTY = 0.9
-"""Confidence that what is stored about somebody answers a question for all about them."""
 
 Refinement = Callable[[Runner, QueryContext, Ranking], Ranking]
 """A stage that takes a ranking and returns it in a better order."""
@@ -176,8 +168,7 @@ class Broker:
         ranking = candidates.ranking
         for refine in self.refinements:
             ranking = refine(run, context, ranking)
-        calibrated = self._calibration(context, candidates.pool, ranking)
-        return Ranked(context, candidates.pool, candidates.graph, ranking, calibrated)
+        return self._judged(run, context, candidates, ranking)
 
     def _candidates(
         self, run: Runner, context: QueryContext, words: Run, quoted: Run
@@ -238,27 +229,35 @@ class Broker:
         quoted = quoted.where(quoted.scores == 1.0)
         pool = reciprocal_rank_fusion([quoted], rrf_k=context.profile.rrf_k)
         ranking = ordering.deduplicate(run, context, scoring.score(run, context, pool))
-        return Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(QUOTED_CERTAINTY))
+        return Ranked(context, pool, NO_GRAPH, ranking, calibration.usually("identifier"))
 
-    def _calibration(
-        self, context: QueryContext, pool: Pool, ranking: Ranking
-    ) -> calibration.Calibration:
+    def _judged(
+        self, run: Runner, context: QueryContext, candidates: Candidates, ranking: Ranking
+    ) -> Ranked:
+        """Return a ranking with how sure it is: by its evidence, unless something else decides."""
+        pool, unsaid = candidates.pool, tuple[str, ...]()
         if context.plan.about_time_alone:
-            return calibration.certain(context.plan.timespan_certainty)
-        if context.plan.about_focus and first_is_near_focus(ranking):
-            return calibration.certain(FOCUS_CERTAINTY)
-
-        if pool.runs.get("about"):
-            return calibration.certain(KNOWN_CERTAINTY)
-        reranked = first_was_read(ranking)
-        if context.exemplars is not None:
-            return personal_calibration(list_model(reranked=reranked).first, context.profile)
-        fitted = calibration.find_calibration(
-            context.profile.calibrated_as or context.profile.name,
-            context.kind,
-            reranked=reranked,
-        )
-        return personal_calibration(fitted, context.profile)
+            certainty = calibration.usually("time")
+        elif context.plan.about_focus and first_is_near_focus(ranking):
+            certainty = calibration.usually("focus")
+        elif pool.runs.get("about"):
+            certainty = calibration.usually("about")
+        elif not len(ranking):
+            certainty = calibration.certain(0.0)
+        else:
+            encoder = self.models.encoder(0.0)
+            token_ids = None if encoder is None else encoder.token_ids
+            unsaid = run.look_up(
+                "mentions", lambda: uncovered(context, ranking, token_ids), tuple[str, ...]()
+            )
+            fitted = calibration.find_calibration(
+                context.profile.calibrated_as or context.profile.name,
+                context.kind,
+                reranked=first_was_read(ranking),
+            )
+            known = evidence(context, pool, ranking, says_all=not unsaid)
+            certainty = personal_certainty(fitted.certainty(known), context.profile)
+        return Ranked(context, pool, candidates.graph, ranking, certainty, unsaid)
 
     def _admit(self, recall: _Recall, region: Region | None = None) -> QueryContext:
         """Decide what the request may see and how it is ranked, and plan what to look for."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.pipeline.runner import Runner
 from family_recall.ranking.belonging import belonging
 from family_recall.ranking.features import compute
-from family_recall.ranking.late_interaction import max_sim
+from family_recall.ranking.late_interaction import closest_tokens, max_sim
 from family_recall.ranking.ranker import rank
 from family_recall.ranking.temporal import NO_MENTIONS
 from family_recall.stores.records import MentionedTimes, Rows, among
@@ -33,7 +34,7 @@ def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
     with run.trace.span("rank", len(rows)) as span:
         ranking = rank(rows, values, context.profile)
         span.n_out = len(ranking)
-    return ranking
+    return dataclasses.replace(ranking, closest=closest)
 
 
 def affordable_pool(run: Runner, context: QueryContext) -> int:
@@ -70,7 +71,7 @@ def cosines(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None
 
 
 def late_interaction(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
-    """Match the question's tokens with each candidate's; None if that did not run."""
+    """Match the question's tokens with each candidate's, (n, q); None if that did not run."""
     question, model_id, weights = context.question, context.model_id, context.question_weights
     n = len(rows)
     if question is not None and question.tokens.shape[1] == 0:
@@ -83,7 +84,7 @@ def late_interaction(run: Runner, context: QueryContext, rows: Rows) -> FloatArr
 
     def match() -> FloatArray:
         tokens = context.snapshot.token_vectors(model_id, rows.ids, context.scope)
-        return max_sim(question.tokens, weights, tokens, n)
+        return closest_tokens(question.tokens, weights, tokens, n)
 
     return run.run("late_interaction", n, match, None)
 
@@ -101,7 +102,9 @@ def features(
         span.n_out = len(rows)
         mentions, times = _mentions(run, context, rows), _times(run, context, rows)
         belonging = _belonging(run, context, rows)
-        return compute(pool, rows, closest, cosine, mentions, context, times, belonging)
+        weights = context.question_weights
+        matched = None if closest is None or weights is None else max_sim(closest, weights)
+        return compute(pool, rows, matched, cosine, mentions, context, times, belonging)
 
 
 def _times(run: Runner, context: QueryContext, rows: Rows) -> MentionedTimes:

@@ -21,24 +21,29 @@ def stated_facts(
     ranking: Ranking,
     results: Mapping[int, StoredMemory],
     zone: dt.tzinfo | None,
+    *,
+    is_sure: bool,
 ) -> dict[str, str]:
-    """Collect what results and the candidates below them state, by key, the best candidate's first.
+    """Collect what the candidates state, by key, the best candidate's first.
 
-    A candidate past the results counts if it shares a word with the question, or if the question
-    asks for whatever is known about somebody. Of two facts of one key the newer is told.
+    Those count that share a word with the question, or all of them if it asks for whatever is
+    known about somebody; and the first, if it surely answers. Of two facts of one key the newer is
+    told.
 
     Args:
         context: The question; one that asks for no fact has none.
         ranking: All candidates.
         results: Those that are returned, by row id.
         zone: Where a naive moment is read.
+        is_sure: Whether the first surely answers.
     """
     if context.plan.strategy != "FACTUAL" and context.plan.breadth == "one":
         return {}
-    concerned = _concerned(context, ranking)
+    concerned = _concerned(context, ranking, is_sure=is_sure)
     more = concerned[~np.isin(concerned, list(results))]
     more = context.snapshot.having_facts(more, context.scope)[:MAX_FACTS]
-    memories = [*results.values(), *context.snapshot.memories(more, context.scope)]
+    shown = [stored for memory, stored in results.items() if memory in concerned]
+    memories = [*shown, *context.snapshot.memories(more, context.scope)]
     stating = {stored.id for stored in memories if stored.memory.fact_key}
     ids = ranking.rows.ids.tolist()
     # A successor that states a fact itself replaces those of its own key alone.
@@ -58,10 +63,12 @@ def stated_facts(
     return {key: value for key, (_, _, value) in list(newest.items())[:MAX_FACTS]}
 
 
-def _concerned(context: QueryContext, ranking: Ranking) -> IdArray:
+def _concerned(context: QueryContext, ranking: Ranking, *, is_sure: bool) -> IdArray:
     """Return the row ids of the candidates that the question concerns, best first."""
     order = ranking.order
     if context.plan.breadth != "about":
-        order = order[ranking.features[order, INDEX["bm25"]] > 0.0]
+        shares_word = ranking.features[order, INDEX["bm25"]] > 0.0
+        shares_word[:1] |= is_sure
+        order = order[shares_word]
     ids: IdArray = ranking.rows.ids[order]
     return ids

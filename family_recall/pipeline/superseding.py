@@ -11,7 +11,8 @@ from family_recall.dataflow import QueryContext, Ranking, Successor
 from family_recall.pipeline.runner import Runner
 from family_recall.query.text import STOP_WORDS, normalise
 from family_recall.ranking import facts, supersession
-from family_recall.ranking.rivals import latest, question_weights, rivals
+from family_recall.ranking.coverage import question_weights
+from family_recall.ranking.rivals import latest, rivals
 from family_recall.ranking.supersession import Asked
 from family_recall.ranking.takeover import takes_over
 from family_recall.statements import slot_of, speaks_of_self

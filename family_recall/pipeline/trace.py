@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -50,6 +50,8 @@ class TraceBuilder:
     degraded: list[str] = field(default_factory=list)
     runs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     embedder: str | None = None
+    decided_by: str = "score"
+    evidence: Mapping[str, float] = field(default_factory=dict)
     gate: Admission | None = None
 
     def span(self, stage: str, n_in: int = 0) -> Timer:
@@ -73,6 +75,8 @@ class TraceBuilder:
             counts=dict(self.counts),
             runs=dict(self.runs),
             embedder=self.embedder,
+            decided_by=self.decided_by,
+            evidence={name: round(value, 6) for name, value in self.evidence.items()},
             gate=self.gate,
             top3=tuple((result.doc_id, result.reasons) for result in results[:3]),
         )

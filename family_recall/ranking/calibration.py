@@ -1,19 +1,36 @@
-"""Calibrate scores into probabilities, and decide the status of an answer."""
+"""Turn scores and other evidence into probabilities, and these into the status of an answer."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
-from typing import get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from family_recall.dataflow import Kind
 from family_recall.types import FloatArray, Status
+
+DecidedBy = Literal["time", "identifier", "focus", "about"]
+"""What decides an answer where scores do not: that it was said in the time asked for, holds the
+identifier quoted, is near what is being talked about, or is about whom is asked about."""
+
+TOLD_WRONG, NOT_TOLD = 3.0, 1.0
+"""What it costs to tell as certain what is wrong, and to say only "I think" of what is right."""
+DENIED, GUESSED = 3.0, 1.0
+"""What it costs to say that nothing is stored where the first result is right, and to say
+"I think" of one that is wrong."""
+
+TELL = TOLD_WRONG / (TOLD_WRONG + NOT_TOLD)
+"""The confidence from which telling an answer costs less than doubting it: 0.75."""
+DENY = GUESSED / (GUESSED + DENIED)
+"""The confidence below which denying an answer costs less than guessing: 0.25."""
 
 RERANKED = "_reranked"
 """Suffix of the constants fitted on answers whose first result the cross-encoder has read."""
@@ -37,17 +54,55 @@ class Platt:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A profile's map from scores to probabilities, and the thresholds of the status."""
+    """What a path of recall makes of scores and of the other evidence.
+
+    Attributes:
+        platt: The probability that a first result answers, by its score alone.
+        first: The weight of each of `EVIDENCE`, and the ``intercept``, in the logit that the first
+            result answers; that of ``score`` is 0 or more, so that order is kept.
+        stored: The same in the logit that anything stored answers.
+    """
 
     platt: Platt
-    weak_below: float
-    no_match_below: float
+    first: Mapping[str, float]
+    stored: Mapping[str, float]
 
-    def status(self, confidence: float) -> Status:
-        """Return the status of an answer whose first result has this confidence."""
-        if confidence < self.no_match_below:
-            return "no_match"
-        return "weak" if confidence < self.weak_below else "ok"
+    def certainty(self, evidence: Mapping[str, float]) -> Certainty:
+        """Return how sure an answer with this evidence is."""
+        slope = self.first["score"]
+        others = logit_of(self.first, evidence) - slope * evidence["score"]
+        stored = 1.0 / (1.0 + math.exp(-min(max(logit_of(self.stored, evidence), -40.0), 40.0)))
+        return Certainty(Platt(slope, others), stored, evidence=evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """How sure one answer is.
+
+    Attributes:
+        platt: The probability that a result answers, by its score; what else is known of the
+            answer is in its offset.
+        answerable: The probability that anything stored answers.
+        decided_by: Whether it is by the score, or what else decided.
+        evidence: What it is by, where the score decides.
+    """
+
+    platt: Platt
+    answerable: float
+    decided_by: Literal["score"] | DecidedBy = "score"
+    evidence: Mapping[str, float] = field(default_factory=dict)
+
+
+def logit_of(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:
+    """Return the weighted sum of evidence, and the intercept."""
+    return weights["intercept"] + sum([weights[name] * evidence[name] for name in evidence])
+
+
+def status_of(confidence: float) -> Status:
+    """Return the status that costs least, of an answer that is right with this probability."""
+    if confidence >= TELL:
+        return "ok"
+    return "no_match" if confidence < DENY else "weak"
 
 
 def fit_platt(
@@ -101,14 +156,12 @@ def calibrations() -> Mapping[tuple[str, Kind, bool], Calibration]:
     The key is (profile name, kind, whether the cross-encoder read the first result). Profiles
     that do not weigh the cross-encoder have no reranked constants.
     """
-    text = resources.files("family_recall.ranking").joinpath("calibration.json").read_text()
-    record = json.loads(text)
     kinds: tuple[Kind, ...] = get_args(Kind)
     return {
         (profile, kind, reranked): Calibration(
-            Platt(entry["slope"], entry["offset"]), entry["weak_below"], entry["no_match_below"]
+            Platt(entry["slope"], entry["offset"]), entry["first"], entry["stored"]
         )
-        for profile, entries in record["profiles"].items()
+        for profile, entries in _record()["profiles"].items()
         for kind in kinds
         for reranked in (False, True)
         if (entry := entries.get(kind + RERANKED * reranked)) is not None
@@ -125,11 +178,19 @@ def find_calibration(profile: str, kind: Kind, *, reranked: bool = False) -> Cal
     return fitted.get((profile, kind, reranked)) or fitted[profile, kind, False]
 
 
-def certain(probability: float) -> Calibration:
-    """Return a calibration that gives every result the same probability.
-
-    For questions that scores do not decide: if a question asks about a time alone, the only
-    doubt is whether its time expression was understood.
-    """
+def certain(probability: float) -> Certainty:
+    """Return the same probability for every result: where scores do not decide."""
     p = min(max(probability, 1e-6), 1.0 - 1e-6)
-    return Calibration(Platt(0.0, float(np.log(p / (1.0 - p)))), 0.0, 0.0)
+    return Certainty(Platt(0.0, math.log(p / (1.0 - p))), p)
+
+
+def usually(path: DecidedBy) -> Certainty:
+    """Return how often the first result is right where something else than a score decides."""
+    return dataclasses.replace(certain(_record()["paths"][path]["right"]), decided_by=path)
+
+
+@functools.cache
+def _record() -> dict[str, Any]:
+    text = resources.files("family_recall.ranking").joinpath("calibration.json").read_text()
+    record: dict[str, Any] = json.loads(text)
+    return record

@@ -14,7 +14,6 @@ from importlib import resources
 
 import numpy as np
 
-from family_recall.ranking.calibration import Calibration, Platt
 from family_recall.types import FloatArray
 
 
@@ -23,14 +22,12 @@ class ListModel:
     """What the scores of a list mean.
 
     Attributes:
-        first: The chance that the first result belongs, by its score, and when it is too low.
         intercept: Of the logit that a candidate belongs, with …
         per_score: … what it gains by a score of 1, and …
         per_log_rank: … by each factor e of its rank.
         unseen: What belongs and is no candidate, as a share of what belongs and is one.
     """
 
-    first: Calibration
     intercept: float
     per_score: float
     per_log_rank: float
@@ -50,7 +47,7 @@ def completeness(score: FloatArray, n_shown: int, model: ListModel) -> float:
 
     Two of four candidates as likely as each other, where nothing is ever missed:
 
-    >>> even = ListModel(Calibration(Platt(1.0, 0.0), 0.5, 0.2), 0.0, 0.0, 0.0, unseen=0.0)
+    >>> even = ListModel(0.0, 0.0, 0.0, unseen=0.0)
     >>> completeness(np.zeros(4, np.float32), 2, even)
     0.5
     """
@@ -67,11 +64,7 @@ def list_model(*, reranked: bool = False) -> ListModel:
     """Load the fitted constants of ``list_model.json``, for lists that were reranked or not."""
     text = resources.files("family_recall.ranking").joinpath("list_model.json").read_text()
     record = json.loads(text)["models"]["reranked" if reranked else "ranked"]
-    first = record["first"]
     return ListModel(
-        first=Calibration(
-            Platt(first["slope"], first["offset"]), first["weak_below"], first["no_match_below"]
-        ),
         intercept=record["intercept"],
         per_score=record["per_score"],
         per_log_rank=record["per_log_rank"],

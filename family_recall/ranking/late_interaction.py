@@ -10,14 +10,12 @@ from family_recall.types import FloatArray
 _SINGLE_THREADED = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144
 
 
-def max_sim(
+def closest_tokens(
     question: FloatArray, weights: FloatArray, tokens: TokenVectors, n_rows: int
 ) -> FloatArray:
-    """Match each question token with its closest token in a memory.
+    """Return the cosine of each question token and the closest token of each memory.
 
-    ``Σ w·max(0, max cos) / Σ w``: the weighted mean, over question tokens, of the cosine of the
-    closest token of the memory. A long memory counts with the best of its beginning and its
-    passages.
+    Of a long memory, that of its beginning or of the passage that matches best.
 
     Args:
         question: Shape (q, d), unit rows.
@@ -26,19 +24,30 @@ def max_sim(
         n_rows: Number of memories.
 
     Returns:
-        Shape (n_rows,), in [0, 1]; NaN for a memory without token vectors, and all NaN if all
-        weights are 0.
+        Shape (n_rows, q), in [0, 1], negative cosines as 0; NaN for a memory without token vectors.
+    """
+    closest = np.full((n_rows, len(question)), np.nan, np.float32)
+    if not len(tokens.rows):
+        return closest
+    products = np.maximum.reduceat(_products(question, tokens.vectors), tokens.starts, axis=1)
+    products = np.clip(products, 0.0, 1.0)
+    worst_first = np.argsort(weights.dot(products), kind="stable")
+    closest[tokens.rows[worst_first]] = products.T[worst_first]
+    return closest
+
+
+def max_sim(closest: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted mean, over question tokens, of the cosine of the closest token.
+
+    ``Σ w·max(0, max cos) / Σ w``: shape (n,), in [0, 1]; NaN for a memory without token vectors,
+    and all NaN if all weights are 0.
 
     Source: Khattab & Zaharia, ColBERT, SIGIR 2020, doi:10.1145/3397271.3401075, with weights.
     """
-    scores = np.full(n_rows, np.nan, np.float32)
     total = float(weights.sum())
-    if not len(tokens.rows) or total <= 0.0:
-        return scores
-    similarity = _products(question, tokens.vectors)
-    closest = np.maximum.reduceat(similarity, tokens.starts, axis=1)
-    matched = np.clip(weights.dot(np.maximum(closest, 0.0)) / total, 0.0, 1.0)
-    np.fmax.at(scores, tokens.rows, matched)
+    if total <= 0.0:
+        return np.full(len(closest), np.nan, np.float32)
+    scores: FloatArray = np.minimum(closest.dot(weights) / np.float32(total), np.float32(1.0))
     return scores
 
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from family_recall.dataflow import Profile
-from family_recall.ranking.calibration import Calibration, Platt
+from family_recall.ranking.calibration import Certainty, Platt
 from family_recall.stores.logs.feedback import LearningStep
 
 LEARNING_PROFILE = "default"
@@ -57,8 +57,8 @@ def personal_profile(shipped: Profile, step: LearningStep | None) -> Profile:
     return PersonalProfile(**values, slope_ratio=step.slope_ratio, offset_shift=step.offset_shift)
 
 
-def personal_calibration(shipped: Calibration, profile: Profile) -> Calibration:
-    """Return a calibration as a person's feedback on first results adjusts it."""
+def personal_certainty(shipped: Certainty, profile: Profile) -> Certainty:
+    """Return how sure an answer is, as a person's feedback on first results adjusts it."""
     if not isinstance(profile, PersonalProfile):
         return shipped
     platt = Platt(

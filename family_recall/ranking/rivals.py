@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from family_recall.dataflow import QueryContext, Ranking
-from family_recall.ranking.bm25 import inverse_document_frequency
+from family_recall.ranking.coverage import covers, question_weights
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.supersession import Asked, Stated, modifiers_in, pair_features
 from family_recall.statements import BITS, mask_of, slot_of, values_in
-from family_recall.stores.records import Rows, Statement, stem_number
+from family_recall.stores.records import Rows, Statement
 from family_recall.types import BoolArray, FloatArray, IdArray
 
 LEAST_SCORE = 0.3
@@ -102,7 +102,7 @@ def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, i
     """
     best = ranking.order[:n]
     weights = question_weights(context)
-    share = _covers(ranking.rows, weights)[best].dot(np.array(list(weights.values()), np.float32))
+    share = covers(ranking.rows, weights)[best].dot(np.array(list(weights.values()), np.float32))
     score, said = ranking.score[best], ranking.rows.occurred_s[best]
     alike = (score >= AS_GOOD * score[0]) & (share >= AS_GOOD * share[0])
     alike &= (ranking.rows.cues[best] & _ASKS) == 0
@@ -111,23 +111,6 @@ def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, i
         return []
     newest = np.flatnonzero(alike)[np.argmax(said[alike])]
     return [(int(best[newest]), int(best[0]))]
-
-
-def question_weights(context: QueryContext) -> dict[int, float]:
-    """Return how rare each of the question's stems is, by its number."""
-    rarity = inverse_document_frequency(context.plan.statistics)
-    numbers = [stem_number(stem) for _, stem in context.plan.terms]
-    return dict(zip(numbers, rarity.tolist(), strict=True))
-
-
-def _covers(rows: Rows, weights: Mapping[int, float]) -> BoolArray:
-    """Return which rows hold which of the question's stems among their own words: (n, t)."""
-    own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
-    stems = np.where(own, rows.words["stem"], 0)
-    covers = np.zeros((len(rows), len(weights)), np.bool_)
-    for column, number in enumerate(weights):
-        covers[rows.word_rows[stems == number], column] = True
-    return covers
 
 
 def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tuple[int, int], float]:
@@ -195,7 +178,7 @@ def _stated(
     asked: Asked,
 ) -> dict[int, Stated]:
     """Return what the test reads of some rows, ascending."""
-    rows, features, covers = ranking.rows, ranking.features, _covers(ranking.rows, asked.weights)
+    rows, features, held = ranking.rows, ranking.features, covers(ranking.rows, asked.weights)
     at = list(said)
     nearest = features[at][:, _NEARNESS].max(axis=1).tolist()
     starts = np.searchsorted(rows.word_rows, at).tolist()
@@ -218,6 +201,6 @@ def _stated(
             near=near or _NO_NEARNESS,
             values=values_in(statement.text, [kind for kind, bit in kinds if cues & bit]),
             modifiers=modifiers_in(statement.text, asked),
-            covered=frozenset(itertools.compress(numbers, covers[row].tolist())),
+            covered=frozenset(itertools.compress(numbers, held[row].tolist())),
         )
     return stated

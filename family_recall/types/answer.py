@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from family_recall.types.briefing import ELLIPSIS, BriefedMemory, briefing, shortened
+from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
 from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.relation_result import RelationResult
 from family_recall.types.timeline import Period
@@ -15,6 +15,11 @@ from family_recall.types.trace import Trace
 
 Status = Literal["ok", "weak", "no_match"]
 
+_HEADINGS: Mapping[Status, str] = {
+    "ok": RECALLED,
+    "weak": "You may remember this from recent conversations; none of it surely answers:",
+    "no_match": "You remember nothing that answers this. What comes nearest, and is no answer:",
+}
 _PRINTED_RESULTS = 3
 _PRINTED_CHARS = 100
 
@@ -192,14 +197,18 @@ class Change(JsonRecord):
 class Answer:
     """A ranked answer, how sure it is, and how it was found; iterates over its results.
 
-    ``confidence`` is the calibrated probability that the first result, or a relation, answers;
-    ``status`` sums it up: ``ok``, ``weak``, or ``no_match`` when nothing stored seems to.
+    ``confidence`` is the calibrated probability that the first result, or a relation, answers, and
+    ``answerable`` the one that anything stored does. ``status`` sums them up: ``ok``, to be told as
+    it is; ``weak``, with "I think"; ``no_match``, when nothing stored seems to answer. Then
+    ``facts`` and ``briefing()`` tell nothing, ``best`` is None, and the results are merely what
+    comes nearest: ``closest``. ``uncovered`` is what the question names and the first result says
+    nothing about: of *the printer at the office*, ``("office",)``; such an answer is never ``ok``.
     ``degraded`` lists what could not take part, such as ``"vector: no model"``.
     ``facts`` are the current facts that a question for a fact, a list or somebody concerns, key by
     key, of more than its results; and of any answer what its relations state. A TIMELINE answer's
     results are in the order they occurred, and ``timeline`` lists its days, weeks or months, the
-    empty ones too. ``relations`` are those the question asks for, best first, which make an answer
-    ``ok`` without any memory; and after them those between the people and things it names, the
+    empty ones too. ``relations`` are those the question asks for, best first, which answer
+    without any memory; and after them those between the people and things it names, the
     asker among them. ``completeness`` in [0, 1] is there where all of something is asked for: the
     share of it that the results are estimated to hold, None where that cannot be estimated.
     ``changed`` says which results a newer one replaced, and when.
@@ -223,6 +232,8 @@ class Answer:
     relations: tuple[RelationResult, ...] = ()
     changed: tuple[Change, ...] = ()
     completeness: float | None = None
+    answerable: float = 0.0
+    uncovered: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Result]:
         """Yield the results, best first; of a TIMELINE answer, in order of time."""
@@ -234,8 +245,13 @@ class Answer:
 
     @property
     def best(self) -> Result | None:
-        """The first result; None when there is none."""
-        return self.results[0] if self.results else None
+        """The first result; None when there is none, or none that answers."""
+        return self.results[0] if self.results and self.status != "no_match" else None
+
+    @property
+    def closest(self) -> tuple[Result, ...]:
+        """The results that come nearest, where nothing stored answers; empty otherwise."""
+        return self.results if self.status == "no_match" else ()
 
     def __str__(self) -> str:
         """Return a few lines to read: status, confidence, the first results, what was missing."""
@@ -243,6 +259,10 @@ class Answer:
         if self.completeness is not None:
             counted += f", about {100 * self.completeness:.0f} % of it all"
         lines = [f"{self.status} (confidence {self.confidence:.2f}, {counted})"]
+        if self.uncovered:
+            lines.append(f"nothing about {', '.join(self.uncovered)}")
+        if self.closest:
+            lines.append("nothing stored seems to answer; the closest:")
         lines += [f"{relation}" for relation in self.relations if relation.answers]
         if self.changed:
             lines.append(f"changed on {self.changed[0].since[:10]}: {self.changed[0].reason}")
@@ -260,11 +280,16 @@ class Answer:
         count_tokens: Callable[[str], int] | None = None,
         max_tokens: int | None = None,
         numbered: bool = False,
+        closest: bool = False,
     ) -> str:
         """Write the relations that answer, the results, and other relations, as a block.
 
-        See :func:`family_recall.types.briefing.briefing`; empty when nothing was found or fits.
+        Its first line says how sure it is. Empty when nothing was found or fits, and when nothing
+        stored answers: unless ``closest`` asks for the nearest memories then, said to be no answer.
+        See :func:`family_recall.types.briefing.briefing`.
         """
+        if self.closest and not closest:
+            return ""
         answering, others = (
             [
                 BriefedMemory(relation.phrase, relation=(relation.subject, relation.object))
@@ -276,6 +301,7 @@ class Answer:
         memories = [_briefed(result, max_chars_per_memory) for result in self.results]
         return briefing(
             [*answering, *memories, *others],
+            heading=_HEADINGS[self.status],
             max_chars=max_chars,
             max_chars_per_memory=max_chars_per_memory,
             count_tokens=count_tokens,
@@ -297,6 +323,7 @@ class Answer:
         known_at = record["known_at"]
         fields["known_at"] = known_at and dt.datetime.fromisoformat(known_at)
         fields["degraded"] = tuple(record["degraded"])
+        fields["uncovered"] = tuple(record.get("uncovered", ()))
         fields["trace"] = Trace.from_json(record["trace"])
         fields["facts"] = dict(record.get("facts", {}))
         fields["relations"] = tuple(map(RelationResult.from_json, record.get("relations", ())))
@@ -317,7 +344,7 @@ def _briefed(result: Result, max_chars: int) -> BriefedMemory:
 
 
 _JSON_ORDER = (
-    "query_text", "status", "confidence", "completeness", "results", "facts", "timeline",
-    "relations", "changed", "strategy", "mode", "profile", "now", "as_of", "known_at",
-    "used_time_ms", "degraded", "trace",
+    "query_text", "status", "confidence", "answerable", "uncovered", "completeness", "results",
+    "facts", "timeline", "relations", "changed", "strategy", "mode", "profile", "now", "as_of",
+    "known_at", "used_time_ms", "degraded", "trace",
 )  # fmt: skip

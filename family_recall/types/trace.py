@@ -122,6 +122,9 @@ class Trace(JsonRecord):
         runs: The doc_ids each source found, best first.
         top3: The first doc_ids with their reasons.
         embedder: The model_id of the vectors that took part; None where words answered alone.
+        decided_by: What the confidence is by: ``score``; or what decides in place of scores: the
+            ``time`` asked for, an ``identifier``, the ``focus``, or whom it is ``about``.
+        evidence: What is known of the answer, by name, where the score decides; else empty.
         gate: What the gate made of the request.
     """
 
@@ -131,6 +134,8 @@ class Trace(JsonRecord):
     runs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     top3: tuple[tuple[str, tuple[str, ...]], ...] = ()
     embedder: str | None = None
+    decided_by: str = "score"
+    evidence: Mapping[str, float] = field(default_factory=dict)
     gate: Admission | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -143,6 +148,8 @@ class Trace(JsonRecord):
             "runs": {name: list(ids) for name, ids in self.runs.items()},
             "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],
             "embedder": self.embedder,
+            "decided_by": self.decided_by,
+            "evidence": dict(self.evidence),
             "gate": self.gate and self.gate.to_json(),
         }
 
@@ -156,5 +163,7 @@ class Trace(JsonRecord):
             runs={name: tuple(ids) for name, ids in record["runs"].items()},
             top3=tuple((doc_id, tuple(reasons)) for doc_id, reasons in record["top3"]),
             embedder=record.get("embedder"),
+            decided_by=record.get("decided_by", "score"),
+            evidence=dict(record.get("evidence", {})),
             gate=Admission.from_json(gate) if (gate := record.get("gate")) else None,
         )

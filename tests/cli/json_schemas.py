@@ -76,7 +76,8 @@ RESULT = opened(
 )  # fmt: skip
 ANSWER = opened(
     query_text=TEXT, status=words("ok", "weak", "no_match"), confidence=SHARE,
-    results=listed(RESULT), facts=by_name(TEXT), strategy=TEXT, mode=TEXT, profile=TEXT,
+    answerable=SHARE, uncovered=listed(TEXT), results=listed(RESULT), facts=by_name(TEXT),
+    strategy=TEXT, mode=TEXT, profile=TEXT,
     relations=listed(
         closed(
             subject=TEXT, relation=TEXT, object=TEXT, space_id=TEXT, confidence=SHARE,
@@ -89,7 +90,11 @@ ANSWER = opened(
         opened(first=MOMENT, last=MOMENT, n_stored=WHOLE, doc_ids=listed(TEXT), heading=TEXT)
     ),
     now=MOMENT, as_of=MOMENT, known_at=MOMENT, used_time_ms=NUMBER, degraded=listed(TEXT),
-    trace=opened(spans={"type": "array"}, skips={"type": "array"}, counts=by_name(WHOLE)),
+    trace=opened(
+        spans={"type": "array"}, skips={"type": "array"}, counts=by_name(WHOLE),
+        decided_by=words("score", "time", "identifier", "focus", "about"),
+        evidence=by_name(NUMBER),
+    ),
 )  # fmt: skip
 RECEIPT = opened(
     receipt_id=TEXT, at=MOMENT, person_id=TEXT_OR_NULL, chosen_by=listed(TEXT),

@@ -241,7 +241,7 @@ def test_memory_is_loaded_before_anybody_speaks(home: FamilyRecall) -> None:
                     top_k=10, time_budget_ms=3000)  # fmt: skip
 
     assert 1 <= len(answer.results) <= 10
-    assert answer.briefing().startswith("<memory>\n")
+    assert answer.briefing(closest=True).startswith("<memory>\n")
 
 
 def test_a_briefing_is_capped_at_2000_and_200_characters(path: Path) -> None:

@@ -15,7 +15,9 @@ from tests.evaluation.small import small_testbed
 
 def outcome(name: str, confidence: float, gold: str = "a") -> Outcome:
     """Return an outcome whose first result is ``a``."""
-    return Outcome(name, "plain", tuple(gold), ("a", "b"), "ok", confidence, 1.0)
+    return Outcome(
+        name, "plain", tuple(gold), ("a", "b"), "ok", confidence, 1.0, answerable=confidence
+    )
 
 
 def test_the_gold_is_really_gone(tmp_path: Path) -> None:
@@ -35,10 +37,8 @@ def test_the_gold_is_really_gone(tmp_path: Path) -> None:
     assert steps == [("without gold", done, 3) for done in (1, 2, 3)]
     record = separation(there, gone)
     assert (record["n"], record["lower"]) == (3, 1.0)
-    assert record["auroc"] == roc_auc_score(
-        [True] * 3 + [False] * 3,
-        [outcome.confidence for outcome in there[:3]] + [outcome.confidence for outcome in gone],
-    )
+    both = [outcome.answerable for outcome in (*there[:3], *gone)]
+    assert record["auroc"] == pytest.approx(roc_auc_score([True] * 3 + [False] * 3, both))
 
 
 def test_separation_of_a_hand_calculated_case() -> None:

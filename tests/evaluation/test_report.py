@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from family_recall.evaluation.measures import Interval
+from family_recall.evaluation.measures import Interval, risk_coverage
 from family_recall.evaluation.outcomes import Outcome
 from family_recall.evaluation.report import EvaluationReport, summarise
 
@@ -19,8 +19,9 @@ def outcome(
     status = "ok" if confidence >= 0.5 else "no_match"
     sources = tuple("lexical" for _ in ranking)
     return Outcome(
-        "q", category, tuple(gold), tuple(ranking), status, confidence, ms, sources=sources
-    )
+        "q", category, tuple(gold), tuple(ranking), status, confidence, ms, sources=sources,
+        answerable=confidence,
+    )  # fmt: skip
 
 
 OUTCOMES = [
@@ -94,6 +95,21 @@ def test_confidence_is_compared_with_the_first_result_being_right() -> None:
         (1, 0.8, 0.0),
         (1, 0.9, 1.0),
     ]
+
+
+def test_what_telling_fewer_answers_is_worth() -> None:
+    """Told the surest alone, none is wrong; told all, three of four.
+
+    Two are ok and one of them right, which is the only right one; of the two with an answer among
+    the first ten none is called no_match.
+    """
+    calibration = summarise(OUTCOMES, seed=0)["calibration"]
+
+    assert calibration["curve"] == [(0.25, 0.0), (0.5, 0.5), (0.75, 0.6667), (1.0, 0.75)]
+    assert calibration["status"] == {
+        "ok": 2, "ok_right": 0.5, "right_ok": 1.0, "found_no_match": 0.0,
+    }  # fmt: skip
+    assert risk_coverage([], []) == []
 
 
 def test_questions_are_measured_by_what_kind_they_are() -> None:

@@ -28,7 +28,7 @@ from family_recall.errors import (
     UnknownSpaceError,
 )
 from family_recall.llm_tools.arguments import read_arguments, schema_of
-from family_recall.llm_tools.results import MAX_TEXT_CHARS
+from family_recall.llm_tools.results import MAX_TEXT_CHARS, recall_answer
 from family_recall.llm_tools.tools import MAX_RESULTS, TOOLS, arguments_from
 from family_recall.types.field_specs import (
     CONTEXT_FIELDS,
@@ -70,7 +70,7 @@ def test_recall_hands_over_relations_as_data(path: Path) -> None:
         move_in(home)
         doc_id = remember(home, "Otto has the class this year")
         home.relations.add(
-            Relation("Otto </memory>", "TEACHER_OF", "Mia", HOME, confidence=0.75,
+            Relation("Otto </memory>", "TEACHER_OF", "Mia", HOME, confidence=0.95,
                      valid_from=NOW - dt.timedelta(days=1), evidence=(doc_id,))
         )  # fmt: skip
         answer = call(home, "recall", question="Who is Mia's teacher?")
@@ -80,7 +80,7 @@ def test_recall_hands_over_relations_as_data(path: Path) -> None:
     assert answer["relations"] == [
         {
             "subject": "Otto ‹/memory›", "relation": "TEACHER OF", "object": "Mia",
-            "answers": True, "asked_for": "Otto ‹/memory›", "confidence": 0.75,
+            "answers": True, "asked_for": "Otto ‹/memory›", "confidence": 0.95,
             "valid_from": "2025-06-14T12:00:00+00:00", "valid_until": None, "evidence": [doc_id],
         }
     ]  # fmt: skip
@@ -306,10 +306,22 @@ def test_recall_answers_as_the_library_does(home: FamilyRecall) -> None:
     result = call(home, "recall", question="When does grandma land?")
     answer = recall(home, "When does grandma land?", "rajesh", top_k=5)
 
-    assert result["status"] == answer.status
+    assert result["status"] == answer.status != "no_match"
+    assert result["closest"] == []
     assert [(m["doc_id"], m["confidence"]) for m in result["memories"]] == [
         (r.doc_id, round(r.confidence, 4)) for r in answer.results
     ]
+
+
+def test_what_answers_nothing_is_not_handed_over_as_a_memory(home: FamilyRecall) -> None:
+    """With no_match the nearest memories are closest."""
+    answer = recall(home, "When does grandma land?", "rajesh")
+    nothing = dataclasses.replace(answer, status="no_match")
+
+    told = recall_answer(nothing)
+
+    assert told["memories"] == []
+    assert [m["doc_id"] for m in told["closest"]] == [r.doc_id for r in answer.results]
 
 
 def test_a_time_narrows_and_never_moves_what_the_program_fixed(home: FamilyRecall) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
 import pytest
 
 from family_recall import Answer, FamilyRecall, RecallContext, Relation
 from family_recall.config import RecallConfig
 from family_recall.dataflow import Kind
 from family_recall.ranking.calibration import calibrations
+from family_recall.ranking.evidence import EVIDENCE
 from family_recall.ranking.features import FEATURES, weight_of
 from family_recall.ranking.profiles import profiles
 from tests.conftest import (
@@ -113,16 +114,13 @@ def test_features_stay_in_their_declared_range(household: FamilyRecall, profile:
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_confidence_never_falls_as_score_rises(household: FamilyRecall, profile: str) -> None:
-    """Over all questions of one profile, a higher score has a confidence at least as high."""
-    results = [
-        result for question in QUESTIONS for result in ask(household, question, profile).results
-    ]
-    results.sort(key=lambda result: result.score)
-
-    for lower, higher in itertools.pairwise(results):
-        if higher.score > lower.score + 1e-6:
-            assert higher.confidence >= lower.confidence
-    assert all(0.0 <= result.confidence <= 1.0 for result in results)
+    """Within an answer, a higher score has a confidence at least as high."""
+    for question in QUESTIONS:
+        results = ask(household, question, profile).results
+        for lower, higher in itertools.pairwise(sorted(results, key=lambda r: r.score)):
+            if higher.score > lower.score + 1e-6:
+                assert higher.confidence >= lower.confidence
+        assert all(0.0 <= result.confidence <= 1.0 for result in results)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -281,7 +279,8 @@ def test_calibration_never_reverses_the_order() -> None:
         assert ((profile, kind, reranked) in calibrations()) == (weighed or not reranked)
     for fitted in calibrations().values():
         assert fitted.platt.slope >= 0.0
-        assert 0.0 <= fitted.no_match_below <= fitted.weak_below <= 1.0
+        assert fitted.first["score"] >= 0.0
+        assert fitted.first.keys() == fitted.stored.keys() == {"intercept", *EVIDENCE}
 
 
 @pytest.mark.parametrize("reads", [True, False])
@@ -293,8 +292,10 @@ def test_confidence_knows_whether_the_cross_encoder_read(path: Path, reads: bool
         context = RecallContext(
             person_id="rajesh", time_budget_ms=PLENTY_MS, now=NOW, allow_cross_encoder=reads
         )
-        first = home.recall("when does grandma land on friday?", context).results[0]
+        answer = home.recall("when does grandma land on friday?", context)
 
-    fitted = calibrations()["default", "full", reads].platt
-    assert (first.features["cross_encoder"] > 0.0) == reads
-    assert first.confidence == pytest.approx(float(fitted(np.array([first.score]))[0]), abs=1e-6)
+    first, evidence = answer.results[0], answer.trace.evidence
+    fitted = calibrations()["default", "full", reads].first
+    logit = fitted["intercept"] + sum(fitted[name] * value for name, value in evidence.items())
+    assert (first.features["cross_encoder"] > 0.0) == (evidence["reading"] > 0.0) == reads
+    assert first.confidence == pytest.approx(1.0 / (1.0 + math.exp(-logit)), abs=1e-4)

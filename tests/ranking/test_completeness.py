@@ -8,23 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from family_recall.ranking.belonging import belonging, centre
-from family_recall.ranking.calibration import Calibration, Platt
 from family_recall.ranking.completeness import ListModel, completeness, list_model
-
-FIRST = Calibration(Platt(1.0, 0.0), 0.5, 0.2)
 
 
 def test_completeness_is_the_expected_share() -> None:
     """Four candidates, each as likely as not, two shown: 1 of 2; with a tenth unseen 1 of 2.2."""
     scores = np.zeros(4, np.float32)
 
-    assert completeness(scores, 2, ListModel(FIRST, 0.0, 0.0, 0.0, 0.0)) == 0.5
-    assert completeness(scores, 2, ListModel(FIRST, 0.0, 0.0, 0.0, 0.1)) == pytest.approx(1 / 2.2)
+    assert completeness(scores, 2, ListModel(0.0, 0.0, 0.0, 0.0)) == 0.5
+    assert completeness(scores, 2, ListModel(0.0, 0.0, 0.0, 0.1)) == pytest.approx(1 / 2.2)
 
 
 def test_a_lower_rank_is_less_likely_to_belong() -> None:
     """Logits 0 and −ln 2 give 1/2 and 1/3, so the first holds 0.5 of 0.8333: three fifths."""
-    model = ListModel(FIRST, 0.0, 0.0, -1.0, 0.0)
+    model = ListModel(0.0, 0.0, -1.0, 0.0)
 
     assert completeness(np.zeros(2, np.float32), 1, model) == pytest.approx(0.6)
 

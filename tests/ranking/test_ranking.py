@@ -22,7 +22,7 @@ from family_recall.ranking.decay import half_life_decay
 from family_recall.ranking.diversify import maximal_marginal_relevance, normalised
 from family_recall.ranking.features import FEATURES, INDEX
 from family_recall.ranking.fusion import reciprocal_rank_fusion
-from family_recall.ranking.late_interaction import max_sim
+from family_recall.ranking.late_interaction import closest_tokens, max_sim
 from family_recall.ranking.profiles import profiles
 from family_recall.stores.records import TokenVectors
 from family_recall.types import FloatArray, Scope
@@ -297,12 +297,26 @@ def test_max_sim_is_the_weighted_mean_of_closest_tokens() -> None:
     question = np.eye(2, dtype=np.float32)
     vectors = np.array([[0.6, 0.8], [1.0, 0.0], [-1.0, 0.0]], np.float32)
     tokens = TokenVectors(vectors, np.array([0, 2]), np.array([0, 2]))
-    scores = max_sim(question, np.array([3.0, 1.0], np.float32), tokens, 3)
+    weights = np.array([3.0, 1.0], np.float32)
+    closest = closest_tokens(question, weights, tokens, 3)
+    scores = max_sim(closest, weights)
 
     # Row 0: (3·1.0 + 1·0.8) / 4; row 2: (3·0 + 1·0) / 4; row 1 has no tokens.
     assert scores[[0, 2]] == pytest.approx([0.95, 0.0])
     assert np.isnan(scores[1])
-    assert np.isnan(max_sim(question, np.zeros(2, np.float32), tokens, 3)).all()
+    assert closest[0] == pytest.approx([1.0, 0.8])
+    assert np.isnan(max_sim(closest, np.zeros(2, np.float32))).all()
+
+
+def test_a_long_memory_counts_with_the_passage_that_matches_best() -> None:
+    """Of passages that match (0.6, 0.8) and (1.0, 0.0), weighed 3 to 1, the second: 0.65 < 0.75."""
+    question = np.eye(2, dtype=np.float32)
+    vectors = np.array([[1.0, 0.0], [0.6, 0.8]], np.float32)
+    tokens = TokenVectors(vectors, np.array([0, 1]), np.array([0, 0]))
+
+    closest = closest_tokens(question, np.array([3.0, 1.0], np.float32), tokens, 1)
+
+    assert closest.tolist() == [[1.0, 0.0]]
 
 
 def test_every_feature_is_declared_once() -> None:

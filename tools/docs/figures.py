@@ -21,7 +21,7 @@ import numpy as np
 from family_recall import FamilyRecall, RecallContext
 from family_recall.demo import SCENES, Scene
 from family_recall.demo.household import HOME, NOW, TIMEZONE, move_in
-from family_recall.ranking.calibration import find_calibration
+from family_recall.ranking.calibration import TELL, find_calibration
 from family_recall.reports.evaluation.plots import colour, picture
 from family_recall.reports.recall.results import GROUPS
 from tools.common import ROOT, parser_of
@@ -162,15 +162,11 @@ def confidence(scenes: Sequence[tuple[Scene, Answer]]) -> str:
     def draw(axes: Axes) -> None:
         scores = np.linspace(0.0, 1.2, 200)
         axes.plot(scores, fitted.platt(scores), color=colour("soft"), linewidth=1.4)
-        for low, name in (
-            (fitted.no_match_below, "weak from here"),
-            (fitted.weak_below, "ok from here"),
-        ):
-            axes.axhline(low, color=colour("soft"), linewidth=1, linestyle=(0, (2, 3)))
-            axes.annotate(
-                name, (0.0, low), xytext=(2, 3), textcoords="offset points", fontsize=8.5,
-                color=colour("soft"),
-            )  # fmt: skip
+        axes.axhline(TELL, color=colour("soft"), linewidth=1, linestyle=(0, (2, 3)))
+        axes.annotate(
+            "ok from here", (0.0, TELL), xytext=(2, 3), textcoords="offset points", fontsize=8.5,
+            color=colour("soft"),
+        )  # fmt: skip
         labels_at: list[tuple[float, float, list[str]]] = []
         for scene, answer in sorted(points, key=lambda pair: pair[1].results[0].score):
             x, y, number = answer.results[0].score, answer.confidence, SCENES.index(scene) + 1

@@ -1,15 +1,18 @@
-"""Fit what each profile's scores mean as probabilities, and where `weak` and `no_match` begin.
+"""Fit how surely an answer's evidence says that it is right, and that anything stored answers.
 
 Asks the questions of each set's `dev` folder under every profile, with both embedders (kind
 `full`), with the static one alone (`static`) and with none (`words`), each with the cross-encoder
-(`full_reranked`) where the profile weighs it and without, and fits slope and offset
-(Platt) on how often results of a score were right. The sets weigh the same: a smaller set's
-questions are repeated. A share of the questions is asked once more as if their answer had never
-been stored: their best other result is what a household without it would get.
+(`full_reranked`) where the profile weighs it and without. Fits two logistic models of the evidence
+(`family_recall/ranking/evidence.py`), one for *the first result answers* and one for *anything
+stored does*, and Platt's two numbers for the score alone. The sets weigh the same. Where something
+else than a score decides, counts how often the first result is right.
+
+Every set needs questions that nothing stored answers: not as if their answer were taken out of
+the candidates, for it would show in its neighbours, but of what was never stored.
 
 Examples:
   python -m tools.fit.calibration ~/sets
-  python -m tools.fit.calibration ~/sets --sets beam,madial --limit 50 --output /tmp/c.json
+  python -m tools.fit.calibration ~/sets --sets beam,dunedin --limit 50 --output /tmp/c.json
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from family_recall.evaluation.datasets import spread
 from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
@@ -33,6 +36,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.linear_model import LogisticRegression
 
 from family_recall.api import FamilyRecall
 from family_recall.dataflow import Profile
@@ -40,10 +44,10 @@ from family_recall.encoders import CrossEncoder, StaticEncoder
 from family_recall.errors import DatasetError
 from family_recall.evaluation import Dataset, load_dataset
 from family_recall.evaluation.measures import auroc, ece
-from family_recall.ranking.calibration import RERANKED, Platt, fit_platt
-from family_recall.ranking.features import FEATURES, base_relevance
+from family_recall.ranking.calibration import DENY, RERANKED, TELL, DecidedBy, fit_platt
+from family_recall.ranking.evidence import EVIDENCE
 from family_recall.ranking.profiles import profiles
-from family_recall.types import Answer, RecallContext, Result
+from family_recall.types import Answer, RecallContext
 
 Scores = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -64,52 +68,62 @@ LICENCES = {
 }
 """The sets that may be fitted on, with the terms they come under."""
 
-DEFAULT_SETS = ("beam", "held_out_homes")
-"""The sets of `LICENCES` that no shipped model was trained on."""
+DEFAULT_SETS = ("beam", "dunedin", "austin", "singapore", "written_held_out")
+"""The sets of `LICENCES` that no shipped model was trained on and that ask what is not stored."""
 
 EVALUATION_ONLY = ("locomo", "locomo_plus", "realtalk", "household", "gatemem")
 """Sets without a licence that allows it, or kept to measure with; nothing is fitted on them."""
 
 OUTPUT = ROOT / "family_recall/ranking/calibration.json"
 KINDS = ("full", "static", "words")
-BASES = ("first", "all")
-TOP_K = 20
+PAIRED, PAIRED_WEIGHT = ("paired", "twin"), 0.25
+"""Categories made so that nearness misleads, as it does for some of what a family asks."""
+
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
-MISSING_SHARE = 0.2  # of all questions: not everything asked at home was stored
-LOST_SHARE = 0.10  # of right answers, called no_match
+RIDGE = 4.0  # of standardised evidence, where every set counts as `SET_WEIGHT` questions
+SET_WEIGHT = 400.0
+SIGNS = {
+    **{name: 1 for name in EVIDENCE if name not in {"best_reading", "list", "asks"}},
+    "asks": -1,
+}
+"""Which way evidence may speak for the first result: what is good of it never against it."""
+
+USUALLY: Mapping[DecidedBy, float] = {"time": 0.9, "identifier": 0.95, "focus": 0.8, "about": 0.9}
+USUALLY_WEIGHT = 10.0
+"""How often each path is taken to be right before it is counted, and for how many questions."""
 
 RULE = (
-    "slope and offset: Platt's maximum likelihood on {basis}, each set weighing the same, with "
-    "{missing:.0%} of the questions about something that was taken out of the store; of the two "
-    "bases (first results only, all {top_k} results) the one with the lower expected "
-    "calibration error of the first result on sets left out. no_match_below: the confidence that "
-    "at most {lost:.0%} of the questions whose first result is right fall below. weak_below: the "
-    "confidence of the score at which a first result is right half of the time, as a fit on first "
-    "results has it; never below no_match_below."
+    "first, stored: logistic regression of whether the first result is right, and of whether "
+    "anything stored answers, on the evidence, each set weighing the same and a question made so "
+    "that nearness misleads a quarter; what is good of a result never speaks against it. "
+    "slope, offset: Platt's maximum likelihood on the score alone. paths: how often the first "
+    "result is right where something else than a score decides, counted with ten questions as the "
+    "designs have it."
 )
 MEASURES = {
-    "ece": "expected calibration error of the first result, ten bins, on a set left out of the "
-    "fit, with the same share of missing answers; the mean over sets in `profiles`, the default "
-    "profile with every model in `leave_one_set_out`",
-    "auroc": "chance that a question scores higher with its answer in store than a question of "
-    "the same set with its answer taken out",
+    "ece": "expected calibration error of the first result, ten bins, on a set left out of the fit",
+    "auroc_first": "AUROC of answers whose first result is right, against the others",
+    "auroc_stored": "AUROC of questions that something stored answers, against the others",
+    "told_right": "share of the answers called ok whose first result is right",
+    "told": "share of the right first results that are called ok",
+    "denied": "share of the questions with a right result among the first ten called no_match",
 }
-BASIS = {"first": "the first result of each question", "all": "all {top_k} results"}
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What one question got.
 
-    ``scores`` in the order of the results, ``right`` whether each is among what answers the
-    question, ``answerable`` whether anything stored does, and ``without`` the score of the best
-    other result had that never been stored; −∞ when there is no other.
+    ``evidence`` in the order of `EVIDENCE`, where a score decided; ``right`` whether the first
+    result is, ``found`` whether one of the first ten is, ``stored`` whether anything answers.
     """
 
-    scores: Scores
-    right: Flags
-    answerable: bool
-    without: float
+    decided_by: str
+    evidence: Scores
+    right: bool
+    found: bool
+    stored: bool
+    weight: float = 1.0
 
 
 Group = Sequence[Asked]
@@ -123,19 +137,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = []
     for name, dataset in chosen_sets(parser, options):
         names.append(name)
-        for (profile, kind), group in ask(dataset):
-            by_profile.setdefault((profile, kind), {})[name] = group
-    record = fit(by_profile, seed=options.seed)
-    record["command"] = " ".join(
-        ["python -m tools.fit.calibration DATA_DIR --sets", ",".join(names)]
-        + ([] if options.limit is None else ["--limit", str(options.limit)])
-        + ["--seed", str(options.seed)]
-    )
+        for key, group in ask(dataset):
+            by_profile.setdefault(key, {})[name] = group
     licences = licences_of(options)
-    record["data"] = {name: licences[name] for name in names}
-    keys = ("source", "command", "data", "rule", "measures", "leave_one_set_out", "profiles")
-    text = json.dumps({key: record[key] for key in keys}, indent=2)
-    options.output.write_text(text + "\n", "utf-8")
+    limit = [] if options.limit is None else ["--limit", str(options.limit)]
+    record = {
+        "source": f"fitted on the development halves of {', '.join(names)}",
+        "command": " ".join(
+            ["python -m tools.fit.calibration DATA_DIR --sets", ",".join(names), *limit]
+        ),
+        "data": {name: licences[name] for name in names},
+        "rule": RULE,
+        "measures": MEASURES,
+        **fit(by_profile),
+    }
+    options.output.write_text(json.dumps(record, indent=2) + "\n", "utf-8")
     show(record)
     return 0
 
@@ -224,174 +240,149 @@ def _ask(home: FamilyRecall, dataset: Dataset, profile: Profile, *, rerank: bool
     context = RecallContext(
         person_id=EVALUATOR,
         time_budget_ms=BUDGET_MS,
-        top_k=TOP_K,
         profile=profile.name,
         allow_cross_encoder=rerank,
     )
-    context_of, group = contexts(dataset, context), []
-    for query in dataset.queries:
-        answer = home.recall(query.text, context_of(query))
-        gold = set(query.gold)
-        group.append(read(answer, gold, profile))
-    return group
+    context_of = contexts(dataset, context)
+    return [
+        read(home.recall(query.text, context_of(query)), set(query.gold), query.category)
+        for query in dataset.queries
+    ]
 
 
-def read(answer: Answer, gold: set[str], profile: Profile) -> Asked:
+def read(answer: Answer, gold: set[str], category: str = "") -> Asked:
     """Keep what calibration needs of an answer."""
-    right = np.array([result.doc_id in gold for result in answer.results], np.bool_)
+    ranking = [result.doc_id for result in answer.results[:10]]
+    evidence = answer.trace.evidence
     return Asked(
-        scores=np.array([result.score for result in answer.results], np.float64),
-        right=right,
-        answerable=bool(gold),
-        without=best_without(answer.results, gold, profile),
+        decided_by=answer.trace.decided_by if ranking else "nothing",
+        evidence=np.array([evidence.get(name, 0.0) for name in EVIDENCE], np.float64),
+        right=bool(ranking) and ranking[0] in gold,
+        found=not gold.isdisjoint(ranking),
+        stored=bool(gold),
+        weight=PAIRED_WEIGHT if category in PAIRED else 1.0,
     )
 
 
-def best_without(results: Sequence[Result], gold: set[str], profile: Profile) -> float:
-    """Return the best score among the others, as if the gold had never been stored.
-
-    A memory's score has a part from the best memory of its session, which may be gold: that part
-    is computed from the best of the others there. What else the gold may have added (its share
-    of PageRank, a rank each) stays.
-    """
-    others = [result for result in results if result.doc_id not in gold]
-    if not others:
-        return -math.inf
-    weight = profile.weights.get("session", 0.0)
-    if weight == 0.0 or len(others) == len(results):
-        return max(result.score for result in others)
-    values = np.array(
-        [[result.features.get(f.name, f.absent) for f in FEATURES] for result in others], np.float32
-    )
-    relevance = base_relevance(values, profile.weights)
-    best: dict[str | None, float] = {}
-    for result, value in zip(others, relevance.tolist(), strict=True):
-        best[result.session_id] = max(value, best.get(result.session_id, 0.0))
-    had_gold = {result.session_id for result in results if result.doc_id in gold} - {None}
-    return max(
-        result.score
-        - weight * (result.features.get("session", 0.0) - best[result.session_id])
-        * (result.session_id in had_gold)
-        for result in others
-    )  # fmt: skip
-
-
-def fit(by_profile: Mapping[tuple[str, str], Mapping[str, Group]], *, seed: int) -> dict[str, Any]:
-    """Choose the basis, fit every profile and kind on all sets, and measure on sets left out."""
-    measured = {
-        basis: {key: left_out(groups, basis, seed) for key, groups in by_profile.items()}
-        for basis in BASES
-    }
-    errors = {
-        basis: _mean(figures["ece"] for sets in by_key.values() for figures in sets.values())
-        for basis, by_key in measured.items()
-    }
-    basis = min(BASES, key=lambda name: errors[name])
-    fitted: dict[str, dict[str, dict[str, float]]] = {}
-    for key, groups in by_profile.items():
-        sets = measured[basis][key].values()
-        fitted.setdefault(key[0], {})[key[1]] = {
-            **constants(groups, basis, seed),
-            **{name: _mean(figures[name] for figures in sets) for name in MEASURES},
-        }
+def fit(by_profile: Mapping[tuple[str, str], Mapping[str, Group]]) -> dict[str, Any]:
+    """Fit every profile and kind on all sets, and measure on sets left out."""
+    fitted: dict[str, dict[str, dict[str, Any]]] = {}
+    for (profile, kind), groups in by_profile.items():
+        measured = left_out(groups).values()
+        means = {name: _mean(figures[name] for figures in measured) for name in MEASURES}
+        fitted.setdefault(profile, {})[kind] = {**constants(list(groups.values())), **means}
+    best = by_profile["default", "full" + RERANKED]
     return {
-        "source": f"fitted on the development halves of {', '.join(by_profile['default', 'full'])}",
-        "rule": RULE.format(
-            basis=BASIS[basis].format(top_k=TOP_K),
-            top_k=TOP_K,
-            lost=LOST_SHARE,
-            missing=MISSING_SHARE,
-        ),
-        "measures": {**MEASURES, "ece_by_basis": errors},
-        "leave_one_set_out": {
-            name: {measure: round(value, 4) for measure, value in figures.items()}
-            for name, figures in measured[basis]["default", "full" + RERANKED].items()
-        },
+        "leave_one_set_out": left_out(best),
+        "paths": {path: usual(path, best.values()) for path in get_args(DecidedBy)},
         "profiles": fitted,
     }
 
 
-def left_out(groups: Mapping[str, Group], basis: str, seed: int) -> dict[str, dict[str, float]]:
-    """Fit on all sets but one, and measure on that one: its ECE and AUROC, by set."""
+def left_out(groups: Mapping[str, Group]) -> dict[str, dict[str, float]]:
+    """Fit on all sets but one, and measure on that one: each of `MEASURES`, by set."""
     measured = {}
     for name, group in groups.items():
-        others = [other for key, other in groups.items() if key != name]
-        platt = platt_of(*pairs(with_missing(balanced(others, seed), seed), basis))
-        scores, right = pairs(with_missing(group, seed), "first")
-        stored = [first_score(outcome) for outcome in group if outcome.answerable]
-        missing = [outcome.without for outcome in group]
-        measured[name] = {
-            "ece": ece(platt(scores).tolist(), right.tolist()),
-            "auroc": auroc([*stored, *missing], [True] * len(stored) + [False] * len(missing)),
+        fitted = constants([other for key, other in groups.items() if key != name])
+        scored = [a for a in group if a.decided_by == "score" and a.weight == 1.0]
+        sure, stored = (probabilities(fitted[model], scored) for model in ("first", "stored"))
+        right = np.array([asked.right for asked in scored], np.bool_)
+        answered = np.array([asked.stored for asked in scored], np.bool_)
+        found = np.array([asked.found for asked in scored], np.bool_)
+        told = sure >= TELL
+        figures = {
+            "ece": ece(sure.tolist(), right.tolist()),
+            "auroc_first": separates(sure, right),
+            "auroc_stored": separates(stored, answered),
+            "told_right": float(right[told].mean()) if told.any() else 1.0,
+            "told": float(told[right].mean()) if right.any() else 0.0,
+            "denied": float((sure < DENY)[found].mean()) if found.any() else 0.0,
         }
+        measured[name] = {measure: round(value, 4) for measure, value in figures.items()}
     return measured
 
 
-def constants(groups: Mapping[str, Group], basis: str, seed: int) -> dict[str, float]:
-    """Fit one profile and kind on all sets, and choose where its status changes."""
-    sample = with_missing(balanced(list(groups.values()), seed), seed)
-    platt = platt_of(*pairs(sample, basis))
-    scores, right = pairs(sample, "first")
-    confidence = platt(scores[right])
-    # Rounded down, so that no more than the share is lost.
-    lowest = float(np.quantile(confidence, LOST_SHARE, method="lower")) if len(confidence) else 0.0
-    no_match_below = math.floor(lowest * 1e4) / 1e4
-    half = platt_of(scores, right)
-    weak_below = 0.0 if half.offset >= 0.0 else 1.0  # always, or never, where scores say nothing
-    if half.slope > 0.0:
-        weak_below = float(platt(np.array([-half.offset / half.slope]))[0])
+def constants(groups: Sequence[Group]) -> dict[str, Any]:
+    """Fit one profile and kind on some sets."""
+    scored = [[asked for asked in group if asked.decided_by == "score"] for group in groups]
+    weights = np.concatenate([shares_of(group) for group in scored])
+    everything = [asked for group in scored for asked in group]
+    right = np.array([asked.right for asked in everything], np.bool_)
+    stored = np.array([asked.stored for asked in everything], np.bool_)
+    evidence = np.stack([asked.evidence for asked in everything])
+    platt = fit_platt(evidence[:, list(EVIDENCE).index("score")], right)
     return {
         "slope": round(platt.slope, 4),
         "offset": round(platt.offset, 4),
-        "weak_below": round(max(weak_below, no_match_below), 4),
-        "no_match_below": no_match_below,
+        "first": logistic(evidence, right, weights, signs=SIGNS),
+        "stored": logistic(evidence, stored, weights, signs={"score": 1}),
     }
 
 
-def platt_of(scores: Scores, right: Flags) -> Platt:
-    """Fit Platt's two numbers; where scores say nothing, the share of right ones at any score."""
-    platt = fit_platt(scores, right)
-    if platt.slope > 0.0:
-        return platt
-    return Platt(0.0, math.log((int(right.sum()) + 1) / (int((~right).sum()) + 1)))
+def shares_of(group: Group) -> Scores:
+    """Return what each question of a set counts, `SET_WEIGHT` in all."""
+    weights = np.array([asked.weight for asked in group])
+    shares: Scores = weights * SET_WEIGHT / max(weights.sum(), 1e-9)
+    return shares
 
 
-def balanced(groups: Sequence[Group], seed: int) -> list[Asked]:
-    """Draw as many questions from each set as the largest has, repeating those of smaller sets."""
-    rng = np.random.default_rng(seed)
-    n = max(len(group) for group in groups)
-    sample: list[Asked] = []
-    for group in groups:
-        rounds = [rng.permutation(len(group)) for _ in range(-(-n // len(group)))]
-        sample += [group[at] for at in np.concatenate(rounds)[:n].tolist()]
-    return sample
+def logistic(
+    evidence: Scores, positive: Flags, weights: Scores, signs: Mapping[str, int]
+) -> dict[str, float]:
+    """Fit a logistic model: the weight of each of `EVIDENCE`, in its own units, and an intercept.
+
+    Where the weight of a name in `signs` would have the other sign, the evidence that is farthest
+    on the wrong side is left out, and the rest is fitted again. Where all are positive or none is,
+    no evidence weighs anything.
+    """
+    names = list(EVIDENCE)
+    nothing = dict.fromkeys(names, 0.0)
+    odds = (int(positive.sum()) + 1) / (int((~positive).sum()) + 1)
+    usual = {"intercept": round(math.log(odds), 4), **nothing}
+    if positive.all() or not positive.any():
+        return usual
+    spread_of = evidence.std(axis=0)
+    kept = [at for at in range(len(names)) if spread_of[at] > 1e-9]
+    while kept:
+        mean, scale = evidence[:, kept].mean(axis=0), spread_of[kept]
+        model = LogisticRegression(C=1.0 / RIDGE, max_iter=1000)
+        model.fit((evidence[:, kept] - mean) / scale, positive, sample_weight=weights)
+        found = model.coef_[0]
+        wrong = {
+            float(abs(weight)): at
+            for at, weight in zip(kept, found, strict=True)
+            if weight * signs.get(names[at], 0) < 0.0
+        }
+        if not wrong:
+            intercept = float(model.intercept_[0] - (found / scale) @ mean)
+            made = {
+                names[at]: round(float(w), 4) for at, w in zip(kept, found / scale, strict=True)
+            }
+            return {"intercept": round(intercept, 4), **nothing, **made}
+        kept.remove(wrong[max(wrong)])
+    return usual
 
 
-def with_missing(group: Group, seed: int) -> list[Asked]:
-    """Ask some questions once more with the gold gone, so that they are that share of all."""
-    n = round(len(group) * MISSING_SHARE / (1.0 - MISSING_SHARE))
-    drawn = np.random.default_rng([seed, 1]).permutation(len(group))[:n]
-    again = [group[at].without for at in drawn.tolist()]
-    wrong = np.zeros(1, np.bool_)
-    missing = [
-        Asked(np.array([score]), wrong, answerable=False, without=score)
-        for score in again
-        if score > -math.inf
-    ]
-    return [*group, *missing]
+def probabilities(model: Mapping[str, float], group: Group) -> Scores:
+    """Return the probability (n,) that a fitted model gives each answer."""
+    weights = np.array([model[name] for name in EVIDENCE])
+    logits = np.array([asked.evidence @ weights for asked in group]) + model["intercept"]
+    made: Scores = 1.0 / (1.0 + np.exp(-np.clip(logits, -40.0, 40.0)))
+    return made
 
 
-def pairs(group: Group, basis: str) -> tuple[Scores, Flags]:
-    """Return scores and whether each was right, of first results or of all."""
-    most = 1 if basis == "first" else None
-    scores = [outcome.scores[:most] for outcome in group]
-    right = [outcome.right[:most] for outcome in group]
-    return np.concatenate([*scores, np.zeros(0)]), np.concatenate([*right, np.zeros(0, np.bool_)])
+def separates(probability: Scores, positive: Flags) -> float:
+    """Return the AUROC, a half where all are positive or none is."""
+    both = positive.any() and not positive.all()
+    return auroc(probability.tolist(), positive.tolist()) if both else 0.5
 
 
-def first_score(outcome: Asked) -> float:
-    """Return the first result's score, −∞ without results."""
-    return float(outcome.scores[0]) if outcome.scores.size else -math.inf
+def usual(path: DecidedBy, groups: Iterable[Group]) -> dict[str, float]:
+    """Count how often the first result is right where something else than a score decides."""
+    right = [asked.right for group in groups for asked in group if asked.decided_by == path]
+    prior = USUALLY_WEIGHT * USUALLY[path]
+    share = (sum(right) + prior) / (len(right) + USUALLY_WEIGHT)
+    return {"right": round(share, 4), "n": len(right)}
 
 
 def _mean(values: Iterable[float]) -> float:
@@ -399,18 +390,17 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def show(record: Mapping[str, Any]) -> None:
-    """Print what was fitted and how well it holds."""
-    print(f"{'profile':<12}{'kind':<7}", end="")
-    columns = ("slope", "offset", "weak_below", "no_match_below", "ece", "auroc")
-    print("".join(f"{name:>16}" for name in columns))
+    """Print how well each fit holds on sets left out."""
+    print(f"{'profile':<12}{'kind':<16}" + "".join(f"{name:>13}" for name in MEASURES))
     for profile, kinds in record["profiles"].items():
         for kind, entry in kinds.items():
-            print(f"{profile:<12}{kind:<7}", end="")
-            print("".join(f"{entry[name]:>16.4f}" for name in columns))
-    print(f"by basis, mean ECE on sets left out: {record['measures']['ece_by_basis']}")
+            figures = "".join(f"{entry[name]:>13.4f}" for name in MEASURES)
+            print(f"{profile:<12}{kind:<16}{figures}")
     for name, figures in record["leave_one_set_out"].items():
-        error, chance = figures["ece"], figures["auroc"]
-        print(f"default{RERANKED}, {name} left out: ece {error:.3f}, auroc {chance:.3f}")
+        texts = ", ".join(f"{measure} {value:.3f}" for measure, value in figures.items())
+        print(f"default, full{RERANKED}, {name} left out: {texts}")
+    for path, counted in record["paths"].items():
+        print(f"{path}: right {counted['right']:.3f} of {counted['n']}")
 
 
 def licence(text: str) -> tuple[str, str]:
@@ -459,9 +449,6 @@ def _parser() -> argparse.ArgumentParser:
         default=OUTPUT,
         metavar="FILE",
         help="what to write (default: the package's own constants)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=0, help="of repeated questions (default: %(default)s)"
     )
     return parser
 

@@ -2,9 +2,8 @@
 
 Asks the questions of the invented households that want all of something: those of category `list`,
 and those in `lists.jsonl` beside them. Fits by maximum likelihood whether a candidate belongs, by
-its score and the logarithm of its rank, and, like `tools.fit.calibration`, what the score of the
-first result means, with a fifth of the questions as if nothing stored had belonged. Each household
-is left out once: `left_out` compares the mean share found there with the mean estimate.
+its score and the logarithm of its rank. Each household is left out once: `left_out` compares the
+mean share found there with the mean estimate.
 
 Examples:
   python -m tools.fit.lists
@@ -35,7 +34,6 @@ import numpy.typing as npt
 from family_recall.config import RecallConfig
 from family_recall.evaluation import Dataset, load_dataset
 from family_recall.evaluation.datasets import Query
-from family_recall.ranking.calibration import Calibration, fit_platt
 from family_recall.ranking.completeness import ListModel, completeness
 from family_recall.types import RecallContext
 
@@ -46,8 +44,6 @@ OUTPUT = ROOT / "family_recall/ranking/list_model.json"
 TOP_K = 10
 POOL = 64  # results asked for to fit on: the candidates of a usual recall
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
-FIRST_FEW = 5
-LOST_SHARE = 0.02  # of lists of which one of the first few results is right, called no_match
 RIDGE = 1e-3
 
 
@@ -139,7 +135,6 @@ def fit(group: Group) -> ListModel:
     intercept, per_score, per_log_rank = logistic(inputs, belongs)
     seen = sum(int(asked.belongs.sum()) for asked in group)
     return ListModel(
-        first=_first(group),
         intercept=intercept,
         per_score=per_score,
         per_log_rank=per_log_rank,
@@ -176,42 +171,13 @@ def measure_left_out(groups: Mapping[str, Group]) -> dict[str, dict[str, float]]
 
 def as_json(model: ListModel) -> dict[str, Any]:
     """Return a model as ``list_model.json`` holds it."""
-    first = model.first
-    return {
-        "first": {
-            "slope": round(first.platt.slope, 4),
-            "offset": round(first.platt.offset, 4),
-            "weak_below": round(first.weak_below, 4),
-            "no_match_below": round(first.no_match_below, 4),
-        },
-        **{
-            name: round(getattr(model, name), 4)
-            for name in ("intercept", "per_score", "per_log_rank", "unseen")
-        },
-    }
+    names = ("intercept", "per_score", "per_log_rank", "unseen")
+    return {name: round(getattr(model, name), 4) for name in names}
 
 
 def _inputs(scores: Floats) -> Floats:
     log_rank = np.log(np.arange(1, len(scores) + 1))
     return np.column_stack([np.ones(len(scores)), scores, log_rank])
-
-
-def _first(group: Group) -> Calibration:
-    """Calibrate the first result: each list counts four times, and once without what belongs."""
-    scores: list[float] = []
-    right: list[bool] = []
-    for asked in group:
-        if not len(asked.scores):
-            continue
-        scores += [float(asked.scores[0])] * 4
-        right += [bool(asked.belongs[0])] * 4
-        others = asked.scores[~asked.belongs]
-        scores += others[:1].tolist()
-        right += [False] * len(others[:1])
-    platt = fit_platt(np.array(scores), np.array(right, np.bool_))
-    answered = [asked.scores[0] for asked in group if asked.belongs[:FIRST_FEW].any()]
-    lowest = float(np.quantile(platt(np.array(answered)), LOST_SHARE))
-    return Calibration(platt, 0.5, min(lowest, 0.5))
 
 
 if __name__ == "__main__":

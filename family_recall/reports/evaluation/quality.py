@@ -63,7 +63,9 @@ def _plots(
     categories, lengths = report.by_category, report.segments.get("length")
     plots = {
         "confidence": [
-            charts.reliability(report.calibration), charts.confidences(report.outcomes)
+            charts.reliability(report.calibration),
+            charts.risk_coverage(report.calibration, report.outcomes),
+            charts.confidences(report.outcomes),
         ],
         "time": [
             charts.latency(report.outcomes, report.latency_ms),

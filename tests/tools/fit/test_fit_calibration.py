@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from family_recall.dataflow import Profile
 from family_recall.encoders import find_models
 from family_recall.ranking import calibration
+from family_recall.ranking.evidence import EVIDENCE
 from family_recall.ranking.profiles import profiles
-from family_recall.types import Contribution, Result
 from tests.encoders.conftest import write_manifest
 from tests.encoders.test_static import drawn_table, static_folder
 from tools.fit import calibration as fit_calibration
@@ -119,7 +118,7 @@ def test_a_set_of_unknown_licence_is_refused(
 def test_what_is_fitted_can_be_read_and_keeps_the_order_of_scores(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every profile and kind has a slope of 0 or more, and `no_match` lies below `weak`."""
+    """Every profile and kind has its weights, of which that of the score is 0 or more."""
     output = tmp_path / "calibration.json"
     licences = ["--licence", "kitchen=MIT", "--licence", "garage=CC0-1.0"]
     with monkeypatch.context() as patched:
@@ -134,44 +133,54 @@ def test_what_is_fitted_can_be_read_and_keeps_the_order_of_scores(
     }
     monkeypatch.setattr("family_recall.ranking.calibration.resources.files", lambda _: tmp_path)
 
+    calibration._record.cache_clear()
     fitted = calibration.calibrations.__wrapped__()
+    calibration._record.cache_clear()
 
     assert set(fitted) == expected
     for entry in fitted.values():
         assert entry.platt.slope >= 0.0
-        assert 0.0 <= entry.no_match_below <= entry.weak_below <= 1.0
+        assert min(entry.first["score"], entry.stored["score"]) >= 0.0
     record = json.loads(output.read_text("utf-8"))
     assert record["data"] == {"kitchen": "MIT", "garage": "CC0-1.0"}
     assert set(record["leave_one_set_out"]) == {"kitchen", "garage"}
     assert str(tmp_path) not in json.dumps(record)
 
 
-def test_a_missing_answer_adds_nothing_to_its_session() -> None:
-    """Without the gold, the rest of its session is as relevant as the best of the rest.
+def test_evidence_that_tells_nothing_weighs_nothing() -> None:
+    """Of two kinds of evidence one tells right from wrong: the other, always 1, weighs 0."""
+    at = {name: n for n, name in enumerate(EVIDENCE)}
+    evidence = np.zeros((40, len(EVIDENCE)))
+    evidence[:, at["asks"]] = 1.0
+    evidence[:20, at["words"]] = 1.0
+    right = np.arange(40) < 20
 
-    With weights 1.0 for words and 0.5 for the session: the neighbour had 0.2 + 0.5 × 0.9 = 0.65
-    and keeps 0.2 + 0.5 × 0.2 = 0.30; the memory of another session stays at 0.4 + 0.5 × 0.4 = 0.60.
-    """
-    gold = result("gold", "S1", words=0.9, session=0.9)
-    neighbour = result("neighbour", "S1", words=0.2, session=0.9)
-    elsewhere = result("elsewhere", "S2", words=0.4, session=0.4)
+    model = fit_calibration.logistic(evidence, right, np.full(40, 10.0), {})
 
-    best = fit_calibration.best_without([gold, neighbour], {"gold"}, PROFILE)
-    assert best == pytest.approx(0.30)
-    best = fit_calibration.best_without([gold, neighbour, elsewhere], {"gold"}, PROFILE)
-    assert best == pytest.approx(0.60)
-    assert fit_calibration.best_without([gold], {"gold"}, PROFILE) == -math.inf
-    assert fit_calibration.best_without([gold, neighbour], set(), PROFILE) == pytest.approx(1.35)
+    assert model["words"] > 1.0
+    assert model["asks"] == 0.0
+    at_half = model["intercept"] + 0.5 * model["words"]
+    assert at_half == pytest.approx(0.0, abs=1e-3)
 
 
-PROFILE = Profile("test", {"bm25": 1.0, "session": 0.5}, 1.0)
+def test_evidence_of_the_wrong_sign_is_left_out() -> None:
+    """The better the score the more often wrong: a model without it."""
+    evidence = np.zeros((40, len(EVIDENCE)))
+    evidence[:, list(EVIDENCE).index("score")] = np.linspace(0.0, 1.0, 40)
+
+    right, weights = np.arange(40) < 20, np.full(40, 10.0)
+
+    assert fit_calibration.logistic(evidence, right, weights, {})["score"] < 0.0
+    assert fit_calibration.logistic(evidence, right, weights, {"score": 1})["score"] == 0.0
 
 
-def result(doc_id: str, session_id: str, *, words: float, session: float) -> Result:
-    """Return a result with two features that count."""
-    return Result(
-        rank=1, doc_id=doc_id, score=words + 0.5 * session, confidence=0.5, text=doc_id,
-        space_id="home", kind="episode", author=None, title=None, session_id=session_id,
-        url=None, section=None, occurred_at=None, superseded=False, source="lexical",
-        contributions=(Contribution("bm25", words, 1.0), Contribution("session", session, 0.5)),
-    )  # fmt: skip
+def test_what_something_else_than_a_score_decides_is_counted() -> None:
+    """Three of four times right, beside ten questions of which nine and a half were: 12.5 of 14."""
+    asked = [
+        fit_calibration.Asked("identifier", np.zeros(len(EVIDENCE)), right, right, stored=True)
+        for right in (True, True, True, False)
+    ]
+
+    counted = fit_calibration.usual("identifier", [asked])
+
+    assert counted == {"right": pytest.approx(12.5 / 14, abs=1e-4), "n": 4}

@@ -1,0 +1,100 @@
+"""What a question names that the first result says nothing about: *the printer at the office*."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from family_recall.dataflow import QueryContext, Ranking
+from family_recall.query.kinship_terms import KINSHIP_ROLES
+from family_recall.query.text import normalise
+from family_recall.ranking.coverage import covers, question_weights
+from family_recall.types import IdArray
+
+CLOSE: Final = 0.8
+"""Cosine of tokens from which a memory has a word of like meaning."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_QUALIFYING = re.compile(
+    r"\b(?:at|in|of|for|on|from|near|behind|under|by|with)\s+"
+    r"(?:(?:the|my|our|his|her|their|your|an?)\s+)?([^\W\d_]+)",
+    re.IGNORECASE,
+)
+
+
+def uncovered(
+    context: QueryContext, ranking: Ranking, token_ids: Callable[[str], IdArray] | None
+) -> tuple[str, ...]:
+    """Return what a question names and its first candidate says nothing about.
+
+    People and things it does not mention, and words for where, of what or for whom something is
+    (*at the office*, *for the cat*) of which it holds none, nor a word that comes close. What it
+    replies to counts as said.
+
+    Args:
+        context: The question.
+        ranking: Candidates, the best first; at least one.
+        token_ids: Returns the token ids of a word, as the question's; None without token vectors.
+    """
+    first = int(ranking.order[0])
+    rows = [first]
+    if first in ranking.reply_to:
+        rows.append(ranking.reply_to[first])
+    qualifying = {word.casefold() for word in _QUALIFYING.findall(context.request.query_text)}
+    qualifying -= _elsewhere_read(context)
+    words = []
+    if qualifying:
+        held = np.any(covers(ranking.rows, question_weights(context))[rows], axis=0)
+        words = [
+            word
+            for (word, _), is_held in zip(context.plan.terms, held.tolist(), strict=True)
+            if not is_held
+            and word.casefold() in qualifying
+            and not _comes_close(context, ranking, rows, token_ids, word)
+        ]
+    return tuple(dict.fromkeys((*_unmentioned(context, ranking, rows), *words)))
+
+
+def _elsewhere_read(context: QueryContext) -> set[str]:
+    """Return the words that stand for a time, for somebody known or for a relative."""
+    plan, question = context.plan, context.request.query_text
+    words = {word for name in plan.names for word in name.split(" ")}
+    for first, last in plan.timespan_words:
+        words.update(word.casefold() for word in _WORD.findall(question[first:last]))
+    words.update(word for word in map(normalise, _WORD.findall(question)) if word in KINSHIP_ROLES)
+    return words
+
+
+def _unmentioned(context: QueryContext, ranking: Ranking, rows: list[int]) -> list[str]:
+    """Return the names of the people and things a question names and no row mentions."""
+    entities = {entity.id: entity for entity in context.plan.entities}
+    if not entities:
+        return []
+    ids = ranking.rows.ids[rows]
+    pairs = context.snapshot.mentions(ids, list(entities), context.scope)
+    mentioned = {entities[entity] for _, entity in pairs}
+    names = {entity.name for entity in mentioned}
+    people = {entity.person_id for entity in mentioned}
+    people |= {ranking.rows.authors[row] for row in rows} | {context.scope.person_id}
+    return [
+        entity.name
+        for entity in entities.values()
+        if entity.name not in names and (entity.person_id is None or entity.person_id not in people)
+    ]
+
+
+def _comes_close(
+    context: QueryContext,
+    ranking: Ranking,
+    rows: list[int],
+    token_ids: Callable[[str], IdArray] | None,
+    word: str,
+) -> bool:
+    if token_ids is None or ranking.closest is None or context.question is None:
+        return False
+    tokens = np.isin(context.question.token_ids, token_ids(word))
+    closest = np.nan_to_num(ranking.closest[rows])[:, tokens]
+    return bool(tokens.any()) and float(closest.min(axis=1).max()) >= CLOSE

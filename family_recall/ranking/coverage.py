@@ -1,0 +1,29 @@
+"""Which of the question's words a memory holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from family_recall.dataflow import QueryContext
+from family_recall.ranking.bm25 import inverse_document_frequency
+from family_recall.stores.records import Rows, stem_number
+from family_recall.types import BoolArray
+
+
+def question_weights(context: QueryContext) -> dict[int, float]:
+    """Return how rare each of the question's stems is, by its number."""
+    rarity = inverse_document_frequency(context.plan.statistics)
+    numbers = [stem_number(stem) for _, stem in context.plan.terms]
+    return dict(zip(numbers, rarity.tolist(), strict=True))
+
+
+def covers(rows: Rows, weights: Mapping[int, float]) -> BoolArray:
+    """Return which rows hold which of the question's stems among their own words: (n, t)."""
+    own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
+    stems = np.where(own, rows.words["stem"], 0)
+    held = np.zeros((len(rows), len(weights)), np.bool_)
+    for column, number in enumerate(weights):
+        held[rows.word_rows[stems == number], column] = True
+    return held

@@ -1,0 +1,89 @@
+"""What speaks for an answer as a whole: that its first result answers, or that anything does.
+
+A score alone does not tell: a question about what was never stored is asked in the words of what
+was, and its best memory scores like an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from family_recall.dataflow import Pool, QueryContext, Ranking
+from family_recall.ranking.coverage import covers, question_weights
+from family_recall.ranking.features import INDEX
+from family_recall.statements import BITS
+from family_recall.types import FloatArray
+
+EVIDENCE: Mapping[str, str] = {
+    "score": "of the first result",
+    "lead": "of its score over the next; 0 where there is none",
+    "words": "the share of the question's words that it holds, by how rare they are",
+    "words_of_few": "the share that the first five hold together",
+    "closeness": "how close its tokens come to the question's",
+    "farthest": "how close they come to the one of the question's rarest that is farthest",
+    "said": "1 where it says something of all that the question names",
+    "words_first": "1 where the search for words has it first",
+    "meaning_first": "1 where the search for meaning has it first",
+    "reading": "how surely it answers, as the cross-encoder read it",
+    "best_reading": "the same of the best that was read",
+    "asks": "1 where it only asks",
+    "list": "1 where all of something is gathered",
+}
+"""What is known of an answer, each with its meaning; all but ``score`` and ``lead`` in [0, 1]."""
+
+_FEW = 5
+_RARE = 0.6
+"""Share of the rarest token's weight from which a token counts as rare."""
+_READ = INDEX["cross_encoder"]
+
+
+def evidence(
+    context: QueryContext, pool: Pool, ranking: Ranking, *, says_all: bool
+) -> dict[str, float]:
+    """Return the value of each of :data:`EVIDENCE`, for a ranking that is not empty.
+
+    ``says_all``: whether the first candidate says something of all that the question names.
+    """
+    order = ranking.order
+    first = int(order[0])
+    score = ranking.score[order[:2]].tolist()
+    few = order[:_FEW]
+    weights = question_weights(context)
+    rarity = np.array(list(weights.values()), np.float32)
+    total = max(float(rarity.sum()), 1e-9)
+    held = covers(ranking.rows, weights)[few]
+    closeness, farthest = _closeness(context, ranking, first)
+    read = ranking.features[order, _READ]
+    memory = int(ranking.rows.ids[first])
+    return {
+        "score": score[0],
+        "lead": score[0] - score[-1],
+        "words": float(rarity[held[0]].sum()) / total,
+        "words_of_few": float(rarity[held.any(axis=0)].sum()) / total,
+        "closeness": closeness,
+        "farthest": farthest,
+        "said": float(says_all),
+        "words_first": _is_first(pool, "lexical", memory),
+        "meaning_first": _is_first(pool, "vector", memory),
+        "reading": float(read[0]),
+        "best_reading": float(read.max()),
+        "asks": float((ranking.rows.cues[first] & BITS["only_asks"]) != 0),
+        "list": float(context.exemplars is not None),
+    }
+
+
+def _closeness(context: QueryContext, ranking: Ranking, row: int) -> tuple[float, float]:
+    """Return how close a row's tokens come to the question's, and to the farthest rare one."""
+    weights = context.question_weights
+    if ranking.closest is None or weights is None or not weights.any():
+        return 0.0, 0.0
+    closest: FloatArray = np.nan_to_num(ranking.closest[row])
+    rare = weights >= _RARE * weights.max()
+    return float(closest.dot(weights) / weights.sum()), float(closest[rare].min())
+
+
+def _is_first(pool: Pool, source: str, memory: int) -> float:
+    run = pool.runs.get(source)
+    return float(run is not None and len(run) > 0 and int(run.ids[0]) == memory)

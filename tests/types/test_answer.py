@@ -1,0 +1,83 @@
+"""What an answer tells by its status: as it is, with doubt, or not at all."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from family_recall import Answer, FamilyRecall
+from family_recall.types.answer import Status
+from tests.conftest import recall, remember
+
+KEY = "Where is the spare key?"
+
+
+@pytest.fixture
+def answer(home: FamilyRecall) -> Answer:
+    """An answer with results, as one of another status is made from."""
+    return recall(home, KEY, "mia")
+
+
+def of(answer: Answer, status: Status) -> Answer:
+    """Return the same answer with another status."""
+    return dataclasses.replace(answer, status=status)
+
+
+@pytest.mark.parametrize("status", ["ok", "weak"])
+def test_what_may_answer_is_told(answer: Answer, status: Status) -> None:
+    """The first result is the best, nothing is merely closest, and a weak one says so."""
+    told = of(answer, status)
+
+    assert told.best == told.results[0]
+    assert told.closest == ()
+    assert told.results[0].text in told.briefing()
+    assert ("none of it surely answers" in told.briefing()) == (status == "weak")
+
+
+def test_what_answers_nothing_is_not_told(answer: Answer) -> None:
+    """Its results are closest; a briefing has them only if asked, and says what they are."""
+    told = of(answer, "no_match")
+
+    assert told.best is None
+    assert told.closest == told.results == answer.results
+    assert told.briefing() == ""
+    assert told.results[0].text in told.briefing(closest=True)
+    assert "is no answer" in told.briefing(closest=True)
+    assert "nothing stored seems to answer; the closest:" in str(told)
+
+
+def test_no_fact_is_told_to_a_question_that_nothing_answers(home: FamilyRecall) -> None:
+    """An alarm code is no answer to what the capital of France is."""
+    remember(
+        home, "The alarm code is 4471", doc_id="alarm", kind="fact", fact_key="alarm_code",
+        fact_value="4471",
+    )  # fmt: skip
+    code = recall(home, "What is the alarm code?", "mia")
+    capital = recall(home, "What is the capital of France?", "mia")
+
+    assert code.facts == {"alarm_code": "4471"}
+    assert "alarm_code" not in capital.facts
+
+
+def test_what_a_question_names_and_nothing_says_is_uncovered(home: FamilyRecall) -> None:
+    """A place, and a person; what the first result does say is not."""
+    remember(home, "The printer is jammed again", doc_id="printer", author="rajesh")
+
+    office = recall(home, "Is the printer at the office jammed?", "mia")
+    priya = recall(home, "Has Priya jammed the printer?", "mia")
+    plain = recall(home, "Is the printer jammed?", "mia")
+
+    assert (office.uncovered, priya.uncovered, plain.uncovered) == (("office",), ("Priya Rao",), ())
+    assert office.trace.evidence["said"] == priya.trace.evidence["said"] == 0.0
+    assert plain.trace.evidence["said"] == 1.0
+    assert office.confidence < plain.confidence
+    assert "ok" not in {office.status, priya.status}
+    assert "nothing about office" in str(office)
+
+
+def test_an_answer_is_read_back_whole(answer: Answer) -> None:
+    """With how sure it is that anything answers, and what is uncovered."""
+    told = dataclasses.replace(answer, uncovered=("office",), answerable=0.25)
+
+    assert Answer.from_json(told.to_json()) == told
