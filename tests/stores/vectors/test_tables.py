@@ -198,9 +198,9 @@ def test_packed_tokens_come_back_as_unit_rows(n: int, seed: int) -> None:
     assert back.shape == tokens.shape
     assert np.linalg.norm(back, axis=1) == pytest.approx(np.ones(n), abs=1e-5)
     for token, found_back in zip(tokens, back, strict=True):
-        scale = float(token @ found_back) / float(found_back @ found_back)
-        worst = np.abs(scale * found_back - token).max()
-        assert worst <= 1.3 * 0.5 / 7.0 * np.abs(token).max()
+        peak = np.abs(token).max()  # stored as 7, and so without an error
+        worst = np.abs(peak / np.abs(found_back).max() * found_back - token).max()
+        assert worst <= 0.5 / 7.0 * peak + 1e-5
         assert float(token @ found_back) > 0.98
 
 
