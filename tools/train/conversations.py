@@ -171,19 +171,10 @@ def session_of(card: Card, me: str, you: str, rng: random.Random) -> CardSession
     return CardSession(tuple(lines), tuple(questions))
 
 
-def second_person(ask: str) -> str:
-    """Return a question about `{me}` as it is put to them: "do you like your job"."""
-    return _addressed(ask, "are you", "do you", "have you", "your", "you")
-
-
 def first_person(ask: str) -> str:
     """Return a question about `{me}` as `{me}` asks it: "do I like my job"."""
-    return _addressed(ask, "am I", "do I", "have I", "my", "I")
-
-
-def _addressed(ask: str, is_me: str, does_me: str, has_me: str, my: str, me: str) -> str:
-    turned = re.sub(r"\b[Ii]s {me}(?!')", is_me, ask)
-    turned = re.sub(r"\b[Dd]oes {me}(?!')", does_me, turned)
-    turned = re.sub(r"\b[Hh]as {me}(?!')", has_me, turned)
-    turned = turned.replace("{me}'s", my).replace("{me}", me)
+    turned = re.sub(r"\b[Ii]s {me}(?!')", "am I", ask)
+    turned = re.sub(r"\b[Dd]oes {me}(?!')", "do I", turned)
+    turned = re.sub(r"\b[Hh]as {me}(?!')", "have I", turned)
+    turned = turned.replace("{me}'s", "my").replace("{me}", "I")
     return turned[:1].upper() + turned[1:]

@@ -6,6 +6,7 @@ They need torch, which the extra `training` installs.
 from __future__ import annotations
 
 import importlib
+import random as random_module
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ torch = pytest.importorskip("torch")
 from family_recall.encoders.bi_encoder import BiEncoder  # noqa: E402
 from family_recall.encoders.cross_encoder import CrossEncoder  # noqa: E402
 from family_recall.encoders.manifest import read_manifest  # noqa: E402
+from tools.train import cross_encoder  # noqa: E402
 from tools.train.base_weights import open_tokenizer  # noqa: E402
 from tools.train.bert import Encoder, pack, write_encoder  # noqa: E402
 from tools.train.embedder import answering, late_interaction  # noqa: E402
@@ -116,18 +118,22 @@ def test_what_only_bears_on_a_question_is_ranked_and_not_judged() -> None:
     Of two questions, one bears alone: the listwise loss is the mean of both, the pairwise one of
     the judged pairs' sum over all four pairs.
     """
-    groups = [
-        Group("a?", "one", ()),
-        Group("a?", "two", ()),
-        Group("b?", "one", (), frozenset({"three"})),
-    ]
-    answers = answering(groups, ["one", "two", "one", "three"])
+    groups = [Group("who", "a", ("b",)), Group("why", "c", ("d",), answers=False)]
 
-    assert answers.tolist() == [
-        [False, True, True, False],
-        [True, False, True, False],
-        [True, False, False, True],
-    ]
+    class Fixed:
+        def draw(self, _n: int, _rng: random.Random) -> list[Group]:
+            return groups
+
+    encoder = Encoder(n_layers=1, width=24, inner=48, n_heads=12, n_words=30_522, n_positions=64)
+    model = cross_encoder.CrossEncoder(encoder)
+    torch.nn.init.zeros_(model.classifier.weight)
+    losses = cross_encoder.Losses(model, WORDS, Fixed(), 2)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(cross_encoder, "filled", lambda listed, _: list(listed))
+        parts = losses(random_module.Random(1))
+
+    assert parts["listwise"].item() == pytest.approx(np.log(2))
+    assert parts["pairwise"].item() == pytest.approx(cross_encoder.BCE_WEIGHT * np.log(2) / 2)
 
 
 def test_an_interrupted_run_ends_where_an_uninterrupted_one_does(tmp_path: Path) -> None:
