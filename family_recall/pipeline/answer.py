@@ -69,7 +69,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         if n_damaged := len(context.snapshot.damaged):
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
-        confidence = ranked.certainty.platt(ranking.score[chosen])
+        confidence = ranked.certainty.confidences(ranking.score[chosen])
         provenance = _Provenance(
             paths=_paths(ranked, chosen),
             sources=_sources(ranked.pool, by_id.keys()),

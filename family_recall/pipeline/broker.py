@@ -80,6 +80,7 @@ class Broker:
         ordering.rerank,
         replying.promote_replies,
         superseding.supersede,
+        ordering.read_first,
         ordering.diversify,
     )
 

@@ -17,6 +17,8 @@ from family_recall.ranking.diversify import (
     normalised,
     word_jaccard,
 )
+from family_recall.ranking.features import INDEX
+from family_recall.ranking.reranker import first_was_read
 
 
 def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -66,6 +68,17 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     return _read_pairs(run, context, ranking, scorer, n)
 
 
+def read_first(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Read the first candidate, where it was put there after the others were read."""
+    scorer, features = run.models.scorer(), ranking.features
+    was_read = features[:, INDEX["cross_encoder"]].any()
+    if scorer is None or not was_read or first_was_read(ranking):
+        return ranking
+    if not run.can_start("rerank", question_tokens(context.searched_text), left_out=1):
+        return ranking
+    return _read_pairs(run, context, ranking, scorer, 1)
+
+
 def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     """Choose results that are unlike each other, if the profile or the request wants that."""
     ctx = context.request.ctx
@@ -107,6 +120,7 @@ def _read_pairs(
             with run.trace.span("rerank", n) as span:
                 reranked, n_read, matters = reranker.rerank(
                     ranking,
+                    ranking.order[:n],
                     context,
                     scorer,
                     affordable,

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from family_recall.dataflow import QueryContext, Ranking
-from family_recall.ranking.features import INDEX
+from family_recall.ranking.coverage import covers, question_weights
 from family_recall.stores.records import StoredMemory, epoch_s
-from family_recall.types import IdArray
+from family_recall.types import BoolArray, IdArray
 
 MAX_FACTS = 32
 """Facts of an answer, and of the candidates past its results those that are read."""
@@ -67,8 +67,23 @@ def _concerned(context: QueryContext, ranking: Ranking, *, is_sure: bool) -> IdA
     """Return the row ids of the candidates that the question concerns, best first."""
     order = ranking.order
     if context.plan.breadth != "about":
-        shares_word = ranking.features[order, INDEX["bm25"]] > 0.0
-        shares_word[:1] |= is_sure
+        shares_word = _shares_word(context, ranking)
+        if is_sure:
+            shares_word[:1] = True
         order = order[shares_word]
     ids: IdArray = ranking.rows.ids[order]
     return ids
+
+
+def _shares_word(context: QueryContext, ranking: Ranking) -> BoolArray:
+    """Return which candidates (n), in order, share a word with the question.
+
+    In their text or their labels; the name of somebody counts in their text alone, or whatever
+    somebody wrote would concern a question about them.
+    """
+    weights, order = question_weights(context), ranking.order
+    names = {word for name in context.plan.names for word in name.split(" ")}
+    is_name = np.array([word.casefold() in names for word, _ in context.plan.terms], np.bool_)
+    in_text = covers(ranking.rows, weights, order, header=False)
+    anywhere = covers(ranking.rows, weights, order)
+    return np.asarray(np.where(is_name, in_text, anywhere).any(axis=1))

@@ -47,7 +47,8 @@ def uncovered(
     qualifying -= _elsewhere_read(context)
     words = []
     if qualifying:
-        held = np.any(covers(ranking.rows, question_weights(context))[rows], axis=0)
+        weights = question_weights(context)
+        held = np.any(covers(ranking.rows, weights, np.array(rows)), axis=0)
         words = [
             word
             for (word, _), is_held in zip(context.plan.terms, held.tolist(), strict=True)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.dataflow import Kind
+from family_recall.ranking.evidence import CLEAR
 from family_recall.types import FloatArray, Status
 
 DecidedBy = Literal["time", "identifier", "focus", "about"]
@@ -59,7 +60,8 @@ class Calibration:
     Attributes:
         platt: The probability that a first result answers, by its score alone.
         first: The weight of each of `EVIDENCE`, and the ``intercept``, in the logit that the first
-            result answers; that of ``score`` is 0 or more, so that order is kept.
+            result answers; those of ``score``, ``clear`` and ``lead`` are 0 or more, so that order
+            is kept.
         stored: The same in the logit that anything stored answers.
     """
 
@@ -69,10 +71,8 @@ class Calibration:
 
     def certainty(self, evidence: Mapping[str, float]) -> Certainty:
         """Return how sure an answer with this evidence is."""
-        slope = self.first["score"]
-        others = logit_of(self.first, evidence) - slope * evidence["score"]
         stored = 1.0 / (1.0 + math.exp(-min(max(logit_of(self.stored, evidence), -40.0), 40.0)))
-        return Certainty(Platt(slope, others), stored, evidence=evidence)
+        return Certainty(logit_of(self.first, evidence), stored, self.first, evidence=evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,39 @@ class Certainty:
     """How sure one answer is.
 
     Attributes:
-        platt: The probability that a result answers, by its score; what else is known of the
-            answer is in its offset.
+        logit: That the first result answers.
         answerable: The probability that anything stored answers.
+        weights: What a result has less of than the first, by how much it lowers the logit; empty
+            where no score decides, and all results are as sure as each other.
         decided_by: Whether it is by the score, or what else decided.
         evidence: What it is by, where the score decides.
+        slope, shift: What a person's feedback makes of every logit.
     """
 
-    platt: Platt
+    logit: float
     answerable: float
+    weights: Mapping[str, float] = field(default_factory=dict)
     decided_by: Literal["score"] | DecidedBy = "score"
     evidence: Mapping[str, float] = field(default_factory=dict)
+    slope: float = 1.0
+    shift: float = 0.0
+
+    def confidences(self, score: FloatArray) -> FloatArray:
+        """Return the probability that each result answers, by its score (n,), in any order.
+
+        The first has the answer's logit. Each other one lacks the score that it is behind, and
+        leads nothing: what the first is ahead speaks against all others.
+        """
+        logit = np.full(len(score), self.logit)
+        if self.weights:
+            best, lead = self.evidence["score"], self.evidence["lead"]
+            behind = np.minimum(score.astype(np.float64) - best, 0.0)
+            unclear = np.minimum(score, CLEAR) - min(best, CLEAR)
+            logit += self.weights["score"] * behind + self.weights["clear"] * unclear
+            logit += self.weights["lead"] * np.where(behind < 0.0, behind - lead, 0.0)
+        logit = np.clip(self.slope * logit + self.shift, -40.0, 40.0)
+        probability: FloatArray = (1.0 / (1.0 + np.exp(-logit))).astype(np.float32)
+        return probability
 
 
 def logit_of(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:
@@ -181,7 +203,7 @@ def find_calibration(profile: str, kind: Kind, *, reranked: bool = False) -> Cal
 def certain(probability: float) -> Certainty:
     """Return the same probability for every result: where scores do not decide."""
     p = min(max(probability, 1e-6), 1.0 - 1e-6)
-    return Certainty(Platt(0.0, math.log(p / (1.0 - p))), p)
+    return Certainty(math.log(p / (1.0 - p)), p)
 
 
 def usually(path: DecidedBy) -> Certainty:

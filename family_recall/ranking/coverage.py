@@ -9,7 +9,7 @@ import numpy as np
 from family_recall.dataflow import QueryContext
 from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.stores.records import Rows, stem_number
-from family_recall.types import BoolArray
+from family_recall.types import BoolArray, IdArray
 
 
 def question_weights(context: QueryContext) -> dict[int, float]:
@@ -19,11 +19,21 @@ def question_weights(context: QueryContext) -> dict[int, float]:
     return dict(zip(numbers, rarity.tolist(), strict=True))
 
 
-def covers(rows: Rows, weights: Mapping[int, float]) -> BoolArray:
-    """Return which rows hold which of the question's stems among their own words: (n, t)."""
-    own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
+def covers(
+    rows: Rows, weights: Mapping[int, float], of: IdArray, *, header: bool = True
+) -> BoolArray:
+    """Return which of some rows hold which of the question's stems as their own words: (n, t).
+
+    ``header``: whether their title, author and people count, or their text alone.
+    """
+    own = rows.words["body"] > 0
+    if header:
+        own |= rows.words["header"] > 0
     stems = np.where(own, rows.words["stem"], 0)
-    held = np.zeros((len(rows), len(weights)), np.bool_)
-    for column, number in enumerate(weights):
-        held[rows.word_rows[stems == number], column] = True
+    numbers = np.fromiter(weights, stems.dtype, len(weights))
+    starts = np.searchsorted(rows.word_rows, of).tolist()
+    ends = np.searchsorted(rows.word_rows, of, side="right").tolist()
+    held = np.zeros((len(of), len(weights)), np.bool_)
+    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        held[place] = (stems[start:end, None] == numbers).any(axis=0)
     return held

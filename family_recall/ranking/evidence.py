@@ -18,6 +18,7 @@ from family_recall.types import FloatArray
 
 EVIDENCE: Mapping[str, str] = {
     "score": "of the first result",
+    "clear": "the same, where it is below 0.5: above, more of it tells little more",
     "lead": "of its score over the next; 0 where there is none",
     "words": "the share of the question's words that it holds, by how rare they are",
     "words_of_few": "the share that the first five hold together",
@@ -31,7 +32,11 @@ EVIDENCE: Mapping[str, str] = {
     "asks": "1 where it only asks",
     "list": "1 where all of something is gathered",
 }
-"""What is known of an answer, each with its meaning; all but ``score`` and ``lead`` in [0, 1]."""
+"""What is known of an answer, each with its meaning; all but ``score``, ``clear`` and ``lead`` in
+[0, 1]."""
+
+CLEAR = 0.5
+"""The score above which an answer is hardly surer."""
 
 _FEW = 5
 _RARE = 0.6
@@ -53,12 +58,13 @@ def evidence(
     weights = question_weights(context)
     rarity = np.array(list(weights.values()), np.float32)
     total = max(float(rarity.sum()), 1e-9)
-    held = covers(ranking.rows, weights)[few]
+    held = covers(ranking.rows, weights, few)
     closeness, farthest = _closeness(context, ranking, first)
     read = ranking.features[order, _READ]
     memory = int(ranking.rows.ids[first])
     return {
         "score": score[0],
+        "clear": min(score[0], CLEAR),
         "lead": score[0] - score[-1],
         "words": float(rarity[held[0]].sum()) / total,
         "words_of_few": float(rarity[held.any(axis=0)].sum()) / total,

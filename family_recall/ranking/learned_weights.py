@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from family_recall.dataflow import Profile
-from family_recall.ranking.calibration import Certainty, Platt
+from family_recall.ranking.calibration import Certainty
 from family_recall.stores.logs.feedback import LearningStep
 
 LEARNING_PROFILE = "default"
@@ -61,11 +61,7 @@ def personal_certainty(shipped: Certainty, profile: Profile) -> Certainty:
     """Return how sure an answer is, as a person's feedback on first results adjusts it."""
     if not isinstance(profile, PersonalProfile):
         return shipped
-    platt = Platt(
-        profile.slope_ratio * shipped.platt.slope,
-        profile.slope_ratio * shipped.platt.offset + profile.offset_shift,
-    )
-    return dataclasses.replace(shipped, platt=platt)
+    return dataclasses.replace(shipped, slope=profile.slope_ratio, shift=profile.offset_shift)
 
 
 def is_bounded(step: LearningStep) -> bool:

@@ -13,9 +13,12 @@ from family_recall.errors import ModelError
 from family_recall.ranking.best_passage import readings
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import scored
+from family_recall.types import IdArray
 
 TEMPERATURE = 2.0
 """Divides the logits, so that a confident model does not outweigh all other features."""
+
+_USUALLY_READ = 2  # texts that are loaded at first; the others only if it comes to them
 
 
 def probability(logit: float) -> float:
@@ -25,6 +28,7 @@ def probability(logit: float) -> float:
 
 def rerank(
     ranking: Ranking,
+    best: IdArray,
     context: QueryContext,
     scorer: PairScorer,
     affordable: Callable[[int], bool],
@@ -41,6 +45,7 @@ def rerank(
 
     Args:
         ranking: Candidates in order.
+        best: Which of its rows to read, the best first.
         context: The question.
         scorer: The cross-encoder.
         affordable: Called before each pair with its number of tokens.
@@ -53,15 +58,17 @@ def rerank(
     Raises:
         ModelError: If the model cannot run.
     """
-    best = ranking.order[: context.config.rerank_pool]
-    passages = readings(context, ranking.rows.ids[best])
+    passages: dict[int, str] = {}
     features = ranking.features.copy()
     question, n_read, matters = context.searched_text, 0, True
     weight, leader = float(ranking.weights[INDEX["cross_encoder"]]), -np.inf
-    for row in best.tolist():
+    for place, row in enumerate(best.tolist()):
         if float(ranking.score[row]) + weight <= leader:
             matters = False
             break
+        if place in {0, _USUALLY_READ}:
+            more = best[:_USUALLY_READ] if place == 0 else best[place:]
+            passages |= readings(context, ranking.rows.ids[more])
         passage = passages.get(int(ranking.rows.ids[row]))
         if passage is None:
             continue

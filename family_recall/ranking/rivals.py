@@ -102,7 +102,7 @@ def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, i
     """
     best = ranking.order[:n]
     weights = question_weights(context)
-    share = covers(ranking.rows, weights)[best].dot(np.array(list(weights.values()), np.float32))
+    share = covers(ranking.rows, weights, best).dot(np.array(list(weights.values()), np.float32))
     score, said = ranking.score[best], ranking.rows.occurred_s[best]
     alike = (score >= AS_GOOD * score[0]) & (share >= AS_GOOD * share[0])
     alike &= (ranking.rows.cues[best] & _ASKS) == 0
@@ -178,8 +178,8 @@ def _stated(
     asked: Asked,
 ) -> dict[int, Stated]:
     """Return what the test reads of some rows, ascending."""
-    rows, features, held = ranking.rows, ranking.features, covers(ranking.rows, asked.weights)
-    at = list(said)
+    rows, features, at = ranking.rows, ranking.features, np.array(list(said), np.int64)
+    held = covers(rows, asked.weights, at)
     nearest = features[at][:, _NEARNESS].max(axis=1).tolist()
     starts = np.searchsorted(rows.word_rows, at).tolist()
     ends = np.searchsorted(rows.word_rows, at, side="right").tolist()
@@ -187,7 +187,8 @@ def _stated(
     numbers = list(asked.weights)
     kinds = [(kind, BITS[f"kind:{kind}"]) for kind in asked.slot.compared]
     stated = {}
-    for (row, statement), near, start, end in zip(said.items(), nearest, starts, ends, strict=True):
+    each = zip(said.items(), nearest, starts, ends, held.tolist(), strict=True)
+    for (row, statement), near, start, end, is_held in each:
         stems = frozenset(own_stems[start:end].tolist())
         cues = int(rows.cues[row])
         stated[row] = Stated(
@@ -201,6 +202,6 @@ def _stated(
             near=near or _NO_NEARNESS,
             values=values_in(statement.text, [kind for kind, bit in kinds if cues & bit]),
             modifiers=modifiers_in(statement.text, asked),
-            covered=frozenset(itertools.compress(numbers, held[row].tolist())),
+            covered=frozenset(itertools.compress(numbers, is_held)),
         )
     return stated

@@ -103,7 +103,7 @@ def test_a_private_memory_is_its_owners_alone(answers: dict[str, Answer]) -> Non
 
 def test_what_nothing_answers_is_said_to_be_so(answers: dict[str, Answer]) -> None:
     """There is no mortgage, and the status does not pretend otherwise."""
-    assert answers["Nothing stored answers this"].status != "ok"
+    assert answers["Nothing stored answers this"].status == "no_match"
 
 
 def test_two_milliseconds_leave_stages_out_and_say_so(answers: dict[str, Answer]) -> None:

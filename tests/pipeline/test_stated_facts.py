@@ -50,3 +50,11 @@ def test_a_question_for_no_fact_has_none(home: FamilyRecall) -> None:
     state(home, "gate_code", "1111", "The gate code is 1111")
 
     assert recall(home, "What did we talk about when the gate came up?", "rajesh").facts == {}
+
+
+def test_what_somebody_wrote_is_no_fact_about_them(home: FamilyRecall) -> None:
+    """Priya wrote both down; a question about her concerns what is said of her."""
+    state(home, "allergy", "hazelnuts", "Priya is allergic to hazelnuts", author="priya")
+    state(home, "bin_day", "Tuesday", "The bins go out on Tuesday", author="priya")
+
+    assert recall(home, "What is Priya allergic to?", "rajesh").facts == {"allergy": "hazelnuts"}

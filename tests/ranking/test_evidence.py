@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 
@@ -70,17 +71,30 @@ def test_a_first_result_that_only_asks_is_known_as_one(path: Path) -> None:
 
 
 def test_a_certainty_by_hand() -> None:
-    """Logit −1 + 2 × 0.5 + 3 × 0.2 = 0.6 of the first; a lower score lowers it by 2 a point."""
+    """Logit −1 + 2·0.7 + 1·0.5 + 4·0.1 + 3·0.2 = 1.9 of the first.
+
+    The second, 0.1 behind, loses 2·0.1 and leads by −0.1 for 0.1: −0.8. The third, 0.4 behind,
+    loses 2·0.4, 1·0.2 of what is clear and 4·0.5.
+    """
     nothing = dict.fromkeys(EVIDENCE, 0.0)
-    weights = {**nothing, "intercept": -1.0, "score": 2.0, "words": 3.0}
+    weights = {**nothing, "intercept": -1.0, "score": 2.0, "clear": 1.0, "lead": 4.0, "words": 3.0}
     calibration = Calibration(Platt(1.0, 0.0), weights, {**nothing, "intercept": 0.0})
+    known = {"score": 0.7, "clear": 0.5, "lead": 0.1, "words": 0.2}
 
-    sure = calibration.certainty({**nothing, "score": 0.5, "words": 0.2})
-    first, other = sure.platt(np.array([0.5, 0.1])).tolist()
+    sure = calibration.certainty({**nothing, **known})
+    in_order_of_time = np.array([0.3, 0.7, 0.6])
+    confidences = sure.confidences(in_order_of_time).tolist()
 
-    assert first == pytest.approx(1.0 / (1.0 + math.exp(-0.6)))
-    assert other == pytest.approx(1.0 / (1.0 + math.exp(0.2)))
+    logits = (1.9 - 0.8 - 0.2 - 2.0, 1.9, 1.9 - 0.2 - 0.8)
+    assert confidences == pytest.approx([1.0 / (1.0 + math.exp(-each)) for each in logits])
     assert sure.answerable == 0.5
+
+
+def test_feedback_scales_and_shifts_every_logit() -> None:
+    """Half of a logit of log 9 and log 2 more: odds of 6."""
+    sure = dataclasses.replace(certain(0.9), slope=0.5, shift=math.log(2.0))
+
+    assert sure.confidences(np.array([1.0])).tolist() == pytest.approx([6 / 7])
 
 
 def test_a_status_is_what_costs_least() -> None:
@@ -93,7 +107,7 @@ def test_a_status_is_what_costs_least() -> None:
 
 def test_what_scores_do_not_decide_has_a_certainty_of_its_own() -> None:
     """The same for every result, whatever its score."""
-    assert certain(0.25).platt(np.array([0.0, 9.0])).tolist() == pytest.approx([0.25, 0.25])
+    assert certain(0.25).confidences(np.array([0.0, 9.0])).tolist() == pytest.approx([0.25, 0.25])
     for path in ("time", "identifier", "focus", "about"):
         assert usually(path).decided_by == path
         assert TELL <= usually(path).answerable < 1.0

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import pytest
 
 from family_recall import Answer, FamilyRecall, Memory, RecallContext, Space
+from family_recall.dataflow import QueryContext
 from family_recall.encoders import CrossEncoder
+from family_recall.ranking.best_passage import readings
 from family_recall.ranking.profiles import profiles
+from family_recall.types import IdArray
 from tests.encoders.conftest import ID_WEIGHT, models
 
 __all__ = ["models"]
@@ -87,3 +91,41 @@ def test_without_time_the_cross_encoder_reads_nothing(home: FamilyRecall) -> Non
     assert "rerank" in {skip.stage for skip in answer.trace.skips}
     assert "rerank" not in {span.stage for span in answer.trace.spans}
     assert answer.results
+
+
+def test_what_is_put_first_after_reading_is_read_too(models: Path, tmp_path: Path) -> None:
+    """A reply stands above its question, which was so far ahead that nothing else was read."""
+    with FamilyRecall.open(tmp_path / "shed.db", models=models) as home:
+        home.spaces.add(Space("home", "shared"))
+        said = {"asked": "Who has the long garden shears?", "told": "Tom, since Sunday."}
+        for minute, (name, text) in enumerate(said.items()):
+            moment = dt.datetime(2026, 5, 1, 9, minute, tzinfo=dt.UTC)
+            home.remember(Memory(text, "home", doc_id=name, session_id="talk", occurred_at=moment))
+        home.warmup()
+        context = RecallContext(time_budget_ms=60_000)
+        answer = home.recall("Who has the long garden shears?", context)
+    first, second = answer.results
+
+    assert (first.doc_id, second.doc_id) == ("told", "asked")
+    assert first.features["inherited"] > WEIGHT
+    assert first.features["cross_encoder"] == pytest.approx(answer.trace.evidence["reading"])
+    assert answer.trace.evidence["reading"] > 0.0
+    assert [span.n_in for span in answer.trace.spans if span.stage == "rerank"] == [1, 1]
+
+
+def test_of_ten_texts_those_that_are_read_are_loaded(
+    home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two at first, the others when it comes to them."""
+    loaded: list[int] = []
+
+    def counted(context: QueryContext, ids: IdArray) -> dict[int, str]:
+        loaded.append(len(ids))
+        return readings(context, ids)
+
+    monkeypatch.setattr("family_recall.ranking.reranker.readings", counted)
+    with home:
+        home.remember_many([Memory(f"Bean number {n} of the garden", "home") for n in range(9)])
+        asked(home)
+
+    assert loaded in ([2], [2, 8])

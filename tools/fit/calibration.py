@@ -8,7 +8,8 @@ stored does*, and Platt's two numbers for the score alone. The sets weigh the sa
 else than a score decides, counts how often the first result is right.
 
 Every set needs questions that nothing stored answers: not as if their answer were taken out of
-the candidates, for it would show in its neighbours, but of what was never stored.
+the candidates, for it would show in its neighbours, but of what was never stored. Those of
+`far_questions.txt`, which no household's memories have a word on, are asked of every set.
 
 Examples:
   python -m tools.fit.calibration ~/sets
@@ -18,6 +19,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import math
 import os
@@ -28,7 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from family_recall.evaluation.datasets import spread
+from family_recall.evaluation.datasets import Query, spread
 from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from tools.common import ROOT, parser_of, say
 
@@ -76,8 +78,11 @@ EVALUATION_ONLY = ("locomo", "locomo_plus", "realtalk", "household", "gatemem")
 
 OUTPUT = ROOT / "family_recall/ranking/calibration.json"
 KINDS = ("full", "static", "words")
-PAIRED, PAIRED_WEIGHT = ("paired", "twin"), 0.25
-"""Categories made so that nearness misleads, as it does for some of what a family asks."""
+FAR_QUESTIONS = Path(__file__).parent / "far_questions.txt"
+FAR = "far"
+WEIGHTS = {"paired": 0.25, "twin": 0.25, FAR: 1 / 3}
+"""What a question counts where it is not 1: of categories that were made so that nearness misleads,
+as it does for some of what a family asks, and of what has nothing to do with the household."""
 
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
 RIDGE = 4.0  # of standardised evidence, where every set counts as `SET_WEIGHT` questions
@@ -94,11 +99,11 @@ USUALLY_WEIGHT = 10.0
 
 RULE = (
     "first, stored: logistic regression of whether the first result is right, and of whether "
-    "anything stored answers, on the evidence, each set weighing the same and a question made so "
-    "that nearness misleads a quarter; what is good of a result never speaks against it. "
-    "slope, offset: Platt's maximum likelihood on the score alone. paths: how often the first "
-    "result is right where something else than a score decides, counted with ten questions as the "
-    "designs have it."
+    "anything stored answers, on the evidence, each set weighing the same, a question made so "
+    "that nearness misleads a quarter, one far from all that is stored a third; what is good of "
+    "a result never speaks against it. slope, offset: Platt's maximum likelihood on the score "
+    "alone. paths: how often the first result is right where something else than a score decides, "
+    "counted with ten questions as the designs have it."
 )
 MEASURES = {
     "ece": "expected calibration error of the first result, ten bins, on a set left out of the fit",
@@ -107,6 +112,7 @@ MEASURES = {
     "told_right": "share of the answers called ok whose first result is right",
     "told": "share of the right first results that are called ok",
     "denied": "share of the questions with a right result among the first ten called no_match",
+    "far_denied": "share of the questions far from all that is stored called no_match",
 }
 
 
@@ -123,7 +129,12 @@ class Asked:
     right: bool
     found: bool
     stored: bool
-    weight: float = 1.0
+    category: str = ""
+
+    @property
+    def weight(self) -> float:
+        """What it counts in a fit."""
+        return WEIGHTS.get(self.category, 1.0)
 
 
 Group = Sequence[Asked]
@@ -246,7 +257,18 @@ def _ask(home: FamilyRecall, dataset: Dataset, profile: Profile, *, rerank: bool
     context_of = contexts(dataset, context)
     return [
         read(home.recall(query.text, context_of(query)), set(query.gold), query.category)
-        for query in dataset.queries
+        for query in (*dataset.queries, *far_from(dataset))
+    ]
+
+
+def far_from(dataset: Dataset) -> list[Query]:
+    """Return the questions of `FAR_QUESTIONS`, asked where and when those of a set are."""
+    texts, asked = FAR_QUESTIONS.read_text("utf-8").splitlines(), dataset.queries
+    return [
+        dataclasses.replace(
+            asked[n * len(asked) // len(texts)], id=f"far-{n}", text=text, gold=(), category=FAR
+        )
+        for n, text in enumerate(texts)
     ]
 
 
@@ -260,7 +282,7 @@ def read(answer: Answer, gold: set[str], category: str = "") -> Asked:
         right=bool(ranking) and ranking[0] in gold,
         found=not gold.isdisjoint(ranking),
         stored=bool(gold),
-        weight=PAIRED_WEIGHT if category in PAIRED else 1.0,
+        category=category,
     )
 
 
@@ -284,8 +306,10 @@ def left_out(groups: Mapping[str, Group]) -> dict[str, dict[str, float]]:
     measured = {}
     for name, group in groups.items():
         fitted = constants([other for key, other in groups.items() if key != name])
+        far = [a for a in group if a.decided_by == "score" and a.category == FAR]
         scored = [a for a in group if a.decided_by == "score" and a.weight == 1.0]
         sure, stored = (probabilities(fitted[model], scored) for model in ("first", "stored"))
+        of_far = probabilities(fitted["first"], far)
         right = np.array([asked.right for asked in scored], np.bool_)
         answered = np.array([asked.stored for asked in scored], np.bool_)
         found = np.array([asked.found for asked in scored], np.bool_)
@@ -297,6 +321,7 @@ def left_out(groups: Mapping[str, Group]) -> dict[str, dict[str, float]]:
             "told_right": float(right[told].mean()) if told.any() else 1.0,
             "told": float(told[right].mean()) if right.any() else 0.0,
             "denied": float((sure < DENY)[found].mean()) if found.any() else 0.0,
+            "far_denied": float((of_far < DENY).mean()) if far else 0.0,
         }
         measured[name] = {measure: round(value, 4) for measure, value in figures.items()}
     return measured
@@ -315,7 +340,7 @@ def constants(groups: Sequence[Group]) -> dict[str, Any]:
         "slope": round(platt.slope, 4),
         "offset": round(platt.offset, 4),
         "first": logistic(evidence, right, weights, signs=SIGNS),
-        "stored": logistic(evidence, stored, weights, signs={"score": 1}),
+        "stored": logistic(evidence, stored, weights, signs={"score": 1, "clear": 1}),
     }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from family_recall.encoders import find_models
+from family_recall.evaluation import load_dataset
 from family_recall.ranking import calibration
 from family_recall.ranking.evidence import EVIDENCE
 from family_recall.ranking.profiles import profiles
@@ -184,3 +185,19 @@ def test_what_something_else_than_a_score_decides_is_counted() -> None:
     counted = fit_calibration.usual("identifier", [asked])
 
     assert counted == {"right": pytest.approx(12.5 / 14, abs=1e-4), "n": 4}
+
+
+def test_every_set_is_asked_what_nothing_stored_has_a_word_on(data: Path) -> None:
+    """From its first question's place to its last's, each for a third of a question, no gold."""
+    dataset = load_dataset(data / "kitchen" / "dev")
+
+    far = fit_calibration.far_from(dataset)
+
+    assert len(far) == len(fit_calibration.FAR_QUESTIONS.read_text("utf-8").splitlines()) > 50
+    assert {query.space for query in far} == {"kitchen"}
+    assert not any(query.gold for query in far)
+    asked = fit_calibration.Asked(
+        "score", np.zeros(len(EVIDENCE)), right=False, found=False, stored=False,
+        category=far[0].category,
+    )  # fmt: skip
+    assert asked.weight == pytest.approx(1 / 3)
