@@ -79,10 +79,11 @@ EVALUATION_ONLY = ("locomo", "locomo_plus", "realtalk", "household", "gatemem")
 OUTPUT = ROOT / "family_recall/ranking/calibration.json"
 KINDS = ("full", "static", "words")
 FAR_QUESTIONS = Path(__file__).parent / "far_questions.txt"
-FAR = "far"
-WEIGHTS = {"paired": 0.25, "twin": 0.25, FAR: 1 / 3}
-"""What a question counts where it is not 1: of categories that were made so that nearness misleads,
-as it does for some of what a family asks, and of what has nothing to do with the household."""
+FAR, FAR_SHARE = "far", 0.07
+"""The category of these questions, and what they count together of every set."""
+WEIGHTS = {"paired": 0.25, "twin": 0.25}
+"""What another question counts beside the others of its set: a quarter where it was made so that
+nearness misleads, as it does for some of what a family asks."""
 
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time
 RIDGE = 4.0  # of standardised evidence, where every set counts as `SET_WEIGHT` questions
@@ -100,10 +101,10 @@ USUALLY_WEIGHT = 10.0
 RULE = (
     "first, stored: logistic regression of whether the first result is right, and of whether "
     "anything stored answers, on the evidence, each set weighing the same, a question made so "
-    "that nearness misleads a quarter, one far from all that is stored a third; what is good of "
-    "a result never speaks against it. slope, offset: Platt's maximum likelihood on the score "
-    "alone. paths: how often the first result is right where something else than a score decides, "
-    "counted with ten questions as the designs have it."
+    "that nearness misleads a quarter, those far from all that is stored 7 % of a set; what is "
+    "good of a result never speaks against it. slope, offset: Platt's maximum likelihood on the "
+    "score alone. paths: how often the first result is right where something else than a score "
+    "decides, counted with ten questions as the designs have it."
 )
 MEASURES = {
     "ece": "expected calibration error of the first result, ten bins, on a set left out of the fit",
@@ -133,7 +134,7 @@ class Asked:
 
     @property
     def weight(self) -> float:
-        """What it counts in a fit."""
+        """What it counts beside others of its kind."""
         return WEIGHTS.get(self.category, 1.0)
 
 
@@ -307,7 +308,8 @@ def left_out(groups: Mapping[str, Group]) -> dict[str, dict[str, float]]:
     for name, group in groups.items():
         fitted = constants([other for key, other in groups.items() if key != name])
         far = [a for a in group if a.decided_by == "score" and a.category == FAR]
-        scored = [a for a in group if a.decided_by == "score" and a.weight == 1.0]
+        ordinary = [a for a in group if a.category != FAR and a.weight == 1.0]
+        scored = [a for a in ordinary if a.decided_by == "score"]
         sure, stored = (probabilities(fitted[model], scored) for model in ("first", "stored"))
         of_far = probabilities(fitted["first"], far)
         right = np.array([asked.right for asked in scored], np.bool_)
@@ -347,7 +349,10 @@ def constants(groups: Sequence[Group]) -> dict[str, Any]:
 def shares_of(group: Group) -> Scores:
     """Return what each question of a set counts, `SET_WEIGHT` in all."""
     weights = np.array([asked.weight for asked in group])
-    shares: Scores = weights * SET_WEIGHT / max(weights.sum(), 1e-9)
+    far = np.array([asked.category == FAR for asked in group])
+    parts = np.where(far, FAR_SHARE, 1.0 - FAR_SHARE if far.any() else 1.0)
+    totals = np.where(far, weights[far].sum(), weights[~far].sum())
+    shares: Scores = SET_WEIGHT * parts * weights / np.maximum(totals, 1e-9)
     return shares
 
 

@@ -188,7 +188,7 @@ def test_what_something_else_than_a_score_decides_is_counted() -> None:
 
 
 def test_every_set_is_asked_what_nothing_stored_has_a_word_on(data: Path) -> None:
-    """From its first question's place to its last's, each for a third of a question, no gold."""
+    """From its first question's place to its last's, and none has an answer."""
     dataset = load_dataset(data / "kitchen" / "dev")
 
     far = fit_calibration.far_from(dataset)
@@ -196,8 +196,17 @@ def test_every_set_is_asked_what_nothing_stored_has_a_word_on(data: Path) -> Non
     assert len(far) == len(fit_calibration.FAR_QUESTIONS.read_text("utf-8").splitlines()) > 50
     assert {query.space for query in far} == {"kitchen"}
     assert not any(query.gold for query in far)
-    asked = fit_calibration.Asked(
-        "score", np.zeros(len(EVIDENCE)), right=False, found=False, stored=False,
-        category=far[0].category,
-    )  # fmt: skip
-    assert asked.weight == pytest.approx(1 / 3)
+
+
+def test_what_a_question_counts() -> None:
+    """Of a set's 400: 7 % for what is far, and of the rest a quarter for one of a pair."""
+    asked = [
+        fit_calibration.Asked("score", np.zeros(1), right=True, found=True, stored=True, category=c)
+        for c in ("direct", "list", "twin", "paired", "far", "far")
+    ]
+
+    shares = fit_calibration.shares_of(asked)
+    without = fit_calibration.shares_of(asked[:4])
+
+    assert shares.tolist() == pytest.approx([148.8, 148.8, 37.2, 37.2, 14.0, 14.0])
+    assert without.tolist() == pytest.approx([160.0, 160.0, 40.0, 40.0])
