@@ -518,8 +518,8 @@ class FamilyRecall:
         """Forget memories: afterwards no byte of them is in the file or its log.
 
         The receipt's ``proof`` says how that was made sure. It is None where it could not be
-        completed yet, since a reader, in this or another process, still needs earlier pages: it
-        then is in the background of later answers, and when the household is opened or closed.
+        completed yet, since a reader, in this or another process, still needs earlier pages: the
+        rest is done in the background of later answers, or when the household is opened or closed.
 
         With them go their words, vectors, edges, mentions, identifiers and feedback, names that
         nobody else said, relations that rested on them alone, their place as the context of other

@@ -168,6 +168,7 @@ def test_a_reader_of_earlier_pages_leaves_the_proof_for_later(
     with earlier_reader(path):
         receipt = forgotten(home)
         assert receipt.proof is None
+        assert engine_of(home).sweep_after_s <= wall.now_s  # with the next answer
         verification = home.erasure.verify(receipt)
         assert not verification.cleaned
         assert not verification.forgotten
