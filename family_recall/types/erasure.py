@@ -123,7 +123,7 @@ class ForgetPlan(JsonRecord):
 class Proof(JsonRecord):
     """How what was forgotten was cleaned out of the file, and what a search for it then found.
 
-    ``rewritten`` is whether the file was written anew from what it still holds. ``searched`` is
+    ``rewritten`` is whether the file was rewritten from what it still holds. ``searched`` is
     whether every run of 8 bytes of the forgotten texts and words, and some of the vectors, were
     looked for in ``bytes_read`` bytes of the file and its log; ``leftover_runs`` of them were there
     and in nothing that is stored. Where it is false the text was gone by then, and the file was

@@ -127,7 +127,7 @@ def test_what_is_left_outside_of_rows_is_found_without_its_text(
     assert not verification.forgotten
 
 
-def test_whoever_has_the_text_can_search_for_it_again(home: FamilyRecall, path: Path) -> None:
+def test_with_the_text_it_can_be_searched_for_again(home: FamilyRecall, path: Path) -> None:
     """Every run of 8 bytes of it, wherever it stands; what is stored again is no remnant."""
     receipt = forgotten(home)
     assert home.erasure.verify(receipt, [SURPRISE]).forgotten

@@ -59,7 +59,7 @@ def stale_separators(connection: apsw.Connection, shard: int) -> int:
 
 
 def rewrite_if_stale(connection: apsw.Connection) -> None:
-    """Write the index of each shard with stale separators anew, from the texts of its memories.
+    """Rewrite the index of each shard with stale separators, from the texts of its memories.
 
     FTS5's own ``rebuild`` reads every row of its content, and the shards share theirs.
     """

@@ -168,7 +168,7 @@ def test_backups_are_encrypted_alike(path: Path) -> None:
 
 @encrypting
 def test_what_is_forgotten_is_searched_for_inside_the_pages(path: Path) -> None:
-    """Under the encryption a forgotten text would be there for whoever has the key."""
+    """Under the encryption a forgotten text would be there for anybody with the key."""
     text = "The surprise for Mia is a trapeze of mahogany"
     with furnished(path, "secret") as home:
         doc_id = home.remember(text, author="Rajesh", space_id=HOME).doc_id

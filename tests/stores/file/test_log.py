@@ -18,7 +18,7 @@ PAGE = 4096
 
 @contextlib.contextmanager
 def nonstop_readers(file: Connections) -> Iterator[None]:
-    """Read on two threads, each of which begins anew before the other ends: nobody ever pauses."""
+    """Read on two threads, each of which begins again before the other ends: nobody ever pauses."""
     first, second = threading.Semaphore(0), threading.Semaphore(0)
     stopped = threading.Event()
 
@@ -29,7 +29,7 @@ def nonstop_readers(file: Connections) -> Iterator[None]:
             with file.reading() as connection:
                 connection.execute("SELECT count(*) FROM info").fetchall()
                 other.release()
-                own.acquire()  # until the other one has begun anew
+                own.acquire()  # until the other one has begun again
 
     pairs = ((first, second), (second, first))
     threads = [threading.Thread(target=read, args=pair) for pair in pairs]
