@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterable
 from typing import Literal, overload
 
 from family_recall.api.engine import Embed, Engine, check_embed
@@ -37,13 +38,32 @@ class Erasure:
             self._engine.embed_pending()
         return n
 
-    def verify(self, receipt: Receipt) -> Verification:
-        """Search rows, indexes, and the bytes of file and log for what a receipt says is gone.
+    def verify(self, receipt: Receipt, texts: Iterable[str] = ()) -> Verification:
+        """Check that what a receipt lists is gone, as far as that can be seen without its text.
+
+        A receipt holds nothing that is made from a text, so two things are proven at two times.
+
+        *When it was forgotten*, and while its text was still in memory: every run of 8 bytes of its
+        texts, as written and in lower case, and of its words, and evenly spaced ones of its
+        vectors, was looked for in every byte of the file and its log, and was in none, but where
+        what is stored has it too. ``receipt.proof`` says so; where it was not ``searched``, the
+        file was rewritten from what it holds instead.
+
+        *By this call*: no row of any table and no entry of any index has the number of its rows;
+        no index holds a word, whole or in part, that no memory has; no unused page of the file has
+        anything on it; no journal, and no log from before the cleaning, lies beside the file. With
+        ``texts``, all their runs are looked for again, as when it was forgotten. A forgotten text
+        that somebody puts into the file afterwards is found only by that.
+
+        Args:
+            receipt: What :meth:`home.forget` returned, or one of :meth:`receipts`.
+            texts: What was forgotten, where the caller still has it: 8 bytes or more each.
 
         Raises:
-            InvalidRequestError: If this household never forgot anything.
+            InvalidRequestError: If there is no such receipt in this household, or a text is too
+                short.
         """
-        return self._engine.store.verify(receipt)
+        return self._engine.store.verify(receipt, tuple(texts))
 
     def rules(self) -> list[RetentionRule]:
         """List how long categories are kept, those that have a rule."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
+from family_recall.erasure import cleaning
 from family_recall.indexing import upgrade
 from family_recall.stores.file import copies
 from family_recall.stores.file.copies import Backup, Restored
@@ -67,6 +69,7 @@ def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple
     store = Store(Path(path), create=False, key=key_of(key))
     try:
         upgrade(store)
+        cleaning.clean(store, time.time())
     finally:
         store.close()
     return before, SCHEMA_VERSION

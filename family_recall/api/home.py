@@ -517,6 +517,10 @@ class FamilyRecall:
     ) -> ForgetPlan | Receipt:
         """Forget memories: afterwards no byte of them is in the file or its log.
 
+        The receipt's ``proof`` says how that was made sure. It is None where it could not be
+        completed yet, since a reader, in this or another process, still needs earlier pages: the
+        rest is done in the background of later answers, or when the household is opened or closed.
+
         With them go their words, vectors, edges, mentions, identifiers and feedback, names that
         nobody else said, relations that rested on them alone, their place as the context of other
         memories, and every earlier version of them. Backups and exports are files of their own,
@@ -546,9 +550,12 @@ class FamilyRecall:
         if dry_run:
             return self._engine.forgetter.plan(selection, person_id, matches, wall_s=wall_s)
         self._engine.models.questions.clear()  # a question may repeat what is to be forgotten
-        return self._engine.forgetter.forget(
+        receipt = self._engine.forgetter.forget(
             selection, person_id, matches, token=token, undo_for=undo_for, wall_s=wall_s
         )
+        if receipt.proof is None and receipt.undo_until is None:
+            self._engine.sweep_after_s = wall_s  # the next answer's background cleans the file
+        return receipt
 
     def flush(self, *, progress: CountCallback | None = None) -> int:
         """Make the vectors that are pending; return how many were made.

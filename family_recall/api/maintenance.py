@@ -67,8 +67,7 @@ class Maintenance:
         Args:
             path: The file to write.
             feedback: With the feedback people gave, and what was learned from it.
-            log: With the audit log, the receipts of what was forgotten, and the key that
-                verifies these: with it, forgotten words can be guessed and the guess be tested.
+            log: With the audit log, and the receipts of what was forgotten.
             overwrite: Whether an existing file may be replaced.
             skip_damaged: Whether memories that are damaged in the file are left out, and listed
                 in the result; otherwise nothing is written.

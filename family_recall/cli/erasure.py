@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _EXAMPLE_CHARS = 70
+_UNCLEAN = (
+    "its bytes are still in the file, where somebody reads an earlier state of it; they are removed"
+    " when it is opened next, or by family-recall retention apply"
+)
 
 
 @household_command()
@@ -82,9 +86,11 @@ def forget(
     receipt = home.forget(selection, person_id=person_id, token=token, undo_for=keep)
     verification = home.erasure.verify(receipt)
     lines = list(receipt_lines(receipt))
-    if receipt.undo_until is None:
-        left = "no byte is left" if verification.forgotten else "bytes are left: try again"
-        lines.append(f"{left} ({verification.bytes_read:,} bytes read)")
+    if receipt.undo_until is None and receipt.proof is not None:
+        left = "no byte is left" if verification.forgotten else "something is left: see --json"
+        lines.append(f"{left} ({receipt.proof.bytes_read:,} bytes read)")
+    elif receipt.undo_until is None:
+        lines.append(_UNCLEAN)
     return Output({"receipt": receipt.to_json(), "verification": verification.to_json()}, lines)
 
 

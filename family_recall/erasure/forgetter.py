@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import logging
 import secrets
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from family_recall.access.rights import rights_of
-from family_recall.erasure import entity_provenance, relearning
+from family_recall.erasure import cleaning, entity_provenance, relearning
+from family_recall.erasure.cleaning import Erasure, iso_of
 from family_recall.erasure.selection import Choice, choose, expired, plan, token_for
 from family_recall.errors import (
     InvalidRequestError,
     NotTheirsError,
+    StoreError,
     UnconfirmedError,
     UnknownMemoryError,
 )
 from family_recall.indexing import Indexer
-from family_recall.stores.erase.digests import DigestKey, digests_of
+from family_recall.stores.erase.byte_search import runs_of_erased
 from family_recall.stores.erase.eraser import Eraser
 from family_recall.stores.store import Store
 from family_recall.stores.write.transaction import WriteTransaction
-from family_recall.types.erasure import (
-    ForgetPlan,
-    Receipt,
-    Selection,
-)
+from family_recall.types.erasure import ForgetPlan, Receipt, Selection
 
 RETENTION = "retention"
 """What a receipt has as its criterion if a retention rule chose."""
+
+logger = logging.getLogger("family_recall")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +85,12 @@ class Forgetter:
             who = rights_of(writing.household, person_id, wall_s=wall_s)
             choice = choose(writing, selection, who, self.store.zone, answered)
             _check_rights(selection, choice)
-            expected = token_for(writing.erasure_log.make_key(), who.person_id, choice)
+            expected = token_for(writing.erasure_log.make_token_key(), who.person_id, choice)
             _check_token(selection, choice, token, expected)
-            receipt = self._erase(
+            erasure = self._erase(
                 writing, choice, who.person_id, selection.criteria, until_s, wall_s
             )
-        self.clean()
-        return receipt
+        return self._cleaned(erasure, wall_s)
 
     def undo(self, receipt_id: str, person_id: str | None, *, wall_s: float) -> int:
         """Restore what is in the trash; returns how many memories, whose vectors are pending.
@@ -116,7 +117,7 @@ class Forgetter:
             eraser.update_contexts_after([memory.id for memory in stored])
             entity_provenance.restore_relations(self.indexer, writing, rows["relation"])
             log.remove(receipt_id)
-        self.clean()
+        self.store.empty_log()
         return len({(row.memory.space_id, row.memory.doc_id) for row in stored})
 
     def plan_retention(self, now_s: float) -> ForgetPlan:
@@ -135,33 +136,28 @@ class Forgetter:
         with self.store.reading() as tables:
             log = tables.erasure_log
             if not (
-                expired(tables, now_s).versions or log.has_expired_trash(now_s) or log.not_cleaned()
+                expired(tables, now_s).versions or log.has_expired_trash(now_s) or log.is_unclean()
             ):
                 return None
-        receipt = None
+        erasure = None
         with self.store.writing() as writing:
             writing.erasure_log.empty_expired_trash(now_s)
             choice = expired(writing, now_s)
             if choice.versions:
-                receipt = self._erase(writing, choice, None, (RETENTION,), None, now_s)
-        self.clean()
-        return receipt
+                erasure = self._erase(writing, choice, None, (RETENTION,), None, now_s)
+        if erasure is None:
+            cleaning.clean(self.store, now_s)
+            return None
+        return self._cleaned(erasure, now_s)
 
-    def clean(self) -> bool:
-        """Remove the bytes of what was erased from the file; returns whether none are left.
-
-        A reader with an old view, or a killed process, leaves this for the next time; opening the
-        household is one.
-        """
-        with self.store.reading() as tables:
-            receipts = tables.erasure_log.not_cleaned()
-        if not receipts:
-            return self.store.empty_log()
-        if not self.store.clean(receipts):
-            return False
-        with self.store.writing() as writing:
-            writing.erasure_log.set_cleaned([receipt.receipt_id for receipt in receipts])
-        return True
+    def _cleaned(self, erasure: Erasure, wall_s: float) -> Receipt:
+        """Clean the file of what was erased; what prevents that does not undo the erasure."""
+        proof = None
+        try:
+            proof = cleaning.clean(self.store, wall_s, erasure)
+        except StoreError as error:
+            logger.warning("forgotten, but its bytes wait to be cleaned: %s", error)
+        return dataclasses.replace(erasure.receipt, proof=proof)
 
     def _erase(
         self,
@@ -171,7 +167,7 @@ class Forgetter:
         criteria: tuple[str, ...],
         until_s: float | None,
         wall_s: float,
-    ) -> Receipt:
+    ) -> Erasure:
         """Erase a choice and everything derived from it, and store the receipt."""
         eraser = Eraser(writing, self.indexer.config.next_weight)
         rows = eraser.raw_rows(choice.ids) if until_s else []
@@ -184,28 +180,26 @@ class Forgetter:
         log = writing.erasure_log
         receipt = Receipt(
             receipt_id=secrets.token_hex(8),
-            at=dt.datetime.fromtimestamp(wall_s, dt.UTC).isoformat(),
+            at=iso_of(wall_s),
             person_id=person_id,
             chosen_by=criteria,
             counts=dict(sorted(counts.items())),
-            undo_until=(
-                None if until_s is None else dt.datetime.fromtimestamp(until_s, dt.UTC).isoformat()
-            ),
-            digests=digests_of(DigestKey(log.make_key()), erased),
+            undo_until=None if until_s is None else iso_of(until_s),
+            rows=tuple(row.id for row in erased.rows),
         )
         log.put(receipt, wall_s)
         if until_s is not None:
             log.move_to_trash(
                 receipt.receipt_id, until_s, {"memory": rows, "relation": erased.relations}
             )
-        return receipt
+        return Erasure(receipt, runs_of_erased(erased))
 
     def _key(self) -> bytes:
         with self.store.reading() as tables:
-            key = tables.erasure_log.key()
+            key = tables.erasure_log.token_key()
         if key is None:
             with self.store.writing() as writing:
-                key = writing.erasure_log.make_key()
+                key = writing.erasure_log.make_token_key()
         return key
 
 

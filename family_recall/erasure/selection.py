@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
+import hmac
 import struct
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -10,7 +12,6 @@ from dataclasses import dataclass
 
 from family_recall.access.rights import Rights, unique_names_of
 from family_recall.query.text import names_in, normalise
-from family_recall.stores.erase.digests import DigestKey
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.read.transaction import Transaction
 from family_recall.stores.read.versions import Criteria, Version
@@ -19,6 +20,7 @@ from family_recall.types.erasure import ForgetExample, ForgetPlan, Selection
 
 EXAMPLES = 5
 _EXAMPLE_CHARS = 160
+_TOKEN_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,8 @@ def plan(tables: Transaction, choice: Choice, token: str) -> ForgetPlan:
 def token_for(key: bytes, person_id: str, choice: Choice) -> str:
     """Return the token that confirms exactly these rows, for this person."""
     rows = struct.pack(f"<{len(choice.ids)}q", *choice.ids)
-    return DigestKey(key).digest(f"token {person_id}", rows).hex()
+    digest = hmac.digest(key, person_id.encode() + b"\0" + rows, hashlib.sha256)
+    return digest[:_TOKEN_BYTES].hex()
 
 
 def _with_versions(

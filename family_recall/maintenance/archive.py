@@ -16,7 +16,7 @@ from typing import Any
 
 from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
 from family_recall.indexing import Indexer
-from family_recall.maintenance.archive_checks import FORMAT, KIND, check_record, checked_header
+from family_recall.maintenance.archive_checks import FORMAT, KIND, checked_header, checked_record
 from family_recall.stores.file import copies
 from family_recall.stores.file.archive_loader import ArchiveLoader, current_name
 from family_recall.stores.store import Store
@@ -135,8 +135,7 @@ def _load_lines(
                 raise DatasetError(f"expected a table of {', '.join(loaded)}, got {shown(table)}")
             if loaded[table] == counts[table]:
                 raise DatasetError(f"expected {counts[table]:,} of {table}, got more")
-            check_record(table, record)
-            loader.load(table, record)
+            loader.load(table, checked_record(table, record))
         except (FamilyRecallError, TypeError) as error:
             raise DatasetError(f"{path}:{line_no}: {error}") from None
         loaded[table] += 1

@@ -25,7 +25,9 @@ _STORED_ONLY = {
     *_MOMENTS,
 }  # fmt: skip
 """Columns of a memory's row that are no fields of a memory."""
-_INFO_PATTERNS = {"audit_days": r"\d{1,5}", "forgetting_key": r"[0-9a-f]{64}"}
+_INFO_PATTERNS = {"audit_days": r"\d{1,5}"}
+_EARLIER_KEY = "forgetting_key"
+"""In exports of earlier versions, by which digests in their receipts were made; neither is read."""
 
 
 def checked_header(
@@ -48,6 +50,7 @@ def checked_header(
     info, counts = header.get("info"), header.get("records")
     if not isinstance(info, dict) or not all(isinstance(text, str) for text in info.values()):
         raise DatasetError(f"{path}:1: expected info to be names and texts, got {shown(info)}")
+    info = {name: text for name, text in info.items() if name != _EARLIER_KEY}
     known_info = (*archive.INFO, *archive.LOG_INFO)
     if not set(info) <= set(known_info):
         raise DatasetError(f"{path}:1: expected info of {known_info}, got {shown(sorted(info))}")
@@ -65,14 +68,17 @@ def checked_header(
     return info, {current_name(table): n for table, n in counts.items()}
 
 
-def check_record(table: str, record: Mapping[str, Any]) -> None:
-    """Refuse a record that the library itself would not store.
+def checked_record(table: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Refuse a record that the library itself would not store; return it as this version stores it.
 
     Raises:
         FamilyRecallError: If a field is missing, of another type or out of range.
     """
+    if table == "receipt":
+        return _checked_receipt(record)
     if (check := _CHECKS.get(table)) is not None:
         check(record)
+    return record
 
 
 def _check_memory(record: Mapping[str, Any]) -> None:
@@ -113,7 +119,8 @@ def _check_audit_memory(record: Mapping[str, Any]) -> None:
     _check_minimum("rank", record.get("rank"), 1)
 
 
-def _check_receipt(record: Mapping[str, Any]) -> None:
+def _checked_receipt(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Check a receipt; one of an earlier version loses its digests, and has no proof yet."""
     _check_moment("at_s", record.get("at_s"))
     fields = record.get("record")
     receipt = Receipt.from_json(fields if isinstance(fields, dict) else {})
@@ -121,6 +128,7 @@ def _check_receipt(record: Mapping[str, Any]) -> None:
         raise DatasetError(
             f"expected a receipt under its id, got {shown(record.get('receipt_id'))}"
         )
+    return {**record, "record": receipt.to_json(), "clean": int(receipt.proof is not None)}
 
 
 _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
@@ -131,7 +139,6 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
     "relation": _check_relation,
     "audit": _check_audit,
     "audit_memory": _check_audit_memory,
-    "receipt": _check_receipt,
 }
 
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.errors import InvalidRequestError
-from family_recall.stores.erase import verification
+from family_recall.stores.erase import byte_search, verification
+from family_recall.stores.erase.byte_prefilter import Words64
 from family_recall.stores.file import copies, sql
 from family_recall.stores.file.connections import Connections
 from family_recall.stores.file.encryption import Key
+from family_recall.stores.file.image import free_pages_with_content, image_of
 from family_recall.stores.file.integrity import Finding
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
@@ -24,7 +26,7 @@ from family_recall.stores.read.statistics import statistics
 from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Region
-from family_recall.types.erasure import Receipt, Verification
+from family_recall.types.erasure import Proof, Receipt, Verification
 from family_recall.types.progress import ProgressCallback
 
 
@@ -123,34 +125,46 @@ class Store:
                 progress=progress,
             )
 
-    def clean(self, receipts: Sequence[Receipt]) -> bool:
-        """Remove every byte of what these receipts list from the file and its log.
+    def clean(self, runs: Words64, at: str, *, rewrite: bool) -> Proof | None:
+        """Remove every byte of what was erased from the file and its log.
 
-        The log is written back and cut off. Where the file then still holds a run of forgotten
-        bytes that nothing stored accounts for, it is rewritten.
+        The log is written back and cut off. The file is rewritten if that is asked for, if some
+        ``runs`` of erased bytes are left that nothing stored accounts for, or if anything is left
+        on its unused pages.
+
+        Args:
+            runs: What to look for, from :mod:`family_recall.stores.erase.byte_search`.
+            at: When, for the proof.
+            rewrite: Whether to rewrite the file without a search before.
 
         Returns:
-            Whether no such byte is left; False where a reader still needs the log.
+            How it was cleaned, and what a search then found; None where a reader still needs
+            earlier pages.
         """
         if not self.empty_log():
-            return False
-        if self._are_gone(receipts):
-            return True
-        self._connections.compact()
-        return self.empty_log() and self._are_gone(receipts)
+            return None
+        if rewrite:
+            self._connections.compact()
+            if not self.empty_log():
+                return None
+        found, free_pages = self._search(runs)
+        if (found.leftover or free_pages) and not rewrite:
+            return self.clean(runs, at, rewrite=True)
+        return Proof(at, rewrite, found.sought > 0, found.bytes_read, found.leftover)
 
     def empty_log(self) -> bool:
         """Write the log back into the file and empty it; False where a reader needs it."""
         return self._connections.empty_log()
 
-    def verify(self, receipt: Receipt) -> Verification:
-        """Search for what was forgotten in the rows, the indexes, and the bytes of file and log.
+    def verify(self, receipt: Receipt, texts: Sequence[str]) -> Verification:
+        """Check what can be checked of a forgetting later; see :mod:`stores.erase.verification`.
 
         Raises:
-            InvalidRequestError: If nothing was ever forgotten in this file, so that it has no key.
+            InvalidRequestError: If there is no such receipt in this file, or a text is too short.
         """
-        with self._connections.reading() as connection:
-            return verification.verify(connection, self.path, receipt)
+        decrypted = not self.empty_log() or self._connections.key is not None
+        with self._connections.writing_nothing() as connection:
+            return verification.verify(connection, self.path, receipt, texts, decrypted=decrypted)
 
     def stage_costs(self) -> dict[str, StageCost]:
         """Return what stages were found to cost on this kind of device."""
@@ -181,9 +195,14 @@ class Store:
         self._connections.close()
         self._caches.clear()
 
-    def _are_gone(self, receipts: Sequence[Receipt]) -> bool:
-        with self._connections.reading() as connection:
-            return all(verification.is_gone(connection, self.path, receipt) for receipt in receipts)
+    def _search(self, runs: Words64) -> tuple[byte_search.Found, int]:
+        """Search the file for runs, and count its unused pages that have something on them."""
+        encrypted = self._connections.key is not None
+        with (
+            self._connections.writing_nothing() as connection,
+            image_of(connection, self.path, decrypted=encrypted) as image,
+        ):
+            return byte_search.search(connection, image, runs), free_pages_with_content(image)
 
 
 def _zone_and_region(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:

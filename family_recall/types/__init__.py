@@ -19,6 +19,7 @@ from family_recall.types.browsing import (
 )
 from family_recall.types.erasure import (
     ForgetPlan,
+    Proof,
     Receipt,
     RetentionRule,
     Selection,
@@ -83,6 +84,7 @@ __all__ = [
     "MemoryPage",
     "Mode",
     "Person",
+    "Proof",
     "Rationale",
     "RecallContext",
     "RecallRequest",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
 import math
-import re
-import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
@@ -16,13 +13,6 @@ from family_recall.types.json_records import JsonRecord
 from family_recall.types.memory import CATEGORIES, parse_moment
 
 LONGEST_KEPT_DAYS = 36_500.0
-MAX_PREFILTER_BITS = 32
-_DIGEST = re.compile("[0-9a-f]{16}")
-_EARLIER_NAMES = {
-    "sieve": "prefilter",  # earlier format
-    "sieve_bits": "prefilter_bits",  # earlier format
-}
-"""Names in receipts that earlier versions wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,60 +120,44 @@ class ForgetPlan(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Digests(JsonRecord):
-    """Keyed digests of what went: no text, and useless without the household's own key.
+class Proof(JsonRecord):
+    """How what was forgotten was cleaned out of the file, and what a search for it then found.
 
-    ``rows``, ``documents`` and ``terms`` are HMAC-SHA256, 8 bytes each, in hexadecimal and
-    ascending. ``runs`` are such digests of ``stride``-spaced runs of 8 bytes of text and
-    vectors, and ``prefilter`` the first ``prefilter_bits`` bits of a keyed product of the same,
-    ascending, by which a scan skips what cannot be one of them; both in base 64.
+    ``rewritten`` is whether the file was rewritten from what it still holds. ``searched`` is
+    whether every run of 8 bytes of the forgotten texts and words, and some of the vectors, were
+    looked for in ``bytes_read`` bytes of the file and its log; ``leftover_runs`` of them were there
+    and in nothing that is stored. Where it is false the text was gone by then, and the file was
+    rewritten.
     """
 
-    rows: tuple[str, ...] = ()
-    documents: tuple[str, ...] = ()
-    terms: tuple[str, ...] = ()
-    runs: str = ""
-    prefilter: str = ""
-    prefilter_bits: int = 16
-    stride: int = 1
+    at: str
+    rewritten: bool
+    searched: bool = False
+    bytes_read: int = 0
+    leftover_runs: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse digests that could not be searched for."""
-        for name in ("rows", "documents", "terms"):
-            if not all(_DIGEST.fullmatch(one) for one in getattr(self, name)):
-                raise InvalidRequestError(f"{name} must be digests of 16 hexadecimal digits each")
-        if (
-            type(self.prefilter_bits) is not int
-            or not 1 <= self.prefilter_bits <= MAX_PREFILTER_BITS
+        """Refuse what could not have been found."""
+        if not (
+            isinstance(self.at, str)
+            and type(self.rewritten) is type(self.searched) is bool
+            and all(type(n) is int and n >= 0 for n in (self.bytes_read, self.leftover_runs))
         ):
-            raise InvalidRequestError(
-                f"prefilter_bits must be between 1 and {MAX_PREFILTER_BITS}, "
-                f"got {self.prefilter_bits!r}"
-            )
-        if type(self.stride) is not int or self.stride < 1:
-            raise InvalidRequestError(f"stride must be 1 or more, got {self.stride!r}")
-        try:
-            runs, prefilter = (
-                base64.b64decode(one, validate=True) for one in (self.runs, self.prefilter)
-            )
-        except (ValueError, TypeError) as error:
-            raise InvalidRequestError(f"runs and prefilter must be in base 64: {error}") from None
-        if len(runs) % 8 or len(prefilter) % 4:
-            raise InvalidRequestError("runs must be of 8 bytes each, and prefilter of 4")
-        if (
-            max(struct.unpack(f"<{len(prefilter) // 4}I", prefilter), default=0)
-            >> self.prefilter_bits
-        ):
-            raise InvalidRequestError(f"prefilter must be of numbers below 2^{self.prefilter_bits}")
+            raise InvalidRequestError(f"a proof must be a moment and counts, got {self!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt(JsonRecord):
-    """What was forgotten, in numbers, and how to prove it again.
+    """What was forgotten, in numbers: nothing in it is made from a text.
 
     ``chosen_by`` names the criteria and not their values; ``counts`` are rows by table;
     ``undo_until`` is when its copy in the trash goes too, None where there is none.
-    ``person_id`` is None where a retention rule forgot it.
+    ``person_id`` is None where a retention rule forgot it. ``rows`` are the numbers that the
+    memories' rows had, which no other row gets; none in a receipt of an earlier version.
+
+    ``proof`` is None until the bytes are cleaned from the file: while the trash holds them, and
+    where a reader, in this or another process, still needs earlier pages. What is left is done in
+    the background of later answers, and when the household is opened or closed.
     """
 
     receipt_id: str
@@ -192,21 +166,18 @@ class Receipt(JsonRecord):
     chosen_by: tuple[str, ...]
     counts: Mapping[str, int]
     undo_until: str | None = None
-    digests: Digests = field(default_factory=Digests)
+    rows: tuple[int, ...] = ()
+    proof: Proof | None = None
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Receipt:
-        """Read what :meth:`to_json` wrote.
+        """Read what :meth:`to_json` wrote; digests of an earlier version are left out.
 
         Raises:
             InvalidRequestError: If it is not such a record.
         """
         try:
-            digests = {
-                _EARLIER_NAMES.get(name, name): value for name, value in record["digests"].items()
-            }
-            for name in ("rows", "documents", "terms"):
-                digests[name] = tuple(digests[name])
+            proof = record.get("proof")
             receipt = cls(
                 receipt_id=record["receipt_id"],
                 at=record["at"],
@@ -214,17 +185,18 @@ class Receipt(JsonRecord):
                 chosen_by=tuple(record["chosen_by"]),
                 counts=dict(record["counts"]),
                 undo_until=record["undo_until"],
-                digests=Digests(**digests),
+                rows=tuple(record.get("rows", ())),
+                proof=None if proof is None else Proof(**proof),
             )
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InvalidRequestError(f"this is not a receipt: {error}") from None
         texts = (receipt.receipt_id, receipt.at, *receipt.chosen_by, *receipt.counts)
         maybe = (receipt.person_id, receipt.undo_until)
-        counts = receipt.counts.values()
+        numbers = (*receipt.counts.values(), *receipt.rows)
         if not (
             all(isinstance(one, str) for one in texts)
             and all(one is None or isinstance(one, str) for one in maybe)
-            and all(type(n) is int and n >= 0 for n in counts)
+            and all(type(n) is int and 0 <= n < 1 << 63 for n in numbers)
         ):
             raise InvalidRequestError("this is not a receipt: texts and counts wanted")
         return receipt
@@ -232,25 +204,36 @@ class Receipt(JsonRecord):
 
 @dataclass(frozen=True, slots=True)
 class Verification(JsonRecord):
-    """What a search for something forgotten has found.
+    """What a search for something forgotten has found, with or without its text.
 
-    ``rows`` counts, by table, rows that still refer to it; ``terms`` words that the index still
-    holds for it alone; ``leftover_runs`` runs of its bytes in the file or its log that nothing
-    stored accounts for. ``restated_runs`` counts runs that memories, people or spaces of today hold
-    themselves, and which prove nothing. ``in_trash`` is whether an undo is still open.
+    ``cleaned`` is whether the receipt has its proof by now. ``rows`` counts, by table or index,
+    what still refers to the numbers of its rows; ``terms`` words that an index holds, and no
+    memory; ``free_pages`` unused pages with something on them; ``log_bytes`` bytes of a journal,
+    or of a log from before the cleaning, beside the file. ``in_trash`` is whether an undo is still
+    open.
+
+    ``leftover_runs`` counts runs of 8 bytes in ``bytes_read`` bytes of the file and its log that
+    nothing stored accounts for, and ``restated_runs`` those that memories, people or spaces of
+    today hold themselves, which prove nothing: ``runs`` of texts that were passed in were looked
+    for, or, where ``runs`` is 0, they are as counted in the receipt's proof.
     """
 
+    cleaned: bool
     rows: Mapping[str, int]
     terms: int
+    free_pages: int
+    log_bytes: int
+    in_trash: bool
+    runs: int
     leftover_runs: int
     restated_runs: int
-    in_trash: bool
     bytes_read: int
 
     @property
     def forgotten(self) -> bool:
-        """Whether nothing of it was found."""
-        return not (self.rows or self.terms or self.leftover_runs or self.in_trash)
+        """Whether it was cleaned out and nothing of it was found."""
+        left = (self.rows, self.terms, self.free_pages, self.log_bytes, self.leftover_runs)
+        return self.cleaned and not self.in_trash and not any(left)
 
     def to_json(self) -> dict[str, Any]:
         """Return every field, and ``forgotten``."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from family_recall import (
-    FamilyRecall,
-)
-from tests.conftest import Wall, remember
+from unittest import mock
+
+from family_recall import FamilyRecall
+from tests.conftest import Wall, remember, store_of
 from tests.web.browser import MINE, Browser, stored
 
 
@@ -40,6 +40,17 @@ def test_a_memory_forgotten_at_once_is_proven_to_be_gone(mine: FamilyRecall) -> 
 
     assert "Nothing of it is left." in proof.text
     assert mine.erasure.receipts()[0].undo_until is None
+
+
+def test_a_receipt_says_what_is_still_to_be_done(mine: FamilyRecall) -> None:
+    """Where somebody reads an earlier state of the file, its bytes are removed later."""
+    browser = Browser(mine)
+    with mock.patch.object(store_of(mine), "clean", return_value=None):
+        receipt = browser.send(browser.form("/forget?id=mine", "/forget"), days="0")
+
+    assert "Its bytes are still in the file" in receipt.text
+    mine.erasure.apply_rules()
+    assert "Its bytes are still in the file" not in browser.read(browser.landed).text
 
 
 def test_only_the_memory_that_was_shown_is_forgotten(mine: FamilyRecall, wall: Wall) -> None:

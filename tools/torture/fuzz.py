@@ -49,7 +49,7 @@ from family_recall.errors import (
     InvalidRequestError,
     ModelError,
 )
-from family_recall.maintenance.archive_checks import check_record
+from family_recall.maintenance.archive_checks import checked_record
 from family_recall.stores.file.archive_loader import ArchiveLoader
 from family_recall.stores.file.schema import SCHEMA
 from family_recall.types.json_lines import read_jsonl
@@ -286,7 +286,7 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
         table = fields.pop("table", None)
         if not isinstance(table, str):
             raise DatasetError("no table")
-        check_record(table, fields)
+        fields = dict(checked_record(table, fields))
         connection.execute("BEGIN")
         try:
             if table in keys:

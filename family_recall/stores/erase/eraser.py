@@ -40,17 +40,15 @@ SQLite's samples of indexed values are the names and numbers of some memory; ``P
 takes new ones. A cache of what questions or texts were read as belongs here too.
 """
 
-_SOURCES = ("title", "text", "summary", "fact_value", "url", "section", "source")
+_SOURCES = ("doc_id", "title", "text", "summary", "fact_value", "url", "section", "source")
 
 
 @dataclass(frozen=True, slots=True)
 class ErasedRow:
-    """The texts and vectors of an erased memory, held until they are digested."""
+    """The texts and vectors of an erased memory, held until the file was searched for them."""
 
     id: int
-    space_id: str
-    doc_id: str
-    texts: tuple[bytes, ...]
+    texts: tuple[str, ...]
     vectors: tuple[bytes, ...]
 
 
@@ -113,6 +111,7 @@ class Eraser:
         existing = {row[0] for row in sql.rows(self._connection, "SELECT name FROM sqlite_master")}
         for table in existing & {*EMPTIED}:
             self._connection.execute(f"DELETE FROM {table}")
+        self._words.rewrite_if_stale()
         erased.stems = self._words.unused(stems)
         return erased
 
@@ -181,19 +180,15 @@ class Eraser:
     def _read(self, ids: Sequence[int]) -> list[ErasedRow]:
         rows = sql.rows(
             self._connection,
-            f"SELECT m.id, s.space_id, m.doc_id, {', '.join('m.' + name for name in _SOURCES)}"
-            " FROM memory m JOIN space s ON s.no = m.space"
-            " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
+            f"SELECT id, {', '.join(_SOURCES)} FROM memory"
+            " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
             (json.dumps(list(ids)),),
         )
         vectors = overwriting.vector_bytes(self._connection, ids, vec0=self._vec0)
         return [
-            ErasedRow(
-                memory, space_id, doc_id,
-                tuple(text.encode() for text in texts if text), tuple(vectors.get(memory, ())),
-            )
-            for memory, space_id, doc_id, *texts in rows
-        ]  # fmt: skip
+            ErasedRow(memory, tuple(filter(None, texts)), tuple(vectors.get(memory, ())))
+            for memory, *texts in rows
+        ]
 
     def _mentioned_by(self, ids: Sequence[int]) -> set[int]:
         rows = sql.rows(

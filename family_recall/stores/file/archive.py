@@ -46,8 +46,8 @@ TABLES: Mapping[str, str] = {
 """Tables in the order in which a record may refer to earlier ones, with the order of their rows."""
 
 INFO = ("timezone", "country", "hemisphere")
-LOG_INFO = ("audit_days", "forgetting_key")
-"""Beside the log: how long it is kept, and the key without which no receipt can be checked."""
+LOG_INFO = ("audit_days",)
+"""Beside the log: how long it is kept."""
 
 LISTS: Mapping[str, type] = {"aliases": str, "labels": str, "fields": str, "evidence": int}
 OBJECTS = ("guard", "record")

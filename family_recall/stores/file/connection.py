@@ -21,7 +21,7 @@ from family_recall.stores.file.encryption import Key, looks_encrypted
 BUSY_TIMEOUT_MS = 30_000
 _BUSY_STEP_MS = 10
 _CACHE_KIB = 8 * 1024
-_LOG_PAGES = 4096
+LOG_PAGES = 4096
 
 
 def connect(path: Path, key: Key | None, *, flags: int | None = None) -> apsw.Connection:
@@ -29,14 +29,19 @@ def connect(path: Path, key: Key | None, *, flags: int | None = None) -> apsw.Co
     if flags is None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     connection = apsw.Connection(str(path), flags=flags)
-    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-    # Looks for a free lock every millisecond; the busy handler alone, ten times a second.
-    connection.setlk_timeout(BUSY_TIMEOUT_MS, 0)
+    wait_for_others(connection, BUSY_TIMEOUT_MS)
     # Else each run of a statement is planned again, from what is bound and ANALYZE has counted.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     if key is not None:
         key.unlock(connection, path)
     return connection
+
+
+def wait_for_others(connection: apsw.Connection, timeout_ms: int) -> None:
+    """Set how long a connection waits for locks that others hold."""
+    connection.set_busy_timeout(timeout_ms)
+    # Looks for a free lock every millisecond; the busy handler alone, ten times a second.
+    connection.setlk_timeout(timeout_ms, 0)
 
 
 def configure(connection: apsw.Connection) -> None:
@@ -57,7 +62,7 @@ def normal_synchronous(connection: apsw.Connection) -> None:
 
 def long_log(connection: apsw.Connection) -> None:
     """Allow the log 16 MiB: in a long import a page is then written back less often."""
-    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
 
 def secure_delete(connection: apsw.Connection) -> None:

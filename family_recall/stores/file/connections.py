@@ -13,13 +13,30 @@ import apsw
 
 from family_recall.errors import ClosedError, StoreError
 from family_recall.stores.file import schema
-from family_recall.stores.file.connection import configure, connect, load_vec0, translated
+from family_recall.stores.file.connection import (
+    BUSY_TIMEOUT_MS,
+    LOG_PAGES,
+    configure,
+    connect,
+    load_vec0,
+    translated,
+    wait_for_others,
+)
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.identity import check_identity, file_on_disk
+from family_recall.stores.file.image import log_of
 
 PAUSE_S = 0.003
 """How long a writer pauses between two of its transactions, while others write."""
 
+MAX_LOG_BYTES = 2 * LOG_PAGES * 4096
+"""How long a log gets before a commit empties it, waiting for readers if need be.
+
+SQLite starts a log again from its beginning only at a moment when nobody reads from it; with
+overlapping recalls there is none.
+"""
+
+_READERS_LEAVE_MS = 2_000
 _WAITED_S = 0.008
 _OTHERS_STAY_S = 10.0
 
@@ -48,6 +65,7 @@ class Connections:
         self._write_lock = threading.RLock()
         self._closed = False
         self._others_until_s = self._committed_s = -_OTHERS_STAY_S
+        self._log_limit = MAX_LOG_BYTES
         self._pid = os.getpid()
         fresh = not path.exists() or path.stat().st_size == 0
         if fresh and not create:
@@ -115,11 +133,7 @@ class Connections:
         with self._write_lock:
             self._check_open()
             with translated(self.path):
-                try:
-                    self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-                except apsw.BusyError:
-                    return False
-        return True
+                return self._empty_log()
 
     def compact(self) -> None:
         """Rewrite the file without its free space, and what was left there."""
@@ -140,7 +154,7 @@ class Connections:
                 connection.close()
             with contextlib.suppress(apsw.Error):
                 self._writer.execute("PRAGMA optimize")
-                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+                self._empty_log()
             self._writer.close()
 
     def _begin(self) -> None:
@@ -165,6 +179,26 @@ class Connections:
             if self._writer.in_transaction:
                 self._writer.execute("ROLLBACK")
             raise
+        self._bound_log()
+
+    def _empty_log(self) -> bool:
+        """Empty the log; who begins to read meanwhile reads the file alone and is no obstacle."""
+        wait_for_others(self._writer, _READERS_LEAVE_MS)
+        try:
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        finally:
+            wait_for_others(self._writer, BUSY_TIMEOUT_MS)
+        return True
+
+    def _bound_log(self) -> None:
+        """Empty the log if it has grown beyond its limit; try again after as much more."""
+        with contextlib.suppress(apsw.Error, OSError):  # what was committed stays so
+            size = log_of(self.path).stat().st_size
+            if size > self._log_limit:
+                emptied = self._empty_log()
+                self._log_limit = MAX_LOG_BYTES if emptied else size + MAX_LOG_BYTES
 
     def _check_open(self) -> None:
         if self._closed:

@@ -37,6 +37,11 @@ def shard_of(partition: int, *, past: bool) -> int:
     return partition * 2 + int(past)
 
 
+def partition_of_shard(shard: int) -> int:
+    """Return the partition of a shard."""
+    return shard >> 1
+
+
 def shards_in(connection: apsw.Connection) -> list[int]:
     """List the shards of every partition of a file."""
     partitions = sql.rows(connection, "SELECT no FROM partition ORDER BY no")

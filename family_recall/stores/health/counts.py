@@ -6,7 +6,7 @@ import apsw
 
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, shards_in, words_table
-from family_recall.stores.health.word_checks import vocabulary
+from family_recall.stores.text.index_terms import vocabulary
 
 
 def partition_problem(connection: apsw.Connection) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import apsw
 import numpy as np
@@ -12,6 +11,7 @@ from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import SHARD_OF_MEMORY, shards_in, words_table
 from family_recall.stores.records import WORD_ENTRY, stem_number
 from family_recall.stores.text import full_text
+from family_recall.stores.text.index_terms import vocabulary
 
 
 def full_text_problem(connection: apsw.Connection) -> str | None:
@@ -81,16 +81,3 @@ def count_problem(connection: apsw.Connection) -> str | None:
         counted[shard, stem] -= n
     wrong = sum(n != 0 for n in counted.values())
     return f"{wrong:,} stems counted wrong" if wrong else None
-
-
-def vocabulary(
-    connection: apsw.Connection, name: str, kind: str, columns: str, group_by: str
-) -> list[tuple[Any, ...]]:
-    """Read an index through its vocabulary (sqlite.org/fts5.html, "fts5vocab")."""
-    connection.execute(
-        f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, {name}, {kind})"
-    )
-    try:
-        return sql.rows(connection, f"SELECT {columns} FROM temp.vocabulary {group_by}")
-    finally:
-        connection.execute("DROP TABLE temp.vocabulary")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import secrets
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +12,11 @@ import apsw
 
 from family_recall.stores.access.household import DAY_S
 from family_recall.stores.file import sql
-from family_recall.types.erasure import Receipt, RetentionRule
+from family_recall.types.erasure import Proof, Receipt, RetentionRule
 
-_KEY = "forgetting_key"
+_TOKEN_KEY = "token_key"  # noqa: S105 - a name, and no secret
+_REWRITE = "rewrite_due"
+_CLEAN_AGAIN_S = 60.0  # a reader may hold earlier pages for longer than anybody waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +25,18 @@ class ErasureLog:
 
     connection: apsw.Connection
 
-    def key(self) -> bytes | None:
-        """Return the household's key for digests; None if nothing was ever erased."""
-        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (_KEY,))
+    def token_key(self) -> bytes | None:
+        """Return the household's key for the tokens of dry runs; None if there never was one."""
+        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (_TOKEN_KEY,))
         return None if row is None else bytes.fromhex(row[0])
 
-    def make_key(self) -> bytes:
-        """Return the household's key for digests; make it if there is none."""
+    def make_token_key(self) -> bytes:
+        """Return the household's key for the tokens of dry runs; make it if there is none."""
         self.connection.execute(
-            "INSERT OR IGNORE INTO info(key, value) VALUES(?, ?)", (_KEY, secrets.token_hex(32))
+            "INSERT OR IGNORE INTO info(key, value) VALUES(?, ?)",
+            (_TOKEN_KEY, secrets.token_hex(32)),
         )
-        key = self.key()
+        key = self.token_key()
         assert key is not None  # noqa: S101 - inserted one line above, in this transaction
         return key
 
@@ -57,21 +59,42 @@ class ErasureLog:
         )
         return [Receipt.from_json(json.loads(record)) for (record,) in rows]
 
-    def not_cleaned(self) -> list[Receipt]:
+    def receipt(self, receipt_id: str) -> Receipt | None:
+        """Return a receipt as it is stored; None where there is none of that id."""
+        row = sql.row(
+            self.connection, "SELECT record FROM receipt WHERE receipt_id = ?", (receipt_id,)
+        )
+        return None if row is None else Receipt.from_json(json.loads(row[0]))
+
+    def not_cleaned(self) -> set[str]:
         """List the receipts whose bytes are not yet cleaned from the file; none in the trash."""
         rows = sql.rows(
             self.connection,
-            "SELECT record FROM receipt WHERE NOT clean"
+            "SELECT receipt_id FROM receipt WHERE NOT clean"
             " AND receipt_id NOT IN (SELECT receipt_id FROM trash)",
         )
-        return [Receipt.from_json(json.loads(record)) for (record,) in rows]
+        return {receipt_id for (receipt_id,) in rows}
 
-    def set_cleaned(self, receipt_ids: Collection[str]) -> None:
-        """Record that no byte of what these receipts list is left in the file."""
-        self.connection.executemany(
-            "UPDATE receipt SET clean = 1 WHERE receipt_id = ?",
-            [(receipt_id,) for receipt_id in receipt_ids],
+    def is_unclean(self) -> bool:
+        """Return whether anything is left to be cleaned from the file."""
+        return self.rewrite_due() or bool(self.not_cleaned())
+
+    def set_proof(self, receipt_id: str, proof: Proof) -> None:
+        """Record how the bytes of what a receipt lists were cleaned from the file."""
+        self.connection.execute(
+            "UPDATE receipt SET clean = 1, record = json_set(record, '$.proof', json(?))"
+            " WHERE receipt_id = ?",
+            (json.dumps(proof.to_json()), receipt_id),
         )
+
+    def rewrite_due(self) -> bool:
+        """Return whether the file has to be rewritten because of what an earlier version stored."""
+        row = sql.row(self.connection, "SELECT 1 FROM info WHERE key = ?", (_REWRITE,))
+        return row is not None
+
+    def set_rewritten(self) -> None:
+        """Record that the file was rewritten."""
+        self.connection.execute("DELETE FROM info WHERE key = ?", (_REWRITE,))
 
     def move_to_trash(
         self, receipt_id: str, until_s: float, rows: dict[str, list[dict[str, Any]]]
@@ -129,7 +152,7 @@ class ErasureLog:
             )
 
     def next_due_s(self, now_s: float) -> float:
-        """Return the moment before which no retention rule and no trash is due.
+        """Return the moment before which no retention rule, no trash and no cleaning is due.
 
         Memories recorded from now on are retained for the shortest rule at least. Infinite
         without rules and trash; with rules, every row is read.
@@ -144,6 +167,8 @@ class ErasureLog:
             )
             oldest_s = now_s if oldest_s is None else min(oldest_s, now_s)
             due.append(oldest_s + rule.keep_days * DAY_S)
+        if self.is_unclean():
+            due.append(now_s + _CLEAN_AGAIN_S)
         return min(due, default=math.inf)
 
 

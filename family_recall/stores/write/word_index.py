@@ -10,7 +10,7 @@ import apsw
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import partition_of, shard_of, words_table
 from family_recall.stores.records import stem_number
-from family_recall.stores.text import full_text
+from family_recall.stores.text import full_text, index_terms
 from family_recall.stores.text.author_names import name_of
 from family_recall.stores.write.counters import Counters
 
@@ -127,6 +127,11 @@ class WordIndex:
         return {
             stem for stem in stems if not sql.row(self._connection, query, (stem_number(stem),))[0]
         }
+
+    def rewrite_if_stale(self) -> None:
+        """Rewrite the indexes that keep words between their pages which no memory has."""
+        self.flush()
+        index_terms.rewrite_if_stale(self._connection)
 
     def flush(self) -> None:
         """Write the words gathered so far."""

@@ -17,7 +17,7 @@ from family_recall import FamilyRecall, Memory
 from family_recall.api import files
 from family_recall.errors import NotAStoreError, StoreBusyError, WrongKeyError
 from family_recall.stores.file.encryption import Secret, read_key_file
-from tests.conftest import HOME, NO_MODELS, found, move_in, recall, stories, written
+from tests.conftest import HOME, NO_MODELS, found, move_in, recall, store_of, stories, written
 from tools.docs import run_examples as run_pages
 
 ROOT = Path(__file__).parents[3]
@@ -164,6 +164,23 @@ def test_backups_are_encrypted_alike(path: Path) -> None:
 
     with opened(path, "secret") as home:
         assert found(recall(home, QUESTION, "rajesh"))[0] == "key"
+
+
+@encrypting
+def test_what_is_forgotten_is_searched_for_inside_the_pages(path: Path) -> None:
+    """Under the encryption a forgotten text would be there for anybody with the key."""
+    text = "The surprise for Mia is a trapeze of mahogany"
+    with furnished(path, "secret") as home:
+        doc_id = home.remember(text, author="Rajesh", space_id=HOME).doc_id
+        receipt = home.forget(doc_id, person_id="rajesh")
+        assert receipt.proof is not None
+        assert receipt.proof.searched
+        assert home.erasure.verify(receipt, [text]).forgotten
+
+        with store_of(home)._connections.writing() as connection:
+            connection.execute("CREATE TABLE stray(line TEXT)")
+            connection.execute("INSERT INTO stray VALUES(?)", (text,))
+        assert home.erasure.verify(receipt, [text]).leftover_runs > 20
 
 
 @encrypting
