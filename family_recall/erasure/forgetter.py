@@ -57,7 +57,7 @@ class Forgetter:
         with self.store.reading() as tables:
             who = rights_of(tables.household, person_id, wall_s=wall_s)
             choice = choose(tables, selection, who, self.store.zone, answered)
-            return plan(tables, choice, token_for(key, who.person_id, choice))
+            return plan(tables, choice, token_for(key, who.person_id, choice), who.hidden)
 
     def forget(
         self,
@@ -124,7 +124,7 @@ class Forgetter:
         key = self._key()
         with self.store.reading() as tables:
             choice = expired(tables, now_s)
-            return plan(tables, choice, token_for(key, RETENTION, choice))
+            return plan(tables, choice, token_for(key, RETENTION, choice), {})
 
     def apply_retention(self, now_s: float) -> Receipt | None:
         """Forget what the retention rules no longer retain, and empty the trash of what is due.
