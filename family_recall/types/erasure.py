@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import math
 import re
 import struct
 from collections.abc import Mapping
@@ -272,7 +271,7 @@ class RetentionRule:
             )
         days = self.keep_days
         number = isinstance(days, int | float) and not isinstance(days, bool)
-        if not number or not (math.isfinite(days) and 0 < days <= LONGEST_KEPT_DAYS):
+        if not number or not 0 < days <= LONGEST_KEPT_DAYS:
             raise InvalidRequestError(
                 f"keep_days must be above 0 and at most {LONGEST_KEPT_DAYS:,.0f}, got {days!r}"
             )

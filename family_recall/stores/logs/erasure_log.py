@@ -32,7 +32,8 @@ class ErasureLog:
     def make_key(self) -> bytes:
         """Return the household's key for digests; make it if there is none."""
         self.connection.execute(
-            "INSERT OR IGNORE INTO info(key, value) VALUES(?, ?)", (_KEY, secrets.token_hex(32))
+            "INSERT OR IGNORE INTO main.info(key, value) VALUES(?, ?)",
+            (_KEY, secrets.token_hex(32)),
         )
         key = self.key()
         assert key is not None  # noqa: S101 - inserted one line above, in this transaction
@@ -41,14 +42,14 @@ class ErasureLog:
     def put(self, receipt: Receipt, at_s: float) -> None:
         """Store a receipt; its bytes are not cleaned from the file yet."""
         self.connection.execute(
-            "INSERT INTO receipt(receipt_id, at_s, clean, record) VALUES(?, ?, 0, ?)",
+            "INSERT INTO main.receipt(receipt_id, at_s, clean, record) VALUES(?, ?, 0, ?)",
             (receipt.receipt_id, at_s, json.dumps(receipt.to_json())),
         )
 
     def remove(self, receipt_id: str) -> None:
         """Delete a receipt, with its rows in the trash."""
         for table in ("trash", "receipt"):
-            self.connection.execute(f"DELETE FROM {table} WHERE receipt_id = ?", (receipt_id,))
+            self.connection.execute(f"DELETE FROM main.{table} WHERE receipt_id = ?", (receipt_id,))
 
     def receipts(self) -> list[Receipt]:
         """List the receipts, the newest first."""
@@ -69,7 +70,7 @@ class ErasureLog:
     def set_cleaned(self, receipt_ids: Collection[str]) -> None:
         """Record that no byte of what these receipts list is left in the file."""
         self.connection.executemany(
-            "UPDATE receipt SET clean = 1 WHERE receipt_id = ?",
+            "UPDATE main.receipt SET clean = 1 WHERE receipt_id = ?",
             [(receipt_id,) for receipt_id in receipt_ids],
         )
 
@@ -82,7 +83,7 @@ class ErasureLog:
             for table, of_table in rows.items()
         }
         self.connection.execute(
-            "INSERT INTO trash(receipt_id, until_s, record) VALUES(?, ?, ?)",
+            "INSERT INTO main.trash(receipt_id, until_s, record) VALUES(?, ?, ?)",
             (receipt_id, until_s, json.dumps(encoded)),
         )
 
@@ -105,7 +106,7 @@ class ErasureLog:
 
     def empty_expired_trash(self, now_s: float) -> None:
         """Delete what can no longer be brought back."""
-        self.connection.execute("DELETE FROM trash WHERE until_s <= ?", (now_s,))
+        self.connection.execute("DELETE FROM main.trash WHERE until_s <= ?", (now_s,))
 
     def rules(self) -> list[RetentionRule]:
         """List for how long categories are retained, by category."""
@@ -122,10 +123,11 @@ class ErasureLog:
         """
         if keep_days is not None:
             RetentionRule(category, keep_days)
-        self.connection.execute("DELETE FROM retention WHERE category = ?", (category,))
+        self.connection.execute("DELETE FROM main.retention WHERE category = ?", (category,))
         if keep_days is not None:
             self.connection.execute(
-                "INSERT INTO retention(category, keep_days) VALUES(?, ?)", (category, keep_days)
+                "INSERT INTO main.retention(category, keep_days) VALUES(?, ?)",
+                (category, keep_days),
             )
 
     def next_due_s(self, now_s: float) -> float:
