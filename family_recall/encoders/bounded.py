@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tokenize
 import zipfile
 from pathlib import Path
 from typing import IO, Any
@@ -15,7 +16,10 @@ from family_recall.errors import ModelError
 MAX_JSON_BYTES = 4 * 1024**2
 """The largest JSON file read; a manifest of the shipped models has some kilobytes."""
 
-_MALFORMED = (OSError, ValueError, RecursionError, MemoryError, EOFError, zipfile.BadZipFile)
+_MALFORMED = (
+    OSError, ValueError, RecursionError, MemoryError, EOFError, zipfile.BadZipFile, SyntaxError,
+    tokenize.TokenError,
+)  # fmt: skip
 
 
 def read_json(path: Path, *, way_out: str = "") -> Any:

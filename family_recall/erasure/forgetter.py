@@ -20,6 +20,7 @@ from family_recall.errors import (
 from family_recall.indexing import Indexer
 from family_recall.stores.erase.digests import DigestKey, digests_of
 from family_recall.stores.erase.eraser import Eraser
+from family_recall.stores.records import MAX_MOMENT_S
 from family_recall.stores.store import Store
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.erasure import (
@@ -247,4 +248,7 @@ def _trash_until_s(undo_for: dt.timedelta | None, wall_s: float) -> float | None
         return None
     if undo_for <= dt.timedelta(0):
         raise InvalidRequestError(f"undo_for must be above 0, got {undo_for}")
-    return wall_s + undo_for.total_seconds()
+    until_s = wall_s + undo_for.total_seconds()
+    if until_s > MAX_MOMENT_S:
+        raise InvalidRequestError(f"undo_for must end before the year 9999, got {undo_for}")
+    return until_s

@@ -19,7 +19,8 @@ from family_recall import Grant, Hidden, Relation
 from family_recall.cli.doctor import examine
 from family_recall.errors import StoreError
 from family_recall.stores.file import readable
-from family_recall.stores.file.readable import HIDDEN, RECORDS
+from family_recall.stores.file.readable import HIDDEN
+from family_recall.stores.file.record_tables import RECORDS
 from tests.conftest import (
     HOME,
     NO_MODELS,
@@ -227,7 +228,7 @@ def test_the_doctor_names_and_repairs_all_of_it(tmp_path: Path) -> None:
         for column in table.columns:
             with contextlib.suppress(apsw.ConstraintError):
                 connection.execute(f"UPDATE {table.name} SET {column.name} = x'ff'")
-        rows[table.name] = connection.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]
+        rows[table.name] = len(connection.execute(f"SELECT 1 FROM {table.name}").fetchall())
     connection.execute("UPDATE info SET value = '30.0' WHERE key = 'timezone'")
     connection.execute("INSERT OR REPLACE INTO info VALUES('audit_days', 'inf')")
     connection.close()
