@@ -80,7 +80,7 @@ class Memory:
         importance: In [0, 1].
         valence: Pleasant or not, in [−1, 1].
         arousal: Calm to excited, in [0, 1].
-        band: One of ``BANDS``: who in the space may see it.
+        band: One of ``BANDS``: who in the space may see it, and its earlier versions.
         guardians_of: The person_id of a child: of those, only that child's guardians may see it.
         fact_key: For facts, what is stated, such as ``"spouse_name"``.
         fact_value: For facts, the value.

@@ -15,7 +15,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from family_recall import Grant, Hidden, Relation
+from family_recall import Grant, Hidden, Person, Relation, Space
 from family_recall.cli.doctor import examine
 from family_recall.errors import StoreError
 from family_recall.stores.file import readable
@@ -259,12 +259,12 @@ def test_what_is_hidden_stays_hidden_while_it_cannot_be_read(tmp_path: Path, col
     connection.execute(f"UPDATE redacted_view SET {column} = 'nosuch'")
     connection.close()
 
-    for _ in range(2):
+    for is_repaired in (False, True):
         with open_home(path) as home:
             answer = recall(home, QUESTION, "mia")
             assert all(result.author is None for result in answer.results)
             assert found(recall(home, QUESTION, "rajesh")) == ["key"]
-            assert any("family-recall doctor" in text for text in answer.degraded) or _
+            assert any("hidden fields" in text for text in answer.degraded) is not is_repaired
             home.maintenance.reset_unreadable()
 
 
@@ -299,3 +299,36 @@ def test_a_raw_error_names_the_file_and_the_way_out(tmp_path: Path) -> None:
         receipt = next(one for one in home.erasure.receipts() if one.undo_until)
         with pytest.raises(StoreError, match="family-recall doctor"):
             home.erasure.undo(receipt.receipt_id, person_id="rajesh")
+
+
+def test_what_is_written_passes_by_what_cannot_be_read(tmp_path: Path) -> None:
+    """Memories, people, grants and rules are stored, and the household exported, all the while."""
+    path, other = tmp_path / "family.db", tmp_path / "other.db"
+    path.write_bytes(household())
+    connection = apsw.Connection(str(path))
+    for table in HIDDEN:
+        for column in table.columns[:1]:
+            connection.execute(
+                f"UPDATE {table.name} SET {column.name} = CAST(x'ff' || {table.row} AS TEXT)"
+                f" WHERE {table.row} LIKE '%1001%'"
+            )
+    connection.execute("UPDATE info SET value = 'x' WHERE key IN ('timezone', 'audit_days')")
+    connection.execute("INSERT OR REPLACE INTO info VALUES('audit_days', '30.0')")
+    connection.close()
+
+    with open_home(path) as home:
+        assert len(unreadable(path)) > 3
+        home.people.add(Person("grandma", "Asha Rao"))
+        home.spaces.add(Space("shared:garden", "shared"))
+        home.spaces.grant(Grant("grandma", "shared:garden", "owner"))
+        home.erasure.set_rule("event", 30)
+        doc_id = remember(home, "The roses need water", "shared:garden", author="grandma")
+        home.correct(doc_id, person_id="grandma", text="The roses need rain")
+        assert found(recall(home, "what do the roses need?", "grandma")) == [doc_id]
+        engine_of(home).audit_log.flush()
+        assert home.audit.entries("grandma")
+        home.maintenance.export_to(tmp_path / "export.jsonl", log=True)
+        home.audit.keep_days(7)
+    with open_home(other) as home:
+        home.maintenance.import_from(tmp_path / "export.jsonl")
+        assert found(recall(home, "what do the roses need?", "grandma")) == [doc_id]
