@@ -177,7 +177,7 @@ def test_a_correction_is_in_the_audit_log(household: FamilyRecall) -> None:
 @pytest.mark.parametrize("again", ["correct", "remember"])
 @pytest.mark.parametrize("hide", [False, True])
 def test_a_raised_band_covers_earlier_versions(tmp_path: Path, again: str, hide: bool) -> None:
-    """Whoever may not see a memory any more sees no earlier version of it either.
+    """A person who may not see a memory any more sees no earlier version of it either.
 
     Not in the past, by explaining, page by page, as a context, nor in what is counted.
     """
