@@ -338,7 +338,7 @@ class Relation:
     def __post_init__(self) -> None:
         """Refuse what could not be stored."""
         for name in ("subject", "relation", "object", "space_id"):
-            _check_name(name, getattr(self, name))
+            _check_text(name, getattr(self, name), MAX_LABEL_CHARS)
         if self.band not in BANDS:
             raise InvalidMemoryError(f"band must be one of {', '.join(BANDS)}, got {self.band!r}")
         number = isinstance(self.confidence, int | float)

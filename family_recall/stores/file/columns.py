@@ -59,6 +59,11 @@ def text(column: str) -> str:
     return f"typeof({column}) = 'text' AND holds_text(CAST({column} AS BLOB))"
 
 
+def utf8(column: str) -> str:
+    """Return the condition that a column holds any text, in UTF-8."""
+    return f"typeof({column}) = 'text' AND is_utf8(CAST({column} AS BLOB))"
+
+
 def texts(column: str) -> str:
     """Return the condition that a column holds a JSON list of such texts."""
     return f"typeof({column}) = 'text' AND holds_texts(CAST({column} AS BLOB))"

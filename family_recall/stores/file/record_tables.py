@@ -12,7 +12,7 @@ from family_recall.stores.file.columns import (
     moment,
     number,
     text,
-    texts,
+    utf8,
     whole,
 )
 from family_recall.types import Call
@@ -70,7 +70,7 @@ RECORDS: tuple[Table, ...] = (
         (
             Column("superseded_s", maybe("superseded_s", moment("superseded_s")), "recorded_s"),
             Column("order_s", moment("order_s"), "coalesce(occurred_s, recorded_s)"),
-            Column("header", "typeof(header) = 'text' AND is_utf8(CAST(header AS BLOB))", "''"),
+            Column("header", utf8("header"), "''"),
             Column("context_id", maybe("context_id", whole("context_id", 1, 2**62)), "NULL"),
             Column("n_words", whole("n_words"), "0"),
             Column("words", "typeof(words) = 'blob'", "x''"),
@@ -85,9 +85,9 @@ RECORDS: tuple[Table, ...] = (
         (
             Column(
                 "name",
-                text("name"),
+                utf8("name"),
                 "coalesce((SELECT a.alias FROM main.alias a WHERE a.entity = entity.id"
-                f" AND ({text('a.alias')}) LIMIT 1), 'unreadable')",
+                f" AND ({utf8('a.alias')}) LIMIT 1), 'unreadable')",
             ),
             Column("person", maybe("person", whole("person")), "NULL"),
         ),
@@ -97,7 +97,7 @@ RECORDS: tuple[Table, ...] = (
         "other names of people and things",
         "alias",
         (),
-        f"({whole('partition')}) AND ({text('alias')}) AND ({whole('entity', -(2**62), -1)})",
+        f"({whole('partition')}) AND ({utf8('alias')}) AND ({whole('entity', -(2**62), -1)})",
     ),
     Table(
         "relation",
@@ -109,10 +109,10 @@ RECORDS: tuple[Table, ...] = (
             Column("valid_until_s", maybe("valid_until_s", moment("valid_until_s")), "NULL"),
             Column("recorded_s", moment("recorded_s"), "0.0"),
             Column("evidence", _json("evidence", "array"), "'[]'"),
-            Column("stated", maybe("stated", texts("stated")), "NULL"),
+            Column("stated", maybe("stated", _json("stated", "array")), "NULL"),
         ),
         f"({whole('subject', -(2**62), -1)}) AND ({whole('object', -(2**62), -1)})"
-        f" AND ({text('relation')})",
+        f" AND ({utf8('relation')})",
     ),
     Table(
         "feedback",
