@@ -73,7 +73,7 @@ class EditableView:
                 f"{doc_id!r} is damaged in the file, and its other fields cannot be read; "
                 "family-recall doctor says more, and --repair takes it out"
             )
-        if hidden := sorted(set(fields) & self._hidden_fields(space_id)):
+        if hidden := sorted(set(fields) & self.rights.hidden.get(space_id, frozenset())):
             raise NotTheirsError(
                 f"{', '.join(hidden)} is hidden from you in {space_id!r} and stays as it is; "
                 "somebody who sees it may change it"
@@ -95,15 +95,6 @@ class EditableView:
 
     def _unredacted(self, visible: StoredMemory) -> StoredMemory:
         return self.listings.unredacted(visible.memory.space_id, str(visible.memory.doc_id))
-
-    def _hidden_fields(self, space_id: str) -> set[str]:
-        role = self.entered[space_id].role
-        return {
-            name
-            for hidden in self.listings.household.hidden()
-            if (hidden.space_id, hidden.role) == (space_id, role)
-            for name in hidden.fields
-        }
 
 
 def editable_view(

@@ -7,9 +7,9 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from family_recall.errors import InvalidRequestError, UnknownSpaceError
+from family_recall.errors import UnknownSpaceError
 from family_recall.stores.records import Access, Partition, epoch_s
-from family_recall.types import BANDS, KINDS, ROLES, Filters, Hidden, Memory, RecallContext, Scope
+from family_recall.types import BANDS, KINDS, Filters, Hidden, Memory, RecallContext, Scope
 
 CLEARANCE = {
     "owner": BANDS,
@@ -167,16 +167,6 @@ def owned_by(
     }
     empty = sorted(owned - set(visible.values()))
     return visible | {-at: space_id for at, space_id in enumerate(empty)}
-
-
-def check_role(role: str) -> None:
-    """Refuse an unknown role.
-
-    Raises:
-        InvalidRequestError: If it is not one of the known roles.
-    """
-    if role not in CLEARANCE:
-        raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
 
 
 def opens(role: str, band: str) -> bool:

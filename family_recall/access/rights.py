@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.access import policy
@@ -28,6 +28,7 @@ class Rights:
         own_spaces: Spaces in which everything is theirs to edit.
         visible_partitions: What they are shown, redacted views among it.
         unredacted_partitions: The memories themselves behind what they are shown.
+        hidden: By space, the fields of its memories that are hidden from them.
     """
 
     person_id: str
@@ -35,6 +36,7 @@ class Rights:
     own_spaces: frozenset[str]
     visible_partitions: frozenset[int]
     unredacted_partitions: frozenset[int]
+    hidden: Mapping[str, frozenset[str]]
 
     def may_edit(self, space_id: str, author: str | None) -> bool:
         """Whether what an author said in a space is theirs to correct and to forget."""
@@ -68,12 +70,18 @@ def rights_of(household: Household, person_id: str | None, *, wall_s: float) -> 
         for entries in (access, [dataclasses.replace(entry, redacted_view=0) for entry in access])
     )
     owned = {entry.space_id for entry in access if entry.role == "owner"}
+    roles = {(entry.space_id, entry.role) for entry in access}
     return Rights(
         person_id=person_id,
         names=unique_names_of(person_id, household.people()),
         own_spaces=frozenset(owned | household.alone_in(person_id)),
         visible_partitions=visible,
         unredacted_partitions=unredacted,
+        hidden={
+            hidden.space_id: frozenset(hidden.fields)
+            for hidden in household.hidden()
+            if (hidden.space_id, hidden.role) in roles
+        },
     )
 
 

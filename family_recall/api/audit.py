@@ -63,7 +63,7 @@ class Audit:
         """Set how many days the log of recalls goes back: 30 at first; 0 deletes it for good.
 
         Raises:
-            InvalidRequestError: If ``days`` is below 0.
+            InvalidRequestError: If ``days`` is no whole number from 0 to 99,999.
         """
         self._engine.audit_log.keep_days(days)
 

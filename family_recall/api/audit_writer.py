@@ -18,10 +18,11 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from family_recall.errors import FamilyRecallError, InvalidRequestError
+from family_recall.errors import FamilyRecallError
 from family_recall.stores.logs.audit import DAY_S, AuditTables, NewCall
 from family_recall.stores.store import Store
 from family_recall.types import Answer, Call, RecallContext
+from family_recall.types.audit import check_audit_days
 
 DEFAULT_DAYS = 30
 """How long the log goes back, unless the household says otherwise.
@@ -126,10 +127,9 @@ class AuditWriter:
         """Set how many days the log goes back; 0 deletes it and writes none.
 
         Raises:
-            InvalidRequestError: If ``days`` is below 0.
+            InvalidRequestError: If ``days`` is no whole number from 0 to 99,999.
         """
-        if days < 0:
-            raise InvalidRequestError(f"days must be 0 or more, got {days}")
+        check_audit_days(days)
         self.flush()
         with self._writing, self._store.writing() as writing:
             tables = writing.audit

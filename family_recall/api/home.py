@@ -444,7 +444,8 @@ class FamilyRecall:
     ) -> Corrected:
         """Correct a memory; what it said before becomes an earlier version.
 
-        Other fields stay as they are, those hidden from this person among them.
+        Other fields stay as they are, those hidden from this person among them. A raised ``band``
+        covers the earlier versions too: who does not see the memory any more sees none of them.
 
         Args:
             doc_id: Its id.

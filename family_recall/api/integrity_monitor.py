@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from family_recall.errors import FamilyRecallError
 from family_recall.stores.store import Store
@@ -36,7 +36,7 @@ class IntegrityMonitor:
         self._wall_clock = wall_clock
         self._due_s = wall_clock() + FIRST_AFTER_S
         self._stopped = threading.Event()
-        self._damage: str | None = None
+        self._damage = _damage(store.unreadable())
 
     def damage(self) -> str | None:
         """Return what the last check found wrong with the file; None where it found nothing."""
@@ -69,10 +69,14 @@ class IntegrityMonitor:
         if findings is None:
             return
         wrong = [finding.what for finding in findings if finding.problem]
-        self._damage = f"damaged ({', '.join(wrong)}); family-recall doctor" if wrong else None
+        self._damage = _damage([*self._store.unreadable(), *wrong])
         if wrong:
             self._due_s = self._wall_clock() + WHILE_DAMAGED_S
 
     def stop(self) -> None:
         """Stop a check that is running."""
         self._stopped.set()
+
+
+def _damage(wrong: Sequence[str]) -> str | None:
+    return f"damaged ({', '.join(wrong)}); family-recall doctor" if wrong else None

@@ -138,6 +138,19 @@ class Maintenance:
             if other is not self._engine.models:
                 other.close()
 
+    def reset_unreadable(self) -> list[str]:
+        """Replace settings and records that cannot be read by what is used in their place.
+
+        A setting becomes its default, a name the id, a grant that makes no sense none; nobody sees
+        more than before. The time zone counts from the next opening.
+
+        Returns:
+            A line on the values of each table that were replaced or deleted.
+        """
+        described = self._engine.store.reset_unreadable()
+        self._engine.integrity.check_soon()
+        return described
+
     def rebuild(self, *, progress: CountCallback | None = None) -> None:
         """Make words, mentions, edges and vectors again from the stored texts."""
         self._engine.indexer.rebuild()

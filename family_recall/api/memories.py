@@ -183,7 +183,8 @@ class Memories:
 
         return (
             None if first is None else midnight_s(first),
-            None if last is None else midnight_s(last + dt.timedelta(days=1)),
+            # The calendar ends with its last day.
+            None if last in {None, dt.date.max} else midnight_s(last + dt.timedelta(days=1)),
         )
 
     def _version(self, stored: StoredMemory) -> StoredVersion:

@@ -19,7 +19,7 @@ from family_recall.encoders.session import available_providers
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.stores.file import copies
 from family_recall.stores.file.encryption import Secret, key_of
-from family_recall.stores.file.integrity import versions
+from family_recall.stores.file.integrity import Finding, versions
 from family_recall.stores.health.checks import CHECKSUMS
 from family_recall.types import Memory, RecallContext, Space
 
@@ -28,6 +28,10 @@ _SPACE = "shared:doctor"
 _PLENTY_MS = 60_000.0
 
 _REBUILD = "family-recall doctor --db {path} --repair rebuilds it from the texts"
+_RESET = (
+    "family-recall doctor --db {path} --repair replaces them by what is used in their place; "
+    "then set them again, or family-recall restore BACKUP --db {path}"
+)
 _REWRITE = (
     "family-recall doctor --db {path} --repair rewrites the file from its texts; "
     "or family-recall restore BACKUP --db {path}"
@@ -182,7 +186,9 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
     try:
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
             findings = home.maintenance.check()
-            readable = all(finding.derived or finding.problem is None for finding in findings)
+            readable = all(
+                finding.derived or finding.values or finding.problem is None for finding in findings
+            )
             stats = home.maintenance.stats() if readable else {}
             pending = home.maintenance.pending() if readable else {}
     except WrongKeyError as error:
@@ -195,15 +201,22 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
         size = f"{stats['memories']:,} memories, {stats['bytes']:,} bytes"
         yield Check("file", ok=True, found=size)
     for finding in findings:
-        fix = _REBUILD if finding.derived else _LEAVE_OUT if finding.what == CHECKSUMS else _REWRITE
         yield Check(
             finding.what,
             ok=finding.problem is None,
             found=finding.problem or "as it should be",
-            fix=None if finding.problem is None else fix.format(path=path),
+            fix=None if finding.problem is None else _fix(finding).format(path=path),
         )
     waiting = ", ".join(f"{n:,} of {name}" for name, n in pending.items() if n)
     yield Check("pending vectors", ok=True, found=waiting or "none")
+
+
+def _fix(finding: Finding) -> str:
+    if finding.values:
+        return _RESET
+    if finding.derived:
+        return _REBUILD
+    return _LEAVE_OUT if finding.what == CHECKSUMS else _REWRITE
 
 
 def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str]:
@@ -212,6 +225,8 @@ def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str
         contextlib.suppress(FamilyRecallError),
         FamilyRecall.open(path, create=False, key=key, models=models) as home,
     ):
+        for described in home.maintenance.reset_unreadable():
+            yield f"replaced by what was used in their place: {described}"
         faults = [finding for finding in home.maintenance.check() if finding.problem]
         if not faults:
             return

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 PIPE_WIDTH = 120
 """Columns of a table that goes into a pipe; a terminal has its own width."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Output:
     def print(self, *, as_json: bool) -> None:
         """Print on stdout what was asked for; the other form is not even made."""
         if as_json:
-            click.echo(json.dumps(self.record, ensure_ascii=False, indent=2))
+            click.echo(json_text(self.record))
         elif self.draw is not None:
             self.draw(console())
         else:
@@ -75,6 +77,12 @@ def table(first: str, *names: str, numbers: bool = True, **about: Any) -> Table:
     for name in names:
         made.add_column(name, justify="right" if numbers else "left", no_wrap=numbers)
     return made
+
+
+def json_text(record: Any) -> str:
+    """Return a record as JSON that cannot steer a terminal: control characters are escaped."""
+    text = json.dumps(record, ensure_ascii=False, indent=2)
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plain(text: str) -> str:

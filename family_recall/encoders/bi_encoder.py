@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from family_recall.encoders.base import Encoding, Floats, Ints
+from family_recall.encoders.bounded import read_array
 from family_recall.encoders.manifest import ModelEntry, verify
 from family_recall.encoders.manifest_model import TextEncoder
 from family_recall.errors import ModelError
@@ -116,10 +117,10 @@ def _read_idf(entry: ModelEntry, n_ids: int) -> Floats:
     if entry.token_idf is None:
         return np.ones(n_ids, dtype=np.float32)
     path = verify(entry.token_idf)
-    try:
-        idf: Floats = np.load(path, allow_pickle=False).astype(np.float32)
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: {error}") from error
+    stored = read_array(path)
+    if stored.dtype.kind not in "fiu":
+        raise ModelError(f"{path}: has {stored.dtype}, expected numbers")
+    idf: Floats = stored.astype(np.float32)
     if idf.shape != (n_ids,) or not (np.isfinite(idf) & (idf >= 0)).all():
         raise ModelError(f"{path}: shape {idf.shape}, expected {n_ids} numbers of 0 or more")
     return idf

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from family_recall.encoders.bounded import read_json
 from family_recall.errors import ModelError
 
 KNOWN_FORMAT = 1
@@ -89,11 +89,7 @@ def read_models(path: Path, name: str, *, way_out: str = "") -> list[object]:
     Raises:
         ModelError: If the file cannot be read, or this version cannot interpret it.
     """
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: {error}{way_out}") from error
-    fields = Fields(path, name, content)
+    fields = Fields(path, name, read_json(path, way_out=way_out))
     if (number := fields.count("format")) > KNOWN_FORMAT:
         raise ModelError(
             f"{path}: format {number}, this version reads up to {KNOWN_FORMAT}; upgrade the library"

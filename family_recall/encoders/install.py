@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from family_recall.encoders.bi_encoder import UNIT_TOLERANCE
+from family_recall.encoders.bounded import read_json
 from family_recall.encoders.checks import SHORT, check
 from family_recall.encoders.fields import KNOWN_FORMAT
 from family_recall.encoders.manifest import (
@@ -146,7 +147,7 @@ def install(folder: Path, record: Mapping[str, Any]) -> ModelEntry:
     before: list[Record] = []
     if path.exists():
         read_manifest(folder)
-        before = json.loads(path.read_text("utf-8"))["models"]
+        before = read_json(path)["models"]
     others = [other for other in before if other.get("name") != entry.name]
     models = [dict(record), *others]
     _replace(path, json.dumps({"format": KNOWN_FORMAT, "models": models}, indent=2))

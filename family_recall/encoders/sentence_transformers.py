@@ -10,7 +10,6 @@ Source: sbert.net/docs/package_reference/util.html.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import tempfile
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from family_recall.encoders.bounded import read_json
 from family_recall.encoders.install import (
     GRAPH_NAME,
     GRAPH_OUTPUTS,
@@ -279,10 +279,7 @@ class _Folder:
         path = self.source / name
         if not path.is_file():
             return expected()
-        try:
-            content = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            raise ModelError(f"{path}: {error}") from error
+        content = read_json(path)
         if not isinstance(content, expected):
             kind = type(content).__name__
             raise ModelError(f"{path}: is a {kind}, expected a {expected.__name__}")

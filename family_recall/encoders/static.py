@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 
 from family_recall.encoders.base import Encoding, Floats, Ints
+from family_recall.encoders.bounded import read_arrays
 from family_recall.encoders.manifest import ModelEntry, verify
 from family_recall.encoders.manifest_model import TextEncoder
 from family_recall.errors import ModelError
@@ -87,6 +87,7 @@ class StaticEncoder(TextEncoder):
         return Encoding(pooled=pooled, tokens=_NO_TOKENS, token_ids=_NO_IDS)
 
 
+_KINDS = (np.dtype(np.int8), np.dtype(np.float32), np.dtype(np.float16))
 _NO_IDS: Ints = np.zeros(0, np.int64)
 _NO_TOKENS: Floats = np.zeros((0, 0), np.float32)
 
@@ -102,15 +103,10 @@ def read_table(path: Path) -> StaticTable:
     Raises:
         ModelError: If it cannot be read, or the shapes of its arrays do not match.
     """
-    try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            rows, scales, weights = (file[name] for name in ("rows", "scales", "weights"))
-    # A file that is no archive, is truncated, or is a bare array.
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, TypeError) as error:
-        raise ModelError(f"{path}: {error}") from error
+    rows, scales, weights = read_arrays(path, ("rows", "scales", "weights"))
     n = len(rows) if rows.ndim == 2 else -1
     kinds = (rows.dtype, scales.dtype, weights.dtype)
-    if kinds != (np.int8, np.float32, np.float16) or (scales.shape, weights.shape) != ((n,), (n,)):
+    if kinds != _KINDS or (scales.shape, weights.shape) != ((n,), (n,)):
         raise ModelError(
             f"{path}: has {kinds[0]} {rows.shape}, {kinds[1]} {scales.shape} and {kinds[2]} "
             f"{weights.shape}, expected int8 (n, dim), float32 (n,) and float16 (n,)"

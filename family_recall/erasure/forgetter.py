@@ -24,6 +24,7 @@ from family_recall.errors import (
 from family_recall.indexing import Indexer
 from family_recall.stores.erase.byte_search import runs_of_erased
 from family_recall.stores.erase.eraser import Eraser
+from family_recall.stores.records import MAX_MOMENT_S
 from family_recall.stores.store import Store
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.erasure import ForgetPlan, Receipt, Selection
@@ -59,7 +60,7 @@ class Forgetter:
         with self.store.reading() as tables:
             who = rights_of(tables.household, person_id, wall_s=wall_s)
             choice = choose(tables, selection, who, self.store.zone, answered)
-            return plan(tables, choice, token_for(key, who.person_id, choice))
+            return plan(tables, choice, token_for(key, who.person_id, choice), who.hidden)
 
     def forget(
         self,
@@ -125,7 +126,7 @@ class Forgetter:
         key = self._key()
         with self.store.reading() as tables:
             choice = expired(tables, now_s)
-            return plan(tables, choice, token_for(key, RETENTION, choice))
+            return plan(tables, choice, token_for(key, RETENTION, choice), {})
 
     def apply_retention(self, now_s: float) -> Receipt | None:
         """Forget what the retention rules no longer retain, and empty the trash of what is due.
@@ -241,4 +242,7 @@ def _trash_until_s(undo_for: dt.timedelta | None, wall_s: float) -> float | None
         return None
     if undo_for <= dt.timedelta(0):
         raise InvalidRequestError(f"undo_for must be above 0, got {undo_for}")
-    return wall_s + undo_for.total_seconds()
+    until_s = wall_s + undo_for.total_seconds()
+    if until_s > MAX_MOMENT_S:
+        raise InvalidRequestError(f"undo_for must end before the year 9999, got {undo_for}")
+    return until_s

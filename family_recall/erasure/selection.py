@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import struct
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.access.rights import Rights, unique_names_of
@@ -78,8 +78,10 @@ def expired(tables: Transaction, now_s: float) -> Choice:
     return _with_versions(tables, matches, None)
 
 
-def plan(tables: Transaction, choice: Choice, token: str) -> ForgetPlan:
-    """Describe what would be erased."""
+def plan(
+    tables: Transaction, choice: Choice, token: str, hidden: Mapping[str, Collection[str]]
+) -> ForgetPlan:
+    """Describe what would be erased, without the fields ``hidden`` from who asks, by space."""
     newest = {version.memory: version for version in choice.versions}
     return ForgetPlan(
         doc_ids=tuple(doc_id for _, doc_id in choice.memories),
@@ -88,14 +90,11 @@ def plan(tables: Transaction, choice: Choice, token: str) -> ForgetPlan:
         by_space=dict(Counter(space_id for space_id, _ in choice.memories)),
         held_back=choice.held_back,
         examples=tuple(
-            ForgetExample(
-                version.doc_id, version.space_id, version.author, version.occurred_at,
-                version.text[:_EXAMPLE_CHARS], version.author_name,
-            )
+            _example(version, hidden.get(version.space_id, ()))
             for version in list(newest.values())[:EXAMPLES]
         ),
         token=token,
-    )  # fmt: skip
+    )
 
 
 def token_for(key: bytes, person_id: str, choice: Choice) -> str:
@@ -103,6 +102,18 @@ def token_for(key: bytes, person_id: str, choice: Choice) -> str:
     rows = struct.pack(f"<{len(choice.ids)}q", *choice.ids)
     digest = hmac.digest(key, person_id.encode() + b"\0" + rows, hashlib.sha256)
     return digest[:_TOKEN_BYTES].hex()
+
+
+def _example(version: Version, hidden: Collection[str]) -> ForgetExample:
+    has_author, has_moment = "author" not in hidden, "occurred_at" not in hidden
+    return ForgetExample(
+        doc_id=version.doc_id,
+        space_id=version.space_id,
+        author=version.author if has_author else None,
+        occurred_at=version.occurred_at if has_moment else None,
+        text=version.text[:_EXAMPLE_CHARS],
+        author_name=version.author_name if has_author else None,
+    )
 
 
 def _with_versions(

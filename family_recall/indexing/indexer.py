@@ -36,6 +36,9 @@ _VIEWS = "views"
 _VIEWS_VERSION = "2"
 """Of what is read of a memory for its vectors: its body alone, and each view by itself; since 2,
 a long body's passages."""
+_HISTORY = "history"
+_HISTORY_VERSION = "1"
+"""Since 1, superseded versions are no more open than what took their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,8 @@ class Indexer:
             _put_identifiers(writing, memory.id, memory.memory)
             new = prepare(memory.memory, memory.recorded_s, self.store.zone, memory.author_name)
             self._put_times(writing, memory.id, new, memory.recorded_s)
+        for restored in stored:
+            _cover_history(writing, restored.memory.space_id, restored.memory.doc_id or "")
 
     def entity_linker(self, writing: WriteTransaction) -> EntityLinker:
         """Return a linker that reads the entities of an open transaction."""
@@ -200,6 +205,8 @@ class Indexer:
         for view in writing.partitions.views_of(memory.space_id):
             with_id = dataclasses.replace(memory, doc_id=new.doc_id)
             self._write_view(writing, linker, with_id, now_s, view)
+        if old is not None:
+            _cover_history(writing, memory.space_id, new.doc_id)
         return Remembered(new.doc_id, "created" if old is None else "updated")
 
     def _write_view(
@@ -284,6 +291,7 @@ def upgrade(store: Store) -> None:
         _VIEWS: _VIEWS_VERSION,
         mentioned_times.INFO_KEY: times,
         people.INFO_KEY: people.INFO_VERSION,
+        _HISTORY: _HISTORY_VERSION,
     }
     with store.reading() as reading:
         is_current = all(reading.info(key) == version for key, version in versions.items())
@@ -301,11 +309,20 @@ def upgrade(store: Store) -> None:
             _find_cues(writing)
         if writing.info(people.INFO_KEY) != people.INFO_VERSION:
             people.name_authors(writing)
+        if writing.info(_HISTORY) != _HISTORY_VERSION:
+            for space_id, doc_id in writing.superseded.more_open():
+                _cover_history(writing, space_id, doc_id)
+            writing.put_info(_HISTORY, _HISTORY_VERSION)
         if writing.info(_VIEWS) != _VIEWS_VERSION:
             if writing.info(_VIEWS) is None:
                 writing.vectors.clear_views()
             writing.vectors.clear_passages()
             writing.put_info(_VIEWS, _VIEWS_VERSION)
+
+
+def _cover_history(writing: WriteTransaction, space_id: str, doc_id: str) -> None:
+    """Move earlier versions of a memory into its band, where theirs was more open."""
+    writing.changed += writing.superseded.raise_bands(space_id, doc_id)
 
 
 def _find_identifiers(writing: WriteTransaction) -> None:

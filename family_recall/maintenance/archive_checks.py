@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from family_recall.access import policy
 from family_recall.errors import DatasetError
 from family_recall.stores.file import archive
-from family_recall.stores.file.archive_loader import MAX_MOMENT_S, MIN_MOMENT_S, current_name
-from family_recall.types import Call, Memory, Person, Relation, Space
+from family_recall.stores.file.archive_loader import current_name
+from family_recall.stores.records import MAX_MOMENT_S, MIN_MOMENT_S
+from family_recall.types import Call, Grant, Memory, Person, Relation, Space
 from family_recall.types.erasure import Receipt
 from family_recall.types.json_lines import shown
 
@@ -100,7 +100,8 @@ def _check_space(record: Mapping[str, Any]) -> None:
 
 
 def _check_access(record: Mapping[str, Any]) -> None:
-    policy.check_role(record.get("role", ""))
+    Grant("a", "s", record.get("role", ""))
+    _check_moment("expires_s", record.get("expires_s"))
 
 
 def _check_relation(record: Mapping[str, Any]) -> None:

@@ -19,6 +19,10 @@ WORD_ENTRY = np.dtype(
 )
 """One stemmed word of one memory: its crc32, and how often it stands in each column (≤ 255)."""
 
+MIN_MOMENT_S = -62_104_200_000.0
+MAX_MOMENT_S = 253_370_900_000.0
+"""Between these, in epoch seconds, any zone can show a moment: the years 2 to 9998."""
+
 WordEntries = npt.NDArray[np.void]
 
 IdentifierKind: TypeAlias = Literal[

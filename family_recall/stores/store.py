@@ -107,6 +107,14 @@ class Store:
         with self._connections.writing_nothing() as connection:
             return findings + checks.check_derived(connection)
 
+    def unreadable(self) -> list[str]:
+        """Return what could not be read of the settings when the file was opened."""
+        return [problem.table.what for problem in self._connections.unreadable]
+
+    def reset_unreadable(self) -> list[str]:
+        """Write what stands in for unreadable values in their place; returns what they were."""
+        return self._connections.reset_unreadable()
+
     def check_quickly(self, give_up: Callable[[], bool]) -> list[Finding] | None:
         """Check pages, indexes and counts; None where ``give_up`` became true meanwhile."""
         with self._connections.reading() as connection:

@@ -6,10 +6,14 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from family_recall.errors import InvalidRequestError
 from family_recall.types.json_records import JsonRecord
 
 Call: TypeAlias = Literal["recall", "opening", "explain", "look", "gap"]
 """What was called; a ``gap`` is a time of which calls may be missing."""
+
+
+LONGEST_AUDIT_DAYS = 99_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +36,16 @@ class AuditEntry(JsonRecord):
     asked_in: str | None
     memories: tuple[tuple[str, str], ...] = ()
     lost: int = 0
+
+
+def check_audit_days(days: int) -> None:
+    """Refuse what is no number of days for the log to go back.
+
+    Raises:
+        InvalidRequestError: If it is no whole number from 0 to :data:`LONGEST_AUDIT_DAYS`.
+    """
+    whole = isinstance(days, int) and not isinstance(days, bool)
+    if not whole or not 0 <= days <= LONGEST_AUDIT_DAYS:
+        raise InvalidRequestError(
+            f"days must be a whole number from 0 to {LONGEST_AUDIT_DAYS:,}, got {days!r}"
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -255,7 +254,7 @@ class RetentionRule:
             )
         days = self.keep_days
         number = isinstance(days, int | float) and not isinstance(days, bool)
-        if not number or not (math.isfinite(days) and 0 < days <= LONGEST_KEPT_DAYS):
+        if not number or not 0 < days <= LONGEST_KEPT_DAYS:
             raise InvalidRequestError(
                 f"keep_days must be above 0 and at most {LONGEST_KEPT_DAYS:,.0f}, got {days!r}"
             )

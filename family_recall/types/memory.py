@@ -18,6 +18,9 @@ BANDS = ("green", "amber", "red", "black")
 ROLES = ("owner", "adult", "child", "guest", "device")
 """Roles of a person in a space."""
 
+SPACE_KINDS = ("shared", "private", "household")
+"""Kinds of a space."""
+
 FIXED = ("doc_id", "space_id", "guardians_of")
 """Fields of a memory that a correction leaves as they are: which memory it is, and whose."""
 
@@ -77,7 +80,7 @@ class Memory:
         importance: In [0, 1].
         valence: Pleasant or not, in [−1, 1].
         arousal: Calm to excited, in [0, 1].
-        band: One of ``BANDS``: who in the space may see it.
+        band: One of ``BANDS``: who in the space may see it, and its earlier versions.
         guardians_of: The person_id of a child: of those, only that child's guardians may see it.
         fact_key: For facts, what is stated, such as ``"spouse_name"``.
         fact_value: For facts, the value.
@@ -223,10 +226,10 @@ class Person:
         if isinstance(self.aliases, str):
             raise InvalidMemoryError(f"aliases must be a list of names, got {self.aliases!r}")
         object.__setattr__(self, "aliases", tuple(self.aliases))
-        for name, value in (("person_id", self.person_id), ("name", self.name)):
-            _check_text(name, value, MAX_LABEL_CHARS)
+        _check_name("person_id", self.person_id)
+        _check_name("name", self.name)
         for alias in self.aliases:
-            _check_text("aliases", alias, MAX_LABEL_CHARS)
+            _check_name("aliases", alias)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +246,11 @@ class Space:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an id that is not a text, and an unknown kind."""
-        _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
-        if self.kind not in {"shared", "private", "household"}:
+        """Refuse an id or a name that is not a text, and an unknown kind."""
+        _check_name("space_id", self.space_id)
+        if self.name is not None:
+            _check_name("name", self.name)
+        if self.kind not in SPACE_KINDS:
             raise InvalidMemoryError(
                 f"kind must be shared, private or household, got {self.kind!r}"
             )
@@ -265,6 +270,21 @@ class Grant:
     role: str = "adult"
     expires_at: dt.datetime | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse ids that are not texts, an unknown role, and a moment no zone could show."""
+        _check_name("person_id", self.person_id)
+        _check_name("space_id", self.space_id)
+        _check_role(self.role)
+        object.__setattr__(self, "expires_at", parse_moment(self.expires_at, "expires_at"))
+
+    @classmethod
+    def as_stored(cls, **values: Any) -> Grant:
+        """Return a grant of fields that were checked when it was stored: all of them, by name."""
+        grant = object.__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(grant, name, value)
+        return grant
+
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
@@ -281,8 +301,7 @@ class Hidden:
     def __post_init__(self) -> None:
         """Refuse an unknown role, and a field that cannot be hidden."""
         _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
-        if self.role not in ROLES:
-            raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {self.role!r}")
+        _check_role(self.role)
         if isinstance(self.fields, str) or not isinstance(self.fields, Iterable):
             raise InvalidRequestError(f"fields must be a list of names, got {self.fields!r}")
         object.__setattr__(self, "fields", tuple(sorted(set(self.fields))))
@@ -327,7 +346,11 @@ class Relation:
             raise InvalidMemoryError(f"confidence must be in [0, 1], got {self.confidence!r}")
         for name in ("valid_from", "valid_until"):
             object.__setattr__(self, name, parse_moment(getattr(self, name), name))
+        if isinstance(self.evidence, str) or not isinstance(self.evidence, Iterable):
+            raise InvalidMemoryError(f"evidence must be a list of ids, got {self.evidence!r}")
         object.__setattr__(self, "evidence", tuple(self.evidence))
+        for doc_id in self.evidence:
+            _check_text("evidence", doc_id, MAX_LABEL_CHARS)
         if self.guardians_of is not None:
             _check_text("guardians_of", self.guardians_of, MAX_LABEL_CHARS)
 
@@ -340,6 +363,18 @@ _OPTIONAL_TEXT = (
 _BLANK: Mapping[str, Any] = {
     spec.name: spec.default for spec in fields(Memory) if spec.name in HIDEABLE
 }
+
+
+def _check_role(role: object) -> None:
+    if role not in ROLES:
+        raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
+
+
+def _check_name(name: str, value: object) -> None:
+    """Refuse what is no id or name: SQL's functions of texts stop at the character 0."""
+    _check_text(name, value, MAX_LABEL_CHARS)
+    if "\0" in str(value):
+        raise InvalidMemoryError(f"{name} holds the character 0, got {value!r}")
 
 
 def _check_text(name: str, value: object, limit: int) -> None:

@@ -18,6 +18,7 @@ from family_recall.web.pages import Page, Reader, link, param
 MAX_QUESTION_CHARS = 2000
 N_RESULTS, N_MORE_RESULTS = 8, 30
 N_NEWEST = 6
+_LAST_DAY = dt.date(dt.MAXYEAR - 1, 12, 31)
 
 
 def page(reader: Reader, params: QueryParams) -> Page:
@@ -73,7 +74,8 @@ def _context(
     first, last = filters.days(params)
     after, before = (
         None if day is None else dt.datetime.combine(day, dt.time())
-        for day in (first, last and last + dt.timedelta(days=1))
+        # What lasts to the end of the calendar has no end.
+        for day in (first, last + dt.timedelta(days=1) if last and last < _LAST_DAY else None)
     )
     return dataclasses.replace(
         ctx,

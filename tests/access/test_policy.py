@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from family_recall import Hidden, Memory, RecallContext
-from family_recall.access.policy import CLEARANCE, check_role, owned_by, scope_of, view_of
+from family_recall import Grant, Hidden, Memory, RecallContext
+from family_recall.access.policy import CLEARANCE, owned_by, scope_of, view_of
 from family_recall.errors import InvalidRequestError, UnknownSpaceError
 from family_recall.stores.records import Access, Partition
 from family_recall.types import BANDS, ROLES, Scope
@@ -59,9 +59,9 @@ def test_each_wider_role_opens_more() -> None:
     assert "black" not in CLEARANCE["adult"]
     assert tuple(CLEARANCE) == ROLES
     for role in CLEARANCE:
-        check_role(role)
+        Grant("priya", "home", role)
     with pytest.raises(InvalidRequestError):
-        check_role("")
+        Grant("priya", "home", "")
 
 
 @pytest.mark.parametrize(("seconds", "open_"), [(-1, False), (0, False), (1, True)])

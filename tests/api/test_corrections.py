@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from family_recall import FamilyRecall, Grant, Hidden, RecallContext
@@ -16,8 +19,9 @@ from family_recall.errors import (
     UnknownMemoryError,
     UnknownPersonError,
 )
+from family_recall.stores.write.superseded import Superseded
 from family_recall.types import Memory
-from tests.conftest import HOME, Wall, remember
+from tests.conftest import HOME, Wall, found, move_in, open_home, recall, remember
 
 PRIVATE = "private:rajesh"
 
@@ -168,3 +172,67 @@ def test_a_correction_is_in_the_audit_log(household: FamilyRecall) -> None:
     (entry,) = household.audit.entries("priya")
 
     assert (entry.call, entry.person_id, entry.memories) == ("look", "rajesh", ((HOME, "coach"),))
+
+
+@pytest.mark.parametrize("again", ["correct", "remember"])
+@pytest.mark.parametrize("hide", [False, True])
+def test_a_raised_band_covers_earlier_versions(tmp_path: Path, again: str, hide: bool) -> None:
+    """A person who may not see a memory any more sees no earlier version of it either.
+
+    Not in the past, by explaining, page by page, as a context, nor in what is counted.
+    """
+    wall = Wall()
+    with open_home(tmp_path / "family.db", wall=wall) as home:
+        move_in(home)
+        home.spaces.grant(Grant("rajesh", HOME, "owner"))
+        if hide:
+            home.spaces.hide(Hidden(HOME, "child", ("labels",)))
+        remember(home, "The swimming lesson is at four", doc_id="swim", session_id="s")
+        remember(home, "The present is a red bicycle", doc_id="gift", session_id="s")
+        remember(home, "We bake a cake on Sunday", doc_id="cake", session_id="s")
+        remember(home, "We bake a cake on Monday", doc_id="cake", session_id="s")
+        before = wall.tick(minutes=1)
+        wall.tick(minutes=1)
+        if again == "correct":
+            home.correct("gift", person_id="rajesh", text="The present is a kite", band="red")
+        else:
+            remember(home, "The present is a kite", doc_id="gift", band="red", session_id="s")
+
+        then = recall(home, "what is the present? a red bicycle", "mia", known_at=before)
+        assert "gift" not in found(then)
+        assert "bicycle" not in json.dumps(then.to_json()["results"])
+        with pytest.raises(UnknownMemoryError):
+            home.memories.get("gift", person_id="mia")
+        with pytest.raises(UnknownMemoryError):
+            home.explain("the red bicycle", "gift", person_id="mia", known_at=before)
+
+        assert found(recall(home, "the red bicycle", "rajesh", known_at=before))[0] == "gift"
+        (earlier,) = home.memories.get("gift", person_id="rajesh").earlier
+        assert (earlier.memory.text, earlier.memory.band) == ("The present is a red bicycle", "red")
+        assert [one for one in home.maintenance.check() if one.problem] == []
+        home.maintenance.rebuild()
+        assert [one for one in home.maintenance.check() if one.problem] == []
+        assert "gift" not in found(recall(home, "a red bicycle", "mia", known_at=before))
+
+
+def test_bands_that_were_raised_in_an_earlier_version_cover_history_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening a file moves earlier versions that an earlier version of the library left behind."""
+    path, wall = tmp_path / "family.db", Wall()
+    with open_home(path, wall=wall) as home, monkeypatch.context() as patched:
+        patched.setattr(Superseded, "raise_bands", lambda *_: [])
+        move_in(home)
+        remember(home, "The present is a red bicycle", doc_id="gift")
+        before = wall.tick(minutes=1)
+        wall.tick(minutes=1)
+        remember(home, "The present is a kite", doc_id="gift", band="red")
+        assert found(recall(home, "a red bicycle", "mia", known_at=before)) == ["gift"]
+    connection = apsw.Connection(str(path))
+    connection.execute("DELETE FROM info WHERE key = 'history'")
+    connection.close()
+
+    with open_home(path, wall=wall) as home:
+        assert found(recall(home, "a red bicycle", "mia", known_at=before)) == []
+        assert found(recall(home, "a red bicycle", "priya", known_at=before)) == ["gift"]
+        assert [one for one in home.maintenance.check() if one.problem] == []

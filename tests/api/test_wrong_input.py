@@ -18,6 +18,7 @@ from family_recall import (
     Filters,
     Grant,
     Memory,
+    Person,
     RecallContext,
     RecallRequest,
     Relation,
@@ -137,6 +138,85 @@ def test_half_a_character_names_nobody(home: FamilyRecall, name: str) -> None:
     """A lone surrogate in a name is an unknown name, not a crash."""
     with pytest.raises(FamilyRecallError):
         recall(home, "?", **{"person_id": "mia", name: "\ud800"})
+
+
+def test_half_a_character_in_an_id_is_refused(home: FamilyRecall) -> None:
+    """Wherever an id may be given, a lone surrogate is an error of this library's."""
+    half = "\ud800"
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: home.explain("key", half, person_id="mia"),
+        lambda: home.correct(half, person_id="mia", text="new"),
+        lambda: home.memories.get(half, person_id="mia"),
+        lambda: home.erasure.undo(half, person_id="mia"),
+        lambda: home.audit.entries(half),
+        lambda: home.spaces.all(half),
+        lambda: home.spaces.revoke(half, HOME),
+        lambda: home.spaces.add(Space("s", "shared", half)),
+        lambda: home.people.all(half),
+        lambda: home.people.add_guardian(half, "mia"),
+        lambda: home.relations.add(Relation("A", "knows", "B", HOME, evidence=(half,))),
+    )
+    for call in calls:
+        with pytest.raises(FamilyRecallError):
+            call()
+
+
+def test_a_number_beyond_64_bits_is_refused(home: FamilyRecall) -> None:
+    """SQLite's whole numbers have 64 bits; a larger one is an error of this library's."""
+    with pytest.raises(InvalidRequestError, match="64 bits"):
+        home.learning.undo(2**80)
+    with pytest.raises(InvalidRequestError, match="64 bits"):
+        home.relations.all(person_id="mia", limit=2**80)
+    with pytest.raises(InvalidRequestError):
+        home.erasure.set_rule("casual", 10**400)
+
+
+def test_a_grant_that_could_not_be_read_back_is_refused(home: FamilyRecall) -> None:
+    """Its end lies where any zone can show it; its ids are texts, its role one there is."""
+    before = home.spaces.grants()
+    fields: dict[str, Any] = {"person_id": "mia", "space_id": HOME}
+    wrong: tuple[dict[str, Any], ...] = (
+        {"expires_at": dt.datetime.max.replace(tzinfo=dt.UTC)}, {"expires_at": "0001-01-01"},
+        {"expires_at": "9999-12-31T23:59:59"}, {"expires_at": "soon"}, {"expires_at": 5},
+        {"role": "nobody"}, {"role": []}, {"person_id": 5}, {"space_id": None},
+    )  # fmt: skip
+    for changes in wrong:
+        with pytest.raises((InvalidMemoryError, InvalidRequestError)):
+            home.spaces.grant(Grant(**(fields | changes)))
+    assert home.spaces.grants() == before
+
+    last = dt.datetime(9998, 12, 31, 23, 59, tzinfo=home.zone)
+    home.spaces.grant(Grant("mia", HOME, "child", expires_at=last))
+    (grant,) = [one for one in home.spaces.grants() if one.person_id == "mia"]
+    assert grant.expires_at == last
+
+
+def test_a_name_without_the_character_0(home: FamilyRecall) -> None:
+    """A person or a space is refused with it; what was heard may have it."""
+    for wrong in (
+        lambda: Person("a\0b", "A"), lambda: Person("a", "A\0B"), lambda: Person("a", "A", ("\0",)),
+        lambda: Space("s\0", "shared"), lambda: Space("s", "shared", "S\0"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidMemoryError):
+            wrong()
+    doc_id = remember(home, "The odd\0word was heard", author="so\0mebody")
+    assert doc_id in found(recall(home, "odd\0word", "mia"))
+    assert [one for one in home.maintenance.check() if one.problem] == []
+
+
+def test_what_is_in_the_trash_ends_within_the_calendar(home: FamilyRecall) -> None:
+    """Nothing is forgotten where the moment until which it can be restored is none."""
+    doc_id = remember(home, "A trapeze", author="mia")
+    with pytest.raises(InvalidRequestError, match="before the year 9999"):
+        home.forget(doc_id, person_id="mia", undo_for=dt.timedelta.max)
+    assert doc_id in found(recall(home, "trapeze", "mia"))
+
+
+def test_the_last_day_of_the_calendar_can_be_asked_for(home: FamilyRecall) -> None:
+    """A page of memories may end with it, and so does not end."""
+    doc_id = remember(home, "The end of days", occurred_at="9998-12-31T23:59")
+    page = home.memories.page(person_id="mia", first=dt.date(9998, 12, 31), last=dt.date.max)
+    assert [one.memory.doc_id for one in page.memories] == [doc_id]
 
 
 def test_a_memory_with_a_bad_field_is_refused() -> None:

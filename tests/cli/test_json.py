@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from family_recall.cli.output import json_text
 from tests.cli.every_command import every_output, with_json
 from tests.cli.json_schemas import SCHEMAS
 
@@ -46,6 +48,19 @@ def test_no_escape_code_reaches_a_pipe(outputs: dict[str, list[tuple[str, Any]]]
     """What is printed for people is plain text where it goes into a pipe."""
     texts = {words: text for words, pairs in outputs.items() for text, _ in pairs}
     assert [words for words, text in texts.items() if "\x1b" in text] == []
+
+
+def test_json_cannot_steer_a_terminal() -> None:
+    """Control characters, those that turn the direction, and half characters are escaped."""
+    hostile = [chr(code) for code in (*range(32), *range(127, 160), 0x61C, *range(0x200E, 0x2010),
+               *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xDFFF, 0xD800)]  # fmt: skip
+    record = {"text": "".join(hostile) + "é, שלום"}
+
+    text = json_text(record)
+
+    assert json.loads(text) == record
+    assert not set(hostile) - {"\n"} & set(text)
+    assert "é, שלום" in text
 
 
 def test_the_folder_of_models_is_printed(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from family_recall.encoders import BiEncoder, CrossEncoder, find_models, read_manifest
+from family_recall.encoders.bounded import MAX_JSON_BYTES
 from family_recall.encoders.manifest import user_models, verify
 from family_recall.errors import ModelError
 
@@ -111,7 +112,14 @@ def test_a_wrong_field_is_named(models: Path, changes: dict[str, Any], message: 
         read_manifest(models)
 
 
-@pytest.mark.parametrize("content", ["", "[", "[]", "{}", '{"format": 1}', '{"models": []}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "[", "[]", "{}", '{"format": 1}', '{"models": []}', "[" * 100_000, '{"a":' * 100_000,
+        '{"format": ' + "9" * 5_000 + "}", '{"format": 1, "models": []}' + " " * MAX_JSON_BYTES,
+    ],
+    ids=range(10),
+)  # fmt: skip
 def test_a_broken_manifest_is_a_model_error(tmp_path: Path, content: str) -> None:
     """Whatever the file holds, the caller has one kind of error to catch."""
     (tmp_path / "manifest.json").write_text(content)

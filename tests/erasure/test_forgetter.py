@@ -23,6 +23,7 @@ from family_recall import (
     RecallContext,
     Relation,
     Space,
+    llm_tools,
 )
 from family_recall.cli import main
 from family_recall.errors import (
@@ -242,6 +243,32 @@ def test_a_redacted_view_of_it_is_forgotten_too(home: FamilyRecall, path: Path) 
     assert receipt.counts["memory"] == 2
     assert doc_id not in found(recall(home, "trapeze", "mia"))
     assert b"trapeze" not in path.read_bytes()
+
+
+def test_a_dry_run_shows_no_hidden_field(home: FamilyRecall, path: Path) -> None:
+    """Neither by the library, nor by a tool or a command; the token still confirms it."""
+    home.spaces.hide(Hidden(HOME, "adult", ("author", "occurred_at")))
+    for text in (SURPRISE, "The other surprise is of mahogany too"):
+        remember(home, text, author="rajesh", occurred_at="2024-03-07T10:00", session_id="mahogany")
+
+    plan = home.forget(session_id="mahogany", person_id="rajesh", dry_run=True)
+    of_tool = llm_tools.dispatch(
+        home, RecallContext(person_id="rajesh"), "forget", {"doc_ids": list(plan.doc_ids)}
+    )
+    command = CliRunner().invoke(
+        main,
+        ["forget", "--db", str(path), "--person", "rajesh", "--session", "mahogany", "--dry-run"],
+    )
+
+    assert len(plan.examples) == 2
+    for example in plan.examples:
+        assert (example.author, example.author_name, example.occurred_at) == (None, None, None)
+    for shown in (json.dumps(of_tool), command.output):
+        assert "mahogany" in shown
+        assert "2024" not in shown
+        assert "Rajesh" not in shown
+    forgotten = home.forget(session_id="mahogany", person_id="rajesh", token=plan.token)
+    assert forgotten.counts["memories"] == 2
 
 
 def test_what_was_learned_from_it_is_unlearned(home: FamilyRecall) -> None:

@@ -33,6 +33,15 @@ def test_the_list_continues_page_by_page(home: FamilyRecall) -> None:
     assert photos == sorted(photos, reverse=True)
 
 
+def test_the_list_goes_to_the_last_day_of_the_calendar(home: FamilyRecall) -> None:
+    """A link may ask for everything up to it, with a question and without."""
+    browser = Browser(home)
+
+    for link in ("/browse?", "/?q=Goa&"):
+        for last in ("9999-12-31", "9998-12-31"):
+            assert "Goa" in browser.read(f"{link}last={last}").text
+
+
 def test_a_month_links_to_its_memories(home: FamilyRecall) -> None:
     """February 2025 counts three, and lists those three."""
     browser = Browser(home)

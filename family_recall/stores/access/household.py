@@ -41,7 +41,8 @@ class Household:
     def put_person(self, person: Person) -> None:
         """Add or change a person."""
         self.connection.execute(
-            "INSERT INTO person(person_id, name, aliases) VALUES(?, ?, ?) ON CONFLICT(person_id)"
+            "INSERT INTO main.person(person_id, name, aliases) VALUES(?, ?, ?)"
+            " ON CONFLICT(person_id)"
             " DO UPDATE SET name = excluded.name, aliases = excluded.aliases",
             (person.person_id, person.name, json.dumps(person.aliases)),
         )
@@ -54,7 +55,7 @@ class Household:
     def put_space(self, space: Space) -> None:
         """Add or change a space."""
         self.connection.execute(
-            "INSERT INTO space(space_id, kind, name) VALUES(?, ?, ?) ON CONFLICT(space_id)"
+            "INSERT INTO main.space(space_id, kind, name) VALUES(?, ?, ?) ON CONFLICT(space_id)"
             " DO UPDATE SET kind = excluded.kind, name = excluded.name",
             (space.space_id, space.kind, space.name),
         )
@@ -68,7 +69,12 @@ class Household:
             " ORDER BY p.person_id, s.space_id",
         )
         return [
-            Grant(person, space, role, expires and dt.datetime.fromtimestamp(expires, zone))
+            Grant.as_stored(
+                person_id=person,
+                space_id=space,
+                role=role,
+                expires_at=None if expires is None else dt.datetime.fromtimestamp(expires, zone),
+            )
             for person, space, role, expires in rows
         ]
 
@@ -79,7 +85,7 @@ class Household:
             UnknownPersonError, UnknownSpaceError: If the household has no such person or space.
         """
         self.connection.execute(
-            "INSERT INTO access(person, space, role, expires_s) VALUES(?, ?, ?, ?)"
+            "INSERT INTO main.access(person, space, role, expires_s) VALUES(?, ?, ?, ?)"
             " ON CONFLICT DO UPDATE SET role = excluded.role, expires_s = excluded.expires_s",
             (
                 self.person_no(grant.person_id), self.space_no(grant.space_id), grant.role,
@@ -94,7 +100,7 @@ class Household:
             UnknownPersonError, UnknownSpaceError: If the household has no such person or space.
         """
         self.connection.execute(
-            "DELETE FROM access WHERE person = ? AND space = ?",
+            "DELETE FROM main.access WHERE person = ? AND space = ?",
             (self.person_no(person_id), self.space_no(space_id)),
         )
         return self.connection.changes() > 0
@@ -117,7 +123,7 @@ class Household:
             UnknownPersonError: If the household has no such person or child.
         """
         self.connection.execute(
-            "INSERT OR IGNORE INTO guardian(child, guardian) VALUES(?, ?)",
+            "INSERT OR IGNORE INTO main.guardian(child, guardian) VALUES(?, ?)",
             (self.person_no(child_id), self.person_no(guardian_id)),
         )
 
@@ -128,7 +134,7 @@ class Household:
             UnknownPersonError: If the household has no such person or child.
         """
         self.connection.execute(
-            "DELETE FROM guardian WHERE child = ? AND guardian = ?",
+            "DELETE FROM main.guardian WHERE child = ? AND guardian = ?",
             (self.person_no(child_id), self.person_no(guardian_id)),
         )
         return self.connection.changes() > 0

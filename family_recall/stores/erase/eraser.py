@@ -230,7 +230,7 @@ class Eraser:
 
     def _subtract_from_partitions(self, ids: Sequence[int]) -> None:
         self._connection.execute(
-            "UPDATE partition SET n_current = partition.n_current - g.current,"
+            "UPDATE main.partition AS partition SET n_current = partition.n_current - g.current,"
             " n_past = partition.n_past - g.past, n_bounded = partition.n_bounded - g.bounded"
             " FROM (SELECT id >> 40 AS no, sum(superseded_s IS NULL) AS current,"
             "  sum(superseded_s IS NOT NULL) AS past, sum(superseded_s IS NULL"

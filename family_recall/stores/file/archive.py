@@ -136,7 +136,8 @@ def columns_of(connection: apsw.Connection, table: str) -> list[Column]:
     return [
         Column(name, declared, bool(not_null) and default is None)
         for name, declared, not_null, default in sql.rows(
-            connection, 'SELECT name, type, "notnull", dflt_value FROM pragma_table_info(?)',
+            connection,
+            'SELECT name, type, "notnull", dflt_value FROM pragma_table_info(?, \'main\')',
             (table,),
         )
         if name not in derived

@@ -17,9 +17,6 @@ from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.stores.file.schema import RENAMED
 
 MAX_INTEGER = 2**63 - 1
-MIN_MOMENT_S = -62_104_200_000.0
-MAX_MOMENT_S = 253_370_900_000.0
-"""Between these, in epoch seconds, any zone can show a moment: the years 2 to 9998."""
 
 
 def current_name(name: str) -> str:
@@ -60,7 +57,7 @@ class ArchiveLoader:
         names = list(values)
         try:
             self._connection.execute(
-                f"INSERT INTO {table}({', '.join(names)})"
+                f"INSERT INTO main.{table}({', '.join(names)})"
                 f" VALUES({', '.join(f':{name}' for name in names)})",
                 values,
             )

@@ -10,6 +10,8 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import (
+    FamilyRecallError,
+    InvalidRequestError,
     NotAStoreError,
     StoreBusyError,
     StoreError,
@@ -110,7 +112,7 @@ def translated(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into this library's, naming the file and the way out."""
     try:
         yield
-    except (apsw.Error, OSError, UnicodeDecodeError) as error:
+    except (apsw.Error, OSError, UnicodeError) as error:
         if isinstance(error, apsw.NotADBError) and looks_encrypted(path):
             raise WrongKeyError(
                 f"{path}: cannot be read without its key, or has been damaged; give the right key"
@@ -124,7 +126,7 @@ def translated(path: Path) -> Iterator[None]:
         raise translation(message.format(path=path, error=error)) from cause
 
 
-_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], ...] = (
+_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError], str], ...] = (
     (
         (apsw.BusyError,),
         StoreBusyError,
@@ -160,6 +162,11 @@ _TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[StoreError], str], 
         (UnicodeDecodeError,),
         StoreError,
         "{path}: holds a damaged text ({error.reason}); family-recall doctor {path} names it",
+    ),
+    (
+        (UnicodeEncodeError,),
+        InvalidRequestError,
+        "a text holds half a character (a lone surrogate); send UTF-8",
     ),
     ((apsw.Error,), StoreError, "{path}: {error}; try rebuild, or restore a backup"),
 )

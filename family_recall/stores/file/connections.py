@@ -11,8 +11,8 @@ from pathlib import Path
 
 import apsw
 
-from family_recall.errors import ClosedError, StoreError
-from family_recall.stores.file import schema
+from family_recall.errors import ClosedError, FamilyRecallError, StoreError
+from family_recall.stores.file import readable, schema
 from family_recall.stores.file.connection import (
     BUSY_TIMEOUT_MS,
     LOG_PAGES,
@@ -25,6 +25,7 @@ from family_recall.stores.file.connection import (
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.identity import check_identity, file_on_disk
 from family_recall.stores.file.image import log_of
+from family_recall.stores.file.readable import Unreadable
 
 PAUSE_S = 0.003
 """How long a writer pauses between two of its transactions, while others write."""
@@ -60,6 +61,7 @@ class Connections:
         self.path = path
         self.key = key
         self.vec0 = True
+        self.unreadable: list[Unreadable] = []
         self._idle: list[apsw.Connection] = []
         self._lock = threading.Lock()
         self._write_lock = threading.RLock()
@@ -77,6 +79,8 @@ class Connections:
                 check_identity(path, key)
             self._writer = self._connect()
             self._migrate()
+            self.unreadable = readable.unreadable(self._writer, readable.HIDDEN)
+            self._hide_unreadable(self._writer)
             self._file = file_on_disk(path)
 
     @contextlib.contextmanager
@@ -89,7 +93,8 @@ class Connections:
             connection = connection or self._connect()
             try:
                 connection.execute("BEGIN")
-                yield connection
+                with _explained(connection, self.path):
+                    yield connection
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -107,7 +112,8 @@ class Connections:
             with translated(self.path):
                 self._begin()
                 try:
-                    yield self._writer
+                    with _explained(self._writer, self.path):
+                        yield self._writer
                 except BaseException:
                     # A full disk may have rolled back already.
                     if self._writer.in_transaction:
@@ -141,6 +147,19 @@ class Connections:
             self._check_open()
             with translated(self.path):
                 self._writer.execute("VACUUM")
+
+    def reset_unreadable(self) -> list[str]:
+        """Write what stands in for unreadable settings in their place; returns what they were."""
+        with self._lock:
+            for connection in self._idle:
+                connection.close()
+            self._idle.clear()
+        with self.writing() as connection:
+            for problem in self.unreadable:
+                connection.execute(f"DROP VIEW temp.{problem.table.name}")
+            described = readable.reset(connection)
+            self.unreadable = []
+        return described
 
     def close(self) -> None:
         """Write the log back into the file and close every connection. Twice does nothing."""
@@ -217,7 +236,12 @@ class Connections:
         connection = connect(self.path, self.key)
         configure(connection)
         self.vec0 = self.vec0 and load_vec0(connection)
+        readable.prepare(connection)
+        self._hide_unreadable(connection)
         return connection
+
+    def _hide_unreadable(self, connection: apsw.Connection) -> None:
+        readable.hide(connection, [problem.table for problem in self.unreadable])
 
     def _migrate(self) -> None:
         if self._writer.pragma("user_version") == schema.SCHEMA_VERSION:
@@ -229,3 +253,21 @@ class Connections:
             self._writer.execute("ROLLBACK")
             raise
         self._commit()
+
+
+@contextlib.contextmanager
+def _explained(connection: apsw.Connection, path: Path) -> Iterator[None]:
+    """Name the file where an error comes from a value in it that cannot be read.
+
+    Raises:
+        StoreError: If the file holds such a value, in place of whatever it led to.
+    """
+    try:
+        yield
+    except readable.MALFORMED as error:
+        if isinstance(error, FamilyRecallError) or not readable.unreadable(connection):
+            raise
+        raise StoreError(
+            f"{path}: holds values that cannot be read; family-recall doctor --db {path} names "
+            "them, and --repair replaces them"
+        ) from error

@@ -16,12 +16,14 @@ _SHOWN = 10  # findings of SQLite's own
 class Finding:
     """The result of one check; ``problem`` is None where nothing is wrong.
 
-    Where it is ``derived`` from the texts, ``rebuild`` repairs it.
+    Where it is ``derived`` from the texts, ``rebuild`` repairs it; where single ``values`` cannot
+    be read, ``reset_unreadable`` does.
     """
 
     what: str
     problem: str | None
     derived: bool = False
+    values: bool = False
 
 
 def check_pages(connection: apsw.Connection) -> list[Finding]:

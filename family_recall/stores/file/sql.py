@@ -7,12 +7,20 @@ from typing import Any
 import apsw
 import numpy as np
 
+from family_recall.errors import InvalidRequestError
 from family_recall.types import IdArray
 
 
 def rows(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> list[Any]:
-    """Run one statement and return all its rows, as tuples."""
-    return connection.execute(sql, values).fetchall()
+    """Run one statement and return all its rows, as tuples.
+
+    Raises:
+        InvalidRequestError: If a whole number among ``values`` is beyond 64 bits.
+    """
+    try:
+        return connection.execute(sql, values).fetchall()
+    except OverflowError:  # of Python's numbers, on their way to SQLite
+        raise InvalidRequestError("a whole number is beyond 64 bits; give a smaller one") from None
 
 
 def row(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> Any:

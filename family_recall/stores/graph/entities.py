@@ -137,7 +137,7 @@ class Entities:
         """Create an entity of a partition, and return its id."""
         (number,) = sql.row(
             self.connection,
-            "UPDATE partition SET next_entity = next_entity + 1 WHERE no = ?"
+            "UPDATE main.partition SET next_entity = next_entity + 1 WHERE no = ?"
             " RETURNING next_entity - 1",
             (partition,),
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import apsw
 
-from family_recall.stores.file import checksums, sql
+from family_recall.stores.file import checksums, readable
 from family_recall.stores.file.integrity import Finding, check_pages
 from family_recall.stores.health import counts, vector_checks, word_checks
 from family_recall.stores.health.row_rules import RULES
@@ -19,10 +19,17 @@ _SHOWN = 10  # damaged memories that are named
 
 
 def check_texts(connection: apsw.Connection) -> list[Finding]:
-    """Check the pages of the file and, if they are whole, each memory against its checksum."""
+    """Check the pages of the file and, if they are whole, each value and memory by itself.
+
+    Values must be readable, and memories match their checksums.
+    """
     findings = check_pages(connection)
     if any(finding.problem for finding in findings):
         return findings
+    findings += [
+        Finding(problem.table.what, problem.description, values=True)
+        for problem in readable.unreadable(connection)
+    ]
     damaged = checksums.damaged(connection)
     if not damaged:
         return [*findings, Finding(CHECKSUMS, None)]
@@ -37,20 +44,18 @@ def check_derived(connection: apsw.Connection) -> list[Finding]:
 
     Needs a transaction that may write, since FTS5 is asked by an INSERT; nothing is changed.
     """
-    findings = [
-        _derived("words", word_checks.full_text_problem(connection)),
-        _derived("words of each memory", word_checks.memory_problem(connection)),
-        _derived("word counts", word_checks.count_problem(connection)),
-        _derived("partition counts", counts.partition_problem(connection)),
-    ]
+    checks: tuple[tuple[str, Callable[[apsw.Connection], str | None]], ...] = (
+        ("words", word_checks.full_text_problem),
+        ("words of each memory", word_checks.memory_problem),
+        ("word counts", word_checks.count_problem),
+        ("partition counts", counts.partition_problem),
+    )
+    findings = [_derived(what, _outcome(check, connection)) for what, check in checks]
     findings += [
         _derived(f"vectors of {model_id}", problem)
         for model_id, problem in vector_checks.problems(connection)
     ]
-    for rule in RULES:
-        (n,) = sql.row(connection, f"SELECT count(*) FROM ({rule.query})")
-        findings.append(_derived(rule.what, f"{n:,} {rule.problem}" if n else None))
-    return findings
+    return findings + [_derived(rule.what, _outcome(rule.problem_in, connection)) for rule in RULES]
 
 
 def check_counts(connection: apsw.Connection, give_up: Callable[[], bool]) -> list[Finding] | None:
@@ -69,6 +74,16 @@ def check_counts(connection: apsw.Connection, give_up: Callable[[], bool]) -> li
     finally:
         connection.set_progress_handler(None)
     return findings
+
+
+def _outcome(
+    check: Callable[[apsw.Connection], str | None], connection: apsw.Connection
+) -> str | None:
+    """Return what a check found; where it fails, something it reads has another type."""
+    try:
+        return check(connection)
+    except (apsw.Error, LookupError, OverflowError, TypeError, ValueError) as error:
+        return f"cannot be read: {error}"
 
 
 def _derived(what: str, problem: str | None) -> Finding:

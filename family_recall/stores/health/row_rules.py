@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import apsw
+
+from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
 
 
@@ -14,6 +17,11 @@ class Rule:
     what: str
     problem: str
     query: str
+
+    def problem_in(self, connection: apsw.Connection) -> str | None:
+        """Count the rows that must not exist."""
+        (n,) = sql.row(connection, f"SELECT count(*) FROM ({self.query})")
+        return f"{n:,} {self.problem}" if n else None
 
 
 RULES = (
@@ -74,7 +82,8 @@ RULES = (
         "places",
         "memories without a partition",
         f"SELECT 1 FROM memory m LEFT JOIN partition p ON p.no = m.id >> {PARTITION_SHIFT}"
-        " WHERE p.no IS NULL OR p.space <> m.space OR p.band <> m.band",
+        " WHERE p.no IS NULL OR p.space <> m.space OR p.band <> m.band"
+        " OR p.redacted_view <> m.redacted_view",
     ),
     Rule(
         "feedback",

@@ -27,7 +27,7 @@ def problems(connection: apsw.Connection) -> Iterator[tuple[str, str | None]]:
         try:
             stored = list(_stored(connection, model))
             n_other = _other_passages(connection, model)
-        except (apsw.Error, ValueError) as error:
+        except (apsw.Error, LookupError, TypeError, ValueError) as error:
             yield model.model_id, str(error)
             continue
         present = {memory for memory, _, _ in stored}

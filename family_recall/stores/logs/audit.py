@@ -60,14 +60,14 @@ class AuditTables:
     def set_days(self, days: int) -> None:
         """Set how many days the log goes back."""
         self.connection.execute(
-            "INSERT OR REPLACE INTO info(key, value) VALUES(?, ?)", (_DAYS, str(days))
+            "INSERT OR REPLACE INTO main.info(key, value) VALUES(?, ?)", (_DAYS, str(days))
         )
 
     def put(self, calls: Iterable[NewCall]) -> None:
         """Write calls; memories that were deleted meanwhile are left out."""
         for call in calls:
             self.connection.execute(
-                "INSERT INTO audit(at_s, call, person, space) VALUES(?, ?,"
+                "INSERT INTO main.audit(at_s, call, person, space) VALUES(?, ?,"
                 " (SELECT no FROM person WHERE person_id = ?),"
                 " (SELECT no FROM space WHERE space_id = ?))",
                 (call.at_s, call.call, call.person_id, call.space_id),
@@ -82,19 +82,19 @@ class AuditTables:
     def put_gap(self, at_s: float, lost: int) -> None:
         """Write that calls are missing from a moment on: how many, or 0 if nobody knows."""
         self.connection.execute(
-            "INSERT INTO audit(at_s, call, lost) VALUES(?, 'gap', ?)", (at_s, lost)
+            "INSERT INTO main.audit(at_s, call, lost) VALUES(?, 'gap', ?)", (at_s, lost)
         )
 
     def sign_in(self, token: str, pid: int, now_s: float) -> None:
         """Record that a process has written, until it signs out."""
         self.connection.execute(
-            "INSERT OR REPLACE INTO audit_writer(token, pid, flushed_s) VALUES(?, ?, ?)",
+            "INSERT OR REPLACE INTO main.audit_writer(token, pid, flushed_s) VALUES(?, ?, ?)",
             (token, pid, now_s),
         )
 
     def sign_out(self, token: str) -> None:
         """Record that a process has written all it had."""
-        self.connection.execute("DELETE FROM audit_writer WHERE token = ?", (token,))
+        self.connection.execute("DELETE FROM main.audit_writer WHERE token = ?", (token,))
 
     def writers(self) -> list[tuple[str, int, float]]:
         """List who has not signed out: token, process, and when it last wrote."""
@@ -108,7 +108,7 @@ class AuditTables:
             "DELETE FROM audit_memory WHERE entry IN (SELECT no FROM audit WHERE at_s < ?)",
             (before_s,),
         )
-        self.connection.execute("DELETE FROM audit WHERE at_s < ?", (before_s,))
+        self.connection.execute("DELETE FROM main.audit WHERE at_s < ?", (before_s,))
 
     def rows(self, limit: int, before_no: int | None = None) -> list[tuple[int, AuditRow]]:
         """Return up to ``limit`` entries with their numbers, the newest first."""

@@ -33,7 +33,7 @@ class ErasureLog:
     def make_token_key(self) -> bytes:
         """Return the household's key for the tokens of dry runs; make it if there is none."""
         self.connection.execute(
-            "INSERT OR IGNORE INTO info(key, value) VALUES(?, ?)",
+            "INSERT OR IGNORE INTO main.info(key, value) VALUES(?, ?)",
             (_TOKEN_KEY, secrets.token_hex(32)),
         )
         key = self.token_key()
@@ -43,14 +43,14 @@ class ErasureLog:
     def put(self, receipt: Receipt, at_s: float) -> None:
         """Store a receipt; its bytes are not cleaned from the file yet."""
         self.connection.execute(
-            "INSERT INTO receipt(receipt_id, at_s, clean, record) VALUES(?, ?, 0, ?)",
+            "INSERT INTO main.receipt(receipt_id, at_s, clean, record) VALUES(?, ?, 0, ?)",
             (receipt.receipt_id, at_s, json.dumps(receipt.to_json())),
         )
 
     def remove(self, receipt_id: str) -> None:
         """Delete a receipt, with its rows in the trash."""
         for table in ("trash", "receipt"):
-            self.connection.execute(f"DELETE FROM {table} WHERE receipt_id = ?", (receipt_id,))
+            self.connection.execute(f"DELETE FROM main.{table} WHERE receipt_id = ?", (receipt_id,))
 
     def receipts(self) -> list[Receipt]:
         """List the receipts, the newest first."""
@@ -82,7 +82,7 @@ class ErasureLog:
     def set_proof(self, receipt_id: str, proof: Proof) -> None:
         """Record how the bytes of what a receipt lists were cleaned from the file."""
         self.connection.execute(
-            "UPDATE receipt SET clean = 1, record = json_set(record, '$.proof', json(?))"
+            "UPDATE main.receipt SET clean = 1, record = json_set(record, '$.proof', json(?))"
             " WHERE receipt_id = ?",
             (json.dumps(proof.to_json()), receipt_id),
         )
@@ -94,7 +94,7 @@ class ErasureLog:
 
     def set_rewritten(self) -> None:
         """Record that the file was rewritten."""
-        self.connection.execute("DELETE FROM info WHERE key = ?", (_REWRITE,))
+        self.connection.execute("DELETE FROM main.info WHERE key = ?", (_REWRITE,))
 
     def move_to_trash(
         self, receipt_id: str, until_s: float, rows: dict[str, list[dict[str, Any]]]
@@ -105,7 +105,7 @@ class ErasureLog:
             for table, of_table in rows.items()
         }
         self.connection.execute(
-            "INSERT INTO trash(receipt_id, until_s, record) VALUES(?, ?, ?)",
+            "INSERT INTO main.trash(receipt_id, until_s, record) VALUES(?, ?, ?)",
             (receipt_id, until_s, json.dumps(encoded)),
         )
 
@@ -128,7 +128,7 @@ class ErasureLog:
 
     def empty_expired_trash(self, now_s: float) -> None:
         """Delete what can no longer be brought back."""
-        self.connection.execute("DELETE FROM trash WHERE until_s <= ?", (now_s,))
+        self.connection.execute("DELETE FROM main.trash WHERE until_s <= ?", (now_s,))
 
     def rules(self) -> list[RetentionRule]:
         """List for how long categories are retained, by category."""
@@ -145,10 +145,11 @@ class ErasureLog:
         """
         if keep_days is not None:
             RetentionRule(category, keep_days)
-        self.connection.execute("DELETE FROM retention WHERE category = ?", (category,))
+        self.connection.execute("DELETE FROM main.retention WHERE category = ?", (category,))
         if keep_days is not None:
             self.connection.execute(
-                "INSERT INTO retention(category, keep_days) VALUES(?, ?)", (category, keep_days)
+                "INSERT INTO main.retention(category, keep_days) VALUES(?, ?)",
+                (category, keep_days),
             )
 
     def next_due_s(self, now_s: float) -> float:

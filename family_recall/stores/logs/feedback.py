@@ -12,6 +12,7 @@ import numpy as np
 
 from family_recall.stores.access.household import Household
 from family_recall.stores.file import sql
+from family_recall.stores.file.readable import MALFORMED
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.types import FloatArray
 
@@ -254,10 +255,10 @@ def last_step(
     if no is None:
         return None
     if no not in cache:
-        (record,) = sql.row(connection, "SELECT record FROM learned WHERE no = ?", (no,))
         try:
+            (record,) = sql.row(connection, "SELECT record FROM learned WHERE no = ?", (no,))
             cache[no] = _read(json.loads(record))
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except MALFORMED:
             return None
     return cache[no]
 

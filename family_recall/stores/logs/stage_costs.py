@@ -55,7 +55,7 @@ def store(connection: apsw.Connection, on: str, costs: Mapping[str, StageCost]) 
             connection.execute("ROLLBACK")
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(
-            "INSERT OR REPLACE INTO stage_cost(device, stage, fixed_ms, unit_ms, runs)"
+            "INSERT OR REPLACE INTO main.stage_cost(device, stage, fixed_ms, unit_ms, runs)"
             " VALUES(?, ?, ?, ?, ?)",
             [(on, stage, cost.fixed_ms, cost.unit_ms, cost.runs) for stage, cost in costs.items()],
         )

@@ -197,10 +197,10 @@ def expression(words: Sequence[str], common: Sequence[str]) -> str:
     >>> expression(["dinner"], ["Priya"])
     '("dinner") AND ("dinner" OR "Priya")'
     """
-    rare = " OR ".join(_quoted(word) for word in words)
+    rare = " OR ".join(quoted(word) for word in words)
     if not common:
         return rare
-    return f"({rare}) AND ({' OR '.join([rare, *(_quoted(word) for word in common)])})"
+    return f"({rare}) AND ({' OR '.join([rare, *(quoted(word) for word in common)])})"
 
 
 def match(
@@ -246,8 +246,9 @@ def _count(connection: apsw.Connection, shard: int, rows: Sequence[Words], sign:
     )
 
 
-def _quoted(word: str) -> str:
-    return '"' + word.replace('"', '""') + '"'
+def quoted(word: str) -> str:
+    """Return words as an FTS5 phrase, in which none is an operator."""
+    return '"' + word.replace('"', '""').replace("\0", " ") + '"'
 
 
 def _tokens(connection: apsw.Connection, text: str) -> tuple[bytes, list[tuple[int, int, str]]]:

@@ -170,7 +170,7 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
     )
     columns = list(zip(*rows, strict=True)) if rows else [()] * 13
     if rows:
-        _check(columns[3], columns[4], columns[6:9])
+        _check(columns[1:3], columns[3], columns[4], columns[6:9])
     blobs: tuple[bytes, ...] = columns[11]
     counts = [len(blob) // WORD_ENTRY.itemsize for blob in blobs]
     occurred = [np.nan if moment is None else moment for moment in columns[5]]
@@ -193,9 +193,14 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
 
 
 def _check(
-    kinds: Sequence[str], categories: Sequence[str], numbers: Sequence[Sequence[float]]
+    names: Sequence[Sequence[object]],
+    kinds: Sequence[str],
+    categories: Sequence[str],
+    numbers: Sequence[Sequence[float]],
 ) -> None:
     """Refuse what could not have been stored: ranking has a place for each kind and category."""
+    if bytes in {*map(type, names[0]), *map(type, names[1])}:
+        raise ValueError("a damaged row: a name of bytes")
     unknown = {*kinds} - _KINDS or {*categories} - _CATEGORIES
     if unknown or max(map(max, numbers)) > 1.0 or min(map(min, numbers)) < -1.0:
         raise ValueError(f"a damaged row: {unknown or 'a number'}")

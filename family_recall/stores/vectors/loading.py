@@ -91,6 +91,8 @@ def _read_chunks(
     )
     for validity, ids, vectors in chunks:
         used = _used(validity)
+        if len(vectors) != len(used) * model.dim:
+            continue  # damaged; the doctor names it
         rows = np.frombuffer(vectors, np.int8).reshape(-1, model.dim)
         yield np.frombuffer(ids, np.int64)[used], rows[used]
 
@@ -101,7 +103,8 @@ def _used(validity: bytes) -> BoolArray:
 
 
 def _read_plain(rows: apsw.Cursor, dim: int) -> Iterator[Batch]:
-    while batch := list(itertools.islice(rows, _READ)):
+    readable = (row for row in rows if isinstance(row[1], bytes) and len(row[1]) % dim == 0)
+    while batch := list(itertools.islice(readable, _READ)):
         ids = np.array([memory for memory, _ in batch], np.int64)
         joined = b"".join(vector for _, vector in batch)
         vectors = np.frombuffer(joined, np.int8).reshape(-1, dim)

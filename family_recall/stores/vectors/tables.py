@@ -105,7 +105,7 @@ def register(
             )
         return known
     connection.execute(
-        "INSERT INTO embedding_model(model_id, dim, token_dim, storage, role)"
+        "INSERT INTO main.embedding_model(model_id, dim, token_dim, storage, role)"
         " VALUES(?, ?, ?, ?, ?)",
         (model_id, dim, token_dim, "vec0" if vec0 and role == "embedder" else "plain", role),
     )
@@ -220,7 +220,7 @@ def drop_others(connection: apsw.Connection, model_id: str, *, vec0: bool) -> tu
         for model in find_views(connection, other.model_id):
             drop(connection, model, vec0=vec0)
             connection.execute("DELETE FROM embedding WHERE model = ?", (model.no,))
-            connection.execute("DELETE FROM embedding_model WHERE no = ?", (model.no,))
+            connection.execute("DELETE FROM main.embedding_model WHERE no = ?", (model.no,))
         dropped.append(other.model_id)
     return tuple(dropped)
 

@@ -47,13 +47,13 @@ class Counters:
     def flush(self) -> None:
         """Write the changes gathered so far."""
         self._connection.executemany(
-            "UPDATE partition SET n_current = n_current + ?, n_past = n_past + ?,"
+            "UPDATE main.partition SET n_current = n_current + ?, n_past = n_past + ?,"
             " words_current = words_current + ?, words_past = words_past + ?,"
             " n_bounded = n_bounded + ?, rewrites = rewrites + ? WHERE no = ?",
             [(*astuple(change), partition) for partition, change in self._changes.items()],
         )
         self._connection.executemany(
-            "UPDATE partition SET next_seq = ? WHERE no = ?",
+            "UPDATE main.partition SET next_seq = ? WHERE no = ?",
             [(seq, partition) for partition, seq in self._next_seq.items()],
         )
         self._changes.clear()

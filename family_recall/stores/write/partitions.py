@@ -59,7 +59,8 @@ class Partitions:
         row = sql.row(self._connection, find, key)
         if row is None:
             self._connection.execute(
-                "INSERT INTO partition(space, band, child, redacted_view) VALUES(?, ?, ?, ?)", key
+                "INSERT INTO main.partition(space, band, child, redacted_view) VALUES(?, ?, ?, ?)",
+                key,
             )
             row = sql.row(self._connection, find, key)
             for past in (False, True):
@@ -94,7 +95,7 @@ class Partitions:
         if not hidden.fields:
             return None
         self._connection.execute(
-            "INSERT INTO redacted_view(space, role, fields) VALUES(?, ?, ?)",
+            "INSERT INTO main.redacted_view(space, role, fields) VALUES(?, ?, ?)",
             (space, hidden.role, json.dumps(hidden.fields)),
         )
         return RedactedView(self._connection.last_insert_rowid(), hidden)
@@ -105,8 +106,8 @@ class Partitions:
             self._connection, "SELECT no FROM partition WHERE redacted_view = ?", (view,)
         ):
             self._empty(partition)
-            self._connection.execute("DELETE FROM partition WHERE no = ?", (partition,))
-        self._connection.execute("DELETE FROM redacted_view WHERE no = ?", (view,))
+            self._connection.execute("DELETE FROM main.partition WHERE no = ?", (partition,))
+        self._connection.execute("DELETE FROM main.redacted_view WHERE no = ?", (view,))
 
     def _empty(self, partition: int) -> None:
         """Delete the memories of a partition, what was derived from them, and its entities."""

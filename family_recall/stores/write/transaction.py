@@ -34,6 +34,7 @@ from family_recall.stores.write.authors import Authors
 from family_recall.stores.write.counters import Counters
 from family_recall.stores.write.partitions import Partitions
 from family_recall.stores.write.session_tail import SessionTail
+from family_recall.stores.write.superseded import Superseded
 from family_recall.stores.write.vector_tables import VectorTables
 from family_recall.stores.write.word_index import WordIndex
 
@@ -59,6 +60,9 @@ class WriteTransaction(Transaction):
         self._counters = Counters(connection)
         self.words = WordIndex(connection, self._counters)
         self.vectors = VectorTables(connection, vec0, self._counters)
+        self.superseded = Superseded(
+            connection, self.partitions, self.words, self.vectors, self._counters
+        )
         self._sessions = SessionTail(connection)
         self.vec0 = vec0
 
@@ -71,7 +75,7 @@ class WriteTransaction(Transaction):
     def put_info(self, key: str, value: str) -> None:
         """Set a fact about the file."""
         self.connection.execute(
-            "INSERT OR REPLACE INTO info(key, value) VALUES(?, ?)", (key, value)
+            "INSERT OR REPLACE INTO main.info(key, value) VALUES(?, ?)", (key, value)
         )
 
     def current(self, space_id: str, doc_id: str, view: int = 0) -> StoredMemory | None:
@@ -220,13 +224,13 @@ class WriteTransaction(Transaction):
         for model in tables.models(self.connection):
             tables.drop(self.connection, model, vec0=self.vec0)
         for table in (*_DERIVED, "embedding_model", "embedding"):
-            self.connection.execute(f"DELETE FROM {table}")
+            self.connection.execute(f"DELETE FROM main.{table}")
         for partition in self.household.every_partition():
             for past in (False, True):
                 full_text.clear(self.connection, shard_of(partition.no, past=past))
         self.connection.execute(
-            "UPDATE partition SET n_current = 0, n_past = 0, words_current = 0, words_past = 0,"
-            " n_bounded = 0, rewrites = rewrites + 1"
+            "UPDATE main.partition SET n_current = 0, n_past = 0, words_current = 0,"
+            " words_past = 0, n_bounded = 0, rewrites = rewrites + 1"
         )
 
     def to_embed(self) -> list[ToEmbed]:

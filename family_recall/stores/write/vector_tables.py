@@ -86,5 +86,5 @@ class VectorTables:
         """Delete the vectors of every transformer but one; returns the ids of those models."""
         dropped = tables.drop_others(self.connection, model_id, vec0=self.vec0)
         if dropped:
-            self.connection.execute("UPDATE partition SET rewrites = rewrites + 1")
+            self.connection.execute("UPDATE main.partition SET rewrites = rewrites + 1")
         return dropped

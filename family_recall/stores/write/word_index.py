@@ -94,12 +94,11 @@ class WordIndex:
         """List the current memories of a partition whose body has a phrase: (id, text)."""
         self.flush()
         table = words_table(shard_of(partition, past=False))
-        quoted = phrase.replace('"', '""')
         return sql.rows(
             self._connection,
             f"SELECT m.id, m.text FROM {table} CROSS JOIN memory m ON m.id = {table}.rowid"
             f" WHERE {table} MATCH ?",
-            (f'body : "{quoted}"',),
+            (f"body : {full_text.quoted(phrase)}",),
         )
 
     def stems_of(self, ids: Sequence[int]) -> set[str]:

@@ -1,0 +1,212 @@
+"""Reading the tables of settings tolerantly: what cannot be read is replaced, or left out.
+
+A damaged disk, another program or an earlier version may leave a value in the file that makes no
+sense: a role that is none, a moment outside the calendar, a text that is no UTF-8. Such a value
+keeps nobody from opening the household. Every connection then reads its table through a temporary
+view, which has what :mod:`family_recall.stores.file.settings_tables` says in place of it;
+:func:`reset` writes the same into the table. What is written goes to ``main.`` and so passes the
+view by.
+"""
+
+from __future__ import annotations
+
+import json
+import zoneinfo
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+import apsw
+
+from family_recall.errors import FamilyRecallError
+from family_recall.stores.file import sql
+from family_recall.stores.file.columns import Table
+from family_recall.stores.file.record_tables import LOGS, RECORDS
+from family_recall.stores.file.settings_tables import SETTINGS
+from family_recall.types import Hidden, Region
+from family_recall.types.audit import check_audit_days
+from family_recall.types.erasure import Receipt
+from family_recall.types.memory import MAX_LABEL_CHARS
+
+_MAX_LIST_CHARS = 1_000_000
+HIDDEN = (*SETTINGS, *LOGS)
+"""Tables in front of which :func:`hide` puts a view, where they need one."""
+
+_NAMED = 5  # rows of a table that are named
+MALFORMED = (
+    FamilyRecallError, AttributeError, LookupError, OSError, OverflowError, RecursionError,
+    TypeError, ValueError,
+)  # fmt: skip
+"""What reading a value of another type, range or structure raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What cannot be read of one table, and a description of it."""
+
+    table: Table
+    description: str
+
+
+def prepare(connection: apsw.Connection) -> None:
+    """Register the functions by which values are judged."""
+    judges = {
+        "holds_text": 1,
+        "holds_texts": 1,
+        "holds_fields": 1,
+        "holds_setting": 2,
+        "holds_receipt": 1,
+        "holds_trash": 1,
+        "is_utf8": 1,
+    }
+    for name, n_arguments in judges.items():
+        connection.create_scalar_function(name, _JUDGES[name], n_arguments, deterministic=True)
+
+
+def unreadable(
+    connection: apsw.Connection, tables: Collection[Table] = (*HIDDEN, *RECORDS)
+) -> list[Unreadable]:
+    """Return those of some tables that hold something unreadable; reads every row of them."""
+    return [
+        Unreadable(table, description)
+        for table in tables
+        if (description := _describe(connection, table))
+    ]
+
+
+def hide(connection: apsw.Connection, tables: Collection[Table]) -> None:
+    """Put a view of what is readable in front of some tables, on this connection."""
+    for table in tables:
+        query = _readable(connection, table)
+        connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS {table.name} AS {query}")
+
+
+def reset(connection: apsw.Connection) -> list[str]:
+    """Write what stands in for unreadable values into the tables; returns what was unreadable.
+
+    Runs inside a write transaction of the caller's.
+    """
+    found = unreadable(connection)
+    # A later table may still be unreadable where an earlier one looks at it.
+    for table in (problem.table for problem in found):
+        name = f"main.{table.name}"
+        connection.execute(f"DELETE FROM {name} WHERE NOT ({_is_true(table.says)})")
+        for column in table.columns:
+            connection.execute(
+                f"UPDATE OR IGNORE {name} SET {column.name} = {column.instead}"
+                f" WHERE NOT ({_is_true(column.holds)})"
+            )
+    return [problem.description for problem in found]
+
+
+def _readable(connection: apsw.Connection, table: Table) -> str:
+    """Return the query of what is readable in a table, under the names of its columns."""
+    rules = {column.name: column for column in table.columns}
+    columns = [
+        f"iif({_is_true(rules[name].holds)}, {name}, {rules[name].instead}) AS {name}"
+        if name in rules
+        else name
+        for (name,) in sql.rows(
+            connection, "SELECT name FROM pragma_table_info(?, 'main')", (table.name,)
+        )
+    ]
+    (without_rowid,) = sql.row(
+        connection, "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", (table.name,)
+    )
+    if not without_rowid:
+        columns.append("rowid")
+    return f"SELECT {', '.join(columns)} FROM main.{table.name} WHERE {_is_true(table.says)}"
+
+
+def _describe(connection: apsw.Connection, table: Table) -> str | None:
+    conditions = " AND ".join(map(_is_true, table.conditions.values()))
+    rows = sql.rows(
+        connection,
+        f"SELECT CAST({table.row} AS BLOB), {', '.join(map(_is_true, table.conditions.values()))}"
+        f" FROM main.{table.name} WHERE NOT ({conditions})",
+    )
+    if not rows:
+        return None
+    described = []
+    for row, *holds in rows[:_NAMED]:
+        columns = [
+            name for name, is_held in zip(table.conditions, holds, strict=True) if not is_held
+        ]
+        name = (row or b"").decode("utf-8", "replace")[:80]
+        described.append(f"{name}{' ' * any(columns)}{', '.join(filter(None, columns))}")
+    more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
+    return f"{len(rows):,} {table.what} cannot be read: {'; '.join(described)}{more}"
+
+
+def _is_true(condition: str) -> str:
+    return f"(({condition}) IS TRUE)"
+
+
+def _judge(read: Callable[..., object]) -> Callable[..., bool]:
+    """Return whether values can be read, from what reads their texts."""
+
+    def holds(*values: bytes) -> bool:
+        try:
+            read(*(value.decode() for value in values))
+        except MALFORMED:
+            return False
+        return True
+
+    return holds
+
+
+def _read_text(text: str) -> None:
+    if not text.strip() or "\0" in text or len(text) > MAX_LABEL_CHARS:
+        raise ValueError(text)
+
+
+def _read_texts(text: str) -> list[str]:
+    if len(text) > _MAX_LIST_CHARS:
+        raise ValueError(len(text))
+    texts = json.loads(text)
+    if not isinstance(texts, list):
+        raise TypeError(texts)
+    for item in texts:
+        item.encode()  # a JSON escape may stand for half a character
+        _read_text(item)
+    return texts
+
+
+def _read_fields(text: str) -> None:
+    Hidden("any", "guest", tuple(_read_texts(text)))
+
+
+def _read_trash(text: str) -> None:
+    tables = json.loads(text)
+    for name in ("memory", "relation"):
+        for row in tables[name]:
+            for value in row.values():
+                if isinstance(value, dict):
+                    bytes.fromhex(value["hex"])
+                elif not isinstance(value, str | int | float | None):
+                    raise TypeError(value)
+    for row in tables["memory"]:
+        if not {*_TRASH_COLUMNS} <= {*row}:
+            raise KeyError(row)
+
+
+def _read_setting(key: str, value: str) -> None:
+    _SETTINGS.get(key, str)(value)
+
+
+_TRASH_COLUMNS = ("id", "space", "doc_id", "text", "redacted_view", "superseded_s", "recorded_s")
+_SETTINGS: Mapping[str, Callable[[str], object]] = {
+    "timezone": zoneinfo.ZoneInfo,
+    "country": lambda value: Region(country=value),
+    "hemisphere": lambda value: Region(hemisphere=value),
+    "audit_days": lambda value: check_audit_days(int(value)),
+    "token_key": bytes.fromhex,
+}
+_JUDGES = {
+    "holds_text": _judge(_read_text),
+    "holds_texts": _judge(_read_texts),
+    "holds_fields": _judge(_read_fields),
+    "holds_setting": _judge(_read_setting),
+    "holds_trash": _judge(_read_trash),
+    "holds_receipt": _judge(lambda text: Receipt.from_json(json.loads(text))),
+    "is_utf8": _judge(str),
+}
