@@ -169,6 +169,7 @@ class Broker:
         ranking = candidates.ranking
         for refine in self.refinements:
             ranking = refine(run, context, ranking)
+        ordering.report_unread(run, context)
         return self._judged(run, context, candidates, ranking)
 
     def _candidates(

@@ -78,6 +78,15 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     return _read_pairs(run, context, ranking, scorer, n)
 
 
+def report_unread(run: Runner, context: QueryContext) -> None:
+    """Say in the answer that nothing was read, where the folder's cross-encoder cannot be used."""
+    if "rerank" in run.config.leave_out or context.plan.about_time_alone:
+        return
+    lacking = any(skip.stage == "rerank" and skip.reason == "no_model" for skip in run.trace.skips)
+    if lacking and (fault := run.models.scorer_fault) is not None:
+        run.trace.degraded.append(f"rerank: {fault}")
+
+
 def read_first(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     """Read the first candidate, where it was put there after the others were read."""
     scorer, features = run.models.scorer(), ranking.features
