@@ -209,8 +209,12 @@ class FamilyRecall:
 
         Then run them for a second at most, to measure what stages cost on this device; the file
         stores it.
+
+        Raises:
+            ClosedError: If the household was closed.
         """
         engine = self._engine
+        engine.store.check_open()
         engine.models.wait()
         with contextlib.suppress(ModelError):  # a question meets it again, and reports it
             router.encode_prototypes(routing_encoder(engine.models.static()))

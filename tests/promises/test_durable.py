@@ -334,6 +334,68 @@ home.close()
     assert done.stdout.split() == ["0", "[]", "2"], done.stdout + done.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize("ending", ["", "home.close()", "del home"])
+def test_a_child_forked_right_after_a_recall_ends(path: Path, ending: str) -> None:
+    """While the parent writes its log of recalls, a forked child ends, and says nothing.
+
+    The child is forked with every lock of the log held, as at the worst moment.
+    """
+    program = f"""
+import os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from tools.torture.household import add_family, note, open_home
+home = open_home(Path({str(path)!r}))
+add_family(home)
+home.remember(note("before", 0, 1))
+home.recall("before?")
+log = home._engine.audit_log
+with log._writing, log._wake:
+    child = os.fork()
+    if child == 0:
+        {ending or "pass"}
+        sys.exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+home.close()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (done.stdout.split(), done.stderr) == (["0"], "")
+
+
+def test_threads_still_recalling_at_exit_do_not_abort(path: Path) -> None:
+    """A program that ends without closing, in the middle of recalls, ends with its own status."""
+    program = f"""
+import sys, threading
+sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from tools.torture.household import add_family, note, open_home
+threading.excepthook = lambda raised: print(raised.exc_type.__name__)
+home = open_home(Path({str(path)!r}))
+add_family(home)
+home.remember_many([note(f"note-{{n}}", 0, 1) for n in range(50)])
+started = threading.Barrier(4)
+def ask():
+    started.wait()
+    while True:
+        home.recall("What did Priya say?")
+for _ in range(3):
+    threading.Thread(target=ask, daemon=True).start()
+started.wait()
+home.recall("note?")
+sys.exit(7)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (done.returncode, done.stderr) == (7, "")
+    assert done.stdout.split() == ["ClosedError"] * 3
+
+
 def test_an_interrupted_backup_keeps_the_one_before(home: FamilyRecall, tmp_path: Path) -> None:
     """A backup takes its name when it is whole; until then the one before has it."""
     copy = tmp_path / "copy.db"
