@@ -159,7 +159,7 @@ def test_what_runs_while_the_household_is_closed_ends_or_is_refused(
     with open_home(path, encoder=TinyEncoder()) as home:
         move_in(home)
         home.remember_many(stories())
-    for _ in range(4):
+    for _ in range(2):
         home = open_home(path, encoder=TinyEncoder())
         answered = threading.Barrier(4)
 
