@@ -7,7 +7,7 @@ import datetime as dt
 import math
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -60,6 +60,8 @@ class Selection:
 
     def __post_init__(self) -> None:
         """Refuse a choice that cannot be meant."""
+        if not isinstance(self.doc_ids, Iterable):
+            raise InvalidRequestError(f"doc_ids must be ids of memories, got {self.doc_ids!r}")
         ids = (self.doc_ids,) if isinstance(self.doc_ids, str) else tuple(self.doc_ids)
         object.__setattr__(self, "doc_ids", ids)
         for name in ("query", "about", "by", "space_id", "session_id"):
@@ -73,7 +75,8 @@ class Selection:
                 object.__setattr__(self, name, parse_moment(getattr(self, name), name))
             except InvalidMemoryError as error:
                 raise InvalidRequestError(str(error)) from None
-        if not 0.0 <= self.min_confidence <= 1.0:
+        is_number = isinstance(self.min_confidence, int | float)
+        if not is_number or not 0.0 <= self.min_confidence <= 1.0:
             raise InvalidRequestError(
                 f"min_confidence must be in [0, 1], got {self.min_confidence!r}"
             )
