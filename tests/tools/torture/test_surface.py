@@ -22,7 +22,7 @@ def test_a_hundred_calls_meet_clear_errors_alone(name: str) -> None:
 
     assert tally.findings == []
     assert tally.total() == surface.CALLS_A_ROUND
-    assert len(tally.ended) > 2
+    assert len(tally.ended) > 1
 
 
 def test_a_round_depends_on_seed_and_number_alone(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_an_error_of_another_kind_is_a_finding(monkeypatch: pytest.MonkeyPatch) 
     def broken(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError
 
-    for name in ("all", "add", "guardians"):
+    for name in ("all", "guardians", "add_guardian", "remove_guardian"):
         monkeypatch.setattr(People, name, broken)
     tally = surface.Tally()
     surface.call_round(tally, seed=7, number=0, only=["api"])
