@@ -7,6 +7,7 @@ statement or the model run that the recall is in, from another thread.
 from __future__ import annotations
 
 import contextlib
+import functools
 import heapq
 import itertools
 import math
@@ -84,7 +85,7 @@ class Alarm:
     def __enter__(self) -> Self:
         """Start the block."""
         if math.isfinite(self._at_s):
-            _alarm_thread().add(self, self._at_s)
+            _alarm_thread(os.getpid()).add(self, self._at_s)
         self._outer = _current.set(self)
         return self
 
@@ -175,13 +176,10 @@ class _AlarmThread:
         heapq.heappush(self._waiting, (at_s, next(self._numbers), alarm))
 
 
-_threads: dict[int, _AlarmThread] = {}
-_threads_lock = threading.Lock()
+@functools.cache
+def _alarm_thread(process: int) -> _AlarmThread:  # noqa: ARG001  a fork leaves threads behind
+    """Return the thread of this process; without a lock, which a fork could leave held for good.
 
-
-def _alarm_thread() -> _AlarmThread:
-    pid = os.getpid()  # a fork copies one thread and leaves the others behind
-    with _threads_lock:
-        if pid not in _threads:
-            _threads[pid] = _AlarmThread()
-        return _threads[pid]
+    Two threads that ask at once for the first time may get one each, which works as well.
+    """
+    return _AlarmThread()

@@ -14,7 +14,7 @@ FamilyRecallError
 │   │   └── WrongKeyError    encrypted, and the key is missing or wrong, or cannot be used here
 │   ├── NewerStoreError      written by a newer version of this library
 │   ├── StoreBusyError       another writer held the file past the busy timeout
-│   └── StoreFullError       the disk is full; the last transaction was undone
+│   └── StoreFullError       the disk is full; the last transaction was undone, earlier ones stay
 ├── ModelError               a model file that is missing, altered or unusable
 ├── DatasetError             an import or evaluation file that cannot be read
 └── ClosedError              the household was closed
@@ -80,7 +80,7 @@ class StoreBusyError(StoreError):
 
 
 class StoreFullError(StoreError):
-    """The disk is full; the transaction was undone and the file is as before."""
+    """The disk is full; the last transaction was undone, those before it are stored."""
 
 
 class ModelError(FamilyRecallError):

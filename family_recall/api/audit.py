@@ -10,10 +10,12 @@ from family_recall.api.engine import Engine
 from family_recall.errors import InvalidRequestError
 from family_recall.stores.logs.audit import AuditRow
 from family_recall.types import AuditEntry
+from family_recall.types.checked import checked
 
 _BATCH = 500
 
 
+@checked
 class Audit:
     """Who recalled what of which space."""
 

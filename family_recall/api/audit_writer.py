@@ -18,7 +18,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from family_recall.errors import FamilyRecallError
+from family_recall.errors import ClosedError, FamilyRecallError
 from family_recall.stores.logs.audit import DAY_S, AuditTables, NewCall
 from family_recall.stores.store import Store
 from family_recall.types import Answer, Call, RecallContext
@@ -53,6 +53,7 @@ class AuditWriter:
         self._writing = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._pid = os.getpid()
         self._token = uuid.uuid4().hex
         self._signed_in = False
         with store.reading() as tables:
@@ -66,13 +67,17 @@ class AuditWriter:
     def note_memories(
         self, call: Call, ctx: RecallContext, memories: Iterable[tuple[str, str]]
     ) -> None:
-        """Note a call and the (space_id, doc_id) of the memories it returned."""
+        """Note a call and the (space_id, doc_id) of the memories it returned.
+
+        Raises:
+            ClosedError: If the log was closed meanwhile: nothing is given out unnoted.
+        """
         if not self._days:
             return
         entry = NewCall(self._wall_clock(), call, ctx.person_id, ctx.space_id, tuple(memories))
         with self._wake:
             if self._closed:
-                return
+                raise ClosedError("the household was closed; open it again")
             if len(self._pending) >= MAX_PENDING:
                 self._drop()
             self._pending.append(entry)
@@ -141,7 +146,12 @@ class AuditWriter:
         self._days = days
 
     def close(self) -> None:
-        """Write what is left and stop. Closing twice does nothing."""
+        """Write what is left and stop. Closing twice does nothing.
+
+        A forked process leaves that to the one it was forked from, which has the same entries.
+        """
+        if os.getpid() != self._pid:
+            return
         with self._wake:
             if self._closed:
                 return

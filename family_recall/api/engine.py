@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import concurrent.futures
 import contextlib
 import datetime as dt
 import logging
+import os
+import weakref
 from collections.abc import Callable
-from typing import Literal, TypeVar
+from typing import Literal, ParamSpec, TypeVar
 
 from family_recall.access import policy
 from family_recall.access.policy import ScopeSource
@@ -18,7 +21,7 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.encoders.loader import Models
 from family_recall.erasure import Forgetter
-from family_recall.errors import FamilyRecallError, InvalidRequestError
+from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
 from family_recall.indexing import Indexer
 from family_recall.learning import Learner
 from family_recall.pipeline import Broker
@@ -36,9 +39,29 @@ SWEEP_EVERY_S = 3600.0
 """How long, while a household is open, expired memories wait at most to be erased."""
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 _WORKERS = 4  # threads of our own: a host's thread pool is not starved by recalls
 
 logger = logging.getLogger("family_recall")
+
+
+class _Workers(concurrent.futures.ThreadPoolExecutor):
+    """Threads of our own, which take no more work once the household is closed."""
+
+    def submit(
+        self, call: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> concurrent.futures.Future[_T]:
+        """Run a call on one of the threads.
+
+        Raises:
+            ClosedError: If the household was closed, or the program is ending.
+        """
+        try:
+            return super().submit(call, *args, **kwargs)
+        except RuntimeError as error:
+            if "after" not in str(error):  # shutdown, or interpreter shutdown
+                raise
+            raise ClosedError("the household was closed; open it again") from None
 
 
 class Engine:
@@ -58,12 +81,8 @@ class Engine:
         self.models = models
         self.config = config
         self.wall_clock = wall_clock
-        self.executor = concurrent.futures.ThreadPoolExecutor(
-            _WORKERS, thread_name_prefix="family_recall"
-        )
-        self.async_executor = concurrent.futures.ThreadPoolExecutor(
-            _WORKERS, thread_name_prefix="family_recall-async"
-        )
+        self.executor = _Workers(_WORKERS, thread_name_prefix="family_recall")
+        self.async_executor = _Workers(_WORKERS, thread_name_prefix="family_recall-async")
         self.executor.submit(models.static)
         self.costs = Costs(config.assumed_cost_ms, store.stage_costs())
         gate = Gate(self.costs, config, clock=clock)
@@ -76,6 +95,8 @@ class Engine:
         self.audit_log = AuditWriter(store, wall_clock)
         self.sweep_after_s = wall_clock() + SWEEP_EVERY_S
         self.closed = False
+        self._pid = os.getpid()
+        _open_engines.add(self)
 
     def start(self) -> None:
         """Apply the retention rules, and schedule the next time they are due."""
@@ -83,7 +104,14 @@ class Engine:
             self.executor.submit(self._schedule_sweep)
 
     def close(self) -> None:
-        """Finish running work, apply the retention rules and close the file."""
+        """Finish running work, apply the retention rules and close the file.
+
+        A forked process leaves all of that to the one it was forked from.
+        """
+        _open_engines.discard(self)
+        if os.getpid() != self._pid:
+            self.store.close()
+            return
         self.async_executor.shutdown()
         self.integrity.stop()
         self.executor.shutdown()
@@ -113,11 +141,12 @@ class Engine:
         """Log an answer, pass its trace to the hook, and start what is due in the background."""
         self.audit_log.note(call, ctx, answer)
         now_s = self.wall_clock()
-        if now_s >= self.sweep_after_s:
-            self.sweep_after_s = now_s + SWEEP_EVERY_S
-            self.executor.submit(self.sweep)
-        if self.integrity.is_due():
-            self.executor.submit(self.integrity.check)
+        with contextlib.suppress(ClosedError):  # closing does what is due
+            if now_s >= self.sweep_after_s:
+                self.sweep_after_s = now_s + SWEEP_EVERY_S
+                self.executor.submit(self.sweep)
+            if self.integrity.is_due():
+                self.executor.submit(self.integrity.check)
         if self.trace_hook is not None:
             self.trace_hook.send(answer.trace)
         return answer
@@ -165,6 +194,20 @@ class Engine:
         with contextlib.suppress(FamilyRecallError), self.store.reading() as tables:
             due_s = tables.erasure_log.next_due_s(now_s)
             self.sweep_after_s = min(now_s + SWEEP_EVERY_S, due_s)
+
+
+_open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close what a program leaves open when it ends.
+
+    A thread that the interpreter stops in the middle of native code aborts the process.
+    """
+    for engine in list(_open_engines):
+        with contextlib.suppress(FamilyRecallError):
+            engine.close()
 
 
 def check_embed(embed: str) -> None:

@@ -8,9 +8,11 @@ from typing import Literal, overload
 
 from family_recall.api.engine import Embed, Engine, check_embed
 from family_recall.stores.records import epoch_s
+from family_recall.types.checked import checked
 from family_recall.types.erasure import ForgetPlan, Receipt, RetentionRule, Verification
 
 
+@checked
 class Erasure:
     """What was forgotten, and the rules by which memories expire."""
 

@@ -35,7 +35,7 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
-from family_recall.errors import InvalidRequestError, ModelError
+from family_recall.errors import InvalidMemoryError, InvalidRequestError, ModelError
 from family_recall.indexing import upgrade
 from family_recall.learning import Feedback
 from family_recall.pipeline import routing_encoder, warm_up
@@ -57,6 +57,7 @@ from family_recall.types import (
     Trace,
     Understanding,
 )
+from family_recall.types.checked import checked
 from family_recall.types.progress import CountCallback
 
 OPENING_RESULTS = 10  # as the hybrid retrieval design loads before a conversation
@@ -64,6 +65,7 @@ _MOST_BY_QUERY = 100  # memories that forget(query=…) may select
 _UNHURRIED_MS = 60_000.0
 
 
+@checked
 class FamilyRecall:
     """One household's memory, in one file. Safe to share between threads.
 
@@ -209,8 +211,12 @@ class FamilyRecall:
 
         Then run them for a second at most, to measure what stages cost on this device; the file
         stores it.
+
+        Raises:
+            ClosedError: If the household was closed.
         """
         engine = self._engine
+        engine.store.check_open()
         engine.models.wait()
         with contextlib.suppress(ModelError):  # a question meets it again, and reports it
             router.encode_prototypes(routing_encoder(engine.models.static()))
@@ -265,7 +271,7 @@ class FamilyRecall:
             raise InvalidRequestError(f"batch_size must be 1 or more, got {batch_size}")
         check_embed(embed)
         return self._engine.indexer.remember(
-            memories,
+            map(_checked_memory, memories),
             now_s=self._engine.wall_clock(),
             batch_size=batch_size,
             encoder=self._engine.models.wait() if embed == "now" else None,
@@ -595,3 +601,9 @@ class FamilyRecall:
             for result in answer.results
             if result.confidence >= selection.min_confidence
         }
+
+
+def _checked_memory(memory: object) -> Memory:
+    if not isinstance(memory, Memory):
+        raise InvalidMemoryError(f"memories must be of class Memory, got {memory!r:.80}")
+    return memory

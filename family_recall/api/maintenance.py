@@ -15,9 +15,11 @@ from family_recall.maintenance.archive import Archive
 from family_recall.maintenance.reembedding import Reembedded, reembed
 from family_recall.stores.file.copies import Backup
 from family_recall.stores.file.integrity import Finding
+from family_recall.types.checked import checked
 from family_recall.types.progress import CountCallback, ProgressCallback
 
 
+@checked
 class Maintenance:
     """Checks, copies, exports and rebuilds of an open household's file."""
 

@@ -24,11 +24,13 @@ from family_recall.types import (
     RecallContext,
     StoredVersion,
 )
+from family_recall.types.checked import checked
 
 MAX_PAGE = 1000
 _MAX_LINKS = 24
 
 
+@checked
 class Memories:
     """Memories by page, one with its versions and links, and the entities they mention."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from family_recall.access import policy
 from family_recall.api.engine import Engine
 from family_recall.types import Person
+from family_recall.types.checked import checked
 
 
+@checked
 class People:
     """The people of a household, and their guardians."""
 

@@ -15,8 +15,10 @@ from family_recall.stores.graph.relation_queries import RelationRow
 from family_recall.stores.read.listing import Listings
 from family_recall.stores.records import RecordedRelation
 from family_recall.types import RecallContext, Relation
+from family_recall.types.checked import checked
 
 
+@checked
 class Relations:
     """Typed relations between two named people or things of a space."""
 

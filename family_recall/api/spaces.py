@@ -8,8 +8,10 @@ from family_recall.access import policy
 from family_recall.api.engine import Engine
 from family_recall.stores.records import epoch_s
 from family_recall.types import AccessibleSpace, Grant, Hidden, Person, RecallContext, Space
+from family_recall.types.checked import checked
 
 
+@checked
 class Spaces:
     """The spaces of a household, the grants to enter them, and fields hidden by role."""
 

@@ -16,8 +16,10 @@ from family_recall.types import (
     Region,
     Understanding,
 )
+from family_recall.types.checked import checked_call
 
 
+@checked_call
 def understand(
     query_text: str,
     *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ class Encoding:
     token_ids: Ints
 
 
+@runtime_checkable
 class Encoder(Protocol):
     """Turns texts into vectors. Safe to share between threads.
 
@@ -74,6 +75,7 @@ class Encoder(Protocol):
         ...
 
 
+@runtime_checkable
 class PairScorer(Protocol):
     """Reads a question and a memory together. Safe to share between threads.
 

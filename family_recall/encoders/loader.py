@@ -96,6 +96,20 @@ class Models:
         return self._why_no_scorer if self._ready.is_set() else LOADING
 
     @property
+    def scorer_fault(self) -> str | None:
+        """What keeps the folder's cross-encoder from reading, in a few words.
+
+        None if nothing does, if the folder has none, or if ``why`` names the same.
+        """
+        if self._scorer is not None or self.why is not None:
+            return None
+        if not self._ready.is_set():
+            return LOADING
+        if self._why_no_scorer == NO_CROSS_ENCODER:
+            return None
+        return "the cross-encoder is missing or altered; family-recall models verify"
+
+    @property
     def why(self) -> str | None:
         """Why there is no embedder; None if there is one."""
         if self._encoder is not None:

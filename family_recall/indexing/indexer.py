@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from family_recall.access import policy
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
+from family_recall.errors import StoreFullError
 from family_recall.indexing import mentioned_times, people, relations
 from family_recall.indexing.embedding import Embedding, embed_at_once
 from family_recall.indexing.entity_linker import EntityLinker
@@ -94,10 +95,20 @@ class Indexer:
         return outcomes
 
     def embed(self, encoder: Encoder, ids: Sequence[int]) -> None:
-        """Make the vectors of some memories, by row id."""
+        """Make the vectors of some memories that were just stored, by row id.
+
+        Raises:
+            StoreFullError: If there is no room for them; the memories stay.
+        """
         with self.store.reading() as reading:
             pending = reading.pending_vectors.texts(ids)
-        self._embedding.embed(encoder, pending)
+        try:
+            self._embedding.embed(encoder, pending)
+        except StoreFullError:
+            raise StoreFullError(
+                f"{self.store.path}: the disk is full; the memories are stored, their vectors are "
+                "pending; free some space and call flush()"
+            ) from None
 
     def flush(
         self, encoder: Encoder, progress: CountCallback | None = None, *, role: Role = "embedder"

@@ -45,6 +45,8 @@ def dispatch(
             meant for the model.
         FamilyRecallError: Whatever the library itself refuses.
     """
+    if not isinstance(ctx, RecallContext) or not isinstance(name, str):
+        raise InvalidRequestError("a call needs a RecallContext and the name of a tool")
     tools = {tool.name: tool for tool in available_tools(read_only=read_only)}
     if name not in tools:
         raise InvalidRequestError(

@@ -169,6 +169,7 @@ class Broker:
         ranking = candidates.ranking
         for refine in self.refinements:
             ranking = refine(run, context, ranking)
+        ordering.report_unread(run, context)
         return self._judged(run, context, candidates, ranking)
 
     def _candidates(
@@ -288,6 +289,7 @@ class Broker:
         self, request: RecallRequest, now: dt.datetime, wall_s: float
     ) -> Iterator[_Recall]:
         """Admit a request, and open the file for it."""
+        self.store.check_open()  # first: a forked process may find the gate's lock held for good
         with self.gate.admitted(request) as admitted, self.store.snapshot() as snapshot:
             admitted.yield_to_urgent()
             trace = TraceBuilder(admitted.deadline, gate=admitted.admission())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 
 import numpy as np
 
 from family_recall.dataflow import Pool, QueryContext, Ranking
+from family_recall.deadline import stopped_by
 from family_recall.encoders.base import PairScorer
 from family_recall.pipeline.gate import question_tokens
 from family_recall.pipeline.runner import Runner
@@ -26,7 +28,15 @@ def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
     n, top_k = len(ranking), context.request.ctx.top_k
     if not run.can_start("deduplicate", n):
         return ranking
-    distinct = run.run("deduplicate", n, lambda: collapse_duplicates(ranking, top_k), ranking)
+    out_of_time = threading.Event()
+
+    def collapse() -> Ranking:
+        with stopped_by(out_of_time.set):
+            return collapse_duplicates(ranking, top_k, out_of_time.is_set)
+
+    distinct = run.run("deduplicate", n, collapse, ranking)
+    if out_of_time.is_set():
+        run.trace.skip("deduplicate", "stopped", "no time to look for more near copies", n)
     run.trace.counts["duplicates"] = sum(map(len, distinct.duplicates.values()))
     return distinct
 
@@ -66,6 +76,15 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     if n == 0 or not run.can_start("rerank", shortest, left_out=n):
         return ranking
     return _read_pairs(run, context, ranking, scorer, n)
+
+
+def report_unread(run: Runner, context: QueryContext) -> None:
+    """Say in the answer that nothing was read, where the folder's cross-encoder cannot be used."""
+    if "rerank" in run.config.leave_out or context.plan.about_time_alone:
+        return
+    lacking = any(skip.stage == "rerank" and skip.reason == "no_model" for skip in run.trace.skips)
+    if lacking and (fault := run.models.scorer_fault) is not None:
+        run.trace.degraded.append(f"rerank: {fault}")
 
 
 def read_first(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:

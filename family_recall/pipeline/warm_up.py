@@ -9,7 +9,7 @@ import datetime as dt
 import logging
 
 from family_recall.deadline import Deadline
-from family_recall.errors import FamilyRecallError
+from family_recall.errors import ClosedError, FamilyRecallError
 from family_recall.pipeline.broker import Broker
 from family_recall.pipeline.remarks import encode_remarks
 from family_recall.query.occasions import occasions
@@ -30,7 +30,11 @@ _QUESTIONS = (
 
 
 def warm_up(broker: Broker, now: dt.datetime, wall_s: float, for_ms: float) -> None:
-    """Run models and recalls for so many milliseconds at most, and learn what they cost here."""
+    """Run models and recalls for so many milliseconds at most, and learn what they cost here.
+
+    Raises:
+        ClosedError: If the household is closed meanwhile.
+    """
     deadline = Deadline.after(for_ms, broker.gate.clock)
     try:
         _run_models(broker)
@@ -42,6 +46,8 @@ def warm_up(broker: Broker, now: dt.datetime, wall_s: float, for_ms: float) -> N
             question = f"{number} {_QUESTIONS[number % len(_QUESTIONS)]}"
             ctx = RecallContext(time_budget_ms=max(left_ms, 1.0))
             broker.recall(RecallRequest(question, ctx), now, wall_s)
+    except ClosedError:
+        raise
     except FamilyRecallError as error:
         log.debug("warming up ended early", exc_info=error)
 

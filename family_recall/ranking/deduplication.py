@@ -7,26 +7,24 @@ candidate represents its copies, and the answer lists them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from family_recall.dataflow import Ranking
+from family_recall.ranking.near_copies import FEWEST_WORDS, WordSets, near_copies
 from family_recall.stores.records import Rows, among
 from family_recall.types import IdArray
 
-NEAR_COPY = 0.9
-"""Jaccard similarity of words from which two memories of one author and kind are copies."""
-FEWEST_WORDS = 4
-"""Shorter texts are never copies: "yes, please" is said every day."""
 MOST_COMPARED = 128
-"""Candidates that are compared pairwise where the best of them hold near copies."""
+"""Candidates among which near copies are looked for, where the best of them hold any."""
 FEWEST_DISTINCT = 0.5
 """Share of the candidate pool below which copies have displaced other candidates."""
 
 
-def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
+def collapse_duplicates(
+    ranking: Ranking, top_k: int, stopped: Callable[[], bool] = lambda: False
+) -> Ranking:
     """Collapse copies into their best representative.
 
     Exact copies (the same set of words) are found anywhere in the ranking; near copies among
@@ -35,12 +33,13 @@ def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
     Args:
         ranking: Candidates in order.
         top_k: Results wanted.
+        stopped: Whether the time is up; near copies not found by then stay as they are.
     """
-    words = _RowWords.of(ranking.rows)
-    ranking = _collapse(ranking, _exact_copies(ranking, words))
-    near = _near_copies(ranking, words, ranking.order[: 2 * top_k].tolist())
-    if near and len(ranking) > 2 * top_k:
-        near = _near_copies(ranking, words, ranking.order[:MOST_COMPARED].tolist())
+    sets = _word_sets(ranking.rows)
+    ranking = _collapse(ranking, _exact_copies(ranking, sets))
+    near = _near_copies(sets, ranking, 2 * top_k, stopped)
+    if near and 2 * top_k < min(len(ranking), MOST_COMPARED):
+        near = _near_copies(sets, ranking, MOST_COMPARED, stopped)
     return _collapse(ranking, near)
 
 
@@ -75,65 +74,44 @@ def without(ranking: Ranking, ids: IdArray) -> Ranking:
     )
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _RowWords:
-    """Stems of each row's own words, ascending; row i's are ``stems[ends[i]:ends[i + 1]]``."""
+def _word_sets(rows: Rows) -> WordSets:
+    """Return the stems of each row's own words; copies are of one author and kind."""
+    own = np.flatnonzero(rows.words["body"])
+    ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1))
+    numbers: dict[tuple[str | None, str], int] = {}
+    author_and_kind = [
+        numbers.setdefault(pair, len(numbers))
+        for pair in zip(rows.authors, rows.kinds, strict=True)
+    ]
+    groups = np.array(author_and_kind, np.int64)
+    return WordSets(rows.words["stem"][own], ends[:-1], np.diff(ends), groups)
 
-    stems: npt.NDArray[np.uint32]
-    ends: IdArray
 
-    @classmethod
-    def of(cls, rows: Rows) -> _RowWords:
-        own = np.flatnonzero(rows.words["body"])
-        ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1))
-        return cls(rows.words["stem"][own], ends)
-
-
-def _exact_copies(ranking: Ranking, words: _RowWords) -> dict[int, int]:
+def _exact_copies(ranking: Ranking, sets: WordSets) -> dict[int, int]:
     """Map each row to the best row with exactly its words, author and kind."""
-    rows = ranking.rows
-    long = ranking.order[np.diff(words.ends)[ranking.order] >= FEWEST_WORDS]
+    long = ranking.order[sets.sizes[ranking.order] >= FEWEST_WORDS]
     # Copies have the same sum of stems; that leaves few of all to compare.
-    sums = np.diff(np.concatenate([[0], np.cumsum(words.stems, dtype=np.int64)])[words.ends])[long]
+    total = np.concatenate([[0], np.cumsum(sets.words, dtype=np.int64)])
+    sums = (total[sets.starts + sets.sizes] - total[sets.starts])[long]
     ordered = np.sort(sums)
     alike = long[among(sums, ordered[1:][ordered[1:] == ordered[:-1]], ordered=True)]
-    stems, ends = words.stems, words.ends.tolist()
-    first: dict[tuple[bytes, str | None, str], int] = {}
+    first: dict[tuple[bytes, int], int] = {}
     representative: dict[int, int] = {}
     for row in alike.tolist():
-        key = (stems[ends[row] : ends[row + 1]].tobytes(), rows.authors[row], rows.kinds[row])
+        start, size = sets.starts[row], sets.sizes[row]
+        key = (sets.words[start : start + size].tobytes(), int(sets.groups[row]))
         if (best := first.setdefault(key, row)) != row:
             representative[row] = best
     return representative
 
 
-def _near_copies(ranking: Ranking, words: _RowWords, compared: Sequence[int]) -> dict[int, int]:
-    """Map each row of ``compared`` to the best row that shares enough of its words.
-
-    Texts that share that much are of nearly one length, so few pairs are compared in full.
-    """
-    rows, stems, ends = ranking.rows, words.stems, words.ends.tolist()
-    n_words = np.diff(words.ends)[compared]
-    numbers: dict[tuple[str | None, str], int] = {}
-    author_and_kind = np.array(
-        [numbers.setdefault((rows.authors[row], rows.kinds[row]), len(numbers)) for row in compared]
-    )
-    similar = np.minimum.outer(n_words, n_words) >= NEAR_COPY * np.maximum.outer(n_words, n_words)
-    similar &= (author_and_kind[:, None] == author_and_kind) & (n_words >= FEWEST_WORDS)
-    pairs = np.argwhere(np.triu(similar, 1))
-    sets = {
-        row: frozenset(stems[ends[row] : ends[row + 1]].tolist())
-        for row in {compared[position] for position in pairs.ravel().tolist()}
-    }
-    representative: dict[int, int] = {}
-    for better, worse in pairs.tolist():
-        row, copy = compared[better], compared[worse]
-        if row in representative or copy in representative:
-            continue
-        left, right = sets[row], sets[copy]
-        if len(left & right) >= NEAR_COPY * len(left | right):
-            representative[copy] = row
-    return representative
+def _near_copies(
+    sets: WordSets, ranking: Ranking, n: int, stopped: Callable[[], bool]
+) -> dict[int, int]:
+    """Map each near copy among the best n to the best row that it is a copy of."""
+    rows = ranking.order[:n]
+    copies = near_copies(sets.chosen(rows), stopped)
+    return {int(rows[copy]): int(rows[best]) for copy, best in copies.items()}
 
 
 def _collapse(ranking: Ranking, representative: Mapping[int, int]) -> Ranking:

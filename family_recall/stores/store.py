@@ -98,6 +98,10 @@ class Store:
             self.zone, self.region = before
             raise
 
+    def check_open(self) -> None:
+        """Check that the file can be used; see :meth:`Connections.check_open`."""
+        self._connections.check_open()
+
     def check(self) -> list[Finding]:
         """Check the file, and what is made from the texts against them."""
         with self._connections.reading() as connection:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -49,6 +49,8 @@ class Selection:
 
     def __post_init__(self) -> None:
         """Refuse a choice that cannot be meant."""
+        if not isinstance(self.doc_ids, Iterable):
+            raise InvalidRequestError(f"doc_ids must be ids of memories, got {self.doc_ids!r}")
         ids = (self.doc_ids,) if isinstance(self.doc_ids, str) else tuple(self.doc_ids)
         object.__setattr__(self, "doc_ids", ids)
         for name in ("query", "about", "by", "space_id", "session_id"):
@@ -62,7 +64,8 @@ class Selection:
                 object.__setattr__(self, name, parse_moment(getattr(self, name), name))
             except InvalidMemoryError as error:
                 raise InvalidRequestError(str(error)) from None
-        if not 0.0 <= self.min_confidence <= 1.0:
+        is_number = isinstance(self.min_confidence, int | float)
+        if not is_number or not 0.0 <= self.min_confidence <= 1.0:
             raise InvalidRequestError(
                 f"min_confidence must be in [0, 1], got {self.min_confidence!r}"
             )

@@ -151,8 +151,10 @@ class Memory:
         Raises:
             InvalidMemoryError: If a field is unknown, missing or outside its range.
         """
+        if not isinstance(record, Mapping):
+            raise InvalidMemoryError(f"a memory is an object of fields, got {record!r:.80}")
         known = {f.name for f in fields(cls)}
-        unknown = sorted(set(record) - known)
+        unknown = sorted(map(str, set(record) - known))
         if unknown:
             raise InvalidMemoryError(
                 f"unknown field {unknown[0]!r}; a memory has {', '.join(sorted(known))}"

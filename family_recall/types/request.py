@@ -182,10 +182,12 @@ class RecallRequest:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> RecallRequest:
         """Read ``{"query_text": …, "ctx": {…}}``."""
-        unknown = sorted(set(record) - {"query_text", "ctx"})
+        _check_object(record, "a request")
+        unknown = sorted(map(str, set(record) - {"query_text", "ctx"}))
         if unknown or "query_text" not in record:
+            keys = sorted(map(str, record))
             raise InvalidRequestError(
-                f"a request is {{'query_text': …, 'ctx': {{…}}}}, got keys {sorted(record)}"
+                f"a request is {{'query_text': …, 'ctx': {{…}}}}, got keys {keys}"
             )
         return cls(record["query_text"], RecallContext.from_json(record.get("ctx") or {}))
 
@@ -198,13 +200,19 @@ _Record = TypeVar("_Record", Filters, RecallContext)
 
 
 def _read(cls: type[_Record], record: Mapping[str, Any], where: str) -> _Record:
+    _check_object(record, where)
     known = {spec.name for spec in fields(cls)}
-    unknown = sorted(set(record) - known)
+    unknown = sorted(map(str, set(record) - known))
     if unknown:
         raise InvalidRequestError(
             f"{where} has no {unknown[0]!r}; it has {', '.join(sorted(known))}"
         )
     return cls(**{name: value for name, value in record.items() if value is not None})
+
+
+def _check_object(record: object, where: str) -> None:
+    if not isinstance(record, Mapping):
+        raise InvalidRequestError(f"{where} is an object of fields, got {record!r:.80}")
 
 
 def _write(record: Filters | RecallContext) -> dict[str, Any]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from family_recall import (
-    Memory,
-)
-from family_recall.errors import (
-    StoreFullError,
-)
+from family_recall import FamilyRecall, Memory
+from family_recall.errors import ClosedError, StoreFullError
 from tests.conftest import (
     HOME,
+    TinyEncoder,
     found,
     move_in,
     open_home,
@@ -139,3 +138,53 @@ def test_one_process_sees_what_another_wrote(path: Path) -> None:
         assert found(answer)[0] == "otto"
         assert "otto" in answer.trace.runs["vector"]
         assert written(answer) == written(recall(writer, "plumber", "mia"))
+
+
+CALLS: tuple[Callable[[FamilyRecall], object], ...] = (
+    lambda home: recall(home, "What did I tell Priya about vacation?", "rajesh"),
+    lambda home: home.opening(person_id="rajesh"),
+    lambda home: home.explain("vacation?", "grandma", person_id="rajesh"),
+    lambda home: home.warmup(),
+    lambda home: home.memories.page(person_id="rajesh"),
+    lambda home: home.remember("The key is under the pot", author="Priya", space_id=HOME),
+    lambda home: asyncio.run(home.arecall("vacation?", person_id="rajesh")),
+)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_runs_while_the_household_is_closed_ends_or_is_refused(
+    path: Path, call: Callable[[FamilyRecall], object]
+) -> None:
+    """Until it is closed a call answers; from then on it raises ClosedError, and nothing else."""
+    with open_home(path, encoder=TinyEncoder()) as home:
+        move_in(home)
+        home.remember_many(stories())
+    for _ in range(2):
+        home = open_home(path, encoder=TinyEncoder())
+        answered = threading.Barrier(4)
+
+        def ask(home: FamilyRecall = home, answered: threading.Barrier = answered) -> None:
+            call(home)
+            answered.wait()
+            while True:
+                call(home)
+
+        with concurrent.futures.ThreadPoolExecutor(3) as threads:
+            asking = [threads.submit(ask) for _ in range(3)]
+            answered.wait()
+            home.close()
+            raised = [future.exception(timeout=30) for future in asking]
+
+        assert [type(error) for error in raised] == [ClosedError] * 3
+
+
+def test_closing_waits_for_a_recall_that_runs(home: FamilyRecall) -> None:
+    """The file is closed after the last reader is done, not under it."""
+    with store_of(home).reading() as reading:
+        closing = threading.Thread(target=home.close)
+        closing.start()
+        while not store_of(home)._connections._closed:
+            pass
+        assert closing.is_alive()
+        assert reading.info("schema") is None
+    closing.join()

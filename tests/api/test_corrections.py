@@ -96,7 +96,7 @@ def test_the_author_may_correct_it(
         ({"band": "black"}, InvalidMemoryError, "where you are adult; choose among green, amber"),
         ({"author": "Priya"}, InvalidMemoryError, "only an owner of its space"),
         ({"person_id": "zoe"}, UnknownPersonError, "zoe"),
-        ({"person_id": None}, InvalidRequestError, "on behalf of a person"),
+        ({"person_id": None}, InvalidRequestError, "person_id must be text, got None"),
         ({"doc_id": "nothing"}, UnknownMemoryError, "no memory 'nothing'"),
         ({"guardians_of": "mia"}, InvalidMemoryError, "remember it there and forget it here"),
         ({"embed": "never"}, InvalidRequestError, "embed must be now or later"),

@@ -34,6 +34,7 @@ from tests.conftest import (
     stories,
     written,
 )
+from tools.common import MODELS
 
 QUESTION = "when does grandma land?"
 
@@ -414,6 +415,31 @@ def test_a_scorer_that_fails_is_left_out(path: Path) -> None:
 
         assert found(answer)[0] == "grandma"
         assert stages(answer) == {"rerank"}
+
+
+@pytest.mark.parametrize("content", [None, b"altered"])
+def test_a_cross_encoder_that_cannot_be_used_is_named(
+    path: Path, tmp_path: Path, content: bytes | None
+) -> None:
+    """Missing or altered: ``degraded`` says so once, where it would have read, and the way out."""
+    folder = tmp_path / "models"
+    folder.mkdir()
+    for file in MODELS.iterdir():
+        if not file.name.startswith("cross_encoder."):
+            (folder / file.name).symlink_to(file)
+    if content is not None:
+        (folder / "cross_encoder.int8.onnx").write_bytes(content)
+    with FamilyRecall.open(path, models=folder) as home:
+        move_in(home)
+        home.remember_many(stories())
+        home.warmup()
+        answer = recall(home, QUESTION, "priya")
+        unread = recall(home, QUESTION, "priya", allow_cross_encoder=False)
+
+    assert answer.degraded == (
+        "rerank: the cross-encoder is missing or altered; family-recall models verify",
+    )
+    assert unread.degraded == ()
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)

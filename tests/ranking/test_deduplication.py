@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import datetime as dt
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Memory
 from family_recall.config import RecallConfig
+from family_recall.dataflow import Ranking
+from family_recall.pipeline import ordering
+from family_recall.ranking.deduplication import collapse_duplicates
 from tests.conftest import HOME, found, move_in, open_home, recall, remember
 
 BINS = "The green bins go out on Thursday evening before eight"
@@ -118,6 +124,32 @@ def test_deduplication_has_a_span_and_can_be_disabled(path: Path) -> None:
     assert ("deduplicate", 7, "left out by the configuration") in {
         (skip.stage, skip.n, skip.detail) for skip in plain.trace.skips
     }
+
+
+def test_deduplication_that_does_not_end_is_stopped(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was collapsed until the answer has to begin stays so, and the trace says it."""
+
+    def endless(ranking: Ranking, top_k: int, stopped: Callable[[], bool]) -> Ranking:
+        collapsed = collapse_duplicates(ranking, top_k)
+        deadline_s = time.monotonic() + 30.0
+        while not stopped() and time.monotonic() < deadline_s:
+            pass
+        return collapsed
+
+    monkeypatch.setattr(ordering, "collapse_duplicates", endless)
+    with open_home(path, clock=time.monotonic) as home:
+        move_in(home)
+        store_copies(home, 4)
+        answer = recall(home, "green bins", "rajesh", time_budget_ms=200.0)
+
+    assert ("deduplicate", "stopped", 7) in {
+        (skip.stage, skip.reason, skip.n) for skip in answer.trace.skips
+    }
+    assert answer.trace.counts["duplicates"] == 3
+    assert answer.degraded == ()
+    assert len(answer.results) == 4
 
 
 def test_a_copy_can_be_explained(home: FamilyRecall) -> None:

@@ -135,7 +135,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError],
     (
         (apsw.FullError,),
         StoreFullError,
-        "{path}: the disk is full; nothing of this step was stored, free some space and repeat",
+        "{path}: the disk is full; the last step was undone, earlier ones stay; make room, repeat",
     ),
     (
         (apsw.NotADBError,),

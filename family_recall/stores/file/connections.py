@@ -38,6 +38,10 @@ overlapping recalls there is none.
 """
 
 _READERS_LEAVE_MS = 2_000
+
+LONGEST_WAIT_S = 5.0
+"""How long closing waits for those who are reading."""
+
 _WAITED_S = 0.008
 _OTHERS_STAY_S = 10.0
 
@@ -63,7 +67,8 @@ class Connections:
         self.vec0 = True
         self.unreadable: list[Unreadable] = []
         self._idle: list[apsw.Connection] = []
-        self._lock = threading.Lock()
+        self._n_lent = 0
+        self._lock = threading.Condition(threading.Lock())
         self._write_lock = threading.RLock()
         self._closed = False
         self._others_until_s = self._committed_s = -_OTHERS_STAY_S
@@ -86,67 +91,66 @@ class Connections:
     @contextlib.contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
         """Lend a connection inside one read transaction: one snapshot from start to end."""
-        self._check_open()
-        with translated(self.path):
+        self.check_open()
+        with self._lock:
+            if self._closed:
+                raise self._was_closed()
+            self._n_lent += 1
+            connection = self._idle.pop() if self._idle else None
+        try:
+            with translated(self.path):
+                connection = connection or self._connect()
+                try:
+                    connection.execute("BEGIN")
+                    with _explained(connection, self.path):
+                        yield connection
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+        finally:
             with self._lock:
-                connection = self._idle.pop() if self._idle else None
-            connection = connection or self._connect()
-            try:
-                connection.execute("BEGIN")
-                with _explained(connection, self.path):
-                    yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                with self._lock:
-                    if self._closed:
-                        connection.close()
-                    else:
-                        self._idle.append(connection)
+                if self._closed and connection is not None:
+                    connection.close()
+                elif connection is not None:
+                    self._idle.append(connection)
+                self._n_lent -= 1
+                self._lock.notify_all()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         """Lend the writer inside one transaction: all of it is stored, or nothing."""
-        with self._write_lock:
-            self._check_open()
-            with translated(self.path):
-                self._begin()
-                try:
-                    with _explained(self._writer, self.path):
-                        yield self._writer
-                except BaseException:
-                    # A full disk may have rolled back already.
-                    if self._writer.in_transaction:
-                        self._writer.execute("ROLLBACK")
-                    raise
-                self._commit()
+        with self._writer_alone():
+            self._begin()
+            try:
+                with _explained(self._writer, self.path):
+                    yield self._writer
+            except BaseException:
+                # A full disk may have rolled back already.
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+            self._commit()
 
     @contextlib.contextmanager
     def writing_nothing(self) -> Iterator[apsw.Connection]:
         """Lend the writer inside a transaction that is rolled back."""
-        with self._write_lock:
-            self._check_open()
-            with translated(self.path):
-                self._writer.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._writer
-                finally:
-                    if self._writer.in_transaction:
-                        self._writer.execute("ROLLBACK")
+        with self._writer_alone():
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+            finally:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
 
     def empty_log(self) -> bool:
         """Write the log back into the file and empty it; False where a reader needs it."""
-        with self._write_lock:
-            self._check_open()
-            with translated(self.path):
-                return self._empty_log()
+        with self._writer_alone():
+            return self._empty_log()
 
     def compact(self) -> None:
         """Rewrite the file without its free space, and what was left there."""
-        with self._write_lock:
-            self._check_open()
-            with translated(self.path):
-                self._writer.execute("VACUUM")
+        with self._writer_alone():
+            self._writer.execute("VACUUM")
 
     def reset_unreadable(self) -> list[str]:
         """Write what stands in for unreadable settings in their place; returns what they were."""
@@ -162,19 +166,34 @@ class Connections:
         return described
 
     def close(self) -> None:
-        """Write the log back into the file and close every connection. Twice does nothing."""
+        """Let running work end, write the log back and close every connection; twice does nothing.
+
+        A forked process leaves all of that to the one that opened the file.
+        """
+        if os.getpid() != self._pid:
+            self._closed = True
+            return
         with self._write_lock, self._lock:
             if self._closed:
                 return
             self._closed = True
-            if os.getpid() != self._pid:
-                return
             for connection in self._idle:
                 connection.close()
+        with self._lock:
+            self._lock.wait_for(lambda: not self._n_lent, LONGEST_WAIT_S)
+        with self._write_lock:
             with contextlib.suppress(apsw.Error):
                 self._writer.execute("PRAGMA optimize")
                 self._empty_log()
             self._writer.close()
+
+    @contextlib.contextmanager
+    def _writer_alone(self) -> Iterator[None]:
+        self.check_open()  # in a forked process the lock may be held for good
+        with self._write_lock:
+            self.check_open()
+            with translated(self.path):
+                yield
 
     def _begin(self) -> None:
         """Begin a transaction that writes, with a pause for others between two of ours.
@@ -219,9 +238,18 @@ class Connections:
                 emptied = self._empty_log()
                 self._log_limit = MAX_LOG_BYTES if emptied else size + MAX_LOG_BYTES
 
-    def _check_open(self) -> None:
+    def _was_closed(self) -> ClosedError:
+        return ClosedError(f"{self.path}: was closed; open it again")
+
+    def check_open(self) -> None:
+        """Check that the file is open, in this process, and still the one that was opened.
+
+        Raises:
+            ClosedError: If it was closed.
+            StoreError: If this process was forked since, or the file was deleted or replaced.
+        """
         if self._closed:
-            raise ClosedError(f"{self.path}: was closed; open it again")
+            raise self._was_closed()
         if os.getpid() != self._pid:
             raise StoreError(
                 f"{self.path}: was opened before a fork; open it again in the new process"
