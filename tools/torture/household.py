@@ -111,9 +111,15 @@ class Disk(apsw.VFS):
 
     def __init__(self, before_write: Callable[[bytes], bytes], *, name: str = "torture") -> None:
         """Replace the default of this process."""
-        self._base = apsw.vfs_names()[0]
+        encrypting, _, self._base = apsw.vfs_names()[0].rpartition("-")
         self._before_write = before_write
-        super().__init__(name, self._base, makedefault=True)
+        super().__init__(name, self._base, makedefault=not encrypting)
+        if encrypting:
+            # Above this one, or journals would be written unencrypted: SQLite3 Multiple Ciphers
+            # makes its layer when a file is opened through it.
+            over = f"{encrypting}-{name}"
+            apsw.Connection(":memory:", vfs=over).close()
+            apsw.set_default_vfs(over)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802  apsw's name
         """Open a file whose writes go through ``before_write``."""
