@@ -17,7 +17,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import random
@@ -32,38 +31,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import apsw
-
-from family_recall import RecallContext
-from family_recall.api import FamilyRecall, files
-from family_recall.errors import FamilyRecallError, WrongKeyError
-from family_recall.stores.file import copies
-from family_recall.stores.file.connection import connect
-from family_recall.stores.file.encryption import Secret, key_of
-from family_recall.stores.file.replacement import leftovers
+from family_recall.api import files
 from tools.common import parser_of, write_json
+from tools.torture.crash_checks import Expected, problems_of
 from tools.torture.crash_work import KEY_WORK, WORK, Task
-from tools.torture.household import Disk, add_family, killing_at, note, open_home
+from tools.torture.household import add_family, die_at, note, open_home
 
 MEMORIES = 40  # that a new household has
 FRESH_EVERY = 40  # kills before a new household
 LONGEST_S = 0.4  # a process is killed at the latest this long after it is ready
-MOST_WRITES = 400  # a process is killed at one of this many first writes
+MOST_STEPS = 400  # a process is killed at one of this many first writes, renames and deletions
 START_S = 60.0
 
 
-@dataclass(slots=True)
-class Expected:
-    """What the household must hold: texts by doc_id, and a batch that may be there whole or not.
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """When a process dies: at a step, having done a share of that, or after seconds."""
 
-    It opens with one of the keys.
-    """
-
-    texts: dict[str, str] = field(default_factory=dict)
-    open_batch: dict[str, str] = field(default_factory=dict)
-    maybe_gone: set[str] = field(default_factory=set)
-    next_batch: int = 0
-    keys: list[Secret | None] = field(default_factory=lambda: [None])
+    at_step: int | None
+    share: float = 0.5
+    after_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -125,22 +112,13 @@ def torture(
         while tally.kills.total() < kills:
             path = place / "family.db"
             if not path.exists():
-                expected = Expected()
-                with open_home(path) as home:
-                    add_family(home)
-                    notes = [note(f"kept-{i}", 0, seed) for i in range(MEMORIES)]
-                    home.remember_many(notes)
-                expected.texts = {str(memory.doc_id): memory.text for memory in notes}
+                expected = new_household(path, seed)
             work = chance.choice(list(only))
             before = tally.kills.total()
-            _change_key(path, work, expected)
-            _kill_once(path, work, chance, expected, tally, seed)
+            at_step = chance.randrange(MOST_STEPS) if chance.random() < 0.5 else None
+            kill = Kill(at_step, chance.random(), chance.uniform(0.0, LONGEST_S))
+            problems = kill_once(path, work, kill, expected, tally, seed)
             n = tally.kills.total()
-            problems = _problems(path, expected, chance)
-            if problems:
-                tally.failures += [
-                    f"kill {n} ({work}, seed {seed}): {problem}" for problem in problems
-                ]
             if problems or (n > before and n % FRESH_EVERY == 0):
                 for each in place.iterdir():
                     each.unlink()
@@ -149,32 +127,28 @@ def torture(
     return tally
 
 
-def _change_key(path: Path, work: str, expected: Expected) -> None:
-    """Give the household the key that the work begins with; its copies have the one of before."""
-    if work not in KEY_WORK:
-        return
-    (key,), (old, new) = expected.keys, KEY_WORK[work]
-    if key != old:
-        files.rekey(path, key=key, new_key=old)
-    for name in ("backup.db", "restored.db"):
-        path.with_name(name).unlink(missing_ok=True)
-    expected.keys = [old, new]
+def new_household(path: Path, seed: int) -> Expected:
+    """Create a household with a family and some memories."""
+    notes = [note(f"kept-{i}", 0, seed) for i in range(MEMORIES)]
+    with open_home(path) as home:
+        add_family(home)
+        home.remember_many(notes)
+    return Expected({str(memory.doc_id): memory.text for memory in notes})
 
 
-def _kill_once(
-    path: Path, work: str, chance: random.Random, expected: Expected, tally: Tally, seed: int
-) -> None:
-    """Start a process, kill it, and record what it had acknowledged."""
-    at_write = chance.randrange(MOST_WRITES) if chance.random() < 0.5 else None
-    share, after_s = chance.random(), chance.uniform(0.0, LONGEST_S)
+def kill_once(
+    path: Path, work: str, kill: Kill, expected: Expected, tally: Tally, seed: int
+) -> list[str]:
+    """Start a process, kill it, and return what is wrong with the household afterwards."""
+    _change_key(path, work, expected)
     reading, writing = os.pipe()
     task = Task(path, expected.next_batch, seed, expected.keys[0], expected.keys[-1])
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _work(task, work, writing, None if at_write is None else (at_write, share))
+        _work(task, work, writing, kill)
     os.close(writing)
-    output = _wait_and_kill(child, reading, after_s if at_write is None else START_S)
+    output = _wait_and_kill(child, reading, kill.after_s if kill.at_step is None else START_S)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         tally.kills[work] += 1
@@ -197,6 +171,22 @@ def _kill_once(
             for doc_id in expected.maybe_gone:
                 expected.texts.pop(doc_id, None)
             expected.maybe_gone = set()
+    n = tally.kills.total()
+    problems = problems_of(path, expected, random.Random(n))
+    tally.failures += [f"kill {n} ({work}, seed {seed}): {problem}" for problem in problems]
+    return problems
+
+
+def _change_key(path: Path, work: str, expected: Expected) -> None:
+    """Give the household the key that the work begins with; its copies have the one of before."""
+    if work not in KEY_WORK:
+        return
+    (key,), (old, new) = expected.keys, KEY_WORK[work]
+    if key != old:
+        files.rekey(path, key=key, new_key=old)
+    for name in ("backup.db", "restored.db"):
+        path.with_name(name).unlink(missing_ok=True)
+    expected.keys = [old, new]
 
 
 def _wait_and_kill(child: int, reading: int, after_s: float) -> str:
@@ -217,7 +207,7 @@ def _wait_and_kill(child: int, reading: int, after_s: float) -> str:
                 ready, until = True, time.monotonic() + after_s
 
 
-def _work(task: Task, work: str, pipe: int, kill: tuple[int, float] | None) -> None:
+def _work(task: Task, work: str, pipe: int, kill: Kill) -> None:
     """Do one kind of work in a process of its own until it is killed or done; never returns."""
     status = 0
     try:
@@ -225,7 +215,7 @@ def _work(task: Task, work: str, pipe: int, kill: tuple[int, float] | None) -> N
         def send(line: str) -> None:
             os.write(pipe, line.encode() + b"\n")
 
-        disk = None if kill is None else Disk(killing_at(*kill))
+        disk = None if kill.at_step is None else die_at(kill.at_step, kill.share)
         send("ready")
         WORK[work](task, send)
         del disk
@@ -234,121 +224,6 @@ def _work(task: Task, work: str, pipe: int, kill: tuple[int, float] | None) -> N
         status = 1
     finally:
         os._exit(status)
-
-
-def _problems(path: Path, expected: Expected, chance: random.Random) -> list[str]:
-    """Open the file after a kill and compare it with what is expected."""
-    problems = _opens_without_its_key(path, expected)
-    try:
-        with _opened(path, expected, chance) as home:
-            problems += [
-                f"{finding.what}: {finding.problem}"
-                for finding in home.maintenance.check()
-                if finding.problem
-            ]
-            problems += _wrong_texts(path, expected)
-            problems += _not_found(home, expected, chance)
-        problems += _wrong_copies(path, expected)
-        problems += [f"{file.name} is left" for file in leftovers(path.parent)]
-        problems += [
-            f"{file.name} may be read by others"
-            for file in path.parent.iterdir()
-            if file.stat().st_mode & 0o077
-        ]
-    except (FamilyRecallError, apsw.Error, OSError) as error:
-        problems.append(f"{type(error).__name__}: {error}")
-    return problems
-
-
-def _opened(path: Path, expected: Expected, chance: random.Random) -> FamilyRecall:
-    """Open the file with whichever key it has; the error of the last one where none opens it."""
-    chance.shuffle(expected.keys)
-    while True:
-        try:
-            home = open_home(path, create=False, key=expected.keys[0])
-        except WrongKeyError:
-            if len(expected.keys) == 1:
-                raise
-            del expected.keys[0]
-        else:
-            del expected.keys[1:]
-            return home
-
-
-def _opens_without_its_key(path: Path, expected: Expected) -> list[str]:
-    """Try a wrong key first: it must be refused, and change nothing that the right one needs."""
-    if not hasattr(apsw, "mc_version"):
-        return []
-    wrong: list[Secret | None] = ["wrong", *([] if None in expected.keys else [None])]
-    problems = []
-    for key in wrong:
-        with contextlib.suppress(WrongKeyError):
-            open_home(path, create=False, key=key).close()
-            problems.append(f"opens with the key {key!r}")
-    return problems
-
-
-def _wrong_texts(path: Path, expected: Expected) -> list[str]:
-    """Compare the texts with those acknowledged; a batch under way may be there whole or not."""
-    connection = connect(path, key_of(expected.keys[0]), flags=apsw.SQLITE_OPEN_READONLY)
-    rows = connection.execute("SELECT doc_id, text FROM memory WHERE superseded_s IS NULL")
-    here = {str(doc_id): str(text) for doc_id, text in rows.fetchall()}
-    connection.close()
-    problems = []
-    whole = all(here.get(doc_id) == text for doc_id, text in expected.open_batch.items())
-    if expected.open_batch and whole:
-        expected.texts |= expected.open_batch
-    elif any(
-        here.get(doc_id) == text and expected.texts.get(doc_id) != text
-        for doc_id, text in expected.open_batch.items()
-    ):
-        problems.append(f"part of a batch: {sorted(expected.open_batch)}")
-    expected.open_batch = {}
-    if gone := expected.maybe_gone - here.keys():
-        if gone != expected.maybe_gone:
-            problems.append(f"partly forgotten: {sorted(gone)} of {sorted(expected.maybe_gone)}")
-        for doc_id in gone:
-            expected.texts.pop(doc_id, None)
-    expected.maybe_gone = set()
-    lost = [doc_id for doc_id, text in expected.texts.items() if here.get(doc_id) != text]
-    if lost:
-        problems.append(f"{len(lost)} acknowledged memories are missing or changed: {lost[:5]}")
-    if strangers := sorted(here.keys() - expected.texts.keys()):
-        problems.append(f"{len(strangers)} memories that were never written: {strangers[:5]}")
-    return problems
-
-
-def _not_found(home: FamilyRecall, expected: Expected, chance: random.Random) -> list[str]:
-    """Ask for one memory by its own words."""
-    if not expected.texts:
-        return []
-    doc_id = chance.choice(sorted(expected.texts))
-    text = expected.texts[doc_id]
-    answer = home.recall(text, RecallContext(time_budget_ms=60_000, top_k=10))
-    if any(result.doc_id == doc_id and result.text == text for result in answer.results):
-        return []
-    return [f"{doc_id} is not found by its own words"]
-
-
-def _wrong_copies(path: Path, expected: Expected) -> list[str]:
-    """Check backups, exports and migrated files: one that has its final name is complete."""
-    for name in ("backup.db", "restored.db"):
-        if path.with_name(name).exists():
-            copies.verify(path.with_name(name), key_of(expected.keys[0]))
-    if path.with_name("export.jsonl").exists():
-        with (
-            tempfile.TemporaryDirectory(dir=path.parent.parent) as folder,
-            open_home(Path(folder) / "imported.db") as home,
-        ):
-            home.maintenance.import_from(path.with_name("export.jsonl"))
-    problems = []
-    for migrated in path.parent.glob("migrated-*.db"):
-        with open_home(migrated, create=False) as home:
-            wrong = [finding for finding in home.maintenance.check() if finding.problem]
-            problems += [f"{migrated.name}: {finding.what}: {finding.problem}" for finding in wrong]
-        with contextlib.suppress(OSError):
-            migrated.unlink()
-    return problems
 
 
 def _parser() -> argparse.ArgumentParser:

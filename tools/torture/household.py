@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import sys
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,6 +28,11 @@ HOME = "shared:home"
 _SUBJECTS = "Grandma the-puppy Priya Rajesh Mia the-plumber Uncle-Karl the-neighbour".split()
 _VERBS = "brought forgot found painted mended lost bought baked".split()
 _THINGS = "a cake the blue pot two tickets the spare key an old map the red kite a ladder".split()
+_FOLDER_CHANGES = (
+    "os.rename",
+    "os.link",
+    "os.remove",
+)  # docs.python.org/3/library/audit_events.html
 _NO_MODELS = Path("a folder that is not there")
 
 
@@ -152,18 +158,27 @@ class _File(apsw.VFSFile):
             kill_self()
 
 
-def killing_at(write: int, share: float) -> Callable[[bytes], bytes]:
-    """Pass ``write`` writes on, then write ``share`` of the next one and die."""
+def die_at(step: int, share: float) -> Disk:
+    """Kill this process at one of its steps: a write of SQLite's, or a change to a folder.
+
+    ``share`` of the write is done then; of a file that is renamed, linked or deleted, nothing.
+    """
     passed = 0
 
-    def before_write(data: bytes) -> bytes:
+    def is_last() -> bool:
         nonlocal passed
         passed += 1
-        if passed <= write:
-            return data
-        return data[: min(int(len(data) * share), len(data) - 1)]
+        return passed > step
 
-    return before_write
+    def before_write(data: bytes) -> bytes:
+        return data[: min(int(len(data) * share), len(data) - 1)] if is_last() else data
+
+    def watch(event: str, _: object) -> None:
+        if event in _FOLDER_CHANGES and is_last():
+            kill_self()
+
+    sys.addaudithook(watch)
+    return Disk(before_write)
 
 
 @functools.cache
