@@ -1,4 +1,4 @@
-"""A process that is killed at a step of its work leaves a household that opens and has lost nothing.
+"""A process that is killed at a step of its work leaves a household that has lost nothing.
 
 The tool ``tools/torture/crash.py`` does the same at random moments, by the hundred.
 """

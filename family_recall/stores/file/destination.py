@@ -78,10 +78,10 @@ def _obstacle(path: Path, overwrite: bool, inputs: Iterable[Path], over_copies: 
             return None
         if any(source.exists() and source.samefile(real) for source in inputs):
             return "is one of the files that are read"
-        if not overwrite:
-            return "exists; allow it to be overwritten"
         if _is_household(real) and not (over_copies and _is_copy(real)):
             return "is a household; delete it first"
+        if not overwrite:
+            return "exists; allow it to be overwritten"
     except OSError as error:
         return f"cannot be examined ({error.strerror})"
     return None

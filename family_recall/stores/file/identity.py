@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +46,8 @@ def check_identity(path: Path, key: Key | None) -> None:
         raise NotAStoreError(f"{path}: expected a family_recall file, found {kind}")
     if not path.exists():
         raise StoreError(f"{path}: no such file; create it with `family-recall init --db {path}`")
-    identity = _read_identity(path, key)
+    # SQLite keeps log and journal beside the file that a link leads to.
+    identity = _read_identity(Path(os.path.realpath(path)), key)
     if identity == _Identity(0, 0, 0):
         return
     if identity.application != APPLICATION_ID:

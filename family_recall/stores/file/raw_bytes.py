@@ -10,6 +10,7 @@ Source: sqlite.org/howtocorrupt.html, section 2.2.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,7 +30,8 @@ def raw_file(path: Path, *, write: bool = False) -> Iterator[apsw.VFSFile]:
     access = apsw.SQLITE_OPEN_READWRITE if write else apsw.SQLITE_OPEN_READONLY
     system = next(name for name in apsw.vfs_names() if name in _PLAIN)
     try:
-        file = apsw.VFSFile(system, str(path), [apsw.SQLITE_OPEN_MAIN_DB | access, 0])
+        # SQLite follows no symbolic link here.
+        file = apsw.VFSFile(system, os.path.realpath(path), [apsw.SQLITE_OPEN_MAIN_DB | access, 0])
     except apsw.Error as error:
         raise PermissionError(f"{path}: cannot be opened ({error})") from None
     try:
