@@ -151,12 +151,21 @@ def _sweep(task: Task, send: Send) -> None:
         with at.home() as home:
             home.remember_many(notes, batch_size=BATCH)
             send("ack")
-            send(f"forget {json.dumps(sorted(texts))}")
+            send(f"forget {json.dumps(_events(at))}")
             home.erasure.set_rule("event", 365.0)
             home.erasure.apply_rules(dt.datetime.now(dt.UTC) + dt.timedelta(days=400))
         send("forgotten")
 
     _import_beside(task, send, sweep)
+
+
+def _events(task: Task) -> list[str]:
+    """List what expires: a process that was killed earlier may have left some, too."""
+    connection = connect(task.path, key_of(task.key), flags=apsw.SQLITE_OPEN_READONLY)
+    rows = connection.execute("SELECT doc_id FROM memory WHERE category = 'event' ORDER BY 1")
+    doc_ids = [str(doc_id) for (doc_id,) in rows.fetchall()]
+    connection.close()
+    return doc_ids
 
 
 def _rekey(task: Task, send: Send) -> None:

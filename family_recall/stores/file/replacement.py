@@ -32,6 +32,9 @@ PRIVATE = 0o600
 """Of files that hold memories: their owner reads and writes them, and nobody else."""
 
 _LEFTOVER = re.compile(rf"(\..*\.[0-9a-f]{{8}}{re.escape(SUFFIX)})(?:-wal|-shm|-journal)?")
+_CANNOT_WRITE = (
+    "{path}: cannot be written ({error}); does its folder exist, and may it be written to?"
+)
 _NAME_SHOWN = 40  # characters; a name has at most 255 bytes
 
 
@@ -92,14 +95,12 @@ def replacing(path: Path, *, keep_mode: bool = False) -> Iterator[Path]:
         sync(place.parent)
     except (apsw.FullError, OSError) as error:
         if isinstance(error, OSError) and error.errno != errno.ENOSPC:
-            raise StoreError(f"{path}: cannot be written ({error.strerror})") from error
+            raise StoreError(_CANNOT_WRITE.format(path=path, error=error.strerror)) from error
         raise StoreFullError(
             f"{path}: the disk is full; nothing was written, free some space and repeat"
         ) from None
     except apsw.CantOpenError as error:
-        raise StoreError(
-            f"{path}: cannot be written ({error}); does its folder exist, and may it be written to?"
-        ) from error
+        raise StoreError(_CANNOT_WRITE.format(path=path, error=error)) from error
 
 
 @contextlib.contextmanager
@@ -113,7 +114,7 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
         try:
             folder, _ = stack.enter_context(_beside(beside, lambda path: path.mkdir(mode=0o700)))
         except OSError as error:
-            raise StoreError(f"{beside.parent}: cannot be written ({error.strerror})") from error
+            raise StoreError(_CANNOT_WRITE.format(path=beside, error=error.strerror)) from error
         yield folder
 
 
