@@ -178,7 +178,7 @@ def kill_once(
 
 
 def _change_key(path: Path, work: str, expected: Expected) -> None:
-    """Give the household the key that the work begins with; its copies have the one of before."""
+    """Set the key that the work begins with, and delete copies, which have the one of before."""
     if work not in KEY_WORK:
         return
     (key,), (old, new) = expected.keys, KEY_WORK[work]

@@ -140,7 +140,7 @@ def _forget(task: Task, send: Send) -> None:
 
 
 def _sweep(task: Task, send: Send) -> None:
-    """Let some memories expire, and apply the rule that says so."""
+    """Apply a retention rule by which some memories expire."""
 
     def sweep(at: Task) -> None:
         notes = [

@@ -124,21 +124,22 @@ def _roll_back(path: Path, key: Key | None) -> None:
     sector = int.from_bytes(header[20:24], "big")
     record = first_bytes(journal, sector + 104)[sector:]
     first_page = record[4:] if record[:4] == b"\x00\x00\x00\x01" else b""
-    if first_page.startswith(MAGIC):
-        if int.from_bytes(first_page[68:72], "big") != APPLICATION_ID:
-            return
-        key = None
-    elif key is None:
-        if first_page:
-            raise WrongKeyError(
-                f"{path}: a change of its key was interrupted; give the key it had before"
-            )
+    plain = first_page.startswith(MAGIC)
+    foreign = plain and int.from_bytes(first_page[68:72], "big") != APPLICATION_ID
+    if foreign or (key is None and not first_page):
         return
+    interrupted = WrongKeyError(
+        f"{path}: a change of its key was interrupted; give the key it had before"
+    )
+    if key is None and not plain:
+        raise interrupted
     connection = connect(path, None, flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        if key is not None:
+        if key is not None and not plain:
             key.unlock(connection, path, salt=first_page[:SALT_BYTES] or None)
         connection.pragma("user_version")
+    except apsw.NotADBError:
+        raise interrupted from None
     finally:
         connection.close()
 

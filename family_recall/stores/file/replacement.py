@@ -226,7 +226,7 @@ def _if_abandoned(partial: Path, action: Callable[[Path], None]) -> bool:
 
 
 def _take_mode(place: Path, partial: Path) -> None:
-    """Give a file the mode and, where that is allowed, the owner of the one it replaces."""
+    """Set a file's mode and, where that is allowed, its owner to those of the one it replaces."""
     with contextlib.suppress(FileNotFoundError):
         status = place.stat()
         if os.name != "nt":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,21 @@ def other_of(household: Path) -> Path:
     return Path(shutil.copy(household, household.with_name("other.db")))
 
 
+def special_files(folder: Path) -> dict[str, Path]:
+    """Make what is no regular file, by what it is called; a device where that is allowed.
+
+    Never the system's own: a test that fails would replace it.
+    """
+    made = {"a pipe": folder / "pipe", "a folder": folder / "folder", "a device": folder / "null"}
+    os.mkfifo(made["a pipe"])
+    made["a folder"].mkdir()
+    try:
+        os.mknod(made["a device"], stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    except OSError:
+        del made["a device"]
+    return made
+
+
 @pytest.mark.parametrize("command", OUTPUTS, ids=lambda command: str(command[0]))
 def test_no_command_writes_over_a_household(closed: Path, command: tuple[str, ...]) -> None:
     """Neither its own, nor another that is closed, nor through a link: its bytes stay."""
@@ -61,15 +77,12 @@ def test_no_command_writes_over_what_is_no_regular_file(
     closed: Path, command: tuple[str, ...]
 ) -> None:
     """A device stays a device, a pipe a pipe."""
-    pipe = closed.with_name("pipe")
-    os.mkfifo(pipe)
-
-    for target, kind in ((Path("/dev/null"), "a device"), (pipe, "a pipe")):
+    for kind, target in special_files(closed.parent).items():
         refused = call("--db", closed, *command, target)
-        assert refused.exit_code == 1, refused.output
-        assert f"is {kind}" in refused.stderr
-    assert Path("/dev/null").is_char_device()
-    assert pipe.is_fifo()
+        assert refused.exit_code == (2 if kind == "a folder" else 1), refused.output
+        assert f"is {kind}" in refused.stderr or kind == "a folder"
+        assert target.exists()
+        assert not target.is_file()
 
 
 @pytest.mark.parametrize("flag", ["--run", "--qrels", "--save", "--report"])
@@ -82,7 +95,9 @@ def test_an_evaluation_writes_over_nothing_it_reads(
     queries = dataset / "queries.jsonl"
     queries.write_text("not read yet", encoding="utf-8")
 
-    for target, why in ((queries, "are read"), (closed, "household"), ("/dev/null", "a device")):
+    pipe = special_files(tmp_path)["a pipe"]
+
+    for target, why in ((queries, "are read"), (closed, "household"), (pipe, "a pipe")):
         refused = call("eval", dataset, flag, target)
         assert (refused.exit_code, why in refused.stderr) == (1, True), refused.output
     assert queries.read_text(encoding="utf-8") == "not read yet"
@@ -104,7 +119,9 @@ def test_methods_decide_as_commands_do(home: FamilyRecall, path: Path, tmp_path:
     home.maintenance.backup(tmp_path / "other.db")
     open_home(tmp_path / "other.db", create=False).close()
 
-    for target in (path, tmp_path / "other.db", Path("/dev/null"), tmp_path):
+    special = special_files(tmp_path)
+
+    for target in (path, tmp_path / "other.db", *special.values()):
         with pytest.raises(InvalidRequestError):
             home.maintenance.export_to(target, overwrite=True)
         with pytest.raises(InvalidRequestError):
@@ -180,18 +197,15 @@ def test_a_household_is_opened_through_a_link(home: FamilyRecall, path: Path) ->
         assert found(recall(linked, QUESTION)) == found(recall(home, QUESTION))
 
 
-@pytest.mark.parametrize("target", ["/dev/null", "folder", "pipe"])
-def test_only_a_regular_file_is_opened_as_a_household(tmp_path: Path, target: str) -> None:
+def test_only_a_regular_file_is_opened_as_a_household(tmp_path: Path) -> None:
     """Neither a device, a folder nor a pipe becomes a household, or is restored over."""
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    place = tmp_path / target
     with open_home(tmp_path / "family.db") as home:
         home.maintenance.backup(tmp_path / "copy.db")
 
-    with pytest.raises(NotAStoreError, match="expected a family_recall file, found a"):
-        open_home(place)
-    with pytest.raises(FamilyRecallError, match="expected a household's file"):
-        files.restore(place, tmp_path / "copy.db")
-    with pytest.raises(NotAStoreError):
-        files.rekey(place)
+    for kind, place in special_files(tmp_path).items():
+        with pytest.raises(NotAStoreError, match=f"expected a family_recall file, found {kind}"):
+            open_home(place)
+        with pytest.raises(FamilyRecallError, match="expected a household's file"):
+            files.restore(place, tmp_path / "copy.db")
+        with pytest.raises(NotAStoreError):
+            files.rekey(place)
