@@ -140,7 +140,7 @@ def restore(
             source.close()
         _, memories = verify(partial, key)
         turn_log_on(partial, key)
-        kept = _keep_old(Path(os.path.realpath(path)), key)
+        kept = _keep_old(path.resolve() if path.is_symlink() else path, key)
     return Restored(path, kept, memories)
 
 
