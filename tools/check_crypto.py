@@ -24,7 +24,12 @@ from pathlib import Path
 
 from tools.common import ROOT, parser_of
 
-TESTS = ("tests/stores/file/test_encryption.py", "tests/stores/file/test_copies.py")
+TESTS = (
+    "tests/stores/file/test_encryption.py",
+    "tests/stores/file/test_rekeying.py",
+    "tests/stores/file/test_copies.py",
+    "tests/promises/test_killed.py",
+)
 NOT_RUN = 3
 ROUNDS, MEMORIES, QUESTIONS = 8, 300, 60
 

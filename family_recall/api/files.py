@@ -8,7 +8,7 @@ from pathlib import Path
 
 from family_recall.erasure import cleaning
 from family_recall.indexing import upgrade
-from family_recall.stores.file import copies
+from family_recall.stores.file import copies, rekeying
 from family_recall.stores.file.copies import Backup, Restored
 from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.file.identity import schema_of
@@ -49,14 +49,17 @@ def rekey(
 ) -> None:
     """Encrypt a household's file, change its key, or take the encryption away.
 
-    ``key`` opens it now, and ``new_key`` from then on; None means no encryption. Backups keep
-    the key they were made with. What the file held unencrypted may still lie on the disk.
+    ``key`` opens it now, and ``new_key`` from then on; None means no encryption. Whatever
+    interrupts it, the file is whole under one of the two. It needs as much free space as the file
+    takes. Backups keep the key they were made with. What the file held unencrypted may still lie
+    on the disk.
 
     Raises:
         StoreBusyError: If the household is open anywhere.
+        StoreError: If there is no such file, or no room for a copy of it.
         WrongKeyError: If ``key`` is not its key, or the extra ``crypto`` is not installed.
     """
-    copies.rekey(Path(path), key_of(key), key_of(new_key))
+    rekeying.rekey(Path(path), key_of(key), key_of(new_key))
 
 
 def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple[int, int]:

@@ -15,11 +15,11 @@ import family_recall as fr
 from family_recall.cli.options import json_option
 from family_recall.cli.output import Output, one_line, plain
 from family_recall.cli.progress import Interrupted
-from family_recall.cli.settings import SETTINGS, in_effect, required_db_option
+from family_recall.cli.settings import SETTINGS, config_path, in_effect, required_db_option
 from family_recall.errors import FamilyRecallError, NotAStoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 class Documented(click.Command):
@@ -156,6 +156,27 @@ def key() -> str | bytes | None:
     """Return the key in the file that is in effect; None where there is none."""
     file = in_effect(click.get_current_context(), SETTINGS["key_file"]).value
     return key_in(None if file is None else Path(file))
+
+
+def check_output(
+    *files: Path | None,
+    overwrite: bool = True,
+    inputs: Iterable[Path | None] = (),
+    over_copies: bool = False,
+) -> None:
+    """Refuse what must not be written over, before the work begins; None stands for no file.
+
+    The key file and the config file count as inputs.
+    """
+    from family_recall.stores.file.destination import check_destination  # noqa: PLC0415 -- SQLite
+
+    ctx = click.get_current_context()
+    key_file = in_effect(ctx, SETTINGS["key_file"]).value
+    read = [config_path(ctx), *([] if key_file is None else [Path(key_file)])]
+    read += [file for file in inputs if file is not None]
+    for file in files:
+        if file is not None:
+            check_destination(file, overwrite=overwrite, inputs=read, over_copies=over_copies)
 
 
 def key_in(file: Path | None) -> str | bytes | None:

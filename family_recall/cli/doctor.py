@@ -6,7 +6,7 @@ import contextlib
 import importlib.metadata
 import platform
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.stores.file import copies
 from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.file.integrity import Finding, versions
+from family_recall.stores.file.replacement import leftovers, remove_leftovers, scratch_folder
 from family_recall.stores.health.checks import CHECKSUMS
 from family_recall.types import Memory, RecallContext, Space
 
@@ -84,9 +85,10 @@ def examine(
 ) -> DoctorReport:
     """Examine the installation, its models and, where one is given, a household's file.
 
-    A household is created in a temporary folder, and something is stored and recalled. The file is
-    read from end to end, and changed only by ``repair``: what derives from texts is rebuilt; a
-    file with damaged pages is rewritten from the texts in it, and kept beside the new one.
+    A household is created in a temporary folder, and something is stored and recalled. What killed
+    commands left in the working folder and beside the file is removed and named. The file is read
+    from end to end, and changed only by ``repair``: what derives from texts is rebuilt; a file with
+    damaged pages is rewritten from the texts in it, and kept beside the new one.
 
     Args:
         path: The household's file.
@@ -105,6 +107,8 @@ def examine(
     announce("a round trip")
     checks.append(_round_trip(key, models))
     repaired: tuple[str, ...] = ()
+    announce("unfinished files")
+    checks.append(_unfinished({Path.cwd(), *(() if path is None else (path.resolve().parent,))}))
     if path is not None:
         announce("the file")
         file_checks = list(_file(path, key, models))
@@ -182,6 +186,20 @@ def _round_trip(key: Secret | None, models: Path | None) -> Check:
     )
 
 
+def _unfinished(folders: Collection[Path]) -> Check:
+    """Remove what killed commands left in some folders, which may be memories in plain text."""
+    removed = [file for folder in sorted(folders) for file in remove_leftovers(folder)]
+    stuck = [file for folder in sorted(folders) for file in leftovers(folder)]
+    found = [f"{file}: left by a command that was killed; removed" for file in removed]
+    found += [f"{file}: left by a command that was killed; cannot be removed" for file in stuck]
+    return Check(
+        "unfinished files",
+        ok=not stuck,
+        found="; ".join(found) or "none",
+        fix=f"delete {', '.join(map(str, stuck))}" if stuck else None,
+    )
+
+
 def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check]:
     try:
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
@@ -251,8 +269,8 @@ def _rewrite(
 
     Returns where the damaged file is kept, and the memories that are only in that.
     """
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        exported, rewritten = Path(folder) / "exported.jsonl", Path(folder) / "rewritten.db"
+    with scratch_folder(path) as folder:
+        exported, rewritten = folder / "exported.jsonl", folder / "rewritten.db"
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
             archive = home.maintenance.export_to(
                 exported, feedback=True, log=True, skip_damaged=True

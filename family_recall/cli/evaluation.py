@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.cli.command import command, key
+from family_recall.cli.command import check_output, command, key
 from family_recall.cli.evaluation_tables import print_comparison, print_report, print_timing
 from family_recall.cli.options import FILE, FOLDER, field_option, option
 from family_recall.cli.output import Output, one_line
@@ -163,9 +163,13 @@ def evaluate(
     """
     _check_extra()
     from family_recall import evaluation  # noqa: PLC0415 -- brings numpy
+    from family_recall.evaluation.checkpoint import DATASET_FILES  # noqa: PLC0415 -- brings numpy
+    from family_recall.stores.file.replacement import write_text  # noqa: PLC0415 -- brings SQLite
 
     if report_texts and report_file is None:
         raise click.UsageError("--report-texts needs --report")
+    dataset = [folder / name for name in DATASET_FILES]
+    check_output(run_file, qrels_file, saved_file, report_file, inputs=dataset)
     at: tuple[str, int, int] = ("", 0, 0)
 
     def progress_so_far() -> str:
@@ -199,7 +203,7 @@ def evaluate(
         evaluation.write_qrels(qrels_file, report.outcomes)
     if saved_file is not None:
         record = report.to_json(outcomes=True)
-        saved_file.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+        write_text(saved_file, json.dumps(record, ensure_ascii=False))
     if report_file is not None:
         _write_page(report_file, _quality_page(report, folder if report_texts else None))
     return Output(report.to_json(), draw=lambda out: print_report(out, report))
@@ -284,6 +288,7 @@ def bench(
     """
     if invented is not None and questions_file is not None:
         raise click.UsageError("--ask is for a household of your own; leave --invented out")
+    check_output(report_file, inputs=[questions_file])
     questions = None if questions_file is None else _questions(questions_file)
     ctx = fr.RecallContext(**context)
     with on_interrupt(lambda: "nothing is saved; run it again, or with fewer --questions"):
@@ -333,7 +338,9 @@ def _quality_page(report: EvaluationReport, texts_folder: Path | None) -> str:
 
 
 def _write_page(file: Path, page: str) -> None:
-    file.write_text(page, encoding="utf-8", newline="\n")
+    from family_recall.stores.file.replacement import write_text  # noqa: PLC0415 -- brings SQLite
+
+    write_text(file, page)
     click.echo(f"{file}: {len(page.encode()) / 1000:,.0f} kB", err=True)
 
 

@@ -7,14 +7,16 @@ from pathlib import Path
 import click
 
 import family_recall as fr
-from family_recall.cli.command import command, household_command, key, key_in
+from family_recall.cli.command import check_output, command, household_command, key, key_in
 from family_recall.cli.options import FILE, models_option, option
 from family_recall.cli.output import Output, counted, one_line
 from family_recall.cli.progress import bar, on_interrupt, step_bars
 from family_recall.cli.settings import required_db_option, setting_option
 
 _force_option = click.option(
-    "--force", is_flag=True, help="replace FILE if it exists (default: refuse)"
+    "--force",
+    is_flag=True,
+    help="replace FILE if it exists; never a household (default: refuse)",
 )
 
 
@@ -50,11 +52,12 @@ def _cell(value: object) -> str:
 def doctor(db: Path | None, folder: Path | None, repair: bool) -> Output:
     """Check this installation, its models and a household's file.
 
-    A household is created in a temporary folder, and something is stored and recalled. The file is
-    read from end to end: pages, words, counts, vectors, entities and edges are compared with the
-    texts. Each fault comes with a line that says how to fix it. --repair rebuilds what derives
-    from the texts; where pages are damaged it rewrites the file from the texts, and keeps the old
-    one.
+    A household is created in a temporary folder, and something is stored and recalled. Unfinished
+    files that killed commands left, in this folder or beside the household, are removed and named.
+    The file is read from end to end: pages, words, counts, vectors, entities and edges are compared
+    with the texts. Each fault comes with a line that says how to fix it. --repair rebuilds what
+    derives from the texts; where pages are damaged it rewrites the file from the texts, and keeps
+    the old one.
 
     The exit code is 1 if anything is wrong.
 
@@ -88,6 +91,7 @@ def backup(home: fr.FamilyRecall, file: Path, force: bool) -> Output:
       family-recall backup family-2026-03-01.db --db family.db
       family-recall backup yesterday.db --force
     """
+    check_output(file, overwrite=force, over_copies=True)
     with bar("copying") as progress:
         copy = home.maintenance.backup(file, overwrite=force, progress=progress)
     record = {"path": str(copy.path), "bytes": copy.n_bytes, "schema": copy.schema}
@@ -149,6 +153,7 @@ def export(
       family-recall export family.jsonl --db family.db
       family-recall import family.jsonl --db new.db
     """
+    check_output(file, overwrite=force)
     with bar("writing") as progress:
         archive = home.maintenance.export_to(
             file,
@@ -186,6 +191,7 @@ def migrate(db: Path, backup_file: Path | None) -> Output:
     from family_recall.api import files  # noqa: PLC0415 -- brings numpy and SQLite
 
     if backup_file is not None:
+        check_output(backup_file, overwrite=False)
         files.copy_file(db, backup_file, key=key())
     before, after = files.migrate(db, key=key())
     line = f"schema {before} → {after}" if before != after else f"schema {after} already"

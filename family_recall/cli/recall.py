@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 import family_recall as fr
-from family_recall.cli.command import command, household_command, open_household
+from family_recall.cli.command import check_output, command, household_command, open_household
 from family_recall.cli.options import field_option, field_options, option
 from family_recall.cli.output import Output, counted, print_line
 from family_recall.cli.settings import (
@@ -143,7 +143,9 @@ def inspect(
       family-recall inspect "plans for March?" -o page.html --redact
     """
     from family_recall.reports.recall import page  # noqa: PLC0415 -- help needs no pages
+    from family_recall.stores.file.replacement import write_text  # noqa: PLC0415 -- brings SQLite
 
+    check_output(output)
     ctx = context_of(options)
     home.warmup()
     inspection = home.inspect(question, ctx)
@@ -153,7 +155,7 @@ def inspect(
         missed=inspection.near_misses,
         redact=redact,
     )
-    output.write_text(html, encoding="utf-8", newline="\n")
+    write_text(output, html)
     size, n = len(html.encode()), len(inspection.answer.results)
     return Output(
         {"file": str(output), "bytes": size, "results": n},

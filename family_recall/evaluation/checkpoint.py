@@ -19,11 +19,13 @@ from family_recall.config import RecallConfig
 from family_recall.encoders.manifest import ROLES, read_manifest
 from family_recall.errors import DatasetError, ModelError
 from family_recall.evaluation.outcomes import plain
+from family_recall.stores.file.destination import check_destination
+from family_recall.stores.file.replacement import create_private
 from family_recall.types import RecallContext
 from family_recall.types.json_lines import read_jsonl
 
 DONE = "done.jsonl"
-FILES = ("memories.jsonl", "queries.jsonl", "household.json")
+DATASET_FILES = ("memories.jsonl", "queries.jsonl", "household.json")
 DIGITS = 12
 """Of a SHA-256 that stands for files."""
 
@@ -48,6 +50,7 @@ class Checkpoint:
                 message names the first setting that differs, and both its values.
         """
         checkpoint, path = cls(), folder / DONE
+        check_destination(path)
         first = _line({"family_recall": "evaluation", "settings": dict(settings)})
         content = path.read_bytes() if path.is_file() else b""
         begun = content == first or not first.startswith(content)
@@ -55,6 +58,7 @@ class Checkpoint:
             checkpoint._read(path, settings, n_lines=content.count(b"\n"))
         else:
             _check_empty(folder)
+            create_private(path)
         checkpoint._path, checkpoint._file = path, path.open("ab", buffering=0)
         # A process that was killed may have left half a line.
         checkpoint._file.truncate(content.rfind(b"\n") + 1)
@@ -138,7 +142,7 @@ def fingerprint(
     Raises:
         OSError: If the dataset cannot be read.
     """
-    defaults, files = RecallConfig(), (folder / name for name in FILES)
+    defaults, files = RecallConfig(), (folder / name for name in DATASET_FILES)
     changed = {
         setting.name: value
         for setting in dataclasses.fields(config)

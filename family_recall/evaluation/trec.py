@@ -16,6 +16,7 @@ import numpy as np
 
 from family_recall.errors import DatasetError
 from family_recall.evaluation.outcomes import Outcome
+from family_recall.stores.file.replacement import write_text
 
 TAG = "family_recall"
 _UNSAFE = re.compile(r"[%\s\x00-\x1f\x7f\ud800-\udfff]")
@@ -39,7 +40,7 @@ def write_run(path: Path, outcomes: Sequence[Outcome]) -> None:
             zip(outcome.ranking, falling(outcome.scores), strict=True), 1
         )
     )
-    path.write_text("".join(lines), encoding="utf-8")
+    write_text(path, "".join(lines))
 
 
 def write_qrels(path: Path, outcomes: Sequence[Outcome]) -> None:
@@ -49,7 +50,7 @@ def write_qrels(path: Path, outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes
         for doc_id in outcome.gold
     )
-    path.write_text("".join(lines), encoding="utf-8")
+    write_text(path, "".join(lines))
 
 
 def read_run(path: Path) -> dict[str, tuple[str, ...]]:

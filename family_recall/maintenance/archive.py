@@ -17,8 +17,8 @@ from typing import Any
 from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
 from family_recall.indexing import Indexer
 from family_recall.maintenance.archive_checks import FORMAT, KIND, checked_header, checked_record
-from family_recall.stores.file import copies
 from family_recall.stores.file.archive_loader import ArchiveLoader, current_name
+from family_recall.stores.file.replacement import writing_to
 from family_recall.stores.store import Store
 from family_recall.types.json_lines import read_jsonl, shown
 from family_recall.types.json_records import JsonRecord
@@ -55,14 +55,13 @@ def export(
     """Write a household, as one read transaction sees it; an incomplete file has no name.
 
     Raises:
-        InvalidRequestError: If something has the name already and may not be overwritten.
+        InvalidRequestError: If what has the name may not be overwritten; a household never may.
         StoreError: If it cannot be written, or memories are damaged and not to be left out.
     """
-    if path.exists() and not overwrite:
-        raise InvalidRequestError(
-            f"{path}: exists; choose another name, or allow it to be replaced"
-        )
-    with store.reading() as reading, copies.replacing(path) as partial:
+    with (
+        store.reading() as reading,
+        writing_to(path, overwrite=overwrite, inputs=[store.path]) as partial,
+    ):
         reader = reading.archive
         damaged = reader.damaged()
         if damaged and not skip_damaged:

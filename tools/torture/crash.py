@@ -1,25 +1,26 @@
 """Kill -9 a process that writes, at random points, and check that nothing is lost or incomplete.
 
 Each kill starts a process that imports, re-embeds, rebuilds, migrates, checkpoints, backs up,
-exports, restores or forgets, and kills it: half of the time after a random delay, half of the time
-in the middle of a random write to the disk. Afterwards the file must open, all its checks must
-pass, every acknowledged memory must be there unchanged, and of a batch that was not acknowledged
-either nothing or everything. The exit status is 1 otherwise.
+exports, restores, forgets, lets memories expire, or (with the extra `crypto`) encrypts, decrypts or
+changes the key, and kills it: half of the time after a random delay, half of the time in the middle
+of a random write to the disk. Afterwards the file must open with the key of before or after, all
+its checks must pass, every acknowledged memory must be there unchanged, and of a batch that was not
+acknowledged either nothing or everything. No unfinished file is left, and nobody else may read one.
+The exit status is 1 otherwise.
 
 Examples:
   python -m tools.torture.crash
   python -m tools.torture.crash --kills 500 --seed 7 --json crash.json
+  build/crypto/bin/python -m tools.torture.crash --only rekey --only encrypt --only decrypt
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import random
 import select
-import shutil
 import signal
 import sys
 import tempfile
@@ -30,32 +31,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import apsw
+from family_recall.api import files
+from tools.common import parser_of, write_json
+from tools.torture.crash_checks import Expected, problems_of
+from tools.torture.crash_work import KEY_WORK, WORK, Task
+from tools.torture.household import add_family, die_at, note, open_home
 
-from family_recall import RecallContext, Relation
-from family_recall.api import FamilyRecall, files
-from family_recall.errors import FamilyRecallError
-from family_recall.stores.file import copies
-from tools.common import FIXTURES, parser_of, write_json
-from tools.torture.household import HOME, Disk, HashEncoder, add_family, killing_at, note, open_home
-
-BATCH = 8  # memories a transaction
+MEMORIES = 40  # that a new household has
 FRESH_EVERY = 40  # kills before a new household
 LONGEST_S = 0.4  # a process is killed at the latest this long after it is ready
-MOST_WRITES = 400  # a process is killed at one of this many first writes
+MOST_STEPS = 400  # a process is killed at one of this many first writes, renames and deletions
 START_S = 60.0
 
-Send = Callable[[str], None]
 
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """When a process dies: at a step, having done a share of that, or after seconds."""
 
-@dataclass(slots=True)
-class Expected:
-    """What the household must hold: texts by doc_id, and a batch that may be there whole or not."""
-
-    texts: dict[str, str] = field(default_factory=dict)
-    open_batch: dict[str, str] = field(default_factory=dict)
-    maybe_gone: set[str] = field(default_factory=set)
-    next_batch: int = 0
+    at_step: int | None
+    share: float = 0.5
+    after_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -117,18 +112,13 @@ def torture(
         while tally.kills.total() < kills:
             path = place / "family.db"
             if not path.exists():
-                expected = Expected()
-                with open_home(path) as home:
-                    add_family(home)
+                expected = new_household(path, seed)
             work = chance.choice(list(only))
             before = tally.kills.total()
-            _kill_once(path, work, chance, expected, tally, seed)
+            at_step = chance.randrange(MOST_STEPS) if chance.random() < 0.5 else None
+            kill = Kill(at_step, chance.random(), chance.uniform(0.0, LONGEST_S))
+            problems = kill_once(path, work, kill, expected, tally, seed)
             n = tally.kills.total()
-            problems = _problems(path, work, expected, chance)
-            if problems:
-                tally.failures += [
-                    f"kill {n} ({work}, seed {seed}): {problem}" for problem in problems
-                ]
             if problems or (n > before and n % FRESH_EVERY == 0):
                 for each in place.iterdir():
                     each.unlink()
@@ -137,20 +127,28 @@ def torture(
     return tally
 
 
-def _kill_once(
-    path: Path, work: str, chance: random.Random, expected: Expected, tally: Tally, seed: int
-) -> None:
-    """Start a process, kill it, and record what it had acknowledged."""
-    at_write = chance.randrange(MOST_WRITES) if chance.random() < 0.5 else None
-    share, after_s = chance.random(), chance.uniform(0.0, LONGEST_S)
+def new_household(path: Path, seed: int) -> Expected:
+    """Create a household with a family and some memories."""
+    notes = [note(f"kept-{i}", 0, seed) for i in range(MEMORIES)]
+    with open_home(path) as home:
+        add_family(home)
+        home.remember_many(notes)
+    return Expected({str(memory.doc_id): memory.text for memory in notes})
+
+
+def kill_once(
+    path: Path, work: str, kill: Kill, expected: Expected, tally: Tally, seed: int
+) -> list[str]:
+    """Start a process, kill it, and return what is wrong with the household afterwards."""
+    _change_key(path, work, expected)
     reading, writing = os.pipe()
-    first = expected.next_batch
+    task = Task(path, expected.next_batch, seed, expected.keys[0], expected.keys[-1])
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _work(path, work, first, seed, writing, None if at_write is None else (at_write, share))
+        _work(task, work, writing, kill)
     os.close(writing)
-    output = _wait_and_kill(child, reading, after_s if at_write is None else START_S)
+    output = _wait_and_kill(child, reading, kill.after_s if kill.at_step is None else START_S)
     _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
         tally.kills[work] += 1
@@ -173,6 +171,22 @@ def _kill_once(
             for doc_id in expected.maybe_gone:
                 expected.texts.pop(doc_id, None)
             expected.maybe_gone = set()
+    n = tally.kills.total()
+    problems = problems_of(path, expected, random.Random(n))
+    tally.failures += [f"kill {n} ({work}, seed {seed}): {problem}" for problem in problems]
+    return problems
+
+
+def _change_key(path: Path, work: str, expected: Expected) -> None:
+    """Set the key that the work begins with, and delete copies, which have the one of before."""
+    if work not in KEY_WORK:
+        return
+    (key,), (old, new) = expected.keys, KEY_WORK[work]
+    if key != old:
+        files.rekey(path, key=key, new_key=old)
+    for name in ("backup.db", "restored.db"):
+        path.with_name(name).unlink(missing_ok=True)
+    expected.keys = [old, new]
 
 
 def _wait_and_kill(child: int, reading: int, after_s: float) -> str:
@@ -193,9 +207,7 @@ def _wait_and_kill(child: int, reading: int, after_s: float) -> str:
                 ready, until = True, time.monotonic() + after_s
 
 
-def _work(
-    path: Path, work: str, first: int, seed: int, pipe: int, kill: tuple[int, float] | None
-) -> None:
+def _work(task: Task, work: str, pipe: int, kill: Kill) -> None:
     """Do one kind of work in a process of its own until it is killed or done; never returns."""
     status = 0
     try:
@@ -203,195 +215,15 @@ def _work(
         def send(line: str) -> None:
             os.write(pipe, line.encode() + b"\n")
 
-        disk = None if kill is None else Disk(killing_at(*kill))
+        disk = None if kill.at_step is None else die_at(kill.at_step, kill.share)
         send("ready")
-        WORK[work](path, first, seed, send)
+        WORK[work](task, send)
         del disk
     except BaseException:  # noqa: BLE001  sent to the parent, which fails
         os.write(pipe, traceback.format_exc().encode())
         status = 1
     finally:
         os._exit(status)
-
-
-def _import(path: Path, first: int, seed: int, send: Send, *, batches: int = 40) -> None:
-    """Remember batch after batch, replace earlier memories, and add relations."""
-    with open_home(path, create=False) as home:
-        for batch in range(first, first + batches):
-            new = [note(f"b{batch}-{i}", 0, seed) for i in range(BATCH - 2)]
-            # Of this process alone: whether an earlier one's last batch is there is unknown.
-            again = [note(f"b{max(first, batch - 3)}-{i}", batch, seed) for i in range(2)]
-            texts = {str(memory.doc_id): memory.text for memory in (*new, *again)}
-            send(f"try {json.dumps(texts)}")
-            home.remember_many([*new, *again], batch_size=BATCH)
-            send("ack")
-            if batch % 5 == 0:
-                home.relations.add(Relation("Priya", f"knows {batch}", "Rajesh", HOME))
-
-
-def _reembed(path: Path, first: int, seed: int, send: Send) -> None:
-    """Make the vectors of a new model, then drop the old ones; then again with the first."""
-    del seed, send
-    with open_home(path, create=False) as home:
-        for model_id in (f"hash/{first + 2}", "hash/1"):
-            home.maintenance.reembed(encoder=HashEncoder(model_id), drop_others=True)
-
-
-def _rebuild(path: Path, first: int, seed: int, send: Send) -> None:
-    del first, seed, send
-    with open_home(path, create=False) as home:
-        home.maintenance.rebuild()
-
-
-def _migrate(path: Path, first: int, seed: int, send: Send) -> None:
-    """Bring a file of every old schema up to date."""
-    del first, seed, send
-    for old in sorted(FIXTURES.glob("schema_*.db")):
-        copy = path.with_name(f"migrated-{old.name}")
-        if not copy.exists():
-            shutil.copyfile(old, path.with_name("copying"))
-            path.with_name("copying").replace(copy)
-        files.migrate(copy)
-        for suffix in ("-wal", "-shm", ""):
-            Path(f"{copy}{suffix}").unlink(missing_ok=True)
-
-
-def _checkpoint(path: Path, first: int, seed: int, send: Send) -> None:
-    """Checkpoint the write-ahead log repeatedly, beside an import."""
-    for batch in range(first, first + 20):
-        _import(path, batch, seed, send, batches=1)
-        other = apsw.Connection(str(path))
-        other.set_busy_timeout(5000)
-        other.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        other.close()
-
-
-def _backup(path: Path, first: int, seed: int, send: Send) -> None:
-    for batch in range(first, first + 20):
-        _import(path, batch, seed, send, batches=1)
-        with open_home(path, create=False) as home:
-            home.maintenance.backup(path.with_name("backup.db"), overwrite=True)
-
-
-def _export(path: Path, first: int, seed: int, send: Send) -> None:
-    for batch in range(first, first + 20):
-        _import(path, batch, seed, send, batches=1)
-        with open_home(path, create=False) as home:
-            home.maintenance.export_to(path.with_name("export.jsonl"), overwrite=True)
-
-
-def _restore(path: Path, first: int, seed: int, send: Send) -> None:
-    """Put the file's own backup in its place, so that nothing may be missing afterwards."""
-    del first, seed, send
-    for _ in range(5):
-        with open_home(path, create=False) as home:
-            home.maintenance.backup(path.with_name("restored.db"), overwrite=True)
-        files.restore(path, path.with_name("restored.db"))
-
-
-def _forget(path: Path, first: int, seed: int, send: Send) -> None:
-    for batch in range(first, first + 20):
-        _import(path, batch, seed, send, batches=1)
-        with open_home(path, create=False) as home:
-            doc_ids = [f"b{batch}-{i}" for i in range(3, 6)]
-            send(f"forget {json.dumps(doc_ids)}")
-            home.forget(doc_ids, person_id="priya")
-            send("forgotten")
-
-
-WORK: dict[str, Callable[[Path, int, int, Send], None]] = {
-    "import": _import,
-    "reembed": _reembed,
-    "rebuild": _rebuild,
-    "migrate": _migrate,
-    "checkpoint": _checkpoint,
-    "backup": _backup,
-    "export": _export,
-    "restore": _restore,
-    "forget": _forget,
-}
-
-
-def _problems(path: Path, work: str, expected: Expected, chance: random.Random) -> list[str]:
-    """Open the file after a kill and compare it with what is expected."""
-    problems: list[str] = []
-    try:
-        with open_home(path, create=False) as home:
-            problems += [
-                f"{finding.what}: {finding.problem}"
-                for finding in home.maintenance.check()
-                if finding.problem
-            ]
-            problems += _wrong_texts(path, expected)
-            problems += _not_found(home, expected, chance)
-        problems += _wrong_copies(path, work)
-    except (FamilyRecallError, apsw.Error, OSError) as error:
-        problems.append(f"{type(error).__name__}: {error}")
-    return problems
-
-
-def _wrong_texts(path: Path, expected: Expected) -> list[str]:
-    """Compare the texts with those acknowledged; a batch under way may be there whole or not."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    rows = connection.execute("SELECT doc_id, text FROM memory WHERE superseded_s IS NULL")
-    here = {str(doc_id): str(text) for doc_id, text in rows.fetchall()}
-    connection.close()
-    problems = []
-    whole = all(here.get(doc_id) == text for doc_id, text in expected.open_batch.items())
-    if expected.open_batch and whole:
-        expected.texts |= expected.open_batch
-    elif any(
-        here.get(doc_id) == text and expected.texts.get(doc_id) != text
-        for doc_id, text in expected.open_batch.items()
-    ):
-        problems.append(f"part of a batch: {sorted(expected.open_batch)}")
-    expected.open_batch = {}
-    if gone := expected.maybe_gone - here.keys():
-        if gone != expected.maybe_gone:
-            problems.append(f"partly forgotten: {sorted(gone)} of {sorted(expected.maybe_gone)}")
-        for doc_id in gone:
-            expected.texts.pop(doc_id, None)
-    expected.maybe_gone = set()
-    lost = [doc_id for doc_id, text in expected.texts.items() if here.get(doc_id) != text]
-    if lost:
-        problems.append(f"{len(lost)} acknowledged memories are missing or changed: {lost[:5]}")
-    if strangers := sorted(here.keys() - expected.texts.keys()):
-        problems.append(f"{len(strangers)} memories that were never written: {strangers[:5]}")
-    return problems
-
-
-def _not_found(home: FamilyRecall, expected: Expected, chance: random.Random) -> list[str]:
-    """Ask for one memory by its own words."""
-    if not expected.texts:
-        return []
-    doc_id = chance.choice(sorted(expected.texts))
-    text = expected.texts[doc_id]
-    answer = home.recall(text, RecallContext(time_budget_ms=60_000, top_k=10))
-    if any(result.doc_id == doc_id and result.text == text for result in answer.results):
-        return []
-    return [f"{doc_id} is not found by its own words"]
-
-
-def _wrong_copies(path: Path, work: str) -> list[str]:
-    """Check backups, exports and migrated files: one that has its final name is complete."""
-    del work
-    for name in ("backup.db", "restored.db"):
-        if path.with_name(name).exists():
-            copies.verify(path.with_name(name), None)
-    if path.with_name("export.jsonl").exists():
-        with (
-            tempfile.TemporaryDirectory(dir=path.parent.parent) as folder,
-            open_home(Path(folder) / "imported.db") as home,
-        ):
-            home.maintenance.import_from(path.with_name("export.jsonl"))
-    problems = []
-    for migrated in path.parent.glob("migrated-*.db"):
-        with open_home(migrated, create=False) as home:
-            wrong = [finding for finding in home.maintenance.check() if finding.problem]
-            problems += [f"{migrated.name}: {finding.what}: {finding.problem}" for finding in wrong]
-        with contextlib.suppress(OSError):
-            migrated.unlink()
-    return problems
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import sys
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,6 +28,11 @@ HOME = "shared:home"
 _SUBJECTS = "Grandma the-puppy Priya Rajesh Mia the-plumber Uncle-Karl the-neighbour".split()
 _VERBS = "brought forgot found painted mended lost bought baked".split()
 _THINGS = "a cake the blue pot two tickets the spare key an old map the red kite a ladder".split()
+_FOLDER_CHANGES = (
+    "os.rename",
+    "os.link",
+    "os.remove",
+)  # docs.python.org/3/library/audit_events.html
 _NO_MODELS = Path("a folder that is not there")
 
 
@@ -111,9 +117,15 @@ class Disk(apsw.VFS):
 
     def __init__(self, before_write: Callable[[bytes], bytes], *, name: str = "torture") -> None:
         """Replace the default of this process."""
-        self._base = apsw.vfs_names()[0]
+        encrypting, _, self._base = apsw.vfs_names()[0].rpartition("-")
         self._before_write = before_write
-        super().__init__(name, self._base, makedefault=True)
+        super().__init__(name, self._base, makedefault=not encrypting)
+        if encrypting:
+            # Above this one, or journals would be written unencrypted: SQLite3 Multiple Ciphers
+            # makes its layer when a file is opened through it.
+            over = f"{encrypting}-{name}"
+            apsw.Connection(":memory:", vfs=over).close()
+            apsw.set_default_vfs(over)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802  apsw's name
         """Open a file whose writes go through ``before_write``."""
@@ -131,6 +143,14 @@ class _File(apsw.VFSFile):
         self._before_write = before_write
         super().__init__(base, name, flags)
 
+    def xLock(self, level: int) -> None:  # noqa: N802  apsw's name
+        try:
+            super().xLock(level)
+        except apsw.IOError:
+            # A reader that closes last asks for a lock it cannot have; SQLite passes over that,
+            # while apsw raises what this method was answered.
+            raise apsw.BusyError from None
+
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802  apsw's name
         written = self._before_write(bytes(data))
         super().xWrite(written, offset)
@@ -138,18 +158,27 @@ class _File(apsw.VFSFile):
             kill_self()
 
 
-def killing_at(write: int, share: float) -> Callable[[bytes], bytes]:
-    """Pass ``write`` writes on, then write ``share`` of the next one and die."""
+def die_at(step: int, share: float) -> Disk:
+    """Kill this process at one of its steps: a write of SQLite's, or a change to a folder.
+
+    ``share`` of the write is done then; of a file that is renamed, linked or deleted, nothing.
+    """
     passed = 0
 
-    def before_write(data: bytes) -> bytes:
+    def is_last() -> bool:
         nonlocal passed
         passed += 1
-        if passed <= write:
-            return data
-        return data[: min(int(len(data) * share), len(data) - 1)]
+        return passed > step
 
-    return before_write
+    def before_write(data: bytes) -> bytes:
+        return data[: min(int(len(data) * share), len(data) - 1)] if is_last() else data
+
+    def watch(event: str, _: object) -> None:
+        if event in _FOLDER_CHANGES and is_last():
+            kill_self()
+
+    sys.addaudithook(watch)
+    return Disk(before_write)
 
 
 @functools.cache

@@ -22,10 +22,12 @@ from family_recall.stores.file.connection import (
     translated,
     wait_for_others,
 )
+from family_recall.stores.file.destination import special_kind
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.identity import check_identity, file_on_disk
 from family_recall.stores.file.image import log_of
 from family_recall.stores.file.readable import Unreadable
+from family_recall.stores.file.replacement import create_private, remove_leftovers
 
 PAUSE_S = 0.003
 """How long a writer pauses between two of its transactions, while others write."""
@@ -74,19 +76,26 @@ class Connections:
         self._others_until_s = self._committed_s = -_OTHERS_STAY_S
         self._log_limit = MAX_LOG_BYTES
         self._pid = os.getpid()
-        fresh = not path.exists() or path.stat().st_size == 0
-        if fresh and not create:
-            raise StoreError(
-                f"{path}: no such file; create it with `family-recall init --db {path}`"
-            )
         with translated(path):
-            if not fresh:
-                check_identity(path, key)
-            self._writer = self._connect()
-            self._migrate()
-            self.unreadable = readable.unreadable(self._writer, readable.HIDDEN)
-            self._hide_unreadable(self._writer)
+            fresh = special_kind(path) is None and (not path.exists() or path.stat().st_size == 0)
+            if fresh and not create:
+                raise StoreError(
+                    f"{path}: no such file; create it with `family-recall init --db {path}`"
+                )
+            if fresh:
+                create_private(path)
             self._file = file_on_disk(path)
+            try:
+                if not fresh:
+                    check_identity(path, key)
+                self._writer = self._connect()
+                self._migrate()
+                self.unreadable = readable.unreadable(self._writer, readable.HIDDEN)
+                self._hide_unreadable(self._writer)
+            except (apsw.Error, StoreError):
+                self._check_same_file()
+                raise
+            remove_leftovers(path.parent)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
@@ -254,6 +263,9 @@ class Connections:
             raise StoreError(
                 f"{self.path}: was opened before a fork; open it again in the new process"
             )
+        self._check_same_file()
+
+    def _check_same_file(self) -> None:
         # A file without a name is lost when it is closed, with all that is written to it.
         if file_on_disk(self.path) != self._file:
             raise StoreError(

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
-from family_recall.errors import InvalidRequestError, StoreBusyError, StoreError, StoreFullError
+from family_recall.errors import InvalidRequestError, StoreBusyError, StoreError
 from family_recall.stores.file import integrity, sql
-from family_recall.stores.file.connection import connect, translated
+from family_recall.stores.file.connection import connect, translated, write_ahead_log
+from family_recall.stores.file.destination import sidecars, special_kind
 from family_recall.stores.file.encryption import Key
+from family_recall.stores.file.identity import check_identity
+from family_recall.stores.file.replacement import replacing, writing_to
 from family_recall.stores.file.schema import APPLICATION_ID, SCHEMA_VERSION
 from family_recall.types.progress import ProgressCallback
 
@@ -56,20 +56,17 @@ def back_up(
     gets its own in one step: a file of that name is whole. It is encrypted if its source is.
 
     Raises:
-        InvalidRequestError: If a file of that name exists and may not be overwritten.
+        InvalidRequestError: If something of that name may not be overwritten: an earlier backup
+            may, a household that was ever opened may not.
         StoreError: If it cannot be written, or fails a check; no file has the name then.
 
     Source: sqlite.org/backup.html.
     """
-    if destination.exists() and not overwrite:
-        raise InvalidRequestError(
-            f"{destination}: exists; give another name, or allow it to be overwritten"
-        )
-    if destination.exists() and _in_use(destination):
-        raise InvalidRequestError(f"{destination}: is a household in use; give another name")
     sql.row(source, "SELECT count(*) FROM sqlite_schema")  # from here on one snapshot
-    with replacing(destination) as partial:
-        schema, memories = _copy(source, partial, key, progress)
+    inputs = (Path(source.db_filename("main")),)
+    with writing_to(destination, overwrite=overwrite, inputs=inputs, over_copies=True) as partial:
+        copy_pages(source, partial, key, progress)
+        schema, memories = verify(partial, key)
         n_bytes = partial.stat().st_size
     return Backup(destination, n_bytes, schema, memories)
 
@@ -80,9 +77,8 @@ def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
     Raises:
         As :func:`back_up`.
     """
-    if not path.exists():
-        raise StoreError(f"{path}: no such file; check the path")
     with translated(path):
+        check_identity(path, key)
         connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             connection.execute("BEGIN")
@@ -133,54 +129,45 @@ def restore(
         raise StoreError(f"{backup}: no such file; make one with family-recall backup")
     if path.exists() and path.samefile(backup):
         raise InvalidRequestError(f"{path}: is the backup itself; give the household's file")
-    with replacing(path) as partial, translated(backup):
+    if kind := special_kind(path):
+        raise InvalidRequestError(f"{path}: is {kind}, expected a household's file")
+    with replacing(path, keep_mode=True) as partial, translated(backup):
+        check_identity(backup, key)
         source = connect(backup, key, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
-            _, memories = _copy(source, partial, key, progress)
+            copy_pages(source, partial, key, progress)
         finally:
             source.close()
-        kept = _keep_old(path, key) if path.exists() else None
+        _, memories = verify(partial, key)
+        turn_log_on(partial, key)
+        kept = _keep_old(path.resolve() if path.is_symlink() else path, key)
     return Restored(path, kept, memories)
 
 
-def _copy(
-    source: apsw.Connection, partial: Path, key: Key | None, progress: ProgressCallback | None
-) -> tuple[int, int]:
-    """Copy a file into another, check that one and sync it: (schema, memories)."""
-    copy = connect(partial, key)
+def copy_pages(
+    source: apsw.Connection, destination: Path, key: Key | None, progress: ProgressCallback | None
+) -> None:
+    """Copy a file into an empty one, under the same key."""
+    copy = connect(destination, key)
     try:
         with copy.backup("main", source, "main") as running:
             while not running.done:
                 running.step(_STEP_PAGES)
                 if progress is not None:
                     progress(running.page_count - running.remaining, running.page_count)
-        # One file, without a log beside it: the library turns the log on again.
+        # One file, without a log beside it.
         copy.pragma("journal_mode", "delete")
     finally:
         copy.close()
-    schema_and_memories = verify(partial, key)
-    _sync(partial)
-    return schema_and_memories
 
 
-def rekey(path: Path, key: Key | None, new: Key | None) -> None:
-    """Encrypt a file, change its key, or decrypt it (``new`` is None).
-
-    In place and in one transaction, so an interruption leaves the file under one of the two keys.
-
-    Raises:
-        StoreBusyError: If the household is open anywhere.
-        WrongKeyError: If ``key`` is not its key.
-    """
-    with translated(path):
-        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            connection.pragma("user_version")
-            _alone(connection, path)
-            connection.pragma("rekey", "" if new is None else new.pragma(os.urandom(16)))
-        finally:
-            connection.close()
-        verify(path, new)
+def turn_log_on(path: Path, key: Key | None) -> None:
+    """Mark a copy as a household, over which no backup is written: its log is in use."""
+    connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        write_ahead_log(connection)
+    finally:
+        connection.close()
 
 
 def alone(path: Path, key: Key | None) -> None:
@@ -190,14 +177,16 @@ def alone(path: Path, key: Key | None) -> None:
         StoreBusyError: If somebody has.
     """
     with translated(path):
+        check_identity(path, key)
         connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
-            _alone(connection, path)
+            leave_log(connection, path)
         finally:
             connection.close()
 
 
-def _alone(connection: apsw.Connection, path: Path) -> None:
+def leave_log(connection: apsw.Connection, path: Path) -> None:
+    """As :func:`alone`, on a connection."""
     # SQLite lets only the last connection to a file leave WAL mode.
     connection.set_busy_timeout(1000)
     try:
@@ -208,75 +197,29 @@ def _alone(connection: apsw.Connection, path: Path) -> None:
         ) from None
 
 
-def _in_use(path: Path) -> bool:
-    """Whether somebody may be using a file: SQLite keeps an index of its log meanwhile."""
-    return Path(f"{path}-shm").exists()
+def _keep_old(path: Path, key: Key | None) -> Path | None:
+    """Link an old file under a second name, under which it stays when the first is replaced.
 
-
-def _keep_old(path: Path, key: Key | None) -> Path:
-    """Link an old file under a second name, under which it stays when the first is replaced."""
-    try:
-        alone(path, key)
-    except StoreBusyError:
-        raise
-    except StoreError:
-        pass  # damaged, or under another key: it is kept unchanged
+    A log or journal goes with it: SQLite would read it into the file that comes.
+    """
+    if path.exists():
+        try:
+            alone(path, key)
+        except StoreBusyError:
+            raise
+        except StoreError:
+            pass  # damaged, or under another key: it is kept unchanged
+    rest = [sidecar for sidecar in sidecars(path) if sidecar.exists()]
+    if not path.exists() and not rest:
+        return None
     number = 1
     while (kept := path.with_name(f"{path.name}{_BEFORE}-{number}")).exists():
         number += 1
-    try:
-        os.link(path, kept)
-    except OSError:  # a file system without second names
-        shutil.copy2(path, kept)
-    log = Path(f"{path}-wal")
-    if log.exists():
-        log.replace(f"{kept}-wal")
-    Path(f"{path}-shm").unlink(missing_ok=True)
-    return kept
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a path to write to; at the end its file replaces the one at ``path``.
-
-    Raises:
-        StoreError: If it cannot be written, ``StoreFullError`` where the disk is full; other
-            errors of the block pass through.
-    """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        _discard(partial)
-        yield partial
-        partial.replace(path)
-        _sync(path.parent)
-    except (apsw.FullError, OSError) as error:
-        if isinstance(error, OSError) and error.errno != errno.ENOSPC:
-            raise StoreError(f"{path}: cannot be written ({error.strerror})") from error
-        raise StoreFullError(
-            f"{path}: the disk is full; nothing was written, free some space and repeat"
-        ) from None
-    except apsw.CantOpenError as error:
-        raise StoreError(
-            f"{path}: cannot be written ({error}); does its folder exist, and may it be written to?"
-        ) from error
-    finally:
-        _discard(partial)
-
-
-def _discard(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(OSError):
-            Path(f"{path}{suffix}").unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    """Sync a file's content, or a folder's names, so that they survive a power cut."""
-    if path.is_file():
-        with path.open("r+b") as file:
-            os.fsync(file.fileno())
-    elif os.name != "nt":  # Windows syncs no folders
-        folder = os.open(path, os.O_RDONLY)
+    if path.exists():
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            os.link(path, kept)
+        except OSError:  # a file system without second names
+            shutil.copy2(path, kept)
+    for sidecar in rest:
+        sidecar.replace(kept.with_name(f"{kept.name}{sidecar.name.removeprefix(path.name)}"))
+    return kept if kept.exists() else None

@@ -16,15 +16,18 @@ from typing import TypeAlias
 import apsw
 
 from family_recall.errors import WrongKeyError
+from family_recall.stores.file.raw_bytes import first_bytes
 
 Secret: TypeAlias = str | bytes
 """A passphrase as text, or a key of exactly 32 random bytes."""
 
+MAGIC = b"SQLite format 3\x00"
+"""How a database begins that is not encrypted."""
+
 KEY_BYTES = 32
+SALT_BYTES = 16  # a file's first bytes are its salt
 MAX_KEY_FILE_BYTES = 4096
-_SALT_BYTES = 16  # a file's first bytes are its salt
 _ITERATIONS = 64_007  # what SQLite3 Multiple Ciphers asks of ChaCha20, so its tools open our files
-_MAGIC = b"SQLite format 3\x00"
 _PAGE = 4096
 _MANY_VALUES = 200  # of a page's 4096 random bytes about 256 differ; a page of ours shows fewer
 
@@ -51,9 +54,12 @@ class Key:
         self._raw: dict[bytes, str] = {}
         self._lock = threading.Lock()
 
-    def unlock(self, connection: apsw.Connection, path: Path) -> None:
-        """Make a new connection read and write with this key; a wrong one shows at first use."""
-        connection.pragma("key", self.pragma(_salt_of(path)))
+    def unlock(self, connection: apsw.Connection, path: Path, *, salt: bytes | None = None) -> None:
+        """Make a new connection read and write with this key; a wrong one shows at first use.
+
+        The salt is the one that the file begins with, when left out.
+        """
+        connection.pragma("key", self.pragma(salt or _salt_of(path)))
 
     def pragma(self, salt: bytes) -> str:
         """Return the key as ``PRAGMA key`` and ``PRAGMA rekey`` take it, for one file's salt."""
@@ -108,21 +114,16 @@ def read_key_file(path: Path) -> Secret:
 
 def is_plain(path: Path) -> bool:
     """Whether a file begins as every SQLite database that is not encrypted does."""
-    return _start_of(path).startswith(_MAGIC)
+    return first_bytes(path, _PAGE).startswith(MAGIC)
 
 
 def looks_encrypted(path: Path) -> bool:
     """Whether a file is whole pages that look like random bytes."""
-    start = _start_of(path)
+    start = first_bytes(path, _PAGE)
     whole = path.stat().st_size % _PAGE == 0
-    return whole and not start.startswith(_MAGIC) and len(set(start)) >= _MANY_VALUES
+    return whole and not start.startswith(MAGIC) and len(set(start)) >= _MANY_VALUES
 
 
 def _salt_of(path: Path) -> bytes:
-    start = _start_of(path) if path.exists() else b""
-    return start[:_SALT_BYTES] if len(start) >= _SALT_BYTES else os.urandom(_SALT_BYTES)
-
-
-def _start_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_PAGE)
+    start = first_bytes(path, _PAGE) if path.exists() else b""
+    return start[:SALT_BYTES] if len(start) >= SALT_BYTES else os.urandom(SALT_BYTES)
