@@ -16,7 +16,7 @@ from family_recall.pipeline.stated_facts import stated_facts
 from family_recall.pipeline.timelines import in_order_of_time, timeline
 from family_recall.pipeline.trace import TraceBuilder
 from family_recall.ranking.best_passage import BestPassage, best_passages
-from family_recall.ranking.calibration import Certainty, status_of
+from family_recall.ranking.calibration import DOUBTED, Certainty, status_of
 from family_recall.ranking.completeness import completeness, list_model
 from family_recall.ranking.deduplication import without
 from family_recall.ranking.features import INDEX
@@ -70,6 +70,8 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
         confidence = ranked.certainty.confidences(ranking.score[chosen])
+        if ranked.uncovered:  # the alarm code, and not that of the office
+            confidence = np.minimum(confidence, np.float32(DOUBTED))
         provenance = _Provenance(
             paths=_paths(ranked, chosen),
             sources=_sources(ranked.pool, by_id.keys()),
@@ -99,8 +101,6 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
     best = max(best, related)
     answerable = max(ranked.certainty.answerable if results else 0.0, best)
     status = status_of(best)
-    if status == "ok" and ranked.uncovered and not related:
-        status = "weak"  # the alarm code, and not that of the office
     facts: dict[str, str] = {}
     if status != "no_match":
         stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")

@@ -30,6 +30,8 @@ DENIED, GUESSED = 3.0, 1.0
 
 TELL = TOLD_WRONG / (TOLD_WRONG + NOT_TOLD)
 """The confidence from which telling an answer costs less than doubting it: 0.75."""
+DOUBTED = TELL - 0.01
+"""The highest confidence of an answer that says nothing of something the question names."""
 DENY = GUESSED / (GUESSED + DENIED)
 """The confidence below which denying an answer costs less than guessing: 0.25."""
 

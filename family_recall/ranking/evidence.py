@@ -19,7 +19,7 @@ from family_recall.types import FloatArray
 EVIDENCE: Mapping[str, str] = {
     "score": "of the first result",
     "clear": "the same, where it is below 0.5: above, more of it tells little more",
-    "lead": "of its score over the next; 0 where there is none",
+    "lead": "of its score over the next; all of it where there is none",
     "words": "the share of the question's words that it holds, by how rare they are",
     "words_of_few": "the share that the first five hold together",
     "closeness": "how close its tokens come to the question's",
@@ -65,7 +65,7 @@ def evidence(
     return {
         "score": score[0],
         "clear": min(score[0], CLEAR),
-        "lead": score[0] - score[-1],
+        "lead": score[0] - (score[1] if len(score) > 1 else 0.0),
         "words": float(rarity[held[0]].sum()) / total,
         "words_of_few": float(rarity[held.any(axis=0)].sum()) / total,
         "closeness": closeness,

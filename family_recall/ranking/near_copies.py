@@ -152,7 +152,7 @@ def _signatures(sets: WordSets, level: IdArray) -> tuple[_Numbers, IdArray]:
 def _sketches(sets: WordSets) -> _Numbers:
     """Return two sketches of each set: shape (2, 4, n). Each word turns over one bit of 256.
 
-    Two, since words of which two turn over the same bit of one seldom do so in the other.
+    Two, since words of which two turn over the same bit of one rarely do so in the other.
     """
     begins = np.repeat(np.arange(len(sets)) * _SKETCH_BITS, sets.sizes)
     mixed = sets.joined().astype(np.uint64) * _OF_WORD >> 48

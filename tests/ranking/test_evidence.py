@@ -57,6 +57,16 @@ def test_the_lead_is_over_the_next(keys: FamilyRecall) -> None:
     assert answer.trace.evidence["score"] == pytest.approx(first, abs=1e-5)
 
 
+def test_what_nothing_follows_leads_by_all_of_its_score(path: Path) -> None:
+    """As among many that have nothing to do with the question."""
+    with open_home(path) as home:
+        move_in(home)
+        remember(home, "The cellar key hangs in the larder", author="rajesh")
+        answer = recall(home, "Where is the cellar key?", "rajesh")
+
+    assert answer.trace.evidence["lead"] == answer.trace.evidence["score"] > 0.0
+
+
 def test_a_first_result_that_only_asks_is_known_as_one(path: Path) -> None:
     """Nothing else is stored; a statement is none."""
     with open_home(path) as home:

@@ -175,7 +175,7 @@ class Connections:
         return described
 
     def close(self) -> None:
-        """Let running work end, write the log back and close every connection; twice does nothing.
+        """Wait for running work, write the log back and close every connection; twice does nothing.
 
         A forked process leaves all of that to the one that opened the file.
         """
