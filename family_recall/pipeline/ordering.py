@@ -79,7 +79,7 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
 
 
 def report_unread(run: Runner, context: QueryContext) -> None:
-    """Report in the answer that nothing was read, where the folder's cross-encoder cannot be used."""
+    """Report in the answer that the folder has a cross-encoder which cannot be used."""
     if "rerank" in run.config.leave_out or context.plan.about_time_alone:
         return
     lacking = any(skip.stage == "rerank" and skip.reason == "no_model" for skip in run.trace.skips)

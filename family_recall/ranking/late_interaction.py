@@ -47,7 +47,8 @@ def max_sim(closest: FloatArray, weights: FloatArray) -> FloatArray:
     total = float(weights.sum())
     if total <= 0.0:
         return np.full(len(closest), np.nan, np.float32)
-    scores: FloatArray = np.minimum(closest.dot(weights) / np.float32(total), np.float32(1.0))
+    with np.errstate(invalid="ignore"):  # what has no tokens is NaN
+        scores: FloatArray = np.minimum(closest.dot(weights) / np.float32(total), np.float32(1.0))
     return scores
 
 

@@ -73,6 +73,8 @@ def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
         for name, value in (*zip(names, args, strict=False), *kwargs.items()):
             if name in checks and not checks[name][0](value):
                 expected = checks[name][1]
+                if type(value) is int and abs(value) >= _LARGEST:
+                    expected = "a whole number of 64 bits"
                 raise InvalidRequestError(f"{name} must be {expected}, got {reprlib.repr(value)}")
         return call(*args, **kwargs)
 

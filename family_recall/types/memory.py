@@ -225,7 +225,7 @@ class Person:
 
     def __post_init__(self) -> None:
         """Refuse ids and names that are not texts."""
-        if isinstance(self.aliases, str):
+        if isinstance(self.aliases, str) or not isinstance(self.aliases, Iterable):
             raise InvalidMemoryError(f"aliases must be a list of names, got {self.aliases!r}")
         object.__setattr__(self, "aliases", tuple(self.aliases))
         _check_name("person_id", self.person_id)
@@ -252,7 +252,7 @@ class Space:
         _check_name("space_id", self.space_id)
         if self.name is not None:
             _check_name("name", self.name)
-        if self.kind not in SPACE_KINDS:
+        if not isinstance(self.kind, str) or self.kind not in SPACE_KINDS:
             raise InvalidMemoryError(
                 f"kind must be shared, private or household, got {self.kind!r}"
             )

@@ -104,7 +104,7 @@ def test_everything_in_a_private_space_is_its_owners(home: FamilyRecall) -> None
 
 def test_an_unknown_person_forgets_nothing(home: FamilyRecall) -> None:
     """Somebody of the household has to ask."""
-    with pytest.raises(InvalidRequestError, match="person_id=None"):
+    with pytest.raises(InvalidRequestError, match="person_id must be text"):
         home.forget("cake", person_id=None)  # type: ignore[call-overload]  # on purpose
     with pytest.raises(UnknownPersonError):
         forget(home, "cake", "nobody")

@@ -111,6 +111,7 @@ asyncio.run(home.arecall(question, context))
 asyncio.run(home.aremember(fr.Memory("a late note", "s")))
 home.people.all(); home.spaces.all(); home.spaces.grants(); home.region
 home.maintenance.stats(); home.maintenance.pending(); home.maintenance.check()
+home.maintenance.reset_unreadable()
 home.maintenance.backup(folder / "backup.db"); home.maintenance.reembed()
 home.maintenance.export_to(folder / "export.jsonl", feedback=True, log=True)
 fr.understand("what did we do last summer?")

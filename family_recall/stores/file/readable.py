@@ -65,11 +65,15 @@ def prepare(connection: apsw.Connection) -> None:
 def unreadable(
     connection: apsw.Connection, tables: Collection[Table] = (*HIDDEN, *RECORDS)
 ) -> list[Unreadable]:
-    """Return those of some tables that hold something unreadable; reads every row of them."""
+    """Return those of some tables that hold something unreadable; reads every row of them.
+
+    A table that is missing is found by the checks of the file.
+    """
+    there = {name for (name,) in sql.rows(connection, "SELECT name FROM main.sqlite_master")}
     return [
         Unreadable(table, description)
         for table in tables
-        if (description := _describe(connection, table))
+        if table.name in there and (description := _describe(connection, table))
     ]
 
 
