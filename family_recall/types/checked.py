@@ -72,9 +72,7 @@ def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
             read_annotations()
         for name, value in (*zip(names, args, strict=False), *kwargs.items()):
             if name in checks and not checks[name][0](value):
-                expected = checks[name][1]
-                if type(value) is int and abs(value) >= _LARGEST:
-                    expected = "a whole number of 64 bits"
+                expected = "a whole number of 64 bits" if _too_large(value) else checks[name][1]
                 raise InvalidRequestError(f"{name} must be {expected}, got {reprlib.repr(value)}")
         return call(*args, **kwargs)
 
@@ -108,10 +106,14 @@ def _fits(kinds: tuple[type, ...]) -> _Fits:
         if isinstance(value, bool) or not numbers:
             return False
         if isinstance(value, int):
-            return abs(value) < _LARGEST
+            return not _too_large(value)
         return float in numbers and isinstance(value, float)
 
     return fits
+
+
+def _too_large(value: object) -> bool:
+    return isinstance(value, int) and abs(value) >= _LARGEST
 
 
 def _expected(kinds: tuple[type, ...]) -> str:
