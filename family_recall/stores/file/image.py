@@ -9,6 +9,8 @@ from pathlib import Path
 
 import apsw
 
+from family_recall.stores.file.raw_bytes import raw_file
+
 _HEADER = 100  # bytes (sqlite.org/fileformat2.html#the_database_header)
 _LARGEST_PAGE = 65_536  # written as 1
 
@@ -32,14 +34,9 @@ def image_of(connection: apsw.Connection, path: Path, *, decrypted: bool) -> Ite
         pages = connection.serialize("main")
         yield Image(path, len(pages), lambda start, n: pages[start : start + n])
         return
-    # By SQLite: a process that opens and closes a file beside it loses the locks that SQLite holds
-    # on it (sqlite.org/howtocorrupt.html, 2.2).
-    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
-    try:
+    with raw_file(path) as file:
         size = file.xFileSize()
         yield Image(path, size, lambda start, n: file.xRead(min(n, size - start), start))
-    finally:
-        file.xClose()
 
 
 def beside(path: Path) -> list[Path]:
