@@ -105,6 +105,11 @@ class QueryPlan:
     focus_mentions: tuple[tuple[int, ...], ...] = ()
     about_focus: Literal["", "it", "more"] = ""
 
+    @property
+    def name_words(self) -> frozenset[str]:
+        """The words of ``names``."""
+        return frozenset(word for name in self.names for word in name.split(" "))
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:

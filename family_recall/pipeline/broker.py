@@ -169,7 +169,6 @@ class Broker:
         ranking = candidates.ranking
         for refine in self.refinements:
             ranking = refine(run, context, ranking)
-        ordering.report_unread(run, context)
         return self._judged(run, context, candidates, ranking)
 
     def _candidates(

@@ -68,6 +68,9 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         return ranking
     if scorer is None:
         run.trace.skip("rerank", "no_model", run.models.why_no_scorer, n)
+        is_wanted = "rerank" not in run.config.leave_out and not context.plan.about_time_alone
+        if is_wanted and (fault := run.models.scorer_fault) is not None:
+            run.trace.degraded.append(f"rerank: {fault}")
         return ranking
     if context.plan.about_time_alone:
         run.trace.skip("rerank", "not_needed", "the time asked for decides", n)
@@ -76,15 +79,6 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     if n == 0 or not run.can_start("rerank", shortest, left_out=n):
         return ranking
     return _read_pairs(run, context, ranking, scorer, n)
-
-
-def report_unread(run: Runner, context: QueryContext) -> None:
-    """Report in the answer that the folder has a cross-encoder which cannot be used."""
-    if "rerank" in run.config.leave_out or context.plan.about_time_alone:
-        return
-    lacking = any(skip.stage == "rerank" and skip.reason == "no_model" for skip in run.trace.skips)
-    if lacking and (fault := run.models.scorer_fault) is not None:
-        run.trace.degraded.append(f"rerank: {fault}")
 
 
 def read_first(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:

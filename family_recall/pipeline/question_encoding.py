@@ -52,7 +52,7 @@ def token_weights(encoder: Encoder, context: QueryContext) -> FloatArray | None:
     if encoding is None:
         return None
     weights = encoder.token_weights(encoding.token_ids)
-    names = {word for name in context.plan.names for word in name.split(" ")}
+    names = context.plan.name_words
     at_home = inverse_document_frequency(context.plan.statistics)
     for (word, _), idf in zip(context.plan.terms, at_home, strict=True):
         if word[0].isupper() or normalise(word) in names:

@@ -82,8 +82,9 @@ def _shares_word(context: QueryContext, ranking: Ranking) -> BoolArray:
     somebody wrote would concern a question about them.
     """
     weights, order = question_weights(context), ranking.order
-    names = {word for name in context.plan.names for word in name.split(" ")}
+    held = covers(ranking.rows, weights, order)
+    names = context.plan.name_words
     is_name = np.array([word.casefold() in names for word, _ in context.plan.terms], np.bool_)
-    in_text = covers(ranking.rows, weights, order, header=False)
-    anywhere = covers(ranking.rows, weights, order)
-    return np.asarray(np.where(is_name, in_text, anywhere).any(axis=1))
+    if is_name.any():
+        held[:, is_name] = covers(ranking.rows, weights, order, header=False)[:, is_name]
+    return np.asarray(held.any(axis=1))

@@ -62,7 +62,7 @@ def uncovered(
 def _elsewhere_read(context: QueryContext) -> set[str]:
     """Return the words that stand for a time, for somebody known or for a relative."""
     plan, question = context.plan, context.request.query_text
-    words = {word for name in plan.names for word in name.split(" ")}
+    words = set(plan.name_words)
     for first, last in plan.timespan_words:
         words.update(word.casefold() for word in _WORD.findall(question[first:last]))
     words.update(word for word in map(normalise, _WORD.findall(question)) if word in KINSHIP_ROLES)

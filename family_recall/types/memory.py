@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
 from family_recall.types.json_records import as_json
@@ -32,6 +32,8 @@ HIDEABLE = (
 
 MAX_TEXT_CHARS = 1_000_000
 MAX_LABEL_CHARS = 1_000
+
+_T = TypeVar("_T")
 
 
 def parse_moment(value: str | dt.datetime | dt.date | None, name: str) -> dt.datetime | None:
@@ -167,10 +169,7 @@ class Memory:
     @classmethod
     def as_stored(cls, **values: Any) -> Memory:
         """Return a memory of fields that were checked when it was stored: all of them, by name."""
-        memory = object.__new__(cls)
-        for name, value in values.items():
-            object.__setattr__(memory, name, value)
-        return memory
+        return _unchecked(cls, values)
 
     def to_json(self) -> dict[str, Any]:
         """Return every field that is set, moments as ISO 8601."""
@@ -282,10 +281,7 @@ class Grant:
     @classmethod
     def as_stored(cls, **values: Any) -> Grant:
         """Return a grant of fields that were checked when it was stored: all of them, by name."""
-        grant = object.__new__(cls)
-        for name, value in values.items():
-            object.__setattr__(grant, name, value)
-        return grant
+        return _unchecked(cls, values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +366,13 @@ _BLANK: Mapping[str, Any] = {
 def _check_role(role: object) -> None:
     if role not in ROLES:
         raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
+
+
+def _unchecked(kind: type[_T], values: Mapping[str, Any]) -> _T:
+    made = object.__new__(kind)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def _check_name(name: str, value: object) -> None:

@@ -7,6 +7,7 @@ or not: one made from a word that is deleted later stays until the page is merge
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,13 +27,8 @@ def vocabulary(
     connection: apsw.Connection, name: str, kind: str, columns: str, condition: str
 ) -> list[tuple[Any, ...]]:
     """Read an index through its vocabulary (sqlite.org/fts5.html, "fts5vocab")."""
-    connection.execute(
-        f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, {name}, {kind})"
-    )
-    try:
+    with _vocabulary(connection, name, kind):
         return sql.rows(connection, f"SELECT {columns} FROM temp.vocabulary {condition}")
-    finally:
-        connection.execute("DROP TABLE temp.vocabulary")
 
 
 def terms(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
@@ -45,17 +41,14 @@ def terms(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
 def stale_separators(connection: apsw.Connection, shard: int) -> int:
     """Count a shard's separators that no word of the shard begins with."""
     name = words_table(shard)
-    # The vocabulary first: reading it makes FTS5 write what it has gathered.
-    connection.execute(f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, {name}, row)")
-    try:
+    with _vocabulary(connection, name, "row"):
+        # The vocabulary first: reading it makes FTS5 write what it has gathered.
         sql.row(connection, "SELECT 1 FROM temp.vocabulary LIMIT 1")
         # A separator's first byte says which index of the table it is of; the first page has none.
         separators = sql.rows(
             connection, f"SELECT substr(term, 2) FROM {name}_idx WHERE length(term) > 1"
         )
         return sum(not _begins_a_word(connection, bytes(separator)) for (separator,) in separators)
-    finally:
-        connection.execute("DROP TABLE temp.vocabulary")
 
 
 def rewrite_if_stale(connection: apsw.Connection) -> None:
@@ -75,6 +68,18 @@ def rewrite_if_stale(connection: apsw.Connection) -> None:
             f" WHERE m.id BETWEEN ? AND ? AND {SHARD_OF_MEMORY} = ? ORDER BY m.id",
             (*id_range(partition_of_shard(shard)), shard),
         )
+
+
+@contextlib.contextmanager
+def _vocabulary(connection: apsw.Connection, name: str, kind: str) -> Iterator[None]:
+    """Have an index's vocabulary as ``temp.vocabulary``."""
+    connection.execute(
+        f"CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, {name}, {kind})"
+    )
+    try:
+        yield
+    finally:
+        connection.execute("DROP TABLE temp.vocabulary")
 
 
 def _begins_a_word(connection: apsw.Connection, separator: bytes) -> bool:
