@@ -84,7 +84,7 @@ class RecallConfig:
     supersede_pool: int = 20
 
     # Cross-encoder.
-    rerank_pool: int = 10
+    rerank_pool: int = 6
 
     # Milliseconds a stage is assumed to take until this device has shown otherwise: a fixed part
     # and a part per unit, by stage. The table is `types/stages.py`.

@@ -255,7 +255,8 @@ class Ranking:
     ``features`` (n, f) and ``weights`` (f,) in the order of ``features.FEATURES``;
     ``score`` (n,) is their product and nothing else; ``order`` (m,) the rows chosen so far,
     best first; ``duplicates`` by row the near copies it represents; ``superseded_by`` by row the
-    newer candidate that answers the question otherwise; ``reply_to`` by row the one it replies to.
+    newer candidate that answers the question otherwise; ``reply_to`` by row the one it replies to;
+    ``rank_by_score`` by row the rank it had before diversity moved it.
     ``closest`` (n, q) is the cosine of each question token and the closest token of each row, NaN
     where unknown; None if they were not compared.
     """
@@ -268,6 +269,7 @@ class Ranking:
     duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     superseded_by: Mapping[int, Successor] = field(default_factory=dict)
     reply_to: Mapping[int, int] = field(default_factory=dict)
+    rank_by_score: Mapping[int, int] = field(default_factory=dict)
     closest: FloatArray | None = None
 
     def __len__(self) -> int:

@@ -258,6 +258,7 @@ def _result(
         sentence=best.sentence if best else None,
         rationale=provenance.paths.get(stored.id),
         reply_to=provenance.replied_to.get(row),
+        rank_by_score=ranking.rank_by_score.get(row),
     )
 
 

@@ -113,7 +113,8 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         )
         rest = np.setdiff1d(np.arange(n), picks)
         order = np.concatenate([rows[picks], rows[rest], ranking.order[n:]])
-        return dataclasses.replace(ranking, order=order)
+        moved = {int(rows[place]): place + 1 for rank, place in enumerate(picks) if rank != place}
+        return dataclasses.replace(ranking, order=order, rank_by_score=moved)
 
     return run.run("diversify", n, pick, ranking)
 

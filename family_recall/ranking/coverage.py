@@ -31,9 +31,7 @@ def covers(
         own |= rows.words["header"] > 0
     stems = np.where(own, rows.words["stem"], 0)
     numbers = np.fromiter(weights, stems.dtype, len(weights))
-    starts = np.searchsorted(rows.word_rows, of).tolist()
-    ends = np.searchsorted(rows.word_rows, of, side="right").tolist()
-    held = np.zeros((len(of), len(weights)), np.bool_)
-    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        held[place] = (stems[start:end, None] == numbers).any(axis=0)
-    return held
+    held = np.zeros((len(rows.ids), len(weights)), np.bool_)
+    for place, number in enumerate(numbers):
+        held[rows.word_rows[stems == number], place] = True
+    return held[of]

@@ -82,7 +82,8 @@ class Result(JsonRecord):
     ``reply_to`` is the memory that it replies to, without which it may mean nothing;
     ``highlights`` are (start, end) character offsets into ``text``: where the question's words
     stand or, of a text too long to be read at once, the ``passage`` closest to the question, and
-    ``sentence`` the closest sentence in it.
+    ``sentence`` the closest sentence in it. ``rank_by_score`` is the rank from which diversity
+    moved it; None where it did not.
     """
 
     rank: int
@@ -112,6 +113,7 @@ class Result(JsonRecord):
     copies: tuple[str, ...] = ()
     author_name: str | None = None
     reply_to: RepliedTo | None = None
+    rank_by_score: int | None = None
 
     @property
     def said_by(self) -> str | None:
@@ -150,11 +152,14 @@ class Result(JsonRecord):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What the score is made of, term by term, and how sure it is.
+        """What the score is made of, term by term, whether MMR moved it, and how sure it is.
 
-        ``("bm25*1.00=0.810", "rrf=+0.008", "conf≈0.72")``; terms of 0 are left out.
+        ``("bm25*1.00=0.810", "rrf=+0.008", "mmr: rank 5 by score", "conf≈0.72")``; terms of 0 are
+        left out.
         """
-        terms = (part.reason for part in self.contributions if part.amount != 0.0)
+        terms = [part.reason for part in self.contributions if part.amount != 0.0]
+        if self.rank_by_score is not None:
+            terms.append(f"mmr: rank {self.rank_by_score} by score")
         return (*terms, f"conf≈{self.confidence:.2f}")
 
     def to_json(self) -> dict[str, Any]:

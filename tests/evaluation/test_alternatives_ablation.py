@@ -160,7 +160,7 @@ def test_where_words_answer_alone_they_are_worth_everything(tmp_path: Path) -> N
     assert (overall.n, overall.first["recall@10"], overall.second["recall@10"]) == (3, 1.0, 0.0)
     assert overall.difference["recall@10"] == Interval(-1.0, -1.0, -1.0)
     assert overall.verdict("recall@10") == "worse"
-    # The default profile does not diversify.
+    # Each answer is one memory: there is nothing to diversify.
     assert diversify.against_full.n_changed == 0
     assert diversify.against_full.overall.difference["ndcg@10"] == Interval(0.0, 0.0, 0.0)
     assert json.loads(json.dumps(plain(ablation))) == plain(ablation)

@@ -185,11 +185,18 @@ def test_diversity_keeps_near_duplicates_apart(path: Path) -> None:
             remember(home, f"The flight to Goa on {day} is at noon", doc_id=f"flight-{at}")
         remember(home, "Otto mends our kitchen tap", doc_id="tap")
 
-        close = found(recall(home, "flight to Goa", "mia", mmr_lambda=1.0, top_k=2))
-        apart = found(recall(home, "flight to Goa", "mia", mmr_lambda=0.3, top_k=2))
+        by_score = recall(home, "flight to Goa", "mia", mmr_lambda=1.0, top_k=4)
+        diverse = recall(home, "flight to Goa", "mia", mmr_lambda=0.3, top_k=2)
+        close, apart = found(by_score)[:2], found(diverse)
         assert close[0] == apart[0]
         assert {name.split("-")[0] for name in close} == {"flight"}
         assert apart[1] == "tap"
+        # Its reasons say what moved it, and from where; a result that stays says nothing of it.
+        rank = found(by_score).index("tap") + 1
+        assert diverse.results[1].rank_by_score == rank
+        assert diverse.results[1].reasons[-2] == f"mmr: rank {rank} by score"
+        assert [diverse.results[0].rank_by_score, by_score.results[3].rank_by_score] == [None, None]
+        assert "mmr" not in " ".join((*diverse.results[0].reasons, *by_score.results[3].reasons))
 
 
 def test_scores_are_stretched_before_they_meet_a_similarity() -> None:
@@ -337,5 +344,5 @@ def test_the_weights_of_the_designs_are_kept() -> None:
     assert sum(profiles()["ppr"].weights.values()) == pytest.approx(1.0)
     assert sum(profiles()["neural"].weights.values()) == pytest.approx(1.0)
     assert {name: p.mmr_lambda for name, p in profiles().items() if p.mmr_lambda < 1.0} == {
-        "family_os": 0.35, "annie": 0.7,
+        "default": 0.9, "family_os": 0.35, "annie": 0.7,
     }  # fmt: skip
