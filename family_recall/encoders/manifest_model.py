@@ -13,7 +13,8 @@ from family_recall.encoders.session import Session
 from family_recall.encoders.tokenizer import read_tokenizer
 from family_recall.errors import ModelError
 
-_PROBE = ("Where is the spare key?", "It is under the blue flower pot, behind the shed.")
+# Unlike each other, so that the score of the pair is far from zero.
+_PROBE = ("Where is the spare key?", "Grandma lands on Friday at six; the boiler is ninety euros.")
 
 
 class ManifestModel:

@@ -189,16 +189,6 @@ def import_runtime() -> ModuleType:
     return module
 
 
-def available_providers() -> tuple[str, ...]:
-    """Name the processors that can run a model here, the first choice first.
-
-    Raises:
-        ModelError: If ONNX Runtime cannot be used.
-    """
-    import_runtime()
-    return (CUDA, CPU) if has_cuda() else (CPU,)
-
-
 def why_no_cuda() -> str | None:
     """Return why int8 models stay on the CPU here; None if CUDA is worth a try.
 
