@@ -11,7 +11,6 @@ import contextlib
 import ctypes
 import importlib.util
 import io
-import logging
 import os
 import sys
 import warnings
@@ -26,8 +25,6 @@ import numpy.typing as npt
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import Floats
 from family_recall.errors import ModelError
-
-log = logging.getLogger("family_recall")
 
 Numbers = npt.NDArray[np.integer[Any]]
 Text = tuple[Sequence[int], Sequence[int]]
@@ -96,6 +93,9 @@ class Session:
         """Use an fp16 graph on CUDA, if it returns there what the int8 graph does."""
         on_cpu = self._session
         if (obstacle := self._try_cuda(probe)) is not None:
+            import logging  # noqa: PLC0415  a CPU loads models without it
+
+            log = logging.getLogger("family_recall")
             log.info("%s stays on the CPU: %s", self.path.name, obstacle)
             self._use(on_cpu)
 
