@@ -132,7 +132,7 @@ def _texts_of(row: ToEmbed) -> list[str]:
 
 
 def _vectors_of(row: ToEmbed, encodings: Iterator[Encoding]) -> NewVector:
-    """Take the encodings of a memory's texts."""
+    """Return the vectors of a memory, by the next encodings: those of its texts."""
     body = next(encodings)
     views = {name: next(encodings) for name in row.views}
     passages = [next(encodings) for _ in row.passages]
