@@ -15,7 +15,7 @@ from family_recall import __version__
 from family_recall.api import FamilyRecall
 from family_recall.encoders import read_manifest
 from family_recall.encoders.checks import check
-from family_recall.encoders.session import available_providers
+from family_recall.encoders.session import why_no_cuda
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.stores.file import copies
 from family_recall.stores.file.encryption import Secret, key_of
@@ -133,10 +133,11 @@ def _versions() -> Iterator[tuple[str, str | None, str]]:
     runtime = f"{runtimes[0]} {_version(runtimes[0])}" if len(runtimes) == 1 else None
     yield "onnxruntime", runtime, f"pip uninstall {' '.join(runtimes)}; pip install family-recall"
     try:
-        providers: str | None = ", ".join(available_providers())
+        obstacle = why_no_cuda()
+        processor: str | None = f"CPU: {obstacle}" if obstacle else "CUDA, and the CPU beside it"
     except ModelError:
-        providers = None
-    yield "providers", providers, "pip install --force-reinstall onnxruntime"
+        processor = None
+    yield "processor", processor, "pip install --force-reinstall onnxruntime"
 
 
 def _version(package: str) -> str | None:
@@ -153,12 +154,14 @@ def _models(folder: Path | None) -> Iterator[Check]:
         yield Check("models", ok=False, found=str(error), fix=_MODELS)
         return
     for entry in entries:
-        problems = [f"{part.what}: {part.problem}" for part in check(entry) if part.problem]
+        parts = check(entry)
+        problems = [f"{part.what}: {part.problem}" for part in parts if part.problem]
+        providers = [f" on {part.provider}" for part in parts if part.provider]
         yield Check(
             f"model {entry.name}",
             ok=not problems,
             found="; ".join(problems)
-            or f"{len(entry.files)} files as in the manifest, and it runs",
+            or f"{len(entry.files)} files as in the manifest, and it runs{''.join(providers)}",
             fix=_MODELS if problems else None,
         )
 

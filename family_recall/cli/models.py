@@ -140,7 +140,7 @@ def verify(folder: Path | None) -> Output:
 @click.option(
     "--precision",
     type=click.Choice(("int8", "fp16", "fp32")),
-    help="int8 stays on the CPU (default: as the ONNX file's name says, or fp32)",
+    help="of its weights (default: as the ONNX file's name says, or fp32)",
 )
 @option("--onnx", "FILE", "its graph", absent="model.onnx, or the only one")
 @option("--output", "NAME", "the graph's output to read", absent="by its usual names")

@@ -3,13 +3,23 @@
 Importing this package loads neither ONNX Runtime nor the tokeniser; opening an encoder does.
 """
 
-from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairScorer
+from family_recall.encoders.base import (
+    Batched,
+    BatchScorer,
+    Encoder,
+    Encoding,
+    Floats,
+    Ints,
+    PairScorer,
+)
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import Manifest, ModelEntry, find_models, read_manifest
 from family_recall.encoders.static import StaticEncoder
 
 __all__ = [
+    "BatchScorer",
+    "Batched",
     "BiEncoder",
     "CrossEncoder",
     "Encoder",

@@ -1,8 +1,8 @@
-"""The interfaces of encoders and cross-encoders."""
+"""The interfaces of encoders and cross-encoders, and how their runs are divided."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -59,7 +59,10 @@ class Encoder(Protocol):
         ...
 
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
-        """Encode memories, each in its own run, so that no text changes another's vector.
+        """Encode memories, in their order.
+
+        A run holds one text, so that no text changes another's vector, unless the encoder is
+        `Batched`.
 
         Raises:
             ModelError: If the model cannot run or returns a vector that is not finite.
@@ -97,3 +100,51 @@ class PairScorer(Protocol):
     def count_tokens(self, question: str, memory: str) -> int:
         """Count the tokens that `score` would read; its cost grows with them."""
         ...
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """An `Encoder` or a `PairScorer` that can read several texts, or pairs, in one run.
+
+    Attributes:
+        batch_size: How many at most; 1 where that takes as long as that many runs, as on a CPU.
+    """
+
+    @property
+    def batch_size(self) -> int: ...  # noqa: D102  described above
+
+
+@runtime_checkable
+class BatchScorer(PairScorer, Batched, Protocol):
+    """A `PairScorer` that can read several pairs in one run."""
+
+    def scores(self, question: str, memories: Sequence[str]) -> list[float]:
+        """Score each memory as `score` does, in the order of the memories.
+
+        Raises:
+            ModelError: If the model cannot run or returns a score that is not finite.
+        """
+        ...
+
+
+def batch_size_of(model: Encoder | PairScorer) -> int:
+    """Return how many texts, or pairs, a model reads at most in one run: 1 unless it says so."""
+    return model.batch_size if isinstance(model, Batched) else 1
+
+
+def scores_of(scorer: PairScorer, question: str, memories: Sequence[str]) -> list[float]:
+    """Score memories in their order, together if the model can.
+
+    Raises:
+        ModelError: If the model cannot run or returns a score that is not finite.
+    """
+    if len(memories) > 1 and isinstance(scorer, BatchScorer):
+        return scorer.scores(question, memories)
+    return [scorer.score(question, memory) for memory in memories]
+
+
+def batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """Yield the places of texts in batches, longest first: little is padded where lengths agree."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    for start in range(0, len(order), batch_size):
+        yield order[start : start + batch_size]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from family_recall.encoders.base import Encoding, Floats, Ints
+from family_recall.encoders.base import Encoding, Floats, Ints, batches
 from family_recall.encoders.bounded import read_array
 from family_recall.encoders.manifest import ModelEntry, verify
 from family_recall.encoders.manifest_model import TextEncoder
@@ -20,7 +20,8 @@ UNIT_TOLERANCE = 1e-3
 class BiEncoder(TextEncoder):
     """The sentence encoder of a manifest entry. Safe to share between threads.
 
-    Each text is one run at its own length, so its vectors depend on nothing else.
+    On a CPU each text is one run at its own length, so its vectors depend on nothing else. On a
+    graphics processor texts of like length are read together, and the last digits may.
     """
 
     ROLE = "embedder"
@@ -48,6 +49,11 @@ class BiEncoder(TextEncoder):
         """The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``."""
         return self._session.provider
 
+    @property
+    def batch_size(self) -> int:
+        """Texts that one run reads at most: 1 on a CPU."""
+        return self._session.batch_size
+
     def token_ids(self, text: str) -> Ints:
         """Return the vocabulary ids of a text's tokens, as in `Encoding.token_ids`: (n_tokens,)."""
         if not self.token_dim:
@@ -63,9 +69,21 @@ class BiEncoder(TextEncoder):
         """
         return self._idf[token_ids]
 
-    def _encode(self, text: str, max_tokens: int) -> Encoding:
-        ids, types = self._tokenizer.alone(text, max_tokens)
-        outputs = self._session.run(self._outputs, self._session.feed(ids, types))
+    def _encode(self, texts: Sequence[str], max_tokens: int) -> list[Encoding]:
+        read = [self._tokenizer.alone(text, max_tokens) for text in texts]
+        encodings: dict[int, Encoding] = {}
+        lengths = [len(ids) for ids, _ in read]
+        for batch in batches(lengths, self.batch_size):
+            feed = self._session.feed([read[place] for place in batch])
+            outputs = self._session.run(self._outputs, feed)
+            for row, place in enumerate(batch):
+                n, longest = lengths[place], lengths[batch[0]]
+                own = [_unpadded(output, row, n, longest) for output in outputs]
+                encodings[place] = self._encoding(own, read[place][0])
+        return [encodings[place] for place in range(len(texts))]
+
+    def _encoding(self, outputs: Sequence[Floats], ids: Sequence[int]) -> Encoding:
+        """Return the encoding of one text, of outputs with a first axis of 1."""
         pooled = self._pooled(outputs[0], len(ids))
         if not self.token_dim:
             return Encoding(pooled, np.zeros((0, 0), np.float32), np.zeros(0, np.int64))
@@ -103,6 +121,12 @@ class BiEncoder(TextEncoder):
         return ModelError(
             f"{self._entry.model.path}: returned shape {shape}, expected {expected} by {pooling!r}"
         )
+
+
+def _unpadded(output: Floats, row: int, n_tokens: int, longest: int) -> Floats:
+    """Return one row of an output of a batch, as its text alone would have: (1, …)."""
+    own = output[row : row + 1]
+    return own[:, :n_tokens] if own.ndim == 3 and own.shape[1] == longest else own
 
 
 _POOL: dict[str, Callable[[Floats], Floats]] = {

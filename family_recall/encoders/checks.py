@@ -15,10 +15,14 @@ SHORT = "when does grandma land?"
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """One check: ``what`` is a file name or ``run``; ``problem`` is None if it passed."""
+    """One check: ``what`` is a file name or ``run``; ``problem`` is None if it passed.
+
+    ``provider`` is the execution provider that ran the model; None where there is none.
+    """
 
     what: str
     problem: str | None
+    provider: str | None = None
 
 
 def check(entry: ModelEntry) -> list[ModelCheck]:
@@ -30,7 +34,7 @@ def check(entry: ModelEntry) -> list[ModelCheck]:
     """
     checks = [ModelCheck(file.path.name, _problem(file)) for file in entry.files]
     if all(file_check.problem is None for file_check in checks):
-        checks.append(ModelCheck("run", _run(entry)))
+        checks.append(_run(entry))
     return checks
 
 
@@ -45,19 +49,22 @@ def _problem(file: ModelFile) -> str | None:
     return None if have == file.sha256 else f"sha256 {have}, expected {file.sha256}"
 
 
-def _run(entry: ModelEntry) -> str | None:
+def _run(entry: ModelEntry) -> ModelCheck:
     # Longer than any model reads, so it is truncated to the entry's limit.
     long = "grandma " * max(entry.max_question_tokens, entry.max_memory_tokens)
+    provider: str | None = None
     try:
         if entry.role != "cross_encoder":
             encoder = StaticEncoder(entry) if entry.role == StaticEncoder.ROLE else BiEncoder(entry)
+            provider = encoder.provider if isinstance(encoder, BiEncoder) else None
             encoder.encode_question(SHORT)
             encoder.encode_question(long)
             encoder.encode_memories(["", long])
         else:
             scorer = CrossEncoder(entry)
+            provider = scorer.provider
             scorer.score(SHORT, "")
             scorer.score(long, long)
     except ModelError as error:
-        return str(error)
-    return None
+        return ModelCheck("run", str(error), provider)
+    return ModelCheck("run", None, provider)

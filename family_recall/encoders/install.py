@@ -108,7 +108,7 @@ def complete(folder: Path, record: Mapping[str, Any]) -> Record:
     session.require([completed["output"]])
     tokenizer = SubwordTokenizer(folder / str(record["tokenizer"]["file"]))
     tokens = tokenizer.alone(SHORT, 16) if embedder else tokenizer.pair(SHORT, "", 16, 16)
-    (result,) = session.run([completed["output"]], session.feed(*tokens))
+    (result,) = session.run([completed["output"]], session.feed([tokens]))
     if embedder:
         completed.setdefault("dimensions", result.shape[-1] if result.ndim in {2, 3} else 0)
         if "pooling" not in completed:

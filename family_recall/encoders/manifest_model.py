@@ -13,6 +13,9 @@ from family_recall.encoders.session import Session
 from family_recall.encoders.tokenizer import read_tokenizer
 from family_recall.errors import ModelError
 
+# Unlike each other, so that the score of the pair is far from zero.
+_PROBE = ("Where is the spare key?", "Grandma lands on Friday at six; the boiler is ninety euros.")
+
 
 class ManifestModel:
     """A model of a manifest entry, and its tokeniser."""
@@ -52,13 +55,16 @@ class ManifestModel:
         """Verify and open the entry's ONNX graph, which must have these outputs."""
         for file in self._entry.data:
             verify(file)
-        session = Session(verify(self._entry.model), precision=self._entry.precision)
+        entry = self._entry
+        limits = entry.max_question_tokens, entry.max_memory_tokens
+        probe = self._tokenizer.pair(*_PROBE, *limits)
+        session = Session(verify(entry.model), precision=entry.precision, probe=probe)
         session.require(outputs)
         return session
 
 
 class TextEncoder(ManifestModel):
-    """Encodes each text by itself, with the entry's prefixes and limits; an `Encoder`."""
+    """Encodes texts with the entry's prefixes and limits; an `Encoder`."""
 
     @property
     def dim(self) -> int:
@@ -71,7 +77,9 @@ class TextEncoder(ManifestModel):
         Raises:
             ModelError: If the model cannot run or returns a vector that is not of unit length.
         """
-        return self._encode(self._entry.query_prefix + text, self._entry.max_question_tokens)
+        prefix, max_tokens = self._entry.query_prefix, self._entry.max_question_tokens
+        (encoding,) = self._encode([prefix + text], max_tokens)
+        return encoding
 
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
         """Encode memories in order, each truncated to the entry's `max_memory_tokens`.
@@ -80,7 +88,7 @@ class TextEncoder(ManifestModel):
             ModelError: If the model cannot run or returns a vector that is not of unit length.
         """
         prefix, max_tokens = self._entry.memory_prefix, self._entry.max_memory_tokens
-        return [self._encode(prefix + text, max_tokens) for text in texts]
+        return self._encode([prefix + text for text in texts], max_tokens)
 
     @abstractmethod
-    def _encode(self, text: str, max_tokens: int) -> Encoding: ...
+    def _encode(self, texts: Sequence[str], max_tokens: int) -> list[Encoding]: ...

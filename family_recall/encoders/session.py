@@ -1,4 +1,4 @@
-"""Run a verified ONNX file. The only module that imports ONNX Runtime.
+"""Run a verified ONNX file, on CUDA or on the CPU. ONNX Runtime is imported here first.
 
 From 1.29 on, ONNX Runtime on Linux sends telemetry unless it is disabled before the first import:
 it writes a device id to the cache folder, starts a thread and looks up a host. So the import
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib.util
 import io
 import os
 import sys
@@ -26,49 +27,95 @@ from family_recall.encoders.base import Floats
 from family_recall.errors import ModelError
 
 Numbers = npt.NDArray[np.integer[Any]]
+Text = tuple[Sequence[int], Sequence[int]]
+"""Vocabulary ids of a text or a pair, special tokens included, and the text of each, 0 or 1."""
 
 TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
 CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 CUDA_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
+CUDA_BATCH = 64
+"""Texts that one run reads on a graphics processor."""
 LOG_FATAL, LOG_WARNING = 4, 2
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 """Inputs a graph may have; `input_ids` is required."""
 
 
 class Session:
-    """One model, ready to run on one thread. Safe to share between threads."""
+    """One model, ready to run. Safe to share between threads.
 
-    def __init__(self, path: Path, *, precision: str) -> None:
-        """Open the model on the processor that suits its precision.
+    Attributes:
+        path: Its file.
+        provider: The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``.
+        batch_size: Texts that one run should read at most. 1 on the CPU, where padding costs more
+            than a run, and for graphs that cannot tell padding from text.
+        input_names: The graph's inputs.
+        output_names: The graph's outputs.
+    """
+
+    def __init__(self, path: Path, *, precision: str, probe: Text | None = None) -> None:
+        """Open the model on CUDA if that is available and suits it, else on the CPU.
 
         Args:
             path: An ONNX file, already verified.
-            precision: ``int8`` stays on the CPU: the CUDA provider has no kernels for it and
-                would return node after node. ``fp16`` and ``fp32`` use CUDA if available.
+            precision: ``fp16`` and ``fp32`` run on CUDA as they are. The CUDA provider has no
+                kernels for ``int8`` and would return node after node: such a graph is converted
+                to fp16 in memory.
+            probe: A text that a converted graph reads once on either processor. Without a probe,
+                and where the results differ, int8 stays on the CPU.
 
         Raises:
             ModelError: If ONNX Runtime is not installed or cannot read the file.
         """
-        runtime = import_runtime()
-        options = runtime.SessionOptions()
-        # One thread, not spinning: two compete for the processor when anything else runs (p95
-        # 5-8 ms instead of 1.4 at 16 tokens). Parallelism is across texts.
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = LOG_FATAL
-        providers = [CPU] if precision == "int8" or not has_cuda() else [CUDA, CPU]
         self.path = path
-        self._runtime = runtime
-        self._session = _open(runtime, path, options, providers)
+        self._runtime = import_runtime()
+        if precision != "int8" and has_cuda():
+            self._use(_open_on_cuda(self._runtime, path) or _open(self._runtime, path, [CPU]))
+        else:
+            self._use(_open(self._runtime, path, [CPU]))
+        if precision == "int8" and probe is not None and why_no_cuda() is None:
+            self._move_to_cuda(probe)
+
+    def _use(self, session: Any) -> None:
+        self._session = session
         # Providers that fail to load are dropped without an exception; this is the one in use.
-        self.provider: str = self._session.get_providers()[0]
+        self.provider: str = session.get_providers()[0]
         self._kinds: dict[str, type[np.integer[Any]]] = {
             str(node.name): np.int32 if node.type == "tensor(int32)" else np.int64
-            for node in self._session.get_inputs()
+            for node in session.get_inputs()
         }
         self.input_names = frozenset(self._kinds)
-        self.output_names = frozenset(str(node.name) for node in self._session.get_outputs())
+        self.output_names = frozenset(str(node.name) for node in session.get_outputs())
+        any_number = all(not isinstance(node.shape[0], int) for node in session.get_inputs())
+        is_batched = self.provider == CUDA and any_number and "attention_mask" in self._kinds
+        self.batch_size = CUDA_BATCH if is_batched else 1
+
+    def _move_to_cuda(self, probe: Text) -> None:
+        """Use an fp16 graph on CUDA, if it returns there what the int8 graph does."""
+        on_cpu = self._session
+        if (obstacle := self._try_cuda(probe)) is not None:
+            import logging  # noqa: PLC0415  a CPU loads models without it
+
+            log = logging.getLogger("family_recall")
+            log.info("%s stays on the CPU: %s", self.path.name, obstacle)
+            self._use(on_cpu)
+
+    def _try_cuda(self, probe: Text) -> str | None:
+        """Use an fp16 graph on CUDA; return why it should not be used, None if it should."""
+        outputs = sorted(self.output_names)
+        try:
+            from family_recall.encoders.half_precision import (  # noqa: PLC0415  imports onnx
+                half_precision,
+            )
+
+            expected = self.run(outputs, self.feed([probe]))
+            on_cuda = _open_on_cuda(self._runtime, half_precision(self.path))
+            if on_cuda is None:
+                return "CUDA cannot be used: a library is missing, or memory is short"
+            self._use(on_cuda)
+            found = self.run(outputs, self.feed([probe]))
+        except (ModelError, ImportError) as error:
+            return _first_line(error)
+        return None if _agree(expected, found) else "fp16 on CUDA differs too much from int8"
 
     def require(self, outputs: Sequence[str]) -> None:
         """Check that the graph has the outputs, and no input but `INPUTS`.
@@ -84,16 +131,18 @@ class Session:
                 f"{sorted(outputs)}"
             )
 
-    def feed(self, ids: Sequence[int], types: Sequence[int]) -> dict[str, Numbers]:
-        """Return the graph's inputs for one text, each of shape (1, n_tokens).
+    def feed(self, texts: Sequence[Text]) -> dict[str, Numbers]:
+        """Return the graph's inputs for some texts: shape (n_texts, n_tokens of the longest).
 
-        Args:
-            ids: Vocabulary ids, special tokens included.
-            types: The text of a pair that each id belongs to: 0 or 1.
+        Shorter ones are padded at their end with zeros, in the attention mask too.
         """
-        n = len(ids)
-        values = dict(zip(INPUTS, (ids, [1] * n, types, range(n)), strict=True))
-        return {name: np.array([values[name]], dtype=kind) for name, kind in self._kinds.items()}
+        longest = max(len(ids) for ids, _ in texts)
+        rows: dict[str, list[list[int]]] = {name: [] for name in INPUTS}
+        for ids, types in texts:
+            n = len(ids)
+            for name, values in zip(INPUTS, (ids, [1] * n, types, range(n)), strict=True):
+                rows[name].append([*values, *[0] * (longest - n)])
+        return {name: np.array(rows[name], dtype=kind) for name, kind in self._kinds.items()}
 
     def run(self, outputs: Sequence[str], feed: Mapping[str, Numbers]) -> list[Floats]:
         """Run the graph once; the alarm of this thread's recall can stop it.
@@ -140,14 +189,21 @@ def import_runtime() -> ModuleType:
     return module
 
 
-def available_providers() -> tuple[str, ...]:
-    """Name the processors that can run a model here, the first choice first.
+def why_no_cuda() -> str | None:
+    """Return why int8 models stay on the CPU here; None if CUDA is worth a try.
+
+    Libraries of CUDA that are missing, or of another version, show only then.
 
     Raises:
         ModelError: If ONNX Runtime cannot be used.
     """
-    import_runtime()
-    return (CUDA, CPU) if has_cuda() else (CPU,)
+    if not has_cuda():
+        return "no NVIDIA device"
+    if CUDA not in import_runtime().get_available_providers():
+        return "an NVIDIA device, but ONNX Runtime without CUDA: pip install onnxruntime-gpu"
+    if importlib.util.find_spec("onnx") is None:
+        return "an NVIDIA device, but not all of pip install 'family-recall[cuda]'"
+    return None
 
 
 def has_cuda() -> bool:
@@ -164,19 +220,43 @@ def has_cuda() -> bool:
     return False
 
 
-def _open(runtime: ModuleType, path: Path, options: Any, providers: list[str]) -> Any:
-    if CUDA in providers:
-        # Both print errors if the CUDA libraries are missing or of another version.
-        runtime.set_default_logger_severity(LOG_FATAL)
+def _open_on_cuda(runtime: ModuleType, graph: Path | bytes) -> Any | None:
+    """Open a graph on CUDA; None if that fails, or its libraries are missing or do not fit."""
+    # Both print errors if libraries are missing.
+    runtime.set_default_logger_severity(LOG_FATAL)
+    try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
             runtime.preload_dlls()
-    try:
-        return runtime.InferenceSession(str(path), options, providers=providers)
-    except Exception as error:  # ONNX Runtime's own errors share no base but this one
-        raise ModelError(f"{path}: {_first_line(error)}") from error
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(ModelError):
+            session = _open(runtime, graph, [CUDA, CPU])
+            return session if session.get_providers()[0] == CUDA else None
     finally:
-        if CUDA in providers:
-            runtime.set_default_logger_severity(LOG_WARNING)
+        runtime.set_default_logger_severity(LOG_WARNING)
+    return None
+
+
+def _open(runtime: ModuleType, graph: Path | bytes, providers: list[str]) -> Any:
+    options = runtime.SessionOptions()
+    # One thread, not spinning: two compete for the processor when anything else runs (p95
+    # 5-8 ms instead of 1.4 at 16 tokens). Parallelism is across texts.
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = LOG_FATAL
+    source = graph if isinstance(graph, bytes) else str(graph)
+    try:
+        return runtime.InferenceSession(source, options, providers=providers)
+    except Exception as error:  # ONNX Runtime's own errors share no base but this one
+        name = "a converted graph" if isinstance(graph, bytes) else graph
+        raise ModelError(f"{name}: {_first_line(error)}") from error
+
+
+def _agree(expected: Sequence[Floats], found: Sequence[Floats]) -> bool:
+    """Whether results are close: rounding moves a unit vector by 0.1, and a logit by 0.4."""
+    return all(
+        one.shape == other.shape and np.linalg.norm(one - other) <= 0.3 + 0.2 * np.linalg.norm(one)
+        for one, other in zip(expected, found, strict=True)
+    )
 
 
 def _first_line(error: BaseException) -> str:

@@ -6,6 +6,7 @@ Runtime has no wheel. A text costs some tens of microseconds, most of them for t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -77,7 +78,10 @@ class StaticEncoder(TextEncoder):
         """Return zeros: there are no token vectors."""
         return np.zeros(len(token_ids), np.float32)
 
-    def _encode(self, text: str, max_tokens: int) -> Encoding:
+    def _encode(self, texts: Sequence[str], max_tokens: int) -> list[Encoding]:
+        return [self._encode_one(text, max_tokens) for text in texts]
+
+    def _encode_one(self, text: str, max_tokens: int) -> Encoding:
         ids = self._tokenizer.ids(text, max_tokens)
         # einsum adds in a fixed order on one thread; a matrix product may not.
         total = np.einsum("td,t->d", self._rows[ids].astype(np.float32), self._factors[ids])

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import itertools
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from family_recall.config import RecallConfig
-from family_recall.encoders.base import Encoder, Encoding
+from family_recall.encoders.base import Encoder, Encoding, batch_size_of, batches
 from family_recall.errors import InvalidMemoryError, ModelError
 from family_recall.stores.records import NewPassages, NewVector, Role, ToEmbed
 from family_recall.stores.store import Store
@@ -22,6 +21,13 @@ from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types.progress import CountCallback
 
 log = logging.getLogger("family_recall")
+
+# Of an encoder that reads many texts in one run: runs between two transactions, so that texts of
+# like length are found; and threads, of which one tokenises while the other's run goes on.
+_RUNS_AT_ONCE, _THREADS_OF_BATCHES = 8, 2
+_Map = Callable[
+    [Callable[[list[int]], list[Encoding]], Iterable[list[int]]], Iterable[list[Encoding]]
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class Embedding:
     def flush(self, encoder: Encoder, progress: CountCallback | None, role: Role) -> int:
         """Make the vectors of every memory that has none; returns how many memories."""
         done = after = 0
-        while waiting := self._pending_after(after, encoder.model_id):
+        while waiting := self._pending_after(after, encoder):
             self.embed(encoder, waiting, role)
             after = waiting[-1].id
             done += len(waiting)
@@ -43,21 +49,26 @@ class Embedding:
                 progress(done)
         return done
 
-    def _pending_after(self, memory: int, model_id: str) -> list[ToEmbed]:
+    def _pending_after(self, memory: int, encoder: Encoder) -> list[ToEmbed]:
         with self.store.reading() as reading:
-            return reading.pending_vectors.after(memory, model_id, self.config.embed_batch)
+            return reading.pending_vectors.after(memory, encoder.model_id, self._at_once(encoder))
+
+    def _at_once(self, encoder: Encoder) -> int:
+        """Return how many memories are encoded between two transactions."""
+        batch_size = batch_size_of(encoder)
+        runs = _RUNS_AT_ONCE * batch_size if batch_size > 1 else 0
+        return max(self.config.embed_batch, runs)
 
     def embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
         """Make the vectors of some memories."""
         threads = min(self.config.embed_threads or os.cpu_count() or 1, len(waiting))
-
-        def vectors(row: ToEmbed) -> list[NewVector]:
-            return _encoded(encoder, [row], self.yield_to_recalls)
-
+        if batch_size_of(encoder) > 1:
+            threads = min(threads, _THREADS_OF_BATCHES)
+        at_once = self._at_once(encoder)
         with _mapping(threads) as mapped:
-            for start in range(0, len(waiting), self.config.embed_batch):
-                batch = waiting[start : start + self.config.embed_batch]
-                rows = list(itertools.chain.from_iterable(mapped(vectors, batch)))
+            for start in range(0, len(waiting), at_once):
+                batch = waiting[start : start + at_once]
+                rows = _encoded(encoder, batch, self.yield_to_recalls, mapped)
                 with self.store.writing() as writing:
                     writing.vectors.add(
                         encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
@@ -84,8 +95,8 @@ def embedded_text(row: ToEmbed) -> str:
 
 
 @contextlib.contextmanager
-def _mapping(threads: int) -> Iterator[Callable[..., Iterator[list[NewVector]]]]:
-    """Yield what maps a function over rows in order, on so many threads."""
+def _mapping(threads: int) -> Iterator[_Map]:
+    """Yield what maps a function over batches in order, on so many threads."""
     if threads <= 1:
         yield map
     else:
@@ -94,29 +105,47 @@ def _mapping(threads: int) -> Iterator[Callable[..., Iterator[list[NewVector]]]]
 
 
 def _encoded(
-    encoder: Encoder, rows: Sequence[ToEmbed], between: Callable[[], None] = lambda: None
+    encoder: Encoder,
+    rows: Sequence[ToEmbed],
+    between: Callable[[], None] = lambda: None,
+    mapped: _Map = map,
 ) -> list[NewVector]:
-    """Encode memories; ``between`` is called before each of them, and before each passage."""
-    return [_vectors_of(encoder, row, between) for row in rows]
+    """Encode memories; ``between`` is called before each run of the encoder."""
+    texts = [text for row in rows for text in _texts_of(row)]
+    chosen = list(batches([len(text) for text in texts], batch_size_of(encoder)))
+
+    def encode(batch: list[int]) -> list[Encoding]:
+        between()
+        return encoder.encode_memories([texts[place] for place in batch])
+
+    encodings: dict[int, Encoding] = {}
+    for batch, results in zip(chosen, mapped(encode, chosen), strict=True):
+        encodings |= zip(batch, results, strict=True)
+    in_order = (encodings[place] for place in range(len(texts)))
+    return [_vectors_of(row, in_order) for row in rows]
 
 
-def _vectors_of(encoder: Encoder, row: ToEmbed, between: Callable[[], None]) -> NewVector:
-    between()
-    body, *views = encoder.encode_memories([embedded_text(row), *row.views.values()])
+def _texts_of(row: ToEmbed) -> list[str]:
+    """Return the texts of a memory that are encoded: its body, its views and its passages."""
+    passages = [as_read(row.author_name, passage) for passage in row.passages]
+    return [embedded_text(row), *row.views.values(), *passages]
+
+
+def _vectors_of(row: ToEmbed, encodings: Iterator[Encoding]) -> NewVector:
+    """Return the vectors of a memory, by the next encodings: those of its texts."""
+    body = next(encodings)
+    views = {name: next(encodings) for name in row.views}
+    passages = [next(encodings) for _ in row.passages]
     return NewVector(
         row.id,
         body.pooled,
-        np.concatenate([body.tokens, *(view.tokens for view in views)]),
-        {name: view.pooled for name, view in zip(row.views, views, strict=True)},
-        _passages_of(encoder, row, between) if row.passages else None,
+        np.concatenate([body.tokens, *(view.tokens for view in views.values())]),
+        {name: view.pooled for name, view in views.items()},
+        _passages_of(passages) if passages else None,
     )
 
 
-def _passages_of(encoder: Encoder, row: ToEmbed, between: Callable[[], None]) -> NewPassages:
-    encodings: list[Encoding] = []
-    for passage in row.passages:
-        between()
-        encodings += encoder.encode_memories([as_read(row.author_name, passage)])
+def _passages_of(encodings: Sequence[Encoding]) -> NewPassages:
     return NewPassages(
         tuple(encoding.pooled for encoding in encodings),
         tuple(encoding.tokens for encoding in encodings),

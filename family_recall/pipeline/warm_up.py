@@ -9,6 +9,7 @@ import datetime as dt
 import logging
 
 from family_recall.deadline import Deadline
+from family_recall.encoders.base import batch_size_of, scores_of
 from family_recall.errors import ClosedError, FamilyRecallError
 from family_recall.pipeline.broker import Broker
 from family_recall.pipeline.remarks import encode_remarks
@@ -67,4 +68,4 @@ def _run_models(broker: Broker) -> None:
             if embedder is not None:
                 embedder.encode_question(text)
         if scorer is not None:
-            scorer.score(text, text)
+            scores_of(scorer, text, [text] * batch_size_of(scorer))

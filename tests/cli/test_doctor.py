@@ -46,6 +46,23 @@ def test_a_sound_household_is_well(closed: Path) -> None:
     assert report.repaired == ()
 
 
+@pytest.mark.parametrize(
+    ("obstacle", "told"),
+    [
+        (None, "CUDA, and the CPU beside it"),
+        ("no NVIDIA device", "CPU: no NVIDIA device"),
+    ],
+)
+def test_the_processor_of_models_is_told(
+    monkeypatch: pytest.MonkeyPatch, obstacle: str | None, told: str
+) -> None:
+    """CUDA, or what is missing for it; that is no fault, since the CPU runs them too."""
+    monkeypatch.setattr("family_recall.cli.doctor.why_no_cuda", lambda: obstacle)
+    (processor,) = (one for one in looked_at(None).checks if one.name == "processor")
+
+    assert (processor.ok, processor.found) == (True, told)
+
+
 def test_missing_models_are_said_with_a_way_out() -> None:
     """Without models recall goes on by words; the doctor still says that they are missing."""
     report = looked_at(None)

@@ -271,6 +271,35 @@ def test_each_memory_gets_its_own_vector_on_any_number_of_threads(path: Path, th
     assert len(readers) == threads
 
 
+@pytest.mark.parametrize("batch_size", [1, 3, 50])
+def test_texts_of_like_length_are_encoded_together(path: Path, batch_size: int) -> None:
+    """In runs of the encoder's size, the longest first; each memory gets its own vectors."""
+    runs: list[list[int]] = []
+
+    class Together(TinyEncoder):
+        def __init__(self) -> None:
+            super().__init__()
+            self.batch_size = batch_size
+
+        def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
+            runs.append([len(text) for text in texts])
+            return super().encode_memories(texts)
+
+    texts = [f"{'very ' * (7 * n % 10)}many kilos of flour number {n}" for n in range(10)]
+    with open_home(path, encoder=Together(), config=RecallConfig(embed_threads=1)) as home:
+        move_in(home)
+        home.remember_many([Memory(text, HOME, doc_id=text, title="Flour") for text in texts])
+        for text in texts:
+            answer = recall(home, text, "priya", time_budget_ms=60_000)
+            assert answer.trace.runs["vector"][0] == text
+    stored = [length for run in runs for length in run][:20]
+
+    assert stored == sorted(stored, reverse=True)
+    assert [len(run) for run in runs][: -(-20 // batch_size)] == (
+        [batch_size] * (20 // batch_size) + [20 % batch_size] * (20 % batch_size > 0)
+    )
+
+
 def test_progress_counts_what_is_stored(path: Path) -> None:
     """Progress is called after each batch with the number stored so far."""
     with open_home(path) as home:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from family_recall import Answer, FamilyRecall, Memory, RecallContext, Space
 from family_recall.dataflow import QueryContext
-from family_recall.encoders import CrossEncoder
+from family_recall.deadline import Deadline
+from family_recall.encoders import CrossEncoder, PairScorer
 from family_recall.ranking.best_passage import readings
 from family_recall.ranking.profiles import profiles
+from family_recall.ranking.reranker import _read
 from family_recall.types import IdArray
+from tests.conftest import TinyScorer, open_home
 from tests.encoders.conftest import ID_WEIGHT, models
 
 __all__ = ["models"]
@@ -129,3 +135,74 @@ def test_of_ten_texts_those_that_are_read_are_loaded(
         asked(home)
 
     assert loaded in ([2], [2, 8])
+
+
+class TogetherScorer(TinyScorer):
+    """Reads pairs in batches, as on a graphics processor, and counts them.
+
+    Attributes:
+        runs: How many pairs each run read.
+    """
+
+    def __init__(self, batch_size: int) -> None:
+        """Choose how many pairs a run reads."""
+        self.batch_size = batch_size
+        self.runs: list[int] = []
+
+    def score(self, question: str, memory: str) -> float:
+        """Score one pair."""
+        self.runs.append(1)
+        return super().score(question, memory)
+
+    def scores(self, question: str, memories: Sequence[str]) -> list[float]:
+        """Score pairs in one run."""
+        self.runs.append(len(memories))
+        return [super(TogetherScorer, self).score(question, memory) for memory in memories]
+
+
+def read_by(scorer: PairScorer, path: Path) -> Answer:
+    """Ask a household whose candidates are close to each other, so that several are read."""
+    with open_home(path, scorer=scorer) as home:
+        home.spaces.add(Space("home", "shared"))
+        home.remember_many([Memory(f"{text}, row {n}", "home") for n in range(3) for text in TEXTS])
+        return asked(home)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 4, 64])
+def test_pairs_that_are_read_together_change_no_answer(tmp_path: Path, batch_size: int) -> None:
+    """Reading ahead saves runs; scores, reasons, evidence and what counts as read stay the same."""
+    together = TogetherScorer(batch_size)
+    answer = read_by(together, tmp_path / "a.db")
+    expected = read_by(TinyScorer(), tmp_path / "b.db")
+    n_read = sum(span.n_in for span in expected.trace.spans if span.stage == "rerank")
+
+    assert n_read > 2
+    assert len(together.runs) == -(-n_read // batch_size)
+    assert max(together.runs) <= batch_size
+    assert [(r.text, r.score, r.features) for r in answer.results] == [
+        (r.text, r.score, r.features) for r in expected.results
+    ]
+    assert answer.trace.evidence == expected.trace.evidence
+    assert [(s.reason, s.n) for s in answer.trace.skips if s.stage == "rerank"] == [
+        (s.reason, s.n) for s in expected.trace.skips if s.stage == "rerank"
+    ]
+
+
+@pytest.mark.parametrize(("paid", "n_read"), [(100, 8), (44, 4), (22, 2), (11, 1), (10, 0)])
+def test_a_run_is_halved_until_there_is_time_for_it(paid: int, n_read: int) -> None:
+    """Eight pairs of up to 11 tokens are 88 with padding; what is paid for is learned as such."""
+    scorer, learned = TogetherScorer(8), list[int]()
+    passages = {row: f"one two three four {row} {'five ' * (row == 0)}" for row in range(8)}
+    known = SimpleNamespace(searched_text="a b c d e", deadline=Deadline.after(1.0))
+    logits = _read(
+        cast("QueryContext", known),
+        scorer,
+        lambda n: n <= paid,
+        lambda n, _: learned.append(n),
+        lambda: False,
+        passages,
+    )
+
+    assert list(logits) == list(range(n_read))
+    assert scorer.runs == ([n_read] if n_read else [])
+    assert learned == ([11 * n_read] if n_read else [])
