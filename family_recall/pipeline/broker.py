@@ -33,7 +33,7 @@ from family_recall.ranking.evidence import evidence
 from family_recall.ranking.focus import first_is_near_focus
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned_weights import personal_certainty, personal_profile
-from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, for_breadth, reweighed
+from family_recall.ranking.profiles import OPENING, QUOTED, for_breadth, requested_profile
 from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.evidence import evidence_of_relations
 from family_recall.sources.opening import opening_runs
@@ -162,6 +162,7 @@ class Broker:
         quoted = searching.identifiers(run, context)
         if len(quoted) and quoted.scores[0] == 1.0:
             return self._fast_path(run, context, quoted)
+        ordering.reserve_diversity(run, context)
         words, context = searching.words_while_encoding(run, context, self.executor)
         candidates = self._candidates(run, context, words, quoted)
         candidates = self._widened(run, context, candidates, quoted)
@@ -263,9 +264,7 @@ class Broker:
     def _admit(self, recall: _Recall, region: Region | None = None) -> QueryContext:
         """Decide what the request may see and how it is ranked, and plan what to look for."""
         request, snapshot, now = recall.request, recall.snapshot, recall.now
-        profile = find_profile(request.ctx.profile, request.ctx.mode)
-        if self.config.weights:
-            profile = reweighed(profile, self.config.weights)
+        profile = requested_profile(request.ctx, self.config.weights)
         profile = personal_profile(profile, snapshot.learned(request.ctx.person_id))
         zone, now_s = self.store.zone, now.timestamp()
         scope = policy.scope_in(snapshot, request.ctx, wall_s=recall.wall_s, zone=zone, now_s=now_s)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.config import HALF_LIFE_DAYS
-from family_recall.dataflow import Pool, QueryContext, QueryPlan
+from family_recall.dataflow import Pool, Profile, QueryContext, QueryPlan
 from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
 from family_recall.ranking.events import mattering, of_kind
@@ -108,6 +108,24 @@ TIERS = {
 LASTING = [kind for kind, tier in TIERS.items() if tier != "episodes"]
 """Kinds that do not fade, whatever their category: facts and milestones (the same design)."""
 
+_FUSED = frozenset({"rrf", "rrf_raw", "rrf_decayed", "source_prior"})
+"""Features by which whatever finds a memory raises it."""
+
+RANKED_BY: Mapping[str, frozenset[str]] = {
+    "embed": _FUSED | {"cosine", "maxsim", "static", "implied", "belongs"},
+    "graph": _FUSED | {"ppr", "graph_bias"},
+    "focus": _FUSED | {"near_focus"},
+    "period": _FUSED | {"temporal_match"},
+    "occasions": frozenset({"implied"}),
+    "gather": frozenset({"belongs"}),
+    "rerank": frozenset({"cross_encoder"}),
+}
+"""The features that some stages serve; one that a profile weighs none of does not run.
+
+Late interaction is not among them: how close the question's tokens come is evidence of the status
+under every profile, and tells rival statements apart.
+"""
+
 _SOURCES = ("lexical", "vector", "graph")
 _SHORT_WORDS, _LONG_WORDS = 4, 250
 _MAY_BE_LONG = 60  # words of a memory; one of fewer has no passages, in any script with spaces
@@ -161,12 +179,12 @@ def compute(
     if cosines is not None:
         put("pending", np.where(np.isnan(cosines), values[:, INDEX["bm25"]], 0.0))
     _settle(values)
-    if "session" in weights or "tier" in weights:
+    if weights.get("session") or weights.get("tier"):
         relevance = base_relevance(values, weights)
         put("session", best_of_session(rows, relevance))
         put("tier", relevance * above_episodes(rows, context.plan))
     for name, column in candidates.columns().items():
-        if name in weights:
+        if weights.get(name):
             put(name, column())
     _settle(values)
     return values
@@ -322,6 +340,13 @@ def weight_of(name: str, weights: Mapping[str, float]) -> float:
     if name in weights or name not in {"pending", "static"}:
         return weights.get(name, 0.0)
     return weights.get("cosine", 0.0) + weights.get("maxsim", 0.0)
+
+
+def is_served(stage: str, profile: Profile) -> bool:
+    """Return whether a profile weighs anything that a stage of :data:`RANKED_BY` finds."""
+    if stage == "graph" and not profile.walks_graph:
+        return False
+    return any(profile.weights.get(name) for name in RANKED_BY[stage])
 
 
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:

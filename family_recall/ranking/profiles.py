@@ -13,7 +13,7 @@ from types import MappingProxyType
 from family_recall.dataflow import Profile
 from family_recall.errors import InvalidRequestError
 from family_recall.ranking.features import INDEX
-from family_recall.types import Breadth
+from family_recall.types import Breadth, RecallContext
 
 _EVERGREEN = frozenset({"identity", "family"})
 
@@ -22,7 +22,7 @@ _STATED = (
         name="family_os",
         source="P01 Recall & P17 QoS: bm25, cosine as in its worked response; focus is ours",
         weights={
-            "bm25": 1.00, "cosine": 1.10, "recency": 0.30, "personalization": 0.20,
+            "bm25": 1.00, "cosine": 1.10, "cross_encoder": 0.30, "recency": 0.30, "personalization": 0.20,
             "emotion": 0.10, "entities": 0.15, "near_focus": 0.30, "length": 0.10,
             "source_prior": 0.10, "rrf_raw": 1.00,
         },
@@ -134,6 +134,16 @@ def find_profile(name: str, mode: str = "hybrid") -> Profile:
             f"profile must be one of {', '.join(sorted(profiles()))}, got {name!r}"
         )
     return _CHUNKS if (name, mode) == ("ppr", "knowledge") else profiles()[name]
+
+
+def requested_profile(ctx: RecallContext, weights: Mapping[str, float]) -> Profile:
+    """Return the profile that a request names, with a configuration's own weights.
+
+    Raises:
+        InvalidRequestError: If there is no profile of that name, or a name is not a feature.
+    """
+    profile = find_profile(ctx.profile, ctx.mode)
+    return reweighed(profile, weights) if weights else profile
 
 
 def reweighed(profile: Profile, weights: Mapping[str, float]) -> Profile:
