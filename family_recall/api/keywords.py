@@ -8,7 +8,7 @@ from dataclasses import fields as fields_of
 from typing import Any, TypedDict
 
 from family_recall.errors import FamilyRecallError, InvalidMemoryError, InvalidRequestError
-from family_recall.types import Filters, Memory, RecallContext, Selection
+from family_recall.types import Affect, Filters, Memory, RecallContext, Selection
 
 
 class ContextFields(TypedDict, total=False):
@@ -28,6 +28,7 @@ class ContextFields(TypedDict, total=False):
     as_of: dt.datetime | None
     known_at: dt.datetime | None
     service_class: str | None
+    affect: Affect | None
 
 
 class MemoryFields(TypedDict, total=False):

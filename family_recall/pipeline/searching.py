@@ -129,9 +129,7 @@ def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]
     A question for more than the focus says is not answered by it.
     """
     focus = context.plan.focus_id
-    if focus is None or not (
-        context.plan.about_focus or run.is_weighed("focus", context.profile)
-    ):
+    if focus is None or not (context.plan.about_focus or run.is_weighed("focus", context.profile)):
         return runs
     if not run.can_start("focus"):
         return runs

@@ -74,7 +74,7 @@ def test_family_os_ranks_by_its_features(home: FamilyRecall) -> None:
     weights = {part.feature: part.weight for part in result.contributions}
 
     assert set(weights) >= {
-        "bm25", "cosine", "rrf_raw", "recency", "personalization", "emotion", "entities",
+        "bm25", "cosine", "rrf_raw", "recency", "personalization", "affect_compat", "entities",
         "length", "source_prior",
     }  # fmt: skip
     assert (weights["bm25"], weights["cosine"], weights["rrf_raw"]) == pytest.approx((1, 1.1, 1))
