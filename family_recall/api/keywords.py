@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields as fields_of
@@ -93,7 +94,7 @@ def context_of(
             "change it with dataclasses.replace"
         )
     _check_known(fields, RecallContext, InvalidRequestError)
-    return RecallContext(**fields)
+    return dataclasses.replace(default or RecallContext(), **fields)
 
 
 def memory_of(memory: Memory | str, fields: MemoryFields, spaces: Collection[str]) -> Memory:

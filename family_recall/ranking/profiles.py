@@ -24,7 +24,7 @@ _STATED = (
         weights={
             "bm25": 1.00, "cosine": 1.10, "recency": 0.30, "personalization": 0.20,
             "affect_compat": 0.10, "entities": 0.15, "near_focus": 0.30, "length": 0.10,
-            "source_prior": 0.10, "rrf_raw": 1.00, "cross_encoder": 0.30,
+            "source_prior": 0.10, "rrf_raw": 1.00, "cross_encoder": 0.80,
         },
         mmr_lambda=0.35,
         half_life_days=14 * math.log(2),  # exp(−age/τ) with τ = 14 days

@@ -17,15 +17,7 @@ HOP_FACTORS = (1.0, 0.6)
 
 RELATIONS_BY_INTENT: Mapping[str, frozenset[str]] = {
     "ownership": frozenset(
-        {
-            "owned by",
-            "owns",
-            "member of",
-            "belongs to",
-            "has member",
-            "responsible for",
-            "in charge of",
-        }
+        "owned by,owns,member of,belongs to,has member,responsible for,in charge of".split(",")
     ),
     "dependency": frozenset({"depends on", "blocked by", "blocks", "resolves", "resolved by"}),
     "alignment": frozenset({"aligns with goal", "goal of", "works towards"}),
