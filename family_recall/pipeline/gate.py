@@ -28,6 +28,7 @@ from family_recall.types.request import MAX_TOP_K, SERVICE_CLASSES, service_clas
 _LONGEST_PAUSE_S = 0.03  # of a writer at once …
 _PAUSE_SHARE = 4.0  # … and in all, of the time it works
 _LONGEST_WAIT_S = 0.05  # of a background recall before it looks at the clock again
+_RESERVED = 3.0  # times the price of a stage is reserved for it: 300 of 300 then run, not 294
 _AT_LEAST_AS_URGENT = {
     name: SERVICE_CLASSES[: position + 1] for position, name in enumerate(SERVICE_CLASSES)
 }
@@ -58,13 +59,14 @@ class Admitted:
         return self.gate.costs.expected_ms(stage, n) * self.gate.contention(self.service_class)
 
     def reserve(self, stage: str, n: int) -> None:
-        """Keep the price of n units of a stage from all stages before it."""
+        """Keep from all stages before it what n units of a stage may take."""
         self._reserved[stage] = n
 
     def tail_ms(self, *following: str) -> float:
         """Return the milliseconds that the stages which must follow are expected to take.
 
-        Reserved ones among them or not: those that are not come on top, at their full price.
+        Reserved stages that are not among them come on top, at several times their price: one
+        before them may end late.
 
         With the fewest candidates: a question whose meaning was searched for answers better with
         few of them scored than one whose words alone were, with many.
@@ -85,7 +87,7 @@ class Admitted:
             self._tails[following] = alone_ms
         reserved = [(stage, n) for stage, n in self._reserved.items() if stage not in following]
         reserved_ms = sum([self.gate.costs.expected_ms(stage, n) for stage, n in reserved])
-        return (alone_ms + reserved_ms) * self.gate.contention(self.service_class)
+        return (alone_ms + _RESERVED * reserved_ms) * self.gate.contention(self.service_class)
 
     def refusal(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> Skip | None:
         """Return why n units of a stage cannot be paid for, or None when they can.

@@ -20,7 +20,7 @@ _EVERGREEN = frozenset({"identity", "family"})
 _STATED = (
     Profile(
         name="family_os",
-        source="P01 Recall & P17 QoS: bm25, cosine as in its worked response; focus is ours",
+        source="P01 Recall & P17 QoS: bm25, cosine as in its worked response; the others are ours",
         weights={
             "bm25": 1.00, "cosine": 1.10, "recency": 0.30, "personalization": 0.20,
             "affect_compat": 0.10, "entities": 0.15, "near_focus": 0.30, "length": 0.10,
@@ -55,7 +55,7 @@ _STATED = (
     ),
     Profile(
         name="neural",
-        source="neural design: vector, lexical, graph, recency and importance",
+        source="neural design: vector, lexical, graph, recency and importance, and reranked",
         weights={
             "cosine": 0.40, "bm25": 0.25, "graph_bias": 0.15, "recency": 0.10, "importance": 0.10,
             "cross_encoder": 0.30,
@@ -91,7 +91,7 @@ _BY_MODE: Mapping[str, Mapping[str, float]] = MappingProxyType(
     }
 )
 """What the neural design weighs otherwise in a mode: chunks by words as by vectors, observations by
-vectors alone, words only finding them. The kinds of the mode gain, whoever chose it."""
+vectors alone, words only finding them. The kinds of the mode gain, asked for or guessed."""
 _LIST = MappingProxyType({"belongs": 0.4})
 """What a list weighs beside the default profile: 0.4 is the best of 0.1 to 0.8 on 91 lists."""
 _ABOUT = MappingProxyType({"concerns": 1.0, "identity": 0.2})

@@ -53,6 +53,7 @@ def test_each_profile_runs_what_it_weighs_and_nothing_else(path: Path, profile: 
     assert unweighed == UNWEIGHED[profile]
     assert (scorer.n_read == 0) == ("rerank" in unweighed)
     assert not unweighed & {span.stage for span in answer.trace.spans}
+    assert answer.trace.gate is not None
     assert not unweighed & {stage for stage, _ in answer.trace.gate.affordable}
 
 
@@ -94,20 +95,20 @@ class Moving:
 def test_reading_pairs_leaves_time_to_diversify(
     path: Path, monkeypatch: pytest.MonkeyPatch, profile: str
 ) -> None:
-    """Within 40 ms, of which a pair takes six and diversification three, both run every time."""
+    """Within 40 ms, of which a pair takes nine and diversification five, both run every time."""
     clock = Moving()
 
     class Slow(TinyScorer):
         def score(self, question: str, memory: str) -> float:
-            clock.at_s += 0.006
+            clock.at_s += 0.009
             return super().score(question, memory)
 
     def slowly(*arguments: Any, **named: Any) -> list[int]:
-        clock.at_s += 0.003
+        clock.at_s += 0.005
         return diversify.maximal_marginal_relevance(*arguments, **named)
 
     monkeypatch.setattr(ordering, "maximal_marginal_relevance", slowly)
-    costs = {**RecallConfig().assumed_cost_ms, "rerank": (6.0, 0.0), "diversify": (3.0, 0.0)}
+    costs = {**RecallConfig().assumed_cost_ms, "rerank": (9.0, 0.0), "diversify": (5.0, 0.0)}
     config = RecallConfig(assumed_cost_ms=costs)
     with open_home(path, scorer=Slow(), clock=clock, config=config) as home:
         move_in(home)
