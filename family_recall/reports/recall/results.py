@@ -24,7 +24,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         "affect_compat",
         "identity",
         "length",
-    ),  # fmt: skip
+    ),
 }
 """Features that share a colour, by what they look at."""
 
