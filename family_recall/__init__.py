@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from family_recall.errors import FamilyRecallError
 from family_recall.types import (
+    Affect,
     Answer,
     AuditEntry,
     Corrected,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Affect",
     "Answer",
     "AuditEntry",
     "Corrected",

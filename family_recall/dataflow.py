@@ -156,6 +156,12 @@ class QueryContext:
     exemplars: IdArray | None = None
 
     @property
+    def mode(self) -> str:
+        """The mode that the request names or, where it leaves that open, the question's own."""
+        asked = self.request.ctx.mode
+        return self.plan.mode if asked == "hybrid" else asked
+
+    @property
     def searched_text(self) -> str:
         """The question as models read it: with the names of the relatives it speaks of."""
         return self.plan.searched or self.request.query_text

@@ -9,7 +9,16 @@ from typing import Protocol
 
 from family_recall.errors import UnknownSpaceError
 from family_recall.stores.records import Access, Partition, epoch_s
-from family_recall.types import BANDS, KINDS, Filters, Hidden, Memory, RecallContext, Scope
+from family_recall.types import (
+    BANDS,
+    KINDS,
+    Filters,
+    Hidden,
+    Memory,
+    RecallContext,
+    Scope,
+    kinds_of,
+)
 
 CLEARANCE = {
     "owner": BANDS,
@@ -183,11 +192,8 @@ def _narrowed(ctx: RecallContext, zone: dt.tzinfo) -> Filters | None:
     """Narrow the kinds by the mode; None when mode and kinds together exclude everything."""
     filters = ctx.filters
     if ctx.mode != "hybrid":
-        kinds = tuple(
-            kind
-            for kind in filters.kinds or KINDS
-            if (kind == "chunk") == (ctx.mode == "knowledge")
-        )
+        searched = kinds_of(ctx.mode)
+        kinds = tuple(kind for kind in filters.kinds or KINDS if kind in searched)
         if not kinds:
             return None
         filters = dataclasses.replace(filters, kinds=kinds)

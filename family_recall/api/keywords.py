@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields as fields_of
 from typing import Any, TypedDict
 
 from family_recall.errors import FamilyRecallError, InvalidMemoryError, InvalidRequestError
-from family_recall.types import Filters, Memory, RecallContext, Selection
+from family_recall.types import Affect, Filters, Memory, RecallContext, Selection
 
 
 class ContextFields(TypedDict, total=False):
@@ -28,6 +29,7 @@ class ContextFields(TypedDict, total=False):
     as_of: dt.datetime | None
     known_at: dt.datetime | None
     service_class: str | None
+    affect: Affect | None
 
 
 class MemoryFields(TypedDict, total=False):
@@ -92,7 +94,7 @@ def context_of(
             "change it with dataclasses.replace"
         )
     _check_known(fields, RecallContext, InvalidRequestError)
-    return RecallContext(**fields)
+    return dataclasses.replace(default or RecallContext(), **fields)
 
 
 def memory_of(memory: Memory | str, fields: MemoryFields, spaces: Collection[str]) -> Memory:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
-from family_recall.pipeline import explain
 from family_recall.pipeline.explain import Explanation, Verdict
+from family_recall.pipeline.rationales import rationales
 from family_recall.pipeline.stated_facts import stated_facts
 from family_recall.pipeline.timelines import in_order_of_time, timeline
 from family_recall.pipeline.trace import TraceBuilder
@@ -19,10 +19,8 @@ from family_recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.ranking.calibration import DOUBTED, Certainty, status_of
 from family_recall.ranking.completeness import completeness, list_model
 from family_recall.ranking.deduplication import without
-from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
 from family_recall.ranking.reranker import first_was_read
-from family_recall.sources.graph import paths_to
 from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, Contribution, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
@@ -73,7 +71,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         if ranked.uncovered:  # the alarm code, and not that of the office
             confidence = np.minimum(confidence, np.float32(DOUBTED))
         provenance = _Provenance(
-            paths=_paths(ranked, chosen),
+            paths=rationales(ranked.context, ranked.graph, ranking, chosen),
             sources=_sources(ranked.pool, by_id.keys()),
             successors=_successors(ranking),
             stems=frozenset(stem for _, stem in context.plan.terms),
@@ -114,7 +112,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         answerable=answerable,
         uncovered=ranked.uncovered if results else (),
         strategy=context.plan.strategy,
-        mode=context.plan.mode if ctx.mode == "hybrid" else ctx.mode,
+        mode=context.mode,
         profile=ctx.profile,
         now=now,
         as_of=dt.datetime.fromtimestamp(context.scope.as_of_s, now.tzinfo),
@@ -276,22 +274,6 @@ def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:
         for row, memory in questions.items()
         if memory is not None
     }
-
-
-def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
-    """Return the path by which the graph raised each chosen memory that it raised."""
-    context, ranking = ranked.context, ranked.ranking
-    graph = [INDEX["ppr"], INDEX["graph_bias"]]
-    if not ranking.weights[graph].any():
-        return {}
-    raised = (ranking.features[chosen][:, graph] * ranking.weights[graph]).any(axis=1)
-    paths = paths_to(ranked.graph, set(ranking.rows.ids[chosen[raised]].tolist()))
-    if not paths:
-        return {}
-    nodes = np.array(sorted({link.node for path in paths.values() for link in path}), np.int64)
-    names = context.snapshot.node_names(nodes, context.scope)
-    rationales = {memory: explain.rationale(path, names) for memory, path in paths.items()}
-    return {memory: reason for memory, reason in rationales.items() if reason is not None}
 
 
 def _sources(pool: Pool, memories: Collection[int]) -> dict[int, str]:

@@ -27,13 +27,15 @@ from family_recall.pipeline.trace import TraceBuilder
 from family_recall.pipeline.uncovered import uncovered
 from family_recall.pipeline.understanding import opening_plan, understand
 from family_recall.query import planner
+from family_recall.query.opening import is_opening
 from family_recall.ranking import calibration
 from family_recall.ranking.deduplication import lacks_distinct_results, without
 from family_recall.ranking.evidence import evidence
 from family_recall.ranking.focus import first_is_near_focus
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.ranking.learned_weights import personal_certainty, personal_profile
-from family_recall.ranking.profiles import OPENING, QUOTED, find_profile, for_breadth, reweighed
+from family_recall.ranking.opening import recent_first
+from family_recall.ranking.profiles import OPENING, QUOTED, for_breadth, for_mode, requested_profile
 from family_recall.ranking.reranker import first_was_read
 from family_recall.sources.evidence import evidence_of_relations
 from family_recall.sources.opening import opening_runs
@@ -85,7 +87,9 @@ class Broker:
     )
 
     def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
-        """Answer a request."""
+        """Answer a request; one that asks what a conversation begins with gets :meth:`opening`."""
+        if is_opening(request.query_text):
+            return self.opening(request, now, wall_s)
         with self._started(request, now, wall_s) as recall:
             _, answer = self._answer(recall)
             return answer
@@ -104,6 +108,7 @@ class Broker:
             context = dataclasses.replace(context, profile=OPENING, plan=plan)
             pool = reciprocal_rank_fusion(opening_runs(context), rrf_k=OPENING.rrf_k)
             ranking = ordering.diversify(run, context, scoring.score(run, context, pool))
+            ranking = recent_first(ranking, recall.request.ctx.top_k)
             # Nothing was asked, so nothing can be the wrong answer.
             ranked = Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(1.0))
             return make_answer(ranked, now, run.trace)
@@ -162,6 +167,7 @@ class Broker:
         quoted = searching.identifiers(run, context)
         if len(quoted) and quoted.scores[0] == 1.0:
             return self._fast_path(run, context, quoted)
+        ordering.reserve_diversity(run, context)
         words, context = searching.words_while_encoding(run, context, self.executor)
         candidates = self._candidates(run, context, words, quoted)
         candidates = self._widened(run, context, candidates, quoted)
@@ -263,25 +269,26 @@ class Broker:
     def _admit(self, recall: _Recall, region: Region | None = None) -> QueryContext:
         """Decide what the request may see and how it is ranked, and plan what to look for."""
         request, snapshot, now = recall.request, recall.snapshot, recall.now
-        profile = find_profile(request.ctx.profile, request.ctx.mode)
-        if self.config.weights:
-            profile = reweighed(profile, self.config.weights)
+        profile = requested_profile(request.ctx, self.config.weights)
         profile = personal_profile(profile, snapshot.learned(request.ctx.person_id))
         zone, now_s = self.store.zone, now.timestamp()
         scope = policy.scope_in(snapshot, request.ctx, wall_s=recall.wall_s, zone=zone, now_s=now_s)
         region = region or self.store.region
         plan = understand(recall.run, request, scope, snapshot, now=now, region=region)
         scope = _scope_in_time(scope, plan, request)
-        return QueryContext(
+        context = QueryContext(
             request=request,
             scope=scope,
             plan=plan,
-            profile=for_breadth(profile, plan.breadth, self.config.weights),
+            profile=profile,
             snapshot=snapshot,
             deadline=recall.run.admitted.deadline,
             config=self.config,
             now_s=now_s,
         )
+        fixed = self.config.weights
+        profile = for_breadth(for_mode(profile, context.mode, fixed), plan.breadth, fixed)
+        return dataclasses.replace(context, profile=profile)
 
     @contextlib.contextmanager
     def _started(

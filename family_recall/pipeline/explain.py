@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
 
 from family_recall.dataflow import PathStep
 from family_recall.types import Answer, Contribution, Rationale, Result
@@ -12,23 +14,36 @@ from family_recall.types import Answer, Contribution, Rationale, Result
 Verdict = Literal["returned", "outranked", "duplicate", "not_found"]
 
 
-def rationale(path: Sequence[PathStep], names: Mapping[int, str]) -> Rationale | None:
+Link: TypeAlias = tuple[int, str, int]
+"""A relation walked from one entity to another: node, kind and node."""
+
+
+def rationale(
+    path: Sequence[PathStep],
+    names: Mapping[int, str],
+    stated: Mapping[Link, tuple[str, ...]] = MappingProxyType({}),
+) -> Rationale | None:
     """Describe a path through the graph; None where part of it has no name.
 
     Args:
         path: From the seed to the memory; each step is a node and the edge that leads on, the
             last one the memory itself.
         names: The name of each node: a doc_id, or an entity's name.
+        stated: The doc_ids of what states each relation.
     """
     if len(path) < 2 or any(link.node not in names for link in path):
         return None
     steps: list[str] = []
-    for link in path:
+    evidence: list[str] = []
+    for link, following in itertools.pairwise(path):
         steps += [names[link.node], link.kind]
+        evidence += [names[link.node]] * (link.node > 0)
+        evidence += stated.get((link.node, link.kind, following.node), ())
+    memory = names[path[-1].node]
     return Rationale(
-        path=tuple(steps[:-1]),
+        path=(*steps, memory),
         entities=tuple(names[link.node] for link in path if link.node < 0),
-        evidence=tuple(names[link.node] for link in path if link.node > 0),
+        evidence=tuple(dict.fromkeys((*evidence, memory))),
     )
 
 

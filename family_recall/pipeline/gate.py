@@ -20,12 +20,15 @@ from dataclasses import dataclass, field
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, Deadline
 from family_recall.pipeline.costs import Costs
+from family_recall.ranking.features import RANKED_BY, is_served
+from family_recall.ranking.profiles import requested_profile
 from family_recall.types import Admission, Clamp, RecallRequest, Skip, stages
 from family_recall.types.request import MAX_TOP_K, SERVICE_CLASSES, service_class_of
 
 _LONGEST_PAUSE_S = 0.03  # of a writer at once …
 _PAUSE_SHARE = 4.0  # … and in all, of the time it works
 _LONGEST_WAIT_S = 0.05  # of a background recall before it looks at the clock again
+_RESERVED = 3.0  # times the price of a stage is reserved for it: 300 of 300 then run, not 294
 _AT_LEAST_AS_URGENT = {
     name: SERVICE_CLASSES[: position + 1] for position, name in enumerate(SERVICE_CLASSES)
 }
@@ -49,13 +52,21 @@ class Admitted:
     clamps: tuple[Clamp, ...] = ()
     _refused: set[str] = field(default_factory=set)
     _tails: dict[tuple[str, ...], float] = field(default_factory=dict)
+    _reserved: dict[str, int] = field(default_factory=dict)
 
     def expected_ms(self, stage: str, n: int = 0) -> float:
         """Return the milliseconds a stage is expected to take now, beside the other recalls."""
         return self.gate.costs.expected_ms(stage, n) * self.gate.contention(self.service_class)
 
+    def reserve(self, stage: str, n: int) -> None:
+        """Keep from all stages before it what n units of a stage may take."""
+        self._reserved[stage] = n
+
     def tail_ms(self, *following: str) -> float:
         """Return the milliseconds that the stages which must follow are expected to take.
+
+        Reserved stages that are not among them come on top, at several times their price: one
+        before them may end late.
 
         With the fewest candidates: a question whose meaning was searched for answers better with
         few of them scored than one whose words alone were, with many.
@@ -68,10 +79,15 @@ class Admitted:
                 "stage": 1 + len(following),
             }
             alone_ms = self.gate.costs.combined_ms(
-                {name: units.get(stages.STAGES[name].unit, 0) for name in (*following, "between")}
+                {
+                    name: self._reserved.get(name) or units.get(stages.STAGES[name].unit, 0)
+                    for name in (*following, "between")
+                }
             )
             self._tails[following] = alone_ms
-        return alone_ms * self.gate.contention(self.service_class)
+        reserved = [(stage, n) for stage, n in self._reserved.items() if stage not in following]
+        reserved_ms = sum([self.gate.costs.expected_ms(stage, n) for stage, n in reserved])
+        return (alone_ms + _RESERVED * reserved_ms) * self.gate.contention(self.service_class)
 
     def refusal(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> Skip | None:
         """Return why n units of a stage cannot be paid for, or None when they can.
@@ -83,7 +99,12 @@ class Admitted:
         """
         declared = stages.STAGES[stage]
         needs_ms = self.expected_ms(stage, n)
-        tail_ms = self.tail_ms(*declared.leaves_time_for, *declared.followed_by) + beside_ms
+        following = (*declared.leaves_time_for, *declared.followed_by)
+        if stage in self._reserved:
+            # A stage before it may have ended late: together they rarely need all of their prices.
+            tail_ms = self.tail_ms(stage, *following) - needs_ms + beside_ms
+        else:
+            tail_ms = self.tail_ms(*following) + beside_ms
         left_ms = self.deadline.remaining_ms() - tail_ms
         if needs_ms > left_ms:
             detail = f"needs {needs_ms:.1f} ms, {max(left_ms, 0.0):.1f} ms left"
@@ -134,8 +155,10 @@ class Admitted:
         left_ms = self.deadline.remaining_ms() - self.tail_ms(*search.followed_by)
         left_ms -= self.expected_ms("plan") + self.expected_ms(search.name)
         planned = []
+        profile = requested_profile(self.request.ctx, config.weights)
+        unused = {stage for stage in RANKED_BY if not is_served(stage, profile)}
         for stage in stages.STAGES.values():
-            if not stage.planned:
+            if not stage.planned or stage.name in unused:
                 continue
             n = units.get(stage.unit, 0)
             options = [(stage.name, n), *[(stage.fallback, 0)] * bool(stage.fallback)]
@@ -145,7 +168,7 @@ class Admitted:
                     planned.append((name, n))
                     left_ms -= needs_ms
                     break
-        if self.request.ctx.allow_cross_encoder:
+        if self.request.ctx.allow_cross_encoder and "rerank" not in unused:
             pair_ms = self.expected_ms("rerank", config.assumed_pair_tokens)
             pairs = min(config.rerank_pool, math.floor(max(left_ms, 0.0) / max(pair_ms, 1e-9)))
             planned += [("rerank", pairs)] * (pairs > 0)

@@ -29,8 +29,7 @@ def gather(
     exemplars = candidates.ranking.rows.ids[candidates.ranking.order[:N_EXEMPLARS]]
     if context.plan.breadth != "all" or len(exemplars) < FEWEST_EXEMPLARS:
         return unchanged
-    if not context.profile.weights.get("belongs"):
-        run.trace.skip("gather", "zero_weight", "the profile does without it", n)
+    if not run.is_weighed("gather", context.profile, n):
         return unchanged
     model_id = context.model_id
     if model_id is None or context.kind != "full":

@@ -66,6 +66,8 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     if not context.request.ctx.allow_cross_encoder:
         run.trace.skip("rerank", "disabled", "not allowed by the request", n)
         return ranking
+    if not run.is_weighed("rerank", context.profile, n):
+        return ranking
     if scorer is None:
         run.trace.skip("rerank", "no_model", run.models.why_no_scorer, n)
         is_wanted = "rerank" not in run.config.leave_out and not context.plan.about_time_alone
@@ -92,10 +94,15 @@ def read_first(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     return _read_pairs(run, context, ranking, scorer, 1)
 
 
+def reserve_diversity(run: Runner, context: QueryContext) -> None:
+    """Keep the time that choosing unlike results takes, if the profile or the request wants it."""
+    if _mmr_lambda(context) < 1.0 and "diversify" not in run.config.leave_out:
+        run.admitted.reserve("diversify", max(context.request.ctx.top_k, run.config.mmr_pool))
+
+
 def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     """Choose results that are unlike each other, if the profile or the request wants that."""
-    ctx = context.request.ctx
-    mmr_lambda = context.profile.mmr_lambda if ctx.mmr_lambda is None else ctx.mmr_lambda
+    ctx, mmr_lambda = context.request.ctx, _mmr_lambda(context)
     rows = ranking.order[: max(ctx.top_k, run.config.mmr_pool)]
     n = len(rows)
     if mmr_lambda == 1.0 or n < 2 or not run.can_start("diversify", n):
@@ -117,6 +124,11 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         return dataclasses.replace(ranking, order=order, rank_by_score=moved)
 
     return run.run("diversify", n, pick, ranking)
+
+
+def _mmr_lambda(context: QueryContext) -> float:
+    asked = context.request.ctx.mmr_lambda
+    return context.profile.mmr_lambda if asked is None else asked
 
 
 def _read_pairs(

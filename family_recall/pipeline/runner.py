@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from family_recall.config import RecallConfig
-from family_recall.dataflow import Ranking, Run
+from family_recall.dataflow import Profile, Ranking, Run
 from family_recall.deadline import Alarm
 from family_recall.encoders.loader import Models
 from family_recall.pipeline.gate import Admitted
 from family_recall.pipeline.trace import Timer, TraceBuilder, busy_ms
+from family_recall.ranking.features import is_served
 from family_recall.types import Span, stages
 
 log = logging.getLogger("family_recall")
@@ -54,6 +55,13 @@ class Runner:
             return True
         self.trace.skip(stage, refusal.reason, refusal.detail, skipped)
         self.admitted.count_refusal(refusal)
+        return False
+
+    def is_weighed(self, stage: str, profile: Profile, n: int = 0) -> bool:
+        """Whether the profile weighs anything that a stage finds; if not, the trace says so."""
+        if is_served(stage, profile):
+            return True
+        self.trace.skip(stage, "zero_weight", "the profile does without it", n)
         return False
 
     def is_disabled(self, stage: str, n: int = 0) -> bool:

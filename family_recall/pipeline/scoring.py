@@ -109,7 +109,7 @@ def features(
 
 def _times(run: Runner, context: QueryContext, rows: Rows) -> MentionedTimes:
     """Load the times that candidates mention, if the question names one."""
-    if context.plan.timespan_s is None or "temporal_match" not in context.profile.weights:
+    if context.plan.timespan_s is None or not context.profile.weights.get("temporal_match"):
         return NO_MENTIONS
     return run.look_up(
         "times", lambda: context.snapshot.mentioned_times(rows.ids, context.scope), NO_MENTIONS
@@ -119,7 +119,7 @@ def _times(run: Runner, context: QueryContext, rows: Rows) -> MentionedTimes:
 def _mentions(run: Runner, context: QueryContext, rows: Rows) -> list[tuple[int, int]]:
     """List which candidates mention what the question names, if the profile weighs that."""
     entities = [entity.id for entity in context.plan.entities]
-    if not entities or not len(rows) or "entities" not in context.profile.weights:
+    if not entities or not len(rows) or not context.profile.weights.get("entities"):
         return []
     return run.look_up(
         "mentions", lambda: context.snapshot.mentions(rows.ids, entities, context.scope), []

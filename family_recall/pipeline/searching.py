@@ -50,6 +50,8 @@ def words_while_encoding(
     if context.plan.about_focus:
         run.trace.skip("embed", "not_needed", "it asks about the focus, whose words are searched")
         return lexical(run, context), context
+    if not run.is_weighed("embed", context.profile):
+        return lexical(run, context), context
     if _is_found_at_once(run, context) or is_encoded_at_once(run, context):
         # Handing over to a thread and back would take longer than it saves.
         return lexical(run, context), encode(run, context)
@@ -94,8 +96,7 @@ def vector(run: Runner, context: QueryContext) -> Run:
 def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
     """Spread from what words and vectors found, and add what that makes likely."""
     n = len(pool.ids)
-    if not context.profile.walks_graph:
-        run.trace.skip("graph", "zero_weight", "the profile does without it", n)
+    if not run.is_weighed("graph", context.profile, n):
         return NO_GRAPH
 
     def walk() -> GraphRun:
@@ -114,11 +115,12 @@ def timeline(run: Runner, context: QueryContext) -> Run:
         return nothing
     if context.plan.about_time_alone:
         return run.run("timeline", 0, lambda: search_timeline(context), nothing)
-    if context.plan.timespan_certainty < POSSIBLE or not run.can_start(
-        "period", context.config.period_pool
-    ):
+    n = context.config.period_pool
+    if context.plan.timespan_certainty < POSSIBLE or not run.is_weighed("period", context.profile):
         return nothing
-    return run.run("period", context.config.period_pool, lambda: search_period(context), nothing)
+    if not run.can_start("period", n):
+        return nothing
+    return run.run("period", n, lambda: search_period(context), nothing)
 
 
 def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]:
@@ -127,7 +129,9 @@ def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]
     A question for more than the focus says is not answered by it.
     """
     focus = context.plan.focus_id
-    if focus is None or not run.can_start("focus"):
+    if focus is None or not (context.plan.about_focus or run.is_weighed("focus", context.profile)):
+        return runs
+    if not run.can_start("focus"):
         return runs
     near = run.run("focus", 0, lambda: near_focus(context), Run.empty("focus"))
     if context.plan.about_focus == "more":
@@ -138,7 +142,9 @@ def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]
 def remarks(run: Runner, context: QueryContext) -> list[Run]:
     """Find what bears on the occasion that the question prepares for, if it prepares for one."""
     model_id = context.model_id
-    if not context.plan.occasions or model_id is None or "implied" not in context.profile.weights:
+    if not context.plan.occasions or model_id is None:
+        return []
+    if not run.is_weighed("occasions", context.profile):
         return []
     n = context.snapshot.n_current(context.scope) * n_remarks(context.plan.occasions)
     vectors = encoded_remarks(run, context) if run.can_start("occasions", n) else None

@@ -62,12 +62,12 @@ def understand(
 
 
 def opening_plan(run: Runner, context: QueryContext, zone: dt.tzinfo) -> QueryPlan:
-    """Plan what a conversation begins with: nothing is asked, and the asker's relations count."""
+    """Plan what a conversation begins with: all facts concern it, and the asker's relations."""
     if "relations" in run.config.leave_out:
-        return QueryPlan()
+        return QueryPlan(breadth="about")
     scope, snapshot = context.scope, context.snapshot
     own = run.look_up("relations", lambda: relations_of_asker(scope, snapshot, zone), Related())
-    return QueryPlan(relations=own.relations)
+    return QueryPlan(relations=own.relations, breadth="about")
 
 
 def static_wait_ms(run: Runner) -> float:

@@ -111,12 +111,12 @@ def related(
 
 
 def relations_of_asker(scope: Scope, snapshot: Snapshot, zone: dt.tzinfo | None) -> Related:
-    """Return who and what the person who asks is related to, which answers no question."""
+    """Return who and what the person who asks is related to, the newest first, as no answer."""
     if scope.person_id is None:
         return Related()
     asker = [entity for _, entity in snapshot.entities([f"@{scope.person_id}"], scope)]
     stored = credible_relations(asker, scope, snapshot)
-    found = [Found(relation) for relation in stored]
+    found = [Found(relation) for relation in sorted(stored, key=lambda r: (-_since(r), -r.no))]
     return _results(found, scope, snapshot, zone, max_others=MAX_ANSWERING)
 
 

@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.config import HALF_LIFE_DAYS
-from family_recall.dataflow import Pool, QueryContext, QueryPlan
+from family_recall.dataflow import Pool, Profile, QueryContext, QueryPlan
 from family_recall.ranking import bm25
 from family_recall.ranking.decay import half_life_decay
 from family_recall.ranking.events import mattering, of_kind
+from family_recall.ranking.evergreen import evergreen
 from family_recall.ranking.related_words import related_share
 from family_recall.ranking.temporal import NO_MENTIONS, temporal_match
 from family_recall.stores.records import MentionedTimes, PassageWords, Rows, among, time_words
-from family_recall.types import FloatArray, IdArray
+from family_recall.types import FloatArray, IdArray, kinds_of
 
 DAY_S = 86_400.0
 
@@ -43,7 +44,7 @@ FEATURES = (
     Feature("cosine", 0, 1, 0, "cosine of question and memory, negative as 0"),
     Feature("maxsim", 0, 1, 0, "how close each question token's closest token comes"),
     Feature("static", 0, 1, 0, "cosine by the static embedder, where it answered instead"),
-    Feature("pending", 0, 1, 0, "bm25 again, for a memory whose vectors are still to be made"),
+    Feature("pending", 0, 1, 0, "bm25 again, for a memory that has no vector to compare yet"),
     Feature("implied", 0, 1, 0, "cosine to a remark of that person that bears on the occasion"),
     Feature("identifier", 0, 1, 0, "how exactly it holds what the question quotes"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its session"),
@@ -61,14 +62,17 @@ FEATURES = (
     Feature("event_kind", 0, 1, 0, "1 for the kind of event whose time the question asks for"),
     Feature("matters", 0, 1, 0, "how much it mattered, where nothing but a time is asked"),
     Feature("tier", 0, 1, 0, "relevance, where its tier is expected to answer and episodes not"),
+    Feature("tier_share", 0, 1, 0, "share that the question's strategy gives its tier"),
+    Feature("in_mode", 0, 1, 0, "1 for the kinds that the question's mode searches"),
     Feature("belongs", 0, 1, 0, "mean cosine with the best of a list that the question asks for"),
     Feature("concerns", 0, 1, 0, "how surely it is about those asked about, and how important"),
     Feature("importance", 0, 1, 0.5, "importance as stored"),
     Feature("personalization", 0, 1, 0, "1 when the asker wrote it"),
     Feature("emotion", 0, 1, 0, "strength of feeling as stored"),
+    Feature("affect_compat", 0, 1, 0, "how near its feeling is to the asker's, if given"),
     Feature("identity", 0, 1, 0, "1 for identity and family"),
     Feature("length", 0, 1, 0, "how far a memory is from too short and too long"),
-    Feature("source_prior", 0, 1, 0.5, "share of the sources that found it"),
+    Feature("source_prior", 0, 1, 0.5, "how often what a source that found it puts first is right"),
     Feature("cross_encoder", 0, 1, 0, "probability the cross-encoder gives the pair"),
     Feature("withheld", 0, 10, 0, "score that a memory which only asks loses"),
     Feature("inherited", 0, 10, 0, "score of the one it was placed above, as far as it lacked it"),
@@ -108,7 +112,28 @@ TIERS = {
 LASTING = [kind for kind, tier in TIERS.items() if tier != "episodes"]
 """Kinds that do not fade, whatever their category: facts and milestones (the same design)."""
 
+_FUSED = frozenset({"rrf", "rrf_raw", "rrf_decayed", "source_prior"})
+"""Features by which whatever finds a memory raises it."""
+
+RANKED_BY: Mapping[str, frozenset[str]] = {
+    "embed": _FUSED | {"cosine", "maxsim", "static", "implied", "belongs"},
+    "graph": _FUSED | {"ppr", "graph_bias"},
+    "focus": _FUSED | {"near_focus"},
+    "period": _FUSED | {"temporal_match"},
+    "occasions": frozenset({"implied"}),
+    "gather": frozenset({"belongs"}),
+    "rerank": frozenset({"cross_encoder"}),
+}
+"""The features that some stages serve; one that a profile weighs none of does not run.
+
+Late interaction is not among them: how close the question's tokens come is evidence of the status
+under every profile, and tells rival statements apart.
+"""
+
 _SOURCES = ("lexical", "vector", "graph")
+SOURCE_PRIORS: Mapping[str, float] = {"lexical": 0.38, "graph": 0.44, "vector": 0.75}
+"""How often what a source puts first answers, in ascending order: the mean over the development
+halves of beam, vehicle, ikat and madial. Other sources have the feature's value when unknown."""
 _SHORT_WORDS, _LONG_WORDS = 4, 250
 _MAY_BE_LONG = 60  # words of a memory; one of fewer has no passages, in any script with spaces
 _MOST_LONG = 24  # long memories whose words are counted by passage; each takes 0.2 ms
@@ -160,13 +185,16 @@ def compute(
     put("belongs", belonging)
     if cosines is not None:
         put("pending", np.where(np.isnan(cosines), values[:, INDEX["bm25"]], 0.0))
+    elif not (weights.get("bm25") or weights.get("bm25_squared")):
+        # Nothing was encoded: what is ranked by meaning and not by words is, then.
+        put("pending", values[:, INDEX["bm25"]])
     _settle(values)
-    if "session" in weights or "tier" in weights:
+    if weights.get("session") or weights.get("tier"):
         relevance = base_relevance(values, weights)
         put("session", best_of_session(rows, relevance))
         put("tier", relevance * above_episodes(rows, context.plan))
     for name, column in candidates.columns().items():
-        if name in weights:
+        if weights.get(name):
             put(name, column())
     _settle(values)
     return values
@@ -210,11 +238,14 @@ class _Candidates:
             "tells_when": self.tells_when,
             "event_kind": lambda: of_kind(rows, self.context.plan),
             "matters": lambda: mattering(rows, self.context.plan),
+            "tier_share": self.tier_share,
+            "in_mode": self.in_mode,
             "identifier": lambda: self.scores_of("identifier"),
             "concerns": self.concerns,
             "importance": lambda: rows.importance,
             "personalization": self.personalization,
             "emotion": lambda: np.abs(rows.valence) * (0.5 + 0.5 * rows.arousal),
+            "affect_compat": self.affect_compat,
             "identity": self.identity,
             "length": self.length,
             "source_prior": self.source_prior,
@@ -275,11 +306,30 @@ class _Candidates:
             return None
         return np.array([bias.get(memory, 0.0) for memory in self.rows.ids.tolist()], np.float32)
 
+    def tier_share(self) -> FloatArray:
+        shares = self.context.plan.tier_weights
+        return np.array([shares.get(TIERS[kind], 0.0) for kind in self.rows.kinds], np.float32)
+
+    def in_mode(self) -> FloatArray:
+        kinds = kinds_of(self.context.mode)
+        return _flags(kind in kinds for kind in self.rows.kinds)
+
+    def affect_compat(self) -> FloatArray | None:
+        affect = self.context.request.ctx.affect
+        if affect is None:
+            return None
+        valence = np.abs(self.rows.valence - np.float32(affect.valence)) / 2
+        arousal = np.abs(self.rows.arousal - np.float32(affect.arousal))
+        near: FloatArray = (1 - (valence + arousal) / 2).astype(np.float32)
+        return near
+
     def source_prior(self) -> FloatArray:
-        n_sources = np.zeros(len(self.rows), np.float32)
-        for run in self.pool.runs.values():
-            n_sources += among(self.rows.ids, run.ids)
-        return n_sources / np.float32(len(_SOURCES))
+        """The highest prior of the sources that found each, NaN where none has one."""
+        prior = np.full(len(self.rows), np.nan, np.float32)
+        for source, often in SOURCE_PRIORS.items():
+            if (run := self.pool.runs.get(source)) is not None:
+                prior[among(self.rows.ids, run.ids)] = often
+        return prior
 
     def personalization(self) -> FloatArray:
         asker = self.context.scope.person_id
@@ -322,6 +372,13 @@ def weight_of(name: str, weights: Mapping[str, float]) -> float:
     if name in weights or name not in {"pending", "static"}:
         return weights.get(name, 0.0)
     return weights.get("cosine", 0.0) + weights.get("maxsim", 0.0)
+
+
+def is_served(stage: str, profile: Profile) -> bool:
+    """Return whether a profile weighs anything that a stage of :data:`RANKED_BY` finds."""
+    if stage == "graph" and not profile.walks_graph:
+        return False
+    return any(profile.weights.get(name) for name in RANKED_BY[stage])
 
 
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
@@ -370,11 +427,7 @@ def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
         half_life = np.array([np.inf if each is None else each for each in days])
     else:
         half_life = np.full(len(rows), profile.half_life_days)
-    floor = np.where(
-        [category in profile.evergreen for category in rows.categories],
-        profile.evergreen_floor,
-        0.0,
-    )
+    floor = np.where(evergreen(rows, context), profile.evergreen_floor, 0.0)
     # A memory without a moment counts as new.
     age_days = np.nan_to_num((context.now_s - rows.occurred_s) / DAY_S, nan=0.0)
     return half_life_decay(age_days, half_life, floor)

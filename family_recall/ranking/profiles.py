@@ -13,25 +13,25 @@ from types import MappingProxyType
 from family_recall.dataflow import Profile
 from family_recall.errors import InvalidRequestError
 from family_recall.ranking.features import INDEX
-from family_recall.types import Breadth
+from family_recall.types import Breadth, RecallContext
 
 _EVERGREEN = frozenset({"identity", "family"})
 
 _STATED = (
     Profile(
         name="family_os",
-        source="P01 Recall & P17 QoS: bm25, cosine as in its worked response; focus is ours",
+        source="P01 Recall & P17 QoS: bm25, cosine as in its worked response; the others are ours",
         weights={
             "bm25": 1.00, "cosine": 1.10, "recency": 0.30, "personalization": 0.20,
-            "emotion": 0.10, "entities": 0.15, "near_focus": 0.30, "length": 0.10,
-            "source_prior": 0.10, "rrf_raw": 1.00,
+            "affect_compat": 0.10, "entities": 0.15, "near_focus": 0.30, "length": 0.10,
+            "source_prior": 0.10, "rrf_raw": 1.00, "cross_encoder": 0.80,
         },
         mmr_lambda=0.35,
         half_life_days=14 * math.log(2),  # exp(−age/τ) with τ = 14 days
     ),
     Profile(
         name="annie",
-        source="hybrid retrieval: RRF times a 30-day half-life, floor 0.3 for people and kin",
+        source="hybrid retrieval: RRF times a 30-day half-life, floor 0.3 for what is evergreen",
         weights={"rrf_decayed": 1.0},
         mmr_lambda=0.7,
         half_life_days=30.0,
@@ -40,10 +40,10 @@ _STATED = (
     ),
     Profile(
         name="three_tier",
-        source="three-tier memory: weights as written, which sum to 0.95",
+        source="three-tier memory: six weights as written; what they leave of 1 is the tier's",
         weights={
             "cosine": 0.40, "recency": 0.20, "importance": 0.15, "temporal_match": 0.10,
-            "emotion": 0.05, "identity": 0.05,
+            "emotion": 0.05, "identity": 0.05, "tier_share": 0.05,
         },
         mmr_lambda=1.0,
     ),
@@ -55,9 +55,10 @@ _STATED = (
     ),
     Profile(
         name="neural",
-        source="neural design: vector, lexical, graph, recency and importance",
+        source="neural design: vector, lexical, graph, recency and importance, and reranked",
         weights={
             "cosine": 0.40, "bm25": 0.25, "graph_bias": 0.15, "recency": 0.10, "importance": 0.10,
+            "cross_encoder": 0.30,
         },
         mmr_lambda=1.0,
     ),
@@ -83,6 +84,14 @@ QUOTED = Profile(
 """Internal: ranks the memories that hold a quoted identifier."""
 
 
+_BY_MODE: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {
+        "knowledge": {"cosine": 0.30, "bm25": 0.35, "in_mode": 0.10},
+        "neural": {"cosine": 0.65, "bm25": 0.0, "in_mode": 0.10},
+    }
+)
+"""What the neural design weighs otherwise in a mode: chunks by words as by vectors, observations by
+vectors alone, words only finding them. The kinds of the mode gain, asked for or guessed."""
 _LIST = MappingProxyType({"belongs": 0.4})
 """What a list weighs beside the default profile: 0.4 is the best of 0.1 to 0.8 on 91 lists."""
 _ABOUT = MappingProxyType({"concerns": 1.0, "identity": 0.2})
@@ -136,6 +145,16 @@ def find_profile(name: str, mode: str = "hybrid") -> Profile:
     return _CHUNKS if (name, mode) == ("ppr", "knowledge") else profiles()[name]
 
 
+def requested_profile(ctx: RecallContext, weights: Mapping[str, float]) -> Profile:
+    """Return the profile that a request names, with a configuration's own weights.
+
+    Raises:
+        InvalidRequestError: If there is no profile of that name, or a name is not a feature.
+    """
+    profile = find_profile(ctx.profile, ctx.mode)
+    return reweighed(profile, weights) if weights else profile
+
+
 def reweighed(profile: Profile, weights: Mapping[str, float]) -> Profile:
     """Return a profile with other weights for some features; 0 removes a feature.
 
@@ -147,6 +166,16 @@ def reweighed(profile: Profile, weights: Mapping[str, float]) -> Profile:
             f"weights must name features ({', '.join(INDEX)}), got {unknown[0]!r}"
         )
     return dataclasses.replace(profile, weights={**profile.weights, **weights})
+
+
+def for_mode(profile: Profile, mode: str, fixed: Mapping[str, float]) -> Profile:
+    """Return a profile as it ranks in a mode, of which ``neural`` alone makes a difference.
+
+    ``fixed`` are weights that a configuration has set, which stay as they are.
+    """
+    if profile.name != "neural" or mode not in _BY_MODE:
+        return profile
+    return reweighed(profile, {**_BY_MODE[mode], **fixed})
 
 
 def for_breadth(profile: Profile, breadth: Breadth, fixed: Mapping[str, float]) -> Profile:

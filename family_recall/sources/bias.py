@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-from family_recall.dataflow import Subgraph
+from family_recall.dataflow import PathStep, Subgraph
 
 HOP_FACTORS = (1.0, 0.6)
 
 RELATIONS_BY_INTENT: Mapping[str, frozenset[str]] = {
-    "ownership": frozenset({"owned by", "owns", "member of", "belongs to", "has member"}),
+    "ownership": frozenset(
+        "owned by,owns,member of,belongs to,has member,responsible for,in charge of".split(",")
+    ),
     "dependency": frozenset({"depends on", "blocked by", "blocks", "resolves", "resolved by"}),
     "alignment": frozenset({"aligns with goal", "goal of", "works towards"}),
 }
@@ -24,7 +27,7 @@ RELATIONS_BY_INTENT: Mapping[str, frozenset[str]] = {
 _INTENTS = {
     "ownership": re.compile(
         r"\b(?:whose|(?:who|what|which \w+) owns?|owned by|owners? of|the owners?|belongs? to"
-        r"|members? of)\b",
+        r"|members? of|responsible for|in charge of)\b",
         re.IGNORECASE,
     ),
     "dependency": re.compile(
@@ -49,6 +52,14 @@ def intent_of(question: str) -> str | None:
     return next((name for name, words in _INTENTS.items() if words.search(question)), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Boost:
+    """How much the graph raises a memory, in [0, 1], and the path from an entity to it."""
+
+    value: float
+    path: tuple[PathStep, ...]
+
+
 def graph_bias(
     subgraph: Subgraph, entities: Collection[int], intent: str | None = None
 ) -> dict[int, float]:
@@ -59,6 +70,17 @@ def graph_bias(
         entities: Nodes of the entities the question names.
         intent: A key of `RELATIONS_BY_INTENT`; None walks every relation.
     """
+    boosts = strongest_links(subgraph, entities, intent)
+    return {memory: boost.value for memory, boost in boosts.items()}
+
+
+def strongest_links(
+    subgraph: Subgraph, entities: Collection[int], intent: str | None = None
+) -> dict[int, Boost]:
+    """Return the strongest link of memories by node, of arguments as :func:`graph_bias` has them.
+
+    Of links as strong as each other the first read counts.
+    """
     links: dict[int, list[tuple[int, float, str]]] = {}
     nodes = subgraph.nodes.tolist()
     for (a, b), weight, kind in zip(subgraph.ends, subgraph.weights, subgraph.kinds, strict=True):
@@ -66,17 +88,20 @@ def graph_bias(
         links.setdefault(nodes[a], []).append((nodes[b], confidence, kind))
         links.setdefault(nodes[b], []).append((nodes[a], confidence, kind))
     allowed = None if intent is None else RELATIONS_BY_INTENT[intent]
-    boost: dict[int, float] = {}
+    boosts: dict[int, Boost] = {}
 
-    def raise_to(memory: int, value: float) -> None:
-        boost[memory] = max(value, boost.get(memory, 0.0))
+    def raise_to(memory: int, value: float, *steps: PathStep) -> None:
+        if memory not in boosts or value > boosts[memory].value:
+            boosts[memory] = Boost(value, (*steps, PathStep(memory, "")))
 
     for entity in entities:
         for node, confidence, kind in links.get(entity, ()):
+            first = PathStep(entity, kind)
             if node > 0:
-                raise_to(node, HOP_FACTORS[0] * confidence)
+                raise_to(node, HOP_FACTORS[0] * confidence, first)
             elif allowed is None or kind.casefold().replace("_", " ") in allowed:
-                for memory, last, _ in links.get(node, ()):
+                for memory, last, last_kind in links.get(node, ()):
                     if memory > 0:
-                        raise_to(memory, HOP_FACTORS[1] * min(confidence, last))
-    return boost
+                        value = HOP_FACTORS[1] * min(confidence, last)
+                        raise_to(memory, value, first, PathStep(node, last_kind))
+    return boosts

@@ -44,7 +44,7 @@ from family_recall.types.memory import (
     parse_moment,
 )
 from family_recall.types.relation_result import RelationResult
-from family_recall.types.request import Filters, RecallContext, RecallRequest
+from family_recall.types.request import Affect, Filters, RecallContext, RecallRequest, kinds_of
 from family_recall.types.scope import Scope
 from family_recall.types.trace import Admission, Clamp, Skip, SkipReason, Span, Trace
 from family_recall.types.understanding import (
@@ -66,6 +66,7 @@ __all__ = [
     "SPACE_KINDS",
     "AccessibleSpace",
     "Admission",
+    "Affect",
     "Answer",
     "AuditEntry",
     "BoolArray",
@@ -111,5 +112,6 @@ __all__ = [
     "Trace",
     "Understanding",
     "Verification",
+    "kinds_of",
     "parse_moment",
 ]

@@ -50,7 +50,8 @@ class Rationale(JsonRecord):
     """Why the graph found it: the path from the question to this memory.
 
     ``path`` alternates nodes and edge kinds, from a seed to the memory; ``entities`` are the
-    named things on it; ``evidence`` the doc_ids of the memories on it.
+    named things on it; ``evidence`` the doc_ids of the memories on it, and of what states its
+    relations.
     """
 
     path: tuple[str, ...]

@@ -84,6 +84,26 @@ class Filters(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True)
+class Affect(JsonRecord):
+    """What the asker feels: ``valence`` in [−1, 1], pleasant or not; ``arousal`` in [0, 1]."""
+
+    valence: float = 0.0
+    arousal: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse a feeling that there is not."""
+        for name, low in (("valence", -1), ("arousal", 0)):
+            value = getattr(self, name)
+            if not _is_number(value) or not low <= value <= 1:
+                raise InvalidRequestError(f"affect.{name} must be in [{low}, 1], got {value!r}")
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Affect:
+        """Read what :meth:`to_json` wrote; an unknown name raises ``InvalidRequestError``."""
+        return _read(cls, record, "affect")
+
+
+@dataclass(frozen=True, slots=True)
 class RecallContext:
     """Who asks, from where, and what it may cost.
 
@@ -106,6 +126,7 @@ class RecallContext:
         now: The moment the question is asked; the clock's, when left out.
         as_of: Only what was true at this moment; ``now``, when left out.
         known_at: Only what had been recorded by this moment.
+        affect: What the asker feels; profile ``family_os`` prefers memories of a like feeling.
     """
 
     person_id: str | None = None
@@ -122,6 +143,7 @@ class RecallContext:
     as_of: dt.datetime | None = None
     known_at: dt.datetime | None = None
     service_class: str | None = None
+    affect: Affect | None = None
 
     def __post_init__(self) -> None:
         """Refuse a context that cannot be meant."""
@@ -145,6 +167,10 @@ class RecallContext:
             object.__setattr__(self, "filters", Filters.from_json(self.filters))
         if not isinstance(self.filters, Filters):
             raise InvalidRequestError(f"filters must be an object, got {self.filters!r}")
+        if isinstance(self.affect, Mapping):
+            object.__setattr__(self, "affect", Affect.from_json(self.affect))
+        if not isinstance(self.affect, Affect | None):
+            raise InvalidRequestError(f"affect must be an object, got {self.affect!r}")
         for name in ("now", "as_of", "known_at"):
             object.__setattr__(self, name, _moment(getattr(self, name), name))
 
@@ -156,6 +182,17 @@ class RecallContext:
     def to_json(self) -> dict[str, Any]:
         """Return every field that is set, moments as ISO 8601."""
         return _write(self)
+
+
+def kinds_of(mode: str) -> tuple[str, ...]:
+    """Return the kinds of memory that a mode searches.
+
+    >>> kinds_of("knowledge")
+    ('chunk',)
+    """
+    if mode == "hybrid":
+        return KINDS
+    return tuple(kind for kind in KINDS if (kind == "chunk") == (mode == "knowledge"))
 
 
 def service_class_of(ctx: RecallContext) -> str:
@@ -196,7 +233,7 @@ class RecallRequest:
         return {"query_text": self.query_text, "ctx": self.ctx.to_json()}
 
 
-_Record = TypeVar("_Record", Filters, RecallContext)
+_Record = TypeVar("_Record", Filters, Affect, RecallContext)
 
 
 def _read(cls: type[_Record], record: Mapping[str, Any], where: str) -> _Record:

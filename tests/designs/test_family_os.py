@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from family_recall import FamilyRecall, Filters, RecallContext
+from family_recall import Affect, FamilyRecall, Filters, RecallContext
+from family_recall.errors import InvalidRequestError
+from family_recall.ranking.features import SOURCE_PRIORS
+from family_recall.ranking.profiles import profiles
 from family_recall.types import Contribution, RecallRequest
 from tests.conftest import (
     HOME,
     Ticking,
+    TinyScorer,
     found,
     move_in,
     open_home,
     recall,
     remember,
 )
-from tests.designs.examples import ago, by_id, fused
+from tests.designs.examples import Scripted, ago, by_id, fused
 
 QUERY_TEXT = "birthday party balloons and candles"
 CTX: dict[str, Any] = {
@@ -67,20 +72,85 @@ def test_reasons_are_written_as_in_the_response(part: Contribution, reason: str)
     assert part.reason == reason
 
 
-def test_family_os_ranks_by_its_features(home: FamilyRecall) -> None:
-    """Each feature it lists is weighed: BM25 by 1.00, cosine by 1.10, the fused rank by 1.00."""
-    answer = recall(home, "Mia's birthday cake", "rajesh", profile="family_os", mmr_lambda=1.0)
-    result = answer.results[0]
-    weights = {part.feature: part.weight for part in result.contributions}
+FAMILY_OS = {
+    "bm25": 1.00, "cosine": 1.10, "recency": 0.30, "personalization": 0.20, "affect_compat": 0.10,
+    "entities": 0.15, "near_focus": 0.30, "length": 0.10, "source_prior": 0.10, "rrf_raw": 1.00,
+    "cross_encoder": 0.80,
+}  # fmt: skip
 
-    assert set(weights) >= {
-        "bm25", "cosine", "rrf_raw", "recency", "personalization", "emotion", "entities",
-        "length", "source_prior",
+
+def test_the_eleven_terms_of_family_os_by_hand(path: Path) -> None:
+    """A memory of Rajesh's of two weeks ago that has some of everything, asked for by Rajesh.
+
+    Words 1 / 2.2 and cosine 0.8; e^−1 of recency; his own; its feeling (0.5, 0.5) is a half away
+    from his (−0.5, 1) in pleasure, and in arousal; it mentions who is named, is the focus, and is
+    long enough; vectors found it; first of four sources; the cross-encoder's logit −1 is halved.
+    """
+    with open_home(path, encoder=Scripted({"Mia": 0.8}), scorer=TinyScorer()) as home:
+        move_in(home)
+        remember(home, "Mia", doc_id="mia", author="rajesh", occurred_at=ago(14), valence=0.5,
+                 arousal=0.5)  # fmt: skip
+        answer = recall(home, "Mia", "rajesh", profile="family_os", focus_event_id="mia",
+                        affect=Affect(valence=-0.5, arousal=1.0))  # fmt: skip
+    by_hand = {
+        "bm25": 1 / 2.2, "cosine": 0.8, "recency": math.exp(-1), "personalization": 1.0,
+        "affect_compat": 1 - (0.5 + 0.5) / 2, "entities": 1.0, "near_focus": 1.0, "length": 1.0,
+        "source_prior": 0.75, "rrf_raw": 4 / 61, "cross_encoder": 1 / (1 + math.exp(0.5)),
     }  # fmt: skip
-    assert (weights["bm25"], weights["cosine"], weights["rrf_raw"]) == pytest.approx((1, 1.1, 1))
-    assert result.features["rrf_raw"] == pytest.approx(fused(answer, result.doc_id), abs=1e-6)
+    result = answer.results[0]
+
+    assert profiles()["family_os"].weights == FAMILY_OS
+    assert {name: result.features[name] for name in FAMILY_OS} == pytest.approx(by_hand, abs=2e-3)
+    assert result.score == pytest.approx(
+        sum(FAMILY_OS[name] * value for name, value in by_hand.items()), abs=2e-3
+    )
+    assert result.features["rrf_raw"] == pytest.approx(fused(answer, "mia"), abs=1e-6)
     assert result.reasons[-1] == f"conf≈{result.confidence:.2f}"
     assert 0.0 <= result.confidence <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("affect", "first"),
+    [(Affect(0.9, 0.8), "glad"), (Affect(-0.9, 0.1), "sad"), ({"valence": -0.9}, "sad")],
+)
+def test_a_memory_of_a_like_feeling_comes_first(path: Path, affect: Any, first: str) -> None:
+    """Affect as the asker states it, an object or JSON; without it feelings count nothing."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "Balloons, glad", doc_id="glad", valence=0.9, arousal=0.8)
+        remember(home, "Balloons, sad", doc_id="sad", valence=-0.9, arousal=0.1)
+        answer = recall(home, "balloons", "mia", profile="family_os", affect=affect)
+        without = recall(home, "balloons", "mia", profile="family_os")
+        written = RecallRequest.from_json(
+            RecallRequest("?", RecallContext(affect=affect)).to_json()
+        )
+
+    assert found(answer)[0] == first
+    assert {result.features["affect_compat"] for result in without} == {0.0}
+    assert written.ctx.affect == (affect if isinstance(affect, Affect) else Affect(**affect))
+
+
+@pytest.mark.parametrize("affect", [{"valence": 1.5}, {"arousal": -0.1}, {"mood": 1}, "glad"])
+def test_a_feeling_that_there_is_not_is_refused(affect: Any) -> None:
+    """Valence is in [−1, 1], arousal in [0, 1], and there is nothing else."""
+    with pytest.raises(InvalidRequestError, match="affect"):
+        RecallContext(affect=affect)
+
+
+def test_a_source_counts_by_how_often_it_is_right(path: Path) -> None:
+    """What vectors found has 0.75; what words found and links lead to, 0.44: the best counts."""
+    told = {"Balloons for Mia": 0.0, "Candles": 0.9}
+    with open_home(path, encoder=Scripted(told)) as home:
+        move_in(home)
+        for text in told:
+            remember(home, text, doc_id=text.casefold())
+        both = by_id(recall(home, "balloons", "mia", profile="family_os"))
+    with open_home(path, encoder=None, create=False) as home:
+        words = by_id(recall(home, "balloons", "mia", profile="family_os"))
+
+    assert SOURCE_PRIORS == {"lexical": 0.38, "graph": 0.44, "vector": 0.75}
+    assert both["candles"].features["source_prior"] == pytest.approx(0.75)
+    assert words["balloons for mia"].features["source_prior"] == pytest.approx(0.44)
 
 
 def test_fourteen_days_leave_a_share_of_one_over_e(path: Path) -> None:

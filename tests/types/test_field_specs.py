@@ -17,7 +17,7 @@ from family_recall.types.field_specs import (
     FieldSpec,
 )
 
-NO_FIELD_OF_A_FORM = {"filters"}
+NO_FIELD_OF_A_FORM = {"filters", "affect"}
 """Fields of a context that have fields of their own."""
 
 TABLES: Mapping[type, tuple[Mapping[str, FieldSpec], Callable[..., Any]]] = {

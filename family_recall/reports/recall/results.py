@@ -12,11 +12,19 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("bm25", "bm25_squared", "related_words", "identifier", "pending"),
     "meaning": ("maxsim", "cosine", "static", "implied", "belongs"),
     "reading": ("cross_encoder",),
-    "session": ("session", "tier"),
+    "session": ("session", "tier", "tier_share", "in_mode"),
     "links": ("ppr", "graph_bias", "entities", "near_focus", "evidence", "concerns"),
     "time": ("temporal_match", "recency", "tells_when", "event_kind"),
     "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited", "withheld"),
-    "itself": ("importance", "matters", "personalization", "emotion", "identity", "length"),
+    "itself": (
+        "importance",
+        "matters",
+        "personalization",
+        "emotion",
+        "affect_compat",
+        "identity",
+        "length",
+    ),
 }
 """Features that share a colour, by what they look at."""
 

@@ -196,6 +196,17 @@ def evidence_of(
     return evidence
 
 
+def stating(connection: apsw.Connection, memories: IdArray) -> IdArray:
+    """Return those of some memories that are the evidence of a relation."""
+    rows = sql.rows(
+        connection,
+        "SELECT n.value FROM carray(?) n WHERE EXISTS"
+        " (SELECT 1 FROM edge WHERE src = n.value AND kind = 'evidence')",
+        (sql.id_array(memories),),
+    )
+    return np.array([memory for (memory,) in rows], np.int64)
+
+
 def _retained(scope: Scope) -> scope_sql.Condition:
     """Return the condition that ``relation r`` has no evidence, or some that is retained."""
     if not scope.expired:

@@ -284,6 +284,10 @@ class Snapshot:
         numbers = [r.no for r in relations if partition_of(r.subject.id) in visible]
         return relation_queries.evidence_of(self._connection, numbers, scope)
 
+    def stating_relations(self, ids: IdArray, scope: Scope) -> IdArray:
+        """Return those of some memories in scope that are the evidence of a relation."""
+        return relation_queries.stating(self._connection, _in_scope(ids, scope))
+
     def relations_in(
         self, scope: Scope, limit: int, about: Sequence[int] | None = None
     ) -> list[Relation]:
@@ -338,6 +342,12 @@ class Snapshot:
     def having_facts(self, ids: IdArray, scope: Scope) -> IdArray:
         """Return those of some memories in scope that state a fact by key and value."""
         return about.having_facts(self._connection, _in_scope(ids, scope))
+
+    def keys_and_labels(
+        self, ids: IdArray, scope: Scope
+    ) -> list[tuple[int, str | None, tuple[str, ...]]]:
+        """List the fact key and the labels of those of some memories in scope that have any."""
+        return about.keys_and_labels(self._connection, _in_scope(ids, scope))
 
     def occurred(self, scope: Scope) -> Occurred:
         """Return everything that occurred in the scope's interval; read once for each scope."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 
@@ -73,3 +74,18 @@ def having_facts(connection: apsw.Connection, ids: IdArray) -> IdArray:
         (sql.id_array(ids),),
     )
     return ids[among(ids, np.array([memory for (memory,) in rows], np.int64))]
+
+
+def keys_and_labels(
+    connection: apsw.Connection, ids: IdArray
+) -> list[tuple[int, str | None, tuple[str, ...]]]:
+    """List the key of the fact that some memories state, and their labels, where there are any."""
+    rows = sql.rows(
+        connection,
+        "SELECT m.id, iif(typeof(m.fact_key) = 'text', m.fact_key, NULL),"
+        " iif(json_valid(m.labels), m.labels, '[]')"
+        " FROM carray(?) e CROSS JOIN memory m ON m.id = e.value"
+        " WHERE m.fact_key IS NOT NULL OR m.labels IS NOT NULL",
+        (sql.id_array(ids),),
+    )
+    return [(memory, key, tuple(json.loads(labels))) for memory, key, labels in rows]
