@@ -257,14 +257,14 @@ def test_a_conversation_opens_with_what_is_recent_and_what_lasts(path: Path) -> 
     expected = {"talk": 0.603, "plan": 0.55, "name": 0.5}
     with open_home(path, encoder=None) as home:
         move_in(home)
-        remember(home, "The bus was late again", doc_id="talk", occurred_at=ago(1))
-        remember(home, "We decided on Goa", doc_id="plan", occurred_at=ago(7), importance=1.0)
         remember(home, "My name is Sam", doc_id="name", kind="fact", category="identity",
                  occurred_at=ago(400))  # fmt: skip
         remember(home, "Somebody rang twice", doc_id="note", occurred_at=ago(400))
         for n in range(70):
             remember(home, f"Small talk {n}", doc_id=f"small-{n}", occurred_at=ago(100 + n),
                      importance=0.1)  # fmt: skip
+        remember(home, "The bus was late again", doc_id="talk", occurred_at=ago(1))
+        remember(home, "We decided on Goa", doc_id="plan", occurred_at=ago(7), importance=1.0)
         answer = home.opening(RecallContext("rajesh", now=NOW, top_k=12, mmr_lambda=1.0))
         briefed = home.opening(RecallContext("rajesh", now=NOW, top_k=3))
     results = by_id(answer)
