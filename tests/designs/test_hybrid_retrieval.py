@@ -131,6 +131,16 @@ def test_the_decay_table_holds_in_an_answer(
     assert answer.results[0].score == pytest.approx(fused(answer, "told") * factor, rel=1e-5)
 
 
+def test_what_is_still_to_come_has_not_faded(path: Path) -> None:
+    """An age below 0 counts as 0: next month's flight weighs its fused rank and no more."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "The flight to Goa", doc_id="flight", occurred_at=ago(-30))
+        answer = recall(home, "flight", "rajesh", profile="annie")
+
+    assert answer.results[0].score == pytest.approx(fused(answer, "flight"), rel=1e-5)
+
+
 def test_any_word_of_a_question_finds(path: Path) -> None:
     """Words are OR-connected, and operators of a query language are only characters."""
     with open_home(path, encoder=None) as home:
