@@ -10,10 +10,10 @@ mutmut and cosmic-ray derive mutants from syntax and run one suite against all o
 ties a mutant to a claim and its tests, or changes a number in a data file.
 
 Examples:
-  python -m tools.mutation
-  python -m tools.mutation --only "hub" --workers 2
-  python -m tools.mutation --only "profile family_os"
-  python -m tools.mutation --list
+  python -m tools.mutation.run
+  python -m tools.mutation.run --only "hub" --workers 2
+  python -m tools.mutation.run --only "profile family_os"
+  python -m tools.mutation.run --list
 """
 
 from __future__ import annotations
