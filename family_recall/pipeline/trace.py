@@ -52,7 +52,7 @@ class Hits(Mapping[str, tuple[Hit, ...]]):
     """Which candidates each source found, made of the arrays of its run when it is read."""
 
     def __init__(self, runs: Mapping[str, Run], ids: IdArray, doc_ids: Sequence[str]) -> None:
-        """Take the runs by source, and the candidates' row ids (n,) with their doc_ids."""
+        """Keep the runs by source, and the candidates' row ids (n,) with their doc_ids."""
         self._runs, self._ids, self._doc_ids = runs, ids, doc_ids
 
     def __getitem__(self, source: str) -> tuple[Hit, ...]:
