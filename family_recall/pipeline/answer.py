@@ -14,20 +14,17 @@ from family_recall.pipeline.explain import Explanation, Verdict
 from family_recall.pipeline.rationales import rationales
 from family_recall.pipeline.stated_facts import stated_facts
 from family_recall.pipeline.timelines import in_order_of_time, timeline
-from family_recall.pipeline.trace import TraceBuilder
+from family_recall.pipeline.trace import Hits, TraceBuilder
 from family_recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.ranking.calibration import DOUBTED, Certainty, status_of
 from family_recall.ranking.completeness import completeness, list_model
 from family_recall.ranking.deduplication import without
-from family_recall.ranking.ranker import contributions
+from family_recall.ranking.ranker import contributions, weights_by_name
 from family_recall.ranking.reranker import first_was_read
 from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, Contribution, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.relation_result import facts_of, related_confidence
-
-RUN_LENGTH = 20
-"""The first doc_ids of each run, which a trace holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +82,8 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             for rank, (memory, row, sure, parts) in enumerate(each, start=1)
         )
         span.n_out = len(results)
-    doc_ids = dict(zip(ranking.rows.ids.tolist(), ranking.rows.doc_ids, strict=True))
-    for name, run in ranked.pool.runs.items():
-        ids = run.ids[:RUN_LENGTH].tolist()
-        trace.runs[name] = tuple(doc_ids[memory] for memory in ids if memory in doc_ids)
+    trace.hits = Hits(ranked.pool.runs, ranking.rows.ids, ranking.rows.doc_ids)
+    trace.weights = weights_by_name(ranking)
     trace.decided_by = ranked.certainty.decided_by
     trace.evidence = ranked.certainty.evidence
     trace.counts["candidates"] = len(ranking.rows)

@@ -25,7 +25,7 @@ from family_recall.pipeline.runner import Runner
 from family_recall.pipeline.scoring import Candidates
 from family_recall.pipeline.trace import TraceBuilder
 from family_recall.pipeline.uncovered import uncovered
-from family_recall.pipeline.understanding import opening_plan, understand
+from family_recall.pipeline.understanding import describe, opening_plan, understand
 from family_recall.query import planner
 from family_recall.query.opening import is_opening
 from family_recall.ranking import calibration
@@ -164,6 +164,7 @@ class Broker:
 
     def _rank(self, recall: _Recall) -> Ranked:
         run, context = recall.run, self._admit(recall)
+        describe(run.trace, context, self.store.zone)
         quoted = searching.identifiers(run, context)
         if len(quoted) and quoted.scores[0] == 1.0:
             return self._fast_path(run, context, quoted)
@@ -198,6 +199,7 @@ class Broker:
                 about = searching.about(run, context)
                 if len(about):
                     # What is not about them is no part of the answer, however near in meaning.
+                    run.trace.decisions["about"] = "what is not about them is left out"
                     runs = [*(other.within(about) for other in runs), about]
                 pool = reciprocal_rank_fusion(runs, rrf_k=rrf_k, limit=limit)
                 pool = dataclasses.replace(pool, graph_bias=graph.bias)
@@ -215,6 +217,7 @@ class Broker:
             lacking = lacks_distinct_results(candidates.ranking, room)
             if not lacking or not ordering.may_find_more(candidates.pool, searched):
                 break
+            run.trace.decisions["widen"] = "near copies left little room for others"
             wider = ordering.wider(context, factor)
             n = min(wider.config.candidate_pool, context.plan.statistics.n_memories)
             if not run.can_start("widen", n):
@@ -229,6 +232,7 @@ class Broker:
 
     def _fast_path(self, run: Runner, context: QueryContext, quoted: Run) -> Ranked:
         """Rank what holds the identifiers that a question quotes: no vectors, no cross-encoder."""
+        run.trace.decisions["identifiers"] = "what is quoted was found: nothing else is searched"
         for stage in ("embed", "vector", "graph", "rerank"):
             detail = "the question quotes an identifier that was found"
             run.trace.skip(stage, "not_needed", detail)
@@ -298,7 +302,9 @@ class Broker:
         self.store.check_open()  # first: a forked process may find the gate's lock held for good
         with self.gate.admitted(request) as admitted, self.store.snapshot() as snapshot:
             admitted.yield_to_urgent()
-            trace = TraceBuilder(admitted.deadline, gate=admitted.admission())
+            trace = TraceBuilder(
+                admitted.deadline, gate=admitted.admission(), request=admitted.request
+            )
             if (damage := self.known_damage()) is not None:
                 trace.degrade("file", "damaged", damage)
             run = Runner(self.config, admitted, trace, self.models, snapshot.interrupt)

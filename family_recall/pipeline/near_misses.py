@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.pipeline.answer import RUN_LENGTH, Ranked, explanation
+from family_recall.pipeline.answer import Ranked, explanation
 from family_recall.pipeline.explain import NearMiss
 from family_recall.types import Answer, IdArray
 
+RUN_LENGTH = 20
+"""How far down what a source found is looked at."""
 BELOW = 5
 """Memories listed past the last result, and as many duplicates."""
 FROM_EACH_RUN = 2

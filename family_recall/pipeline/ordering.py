@@ -105,6 +105,7 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     ctx, mmr_lambda = context.request.ctx, _mmr_lambda(context)
     rows = ranking.order[: max(ctx.top_k, run.config.mmr_pool)]
     n = len(rows)
+    run.trace.decisions["diversify"] = f"λ = {mmr_lambda:g}"
     if mmr_lambda == 1.0 or n < 2 or not run.can_start("diversify", n):
         return ranking
 
@@ -157,8 +158,12 @@ def _read_pairs(
         except Exception as error:  # noqa: BLE001 - whatever fails, the others stand as ranked
             run.give_up("rerank", n, error, start_ms, stopped=alarm.fired)
             return ranking
+    ended = "all that it may read were read"
     if matters:
-        run.trace.skip("rerank", "no_time", "no time for more pairs", n - n_read)
+        ended = "no time for more pairs"
+        run.trace.skip("rerank", "no_time", ended, n - n_read)
     elif n_read < n:
-        run.trace.skip("rerank", "not_needed", "no reading can change the first", n - n_read)
+        ended = "no reading can change the first"
+        run.trace.skip("rerank", "not_needed", ended, n - n_read)
+    run.trace.decisions.setdefault("rerank", ended)
     return reranked

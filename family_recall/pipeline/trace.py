@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from family_recall.dataflow import Run
 from family_recall.deadline import Deadline
-from family_recall.types import Admission, Result, Skip, SkipReason, Span, Trace
+from family_recall.types import (
+    Admission,
+    Hit,
+    IdArray,
+    RecallRequest,
+    Result,
+    Skip,
+    SkipReason,
+    Span,
+    Trace,
+    Understanding,
+)
 
 
 class Timer:
@@ -35,9 +48,39 @@ class Timer:
         self._spans.append(Span(self._stage, took_ms, self.n_in, self.n_out, start_ms))
 
 
+class Hits(Mapping[str, tuple[Hit, ...]]):
+    """Which candidates each source found, made of the arrays of its run when it is read."""
+
+    def __init__(self, runs: Mapping[str, Run], ids: IdArray, doc_ids: Sequence[str]) -> None:
+        """Keep the runs by source, and the candidates' row ids (n,) with their doc_ids."""
+        self._runs, self._ids, self._doc_ids = runs, ids, doc_ids
+
+    def __getitem__(self, source: str) -> tuple[Hit, ...]:
+        """Return the candidates that a source found, best first."""
+        run, doc_ids = self._runs[source], dict(zip(self._ids.tolist(), self._doc_ids, strict=True))
+        found = zip(run.ids.tolist(), run.scores.tolist(), strict=True)
+        return tuple(
+            Hit(doc_ids[memory], rank, score)
+            for rank, (memory, score) in enumerate(found, start=1)
+            if memory in doc_ids
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the sources."""
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        """Count the sources."""
+        return len(self._runs)
+
+    def __repr__(self) -> str:
+        """Return it as the dictionary that it stands for."""
+        return repr(dict(self))
+
+
 @dataclass(slots=True)
 class TraceBuilder:
-    """Gathers spans, skips and counts while a recall runs.
+    """Gathers what a recall was asked, found and decided while it runs.
 
     ``stretches`` are spans with a price of their own that hold other spans; no trace shows them.
     """
@@ -48,11 +91,15 @@ class TraceBuilder:
     skips: list[Skip] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
-    runs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    hits: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
     embedder: str | None = None
     decided_by: str = "score"
     evidence: Mapping[str, float] = field(default_factory=dict)
     gate: Admission | None = None
+    request: RecallRequest | None = None
+    understanding: Understanding | None = None
+    decisions: dict[str, str] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
 
     def span(self, stage: str, n_in: int = 0) -> Timer:
         """Time a block as a stage."""
@@ -73,11 +120,16 @@ class TraceBuilder:
             spans=tuple(self.spans),
             skips=tuple(self.skips),
             counts=dict(self.counts),
-            runs=dict(self.runs),
+            hits=self.hits,
             embedder=self.embedder,
             decided_by=self.decided_by,
             evidence={name: round(value, 6) for name, value in self.evidence.items()},
             gate=self.gate,
+            request=self.request,
+            understanding=self.understanding,
+            decisions=dict(self.decisions),
+            weights=self.weights,
+            kinds=dict(Counter(result.kind for result in results)),
             top3=tuple((result.doc_id, result.reasons) for result in results[:3]),
         )
 

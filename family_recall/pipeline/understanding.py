@@ -9,6 +9,7 @@ from collections.abc import Callable
 from family_recall.dataflow import QueryContext, QueryPlan
 from family_recall.encoders.base import Encoder
 from family_recall.pipeline.runner import Runner
+from family_recall.pipeline.trace import TraceBuilder
 from family_recall.query import planner
 from family_recall.query.related import Related, relations_of_asker
 from family_recall.stores.read.snapshot import Snapshot
@@ -59,6 +60,18 @@ def understand(
     if refusal is None:
         run.admitted.observe("plan", 0, span.ms)
     return plan
+
+
+def describe(trace: TraceBuilder, context: QueryContext, zone: dt.tzinfo) -> None:
+    """Add to a trace what the question was understood to ask, and what a time in it decides."""
+    plan = context.plan
+    trace.understanding = planner.understanding(context.request.query_text, plan, zone)
+    if plan.timespan_s is not None:
+        trace.decisions["time"] = (
+            "nothing else is asked: only what lies in that time is searched"
+            if plan.about_time_alone
+            else "more is asked: what lies outside that time may answer, too"
+        )
 
 
 def opening_plan(run: Runner, context: QueryContext, zone: dt.tzinfo) -> QueryPlan:

@@ -34,6 +34,15 @@ def weights_of(profile: Profile) -> FloatArray:
     return np.array([weight_of(feature.name, profile.weights) for feature in FEATURES], np.float32)
 
 
+def weights_by_name(ranking: Ranking) -> dict[str, float]:
+    """Return the weight of each feature that counts, by name."""
+    return {
+        name: weight
+        for name, weight in zip(_NAMES, ranking.weights.tolist(), strict=True)
+        if weight
+    }
+
+
 def contributions(ranking: Ranking, rows: IdArray) -> list[tuple[Contribution, ...]]:
     """Split the score of each of some rows into its weighted features, largest part first.
 

@@ -46,7 +46,7 @@ from family_recall.types.memory import (
 from family_recall.types.relation_result import RelationResult
 from family_recall.types.request import Affect, Filters, RecallContext, RecallRequest, kinds_of
 from family_recall.types.scope import Scope
-from family_recall.types.trace import Admission, Clamp, Skip, SkipReason, Span, Trace
+from family_recall.types.trace import Admission, Clamp, Hit, Skip, SkipReason, Span, Trace
 from family_recall.types.understanding import (
     Breadth,
     Mode,
@@ -81,6 +81,7 @@ __all__ = [
     "ForgetPlan",
     "Grant",
     "Hidden",
+    "Hit",
     "IdArray",
     "Memory",
     "MemoryDetail",

@@ -1,4 +1,4 @@
-"""Traces: which stages of a recall ran, for how long, and which were left out and why."""
+"""Traces: what a recall was asked, what it understood, found and decided, and how long it took."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from family_recall.types.json_records import JsonRecord
+from family_recall.types.request import RecallRequest
 from family_recall.types.stages import label_of
+from family_recall.types.understanding import Understanding
 
 SkipReason = Literal[
     "no_time",  # it could not be paid for
@@ -112,6 +114,18 @@ class Admission(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True)
+class Hit:
+    """One memory that a source found: its rank in all that the source found, and its score there.
+
+    Scores of one source only compare.
+    """
+
+    doc_id: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
 class Trace(JsonRecord):
     """How an answer came about.
 
@@ -119,24 +133,42 @@ class Trace(JsonRecord):
         spans: The stages that ran, in the order they ended.
         skips: The stages that were left out.
         counts: By name: visible, candidates, duplicates, vectors_pending.
-        runs: The doc_ids each source found, best first.
+        hits: By source, which of the candidates it found, best first.
         top3: The first doc_ids with their reasons.
         embedder: The model_id of the vectors that took part; None where words answered alone.
         decided_by: What the confidence is by: ``score``; or what decides in place of scores: the
             ``time`` asked for, an ``identifier``, the ``focus``, or whom it is ``about``.
         evidence: What is known of the answer, by name, where the score decides; else empty.
         gate: What the gate made of the request.
+        request: What was asked, as the gate admitted it: the question, who asks, the mode, profile
+            and filters asked for.
+        understanding: What the question was understood to ask, with the mode it suggests; None for
+            an opening, which asks nothing.
+        decisions: By stage, what it decided where its span and skips do not say: why reading
+            ended, whether a time filters, and so on.
+        weights: The weight of each feature that counted, the asker's own learned ones among them.
+        kinds: How many of the results are of each kind of memory.
     """
 
     spans: tuple[Span, ...] = ()
     skips: tuple[Skip, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
-    runs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hits: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
     top3: tuple[tuple[str, tuple[str, ...]], ...] = ()
     embedder: str | None = None
     decided_by: str = "score"
     evidence: Mapping[str, float] = field(default_factory=dict)
     gate: Admission | None = None
+    request: RecallRequest | None = None
+    understanding: Understanding | None = None
+    decisions: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    kinds: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> dict[str, tuple[str, ...]]:
+        """The doc_ids of ``hits``."""
+        return {source: tuple(hit.doc_id for hit in hits) for source, hits in self.hits.items()}
 
     def to_json(self) -> dict[str, Any]:
         """Return the trace as lists and objects; the stage it describes is always the last."""
@@ -145,12 +177,20 @@ class Trace(JsonRecord):
             "spans": [[s.stage, s.ms, s.n_in, s.n_out, s.start_ms] for s in self.spans],
             "skips": [[s.stage, s.reason, s.detail, s.n] for s in self.skips],
             "counts": dict(self.counts),
-            "runs": {name: list(ids) for name, ids in self.runs.items()},
+            "hits": {
+                source: [[hit.doc_id, hit.rank, hit.score] for hit in hits]
+                for source, hits in self.hits.items()
+            },
             "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],
             "embedder": self.embedder,
             "decided_by": self.decided_by,
             "evidence": dict(self.evidence),
             "gate": self.gate and self.gate.to_json(),
+            "request": self.request and self.request.to_json(),
+            "understanding": self.understanding and _with_offsets(self.understanding),
+            "decisions": dict(self.decisions),
+            "weights": dict(self.weights),
+            "kinds": dict(self.kinds),
         }
 
     @classmethod
@@ -160,10 +200,28 @@ class Trace(JsonRecord):
             spans=tuple(Span(*span) for span in record["spans"]),
             skips=tuple(Skip(*skip) for skip in record["skips"]),
             counts=dict(record["counts"]),
-            runs={name: tuple(ids) for name, ids in record["runs"].items()},
+            hits={
+                source: tuple(Hit(*hit) for hit in hits)
+                for source, hits in record.get("hits", {}).items()
+            },
             top3=tuple((doc_id, tuple(reasons)) for doc_id, reasons in record["top3"]),
             embedder=record.get("embedder"),
             decided_by=record.get("decided_by", "score"),
             evidence=dict(record.get("evidence", {})),
             gate=Admission.from_json(gate) if (gate := record.get("gate")) else None,
+            request=RecallRequest.from_json(asked) if (asked := record.get("request")) else None,
+            understanding=(
+                Understanding.from_json(understood)
+                if (understood := record.get("understanding"))
+                else None
+            ),
+            decisions=dict(record.get("decisions", {})),
+            weights=dict(record.get("weights", {})),
+            kinds=dict(record.get("kinds", {})),
         )
+
+
+def _with_offsets(understanding: Understanding) -> dict[str, Any]:
+    """Write an understanding with moments that can be read without knowing the household's zone."""
+    timespan = understanding.timespan
+    return understanding.to_json() | {"timespan": timespan and JsonRecord.to_json(timespan)}

@@ -60,6 +60,15 @@ class SpokenTime(JsonRecord):
         start, end = (end and end.replace(tzinfo=None) for end in (self.start, self.end))
         return JsonRecord.to_json(replace(self, start=start, end=end))
 
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> SpokenTime:
+        """Read what :meth:`to_json` wrote."""
+        start, end = (
+            moment and dt.datetime.fromisoformat(moment)
+            for moment in (record["start"], record["end"])
+        )
+        return cls(start, end, record["certainty"], tuple(record["matched"]))
+
 
 @dataclass(frozen=True, slots=True)
 class Understanding(JsonRecord):
@@ -87,3 +96,19 @@ class Understanding(JsonRecord):
         """Return every field; an identifier as its kind and value."""
         identifiers = [{"kind": kind, "value": value} for kind, value in self.identifiers]
         return JsonRecord.to_json(self) | {"identifiers": identifiers}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Understanding:
+        """Read what :meth:`to_json` wrote."""
+        spoken = record["timespan"]
+        return cls(
+            **dict(record)
+            | {
+                "timespan": spoken and SpokenTime.from_json(spoken),
+                "identifiers": tuple(
+                    (each["kind"], each["value"]) for each in record["identifiers"]
+                ),
+                "entities": tuple(record["entities"]),
+                "terms": tuple(record["terms"]),
+            }
+        )

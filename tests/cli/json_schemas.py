@@ -93,7 +93,9 @@ ANSWER = opened(
     trace=opened(
         spans={"type": "array"}, skips={"type": "array"}, counts=by_name(WHOLE),
         decided_by=words("score", "time", "identifier", "focus", "about"),
-        evidence=by_name(NUMBER),
+        evidence=by_name(NUMBER), hits=by_name({"type": "array"}),
+        request={"type": "object"}, understanding={"type": ["object", "null"]},
+        decisions=by_name(TEXT), weights=by_name(NUMBER), kinds=by_name(WHOLE),
     ),
 )  # fmt: skip
 RECEIPT = opened(

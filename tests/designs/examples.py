@@ -63,8 +63,12 @@ def break_graph(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fused(answer: Answer, doc_id: str) -> float:
     """Sum 1 / (60 + rank) over the runs of an answer that found a memory."""
-    runs = answer.trace.runs.values()
-    return sum(1 / (61 + ids.index(doc_id)) for ids in runs if doc_id in ids)
+    return sum(
+        1 / (60 + hit.rank)
+        for hits in answer.trace.hits.values()
+        for hit in hits
+        if hit.doc_id == doc_id
+    )
 
 
 def by_id(answer: Answer) -> dict[str, Result]:

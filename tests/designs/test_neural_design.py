@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from family_recall import FamilyRecall, Relation, understand
 from family_recall.dataflow import Subgraph
-from family_recall.ranking.profiles import profiles
+from family_recall.ranking.profiles import QUOTED, find_profile, profiles
 from family_recall.sources.bias import (
     HOP_FACTORS,
     RELATIONS_BY_INTENT,
@@ -43,6 +44,29 @@ from tests.designs.examples import Scripted, ago, by_id
 def test_the_classification_hints(question: str, mode: str) -> None:
     """Identifiers mean knowledge, happenings neural, structure hybrid."""
     assert understand(question, now=NOW).mode == mode
+
+
+def test_ownership_wins_over_what_happened() -> None:
+    """Who owns what was decided is structure: a word for happenings does not make it neural."""
+    for question in ("Who owns the decision about the car?", "What does the summary depend on?"):
+        assert understand(question, now=NOW).mode == "hybrid"
+
+
+def test_what_quotes_an_identifier_is_ranked_by_it(path: Path) -> None:
+    """Holding it whole is 1.00; words count 0.10 and recency 0.01 beside it."""
+    with open_home(path) as home:
+        move_in(home)
+        remember(home, "Ticket LINEAR-ABC-12", doc_id="new", category="casual", occurred_at=NOW)
+        remember(home, "Ticket LINEAR-ABC-12, closed", doc_id="old", category="casual",
+                 occurred_at=NOW - dt.timedelta(days=90))  # fmt: skip
+        results = by_id(recall(home, "What about LINEAR-ABC-12?", "mia", mmr_lambda=None))
+
+    assert list(results) == ["new", "old"]
+    for doc_id, recency in (("new", 1.0), ("old", 0.5)):
+        expected = 1.0 + 0.1 * results[doc_id].features["bm25"] + 0.01 * recency
+        assert results[doc_id].score == pytest.approx(expected, abs=1e-5)
+        assert results[doc_id].features["bm25"] > 0.0
+    assert (QUOTED.mmr_lambda, find_profile("ppr", "knowledge").mmr_lambda) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,16 @@ def test_the_routers_example_is_surer_than_the_design() -> None:
     assert told.tier_weights == {"facts": 0.8, "milestones": 0.1, "episodes": 0.1}
 
 
+def test_this_morning_is_from_five_to_twelve() -> None:
+    """The second usage example: EPISODIC, and of the one day the hours that are its morning."""
+    told = understand("What did we discuss this morning?", now=NOW.replace(hour=14))
+
+    assert told.strategy == "EPISODIC"
+    assert told.timespan is not None
+    morning = told.timespan.start, told.timespan.end
+    assert morning == (NOW.replace(hour=5), NOW.replace(hour=12))
+
+
 @pytest.mark.parametrize(
     ("question", "first"),
     [("When was our wedding?", "milestone"), ("What is the name of my wife?", "fact"),

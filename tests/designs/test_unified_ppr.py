@@ -50,6 +50,24 @@ def test_validity_is_half_open_in_every_source(path: Path) -> None:
             assert ("tap" in found(answer)) is true
 
 
+def test_an_edge_is_valid_from_its_first_moment_to_before_its_last(path: Path) -> None:
+    """Asha leads to what Otto wrote while she is his sister: from the start on, not at the end."""
+    start, end = dt.datetime(2025, 1, 1, tzinfo=dt.UTC), dt.datetime(2025, 3, 1, tzinfo=dt.UTC)
+    second = dt.timedelta(seconds=1)
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "We met on the train", doc_id="train", author="Otto")
+        home.relations.add(
+            Relation("Asha", "sister of", "Otto", HOME, valid_from=start, valid_until=end)
+        )
+        for moment, true in (
+            (start - second, False), (start, True), (end - second, True), (end, False),
+        ):  # fmt: skip
+            answer = recall(home, "Asha", "mia", profile="ppr", as_of=moment)
+
+            assert ("train" in answer.trace.runs["graph"]) is true
+
+
 def test_a_fused_list_is_cut_at_its_limit() -> None:
     """Two lists of 50 that share nothing keep 20 seeds: the ten best of each, in turn."""
     runs = [

@@ -25,12 +25,18 @@ from family_recall.types import (
     Admission,
     Answer,
     Contribution,
+    Filters,
+    Hit,
     Rationale,
+    RecallContext,
+    RecallRequest,
     RelationResult,
     Result,
     Skip,
     Span,
+    SpokenTime,
     Trace,
+    Understanding,
 )
 from tests.page_checks import (
     CHROMIUM,
@@ -64,7 +70,12 @@ def answer(*results: Result, query: str = "When is the cake ready?", **also: obj
                Span("embed", 7.0, 5, 5, 3.0), Span("fusion", 1.0, 4, 4, 10.5)),
         skips=(Skip("rerank", "no_time", "needs 38 ms, 11 ms left", 4),),
         counts={"visible": 40, "candidates": 9, "duplicates": 1},
-        runs={"lexical": tuple(r.doc_id for r in reversed(results)), "vector": ()},
+        hits={
+            "lexical": tuple(
+                Hit(r.doc_id, rank, 1 / rank) for rank, r in enumerate(reversed(results), start=1)
+            ),
+            "vector": (),
+        },
         gate=Admission("interactive"),
     )  # fmt: skip
     made = Answer(
@@ -235,6 +246,19 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
     trace = dataclasses.replace(
         full.trace, top3=((f"{secret}-doc_id", ("bm25",)),),
         skips=(Skip("vector", "no_model", f"C:\\Users\\{secret} {secret}: missing", 1),),
+        hits={"lexical": (Hit(f"{secret}-doc_id", 1, 0.5),)},
+        request=RecallRequest(
+            secret,
+            RecallContext(
+                secret, f"{secret}:home", f"{secret}-focus",
+                filters=Filters(sources=(secret,), authors=(secret,), labels=(secret,),
+                                before_session=secret),
+            ),
+        ),
+        understanding=Understanding(
+            secret, SpokenTime(None, NOW, 0.9, (f"{secret} day",)), False,
+            (("reference", secret),), (secret,), "FACTUAL", 0.9, "hybrid", {}, (secret,),
+        ),
     )  # fmt: skip
     near = missed(text=secret)
     near = dataclasses.replace(

@@ -112,9 +112,9 @@ def columns(answer: Answer, lines: Sequence[Line]) -> list[Column]:
     """Return the stages that ranked, in order; a memory that a source did not find comes last."""
     stages = []
     for source, name in SOURCES.items():
-        run = answer.trace.runs.get(source, ())
-        if run:
-            rank_of = {doc_id: rank for rank, doc_id in enumerate(run, start=1)}
+        hits = answer.trace.hits.get(source, ())
+        if hits:
+            rank_of = {hit.doc_id: hit.rank for hit in hits}
             stages.append(_column(name, [rank_of.get(line.doc_id) for line in lines]))
     stages.append(_by_score("scored", lines, reranked=False))
     if any(p.feature == "cross_encoder" and p.amount for ln in lines for p in ln.contributions):

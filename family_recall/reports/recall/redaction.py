@@ -6,7 +6,16 @@ import dataclasses
 import re
 
 from family_recall.pipeline.explain import NearMiss
-from family_recall.types import Answer, Rationale, RelationResult, RepliedTo, Result, Trace
+from family_recall.types import (
+    Answer,
+    Rationale,
+    RecallRequest,
+    RelationResult,
+    RepliedTo,
+    Result,
+    Trace,
+    Understanding,
+)
 
 _FROM_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
 
@@ -111,9 +120,46 @@ class _Redactor:
             skips=tuple(
                 dataclasses.replace(s, detail=_without_path(s.detail)) for s in trace.skips
             ),
-            runs={source: self.all("memory", doc_ids) for source, doc_ids in trace.runs.items()},
+            hits={
+                source: tuple(
+                    dataclasses.replace(hit, doc_id=self("memory", hit.doc_id)) for hit in hits
+                )
+                for source, hits in trace.hits.items()
+            },
+            request=trace.request and self.request(trace.request),
+            understanding=trace.understanding and self.understanding(trace.understanding),
             top3=tuple((self("memory", doc_id), reasons) for doc_id, reasons in trace.top3),
             embedder=trace.embedder and _without_path(trace.embedder),
+        )
+
+    def request(self, request: RecallRequest) -> RecallRequest:
+        ctx = request.ctx
+        filters = dataclasses.replace(
+            ctx.filters,
+            sources=self.all("source", ctx.filters.sources),
+            authors=self.all("author", ctx.filters.authors),
+            labels=self.all("label", ctx.filters.labels),
+            before_session=self.optional("session", ctx.filters.before_session),
+        )
+        ctx = dataclasses.replace(
+            ctx,
+            person_id=self.optional("person", ctx.person_id),
+            space_id=self.optional("space", ctx.space_id),
+            focus_event_id=self.optional("memory", ctx.focus_event_id),
+            filters=filters,
+        )
+        return RecallRequest(_length(request.query_text), ctx)
+
+    def understanding(self, understanding: Understanding) -> Understanding:
+        timespan = understanding.timespan
+        return dataclasses.replace(
+            understanding,
+            question=_length(understanding.question),
+            timespan=timespan
+            and dataclasses.replace(timespan, matched=tuple(map(_length, timespan.matched))),
+            identifiers=tuple((kind, _length(value)) for kind, value in understanding.identifiers),
+            entities=self.all("name", understanding.entities),
+            terms=self.all("word", understanding.terms),
         )
 
     def missed(self, miss: NearMiss) -> NearMiss:
