@@ -108,7 +108,7 @@ def local_server(app: ASGIApp, port: int, ready: Callable[[str], None]) -> uvico
 class _BoundedConnection(H11Protocol):
     """A connection that is closed if there are too many, or if a request takes too long to come.
 
-    Otherwise whoever reaches the port could hold every file that the process may open.
+    Otherwise any program that reaches the port could hold every file that the process may open.
     """
 
     _timer: asyncio.TimerHandle | None = None
