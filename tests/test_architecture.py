@@ -85,6 +85,7 @@ def test_no_raw_connection_leaves_the_store() -> None:
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in package.rglob("*.py")
         if package / "stores" not in path.parents
+        and path != package / "web" / "localhost.py"  # counts those of sockets
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute)
         and node.attr.lstrip("_") in {"connection", "connections"}

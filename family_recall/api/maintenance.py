@@ -9,6 +9,7 @@ from typing import Any
 from family_recall.api.engine import Engine
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
+from family_recall.erasure import cleaning
 from family_recall.errors import ModelError
 from family_recall.maintenance import archive
 from family_recall.maintenance.archive import Archive
@@ -144,12 +145,15 @@ class Maintenance:
         """Replace settings and records that cannot be read by what is used in their place.
 
         A setting becomes its default, a name the id, a grant that makes no sense none; nobody sees
-        more than before. The time zone counts from the next opening.
+        more than before. The time zone counts from the next opening. Where a receipt cannot be
+        read, the file is rewritten: what it lists may not have been cleaned from it.
 
         Returns:
             A line on the values of each table that were replaced or deleted.
         """
         described = self._engine.store.reset_unreadable()
+        if described:
+            cleaning.clean(self._engine.store, self._engine.wall_clock())
         self._engine.integrity.check_soon()
         return described
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import os
 import platform
 import tempfile
 from collections.abc import Callable, Collection, Iterator
@@ -86,9 +87,10 @@ def examine(
     """Examine the installation, its models and, where one is given, a household's file.
 
     A household is created in a temporary folder, and something is stored and recalled. What killed
-    commands left in the working folder and beside the file is removed and named. The file is read
-    from end to end, and changed only by ``repair``: what derives from texts is rebuilt; a file with
-    damaged pages is rewritten from the texts in it, and kept beside the new one.
+    commands left in the working folder, beside the file and among temporary files is removed and
+    named. The file is read from end to end, and changed only by ``repair``: what derives from texts
+    is rebuilt; a file with damaged pages is rewritten from the texts in it, and kept beside the new
+    one.
 
     Args:
         path: The household's file.
@@ -108,7 +110,8 @@ def examine(
     checks.append(_round_trip(key, models))
     repaired: tuple[str, ...] = ()
     announce("unfinished files")
-    checks.append(_unfinished({Path.cwd(), *(() if path is None else (path.resolve().parent,))}))
+    places = {Path.cwd(), Path(tempfile.gettempdir())}
+    checks.append(_unfinished(places if path is None else places | {path.resolve().parent}))
     if path is not None:
         announce("the file")
         file_checks = list(_file(path, key, models))
@@ -216,7 +219,7 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
         yield Check("file", ok=False, found=str(error), fix="give its key with --key-file")
         return
     except FamilyRecallError as error:
-        yield Check("file", ok=False, found=str(error), fix=_REWRITE.format(path=path))
+        yield Check("file", ok=False, found=str(error), fix=_way_out(_REWRITE, path))
         return
     if stats:
         size = f"{stats['memories']:,} memories, {stats['bytes']:,} bytes"
@@ -226,7 +229,7 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
             finding.what,
             ok=finding.problem is None,
             found=finding.problem or "as it should be",
-            fix=None if finding.problem is None else _fix(finding).format(path=path),
+            fix=None if finding.problem is None else _way_out(_fix(finding), path),
         )
     waiting = ", ".join(f"{n:,} of {name}" for name, n in pending.items() if n)
     yield Check("pending vectors", ok=True, found=waiting or "none")
@@ -238,6 +241,18 @@ def _fix(finding: Finding) -> str:
     if finding.derived:
         return _REBUILD
     return _LEAVE_OUT if finding.what == CHECKSUMS else _REWRITE
+
+
+def _way_out(fix: str, path: Path) -> str:
+    """Return how to fix a file, with what has to be allowed first: a repair writes beside it."""
+    fix, folder = fix.format(path=path), path.resolve().parent
+    closed = [str(each) for each in (folder, path) if not os.access(each, os.W_OK)]
+    if not closed:
+        return fix
+    return (
+        f"allow this user to write to {' and '.join(closed)}, or copy {path} into a folder where "
+        f"they may; then: {fix}"
+    )
 
 
 def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str]:

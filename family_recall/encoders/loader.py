@@ -48,6 +48,7 @@ class Models:
         self._static = static
         self._why: str | None = None
         self._why_no_scorer = NO_CROSS_ENCODER
+        self._static_failed = False
         self._static_ready = threading.Event()
         self._ready = threading.Event()
         self._lock = threading.Lock()
@@ -110,6 +111,16 @@ class Models:
         return "the cross-encoder is missing or altered; family-recall models verify"
 
     @property
+    def static_fault(self) -> str | None:
+        """What keeps the folder's static embedder from being used, in a few words.
+
+        None if nothing does, if the folder has none, or if ``why`` names the same.
+        """
+        if not self._static_failed or self.why not in (None, LOADING):
+            return None
+        return "the static embedder is missing or altered; family-recall models verify"
+
+    @property
     def why(self) -> str | None:
         """Why there is no embedder; None if there is one."""
         if self._encoder is not None:
@@ -146,8 +157,7 @@ class Models:
 
     def _load(self) -> None:
         try:
-            with contextlib.suppress(*_UNUSABLE):
-                self._static = StaticEncoder.load(self._folder)
+            self._load_static()
             self._static_ready.set()
             if self._closed:
                 return
@@ -169,3 +179,10 @@ class Models:
             self._ready.set()
             trim_heap()
             atexit.unregister(self.close)
+
+    def _load_static(self) -> None:
+        with contextlib.suppress(*_UNUSABLE):
+            if read_manifest(self._folder).find_entry(StaticEncoder.ROLE) is not None:
+                self._static_failed = True  # until it has loaded
+                self._static = StaticEncoder.load(self._folder)
+                self._static_failed = False

@@ -1,7 +1,7 @@
 """A cache of the vectors of recent questions.
 
 Questions are cached per person, so that the speed of an answer does not reveal what others have
-asked. Only a hash of the text is stored, and nothing is written to a file.
+asked, nor how much. Only a hash of the text is stored, and nothing is written to a file.
 """
 
 from __future__ import annotations
@@ -12,48 +12,64 @@ from collections import OrderedDict
 
 from family_recall.encoders.base import Encoding
 
-MAX_QUESTIONS = 128
-"""Questions of all people together; the least recently used are evicted. About 10 MB."""
+MAX_QUESTIONS = 32
+"""Questions of one person; the least recently used are evicted. About 2.5 MB."""
+MAX_PEOPLE = 16
+"""People with questions; those of the one who has not asked for longest are evicted."""
 
-_Key = tuple[str | None, str, bytes]
+_Questions = OrderedDict[tuple[str, bytes], Encoding]
 
 
 class QuestionCache:
-    """Encodings by person, model and text. Safe to share between threads."""
+    """Encodings by person, model and text. Safe to share between threads.
 
-    def __init__(self, max_questions: int = MAX_QUESTIONS) -> None:
+    Nothing is cached for somebody who is not known: the next stranger may be somebody else.
+    """
+
+    def __init__(self, max_questions: int = MAX_QUESTIONS, max_people: int = MAX_PEOPLE) -> None:
         """Create an empty cache."""
         self._max_questions = max_questions
-        self._encodings: OrderedDict[_Key, Encoding] = OrderedDict()
+        self._max_people = max_people
+        self._by_person: OrderedDict[str, _Questions] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """Count the questions."""
-        return len(self._encodings)
+        with self._lock:
+            return sum(map(len, self._by_person.values()))
 
     def get(self, person_id: str | None, model_id: str, text: str) -> Encoding | None:
         """Return the encoding of a person's question, or None if it is not cached."""
-        key = _key(person_id, model_id, text)
+        if person_id is None:
+            return None
+        key = model_id, _digest(text)
         with self._lock:
-            if key not in self._encodings:
+            questions = self._by_person.get(person_id)
+            if questions is None or key not in questions:
                 return None
-            self._encodings.move_to_end(key)
-            return self._encodings[key]
+            questions.move_to_end(key)
+            self._by_person.move_to_end(person_id)
+            return questions[key]
 
     def put(self, person_id: str | None, model_id: str, text: str, encoding: Encoding) -> None:
-        """Store the encoding of a person's question."""
+        """Store the encoding of a person's question; nothing for somebody who is not known."""
+        if person_id is None:
+            return
         with self._lock:
-            self._encodings[_key(person_id, model_id, text)] = encoding
-            self._encodings.move_to_end(_key(person_id, model_id, text))
-            while len(self._encodings) > self._max_questions:
-                self._encodings.popitem(last=False)
+            questions = self._by_person.setdefault(person_id, OrderedDict())
+            self._by_person.move_to_end(person_id)
+            questions[model_id, _digest(text)] = encoding
+            questions.move_to_end((model_id, _digest(text)))
+            if len(questions) > self._max_questions:
+                questions.popitem(last=False)
+            if len(self._by_person) > self._max_people:
+                self._by_person.popitem(last=False)
 
     def clear(self) -> None:
         """Delete everything."""
         with self._lock:
-            self._encodings.clear()
+            self._by_person.clear()
 
 
-def _key(person_id: str | None, model_id: str, text: str) -> _Key:
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    return person_id, model_id, digest
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

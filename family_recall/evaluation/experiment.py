@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from family_recall.evaluation.measures import check_extra
 from family_recall.evaluation.outcomes import DEEPEST_K
 from family_recall.evaluation.report import EvaluationReport, separation, summarise
 from family_recall.evaluation.testbed import EVALUATOR, CachingEncoder, Testbed
+from family_recall.stores.file.replacement import temporary_folder
 from family_recall.types import RecallContext
 from family_recall.types.progress import StepCallback
 
@@ -102,8 +102,8 @@ def evaluate(
     )
     with contextlib.ExitStack() as stack:
         if checkpoint is None:
-            scratch = tempfile.TemporaryDirectory(prefix="family_recall_eval_")
-            place, results = Path(stack.enter_context(scratch)), Checkpoint()
+            place = stack.enter_context(temporary_folder("family_recall_eval"))
+            results = Checkpoint()
         else:
             settings = fingerprint(Path(folder), context, limit=limit, config=config, models=models)
             place, results = checkpoint, stack.enter_context(Checkpoint.open(checkpoint, settings))

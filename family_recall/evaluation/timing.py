@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from family_recall.errors import InvalidRequestError
 from family_recall.evaluation import machine, synthetic
 from family_recall.query.text import STOP_WORDS
 from family_recall.stores.file.encryption import Secret
+from family_recall.stores.file.replacement import temporary_folder
 from family_recall.types import RecallContext
 from family_recall.types.progress import ProgressCallback
 
@@ -93,8 +93,8 @@ def time_household(
         InvalidRequestError: If there is nothing to ask.
         StoreError: If the file cannot be read, or there is no room for the copy.
     """
-    with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
-        copy = Path(scratch) / "copy.db"
+    with temporary_folder("family_recall_bench") as scratch:
+        copy = scratch / "copy.db"
         files.copy_file(path, copy, key=key)
         with FamilyRecall.open(copy, create=False, key=key) as home:
             home.audit.keep_days(0)
@@ -125,8 +125,8 @@ def time_synthetic(
         progress: Called as work goes on; see ``types.progress.ProgressCallback``.
     """
     ctx = dataclasses.replace(ctx, person_id=synthetic.ASKER, space_id=None)
-    with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
-        path = Path(scratch) / "synthetic.db"
+    with temporary_folder("family_recall_bench") as scratch:
+        path = scratch / "synthetic.db"
         with FamilyRecall.open(path) as home:
             synthetic.furnish(home)
             home.audit.keep_days(0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Collection, Mapping
+import itertools
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,8 @@ from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, Contribution, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.relation_result import facts_of, related_confidence
+
+_RESULTS_AT_ONCE = 8  # between two looks at the clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +80,12 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         )
         reasons = contributions(ranking, chosen)
         each = zip(stored, chosen.tolist(), confidence.tolist(), reasons, strict=True)
-        results = tuple(
+        made = (
             _result(rank, memory, row, sure, parts, ranked, provenance)
             for rank, (memory, row, sure, parts) in enumerate(each, start=1)
         )
+        results = tuple(_while_time_lasts(made, len(chosen), context, trace))
+        chosen = chosen[: len(results)]
         span.n_out = len(results)
     trace.hits = Hits(ranked.pool.runs, ranking.rows.ids, ranking.rows.doc_ids)
     trace.weights = weights_by_name(ranking)
@@ -125,6 +130,19 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         changed=_changes(ranking, chosen, now.tzinfo),
         completeness=_completeness(ranked, len(results)),
     )
+
+
+def _while_time_lasts(
+    made: Iterator[Result], n: int, context: QueryContext, trace: TraceBuilder
+) -> Iterator[Result]:
+    """Yield the first page of n results, and more of them until the time is up."""
+    page = context.config.usual_top_k
+    yield from itertools.islice(made, page)
+    for done in range(page, n, _RESULTS_AT_ONCE):
+        if trace.deadline.remaining_ms() <= 0.0:
+            trace.skip("answer", "stopped", f"no time for more than {done} results", n - done)
+            return
+        yield from itertools.islice(made, _RESULTS_AT_ONCE)
 
 
 def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, StoredMemory]]:

@@ -155,12 +155,25 @@ class Broker:
         return planner.understanding(request.query_text, plan, self.store.zone)
 
     def _answer(self, recall: _Recall) -> tuple[Ranked, Answer]:
-        ranked = self._rank(recall)
+        ranked = self._affordable(recall.run, self._rank(recall))
         with recall.run.priced_as("answer") as stretch:
             answer = make_answer(ranked, recall.now, recall.run.trace)
             stretch.n_in = len(answer.results)
         recall.run.learn_rest()
         return ranked, answer
+
+    def _affordable(self, run: Runner, ranked: Ranked) -> Ranked:
+        """Ask for as many results as the time left pays for, a page of them at least."""
+        ctx = ranked.context.request.ctx
+        n = min(ctx.top_k, len(ranked.ranking.order))
+        affordable = max(run.admitted.affordable("answer"), self.config.usual_top_k)
+        if n <= affordable:
+            return ranked
+        run.trace.skip("answer", "no_time", f"no time for more than {affordable}", n - affordable)
+        ctx = dataclasses.replace(ctx, top_k=affordable)
+        request = dataclasses.replace(ranked.context.request, ctx=ctx)
+        context = dataclasses.replace(ranked.context, request=request)
+        return dataclasses.replace(ranked, context=context)
 
     def _rank(self, recall: _Recall) -> Ranked:
         run, context = recall.run, self._admit(recall)

@@ -36,6 +36,8 @@ def understand(
     What a question is after, and when, is a matter of order: words find without it.
     """
     static = run.models.static(static_wait_ms(run))
+    if static is None and (fault := run.models.static_fault) is not None:
+        run.trace.degraded.append(f"embed_static: {fault}")
     leave_out = run.config.leave_out
     refusal = run.admitted.refusal("plan")
     if refusal is not None:

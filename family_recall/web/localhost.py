@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from collections.abc import Callable
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from family_recall.errors import InvalidRequestError
 
 HOST = "127.0.0.1"
 MIN_TOKEN_CHARS = 16
+MAX_CONNECTIONS = 64
+"""More than a browser or a program opens, and far fewer than the files a process may open."""
+REQUEST_TIMEOUT_S = 10.0
+"""Seconds in which a request, once begun, has to be whole; no token is known before."""
 _SHUTDOWN_TIMEOUT_S = 3
 _NAMES = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
 _ORIGINS = re.compile(rb"http://" + _NAMES.pattern)
@@ -70,7 +77,12 @@ def check_token(token: str) -> None:
 
 
 def serve(app: ASGIApp, port: int, ready: Callable[[str], None]) -> None:
-    """Serve on this machine's own address until stopped.
+    """Serve on this machine's own address until stopped, as :func:`local_server` says."""
+    local_server(app, port, ready).run()
+
+
+def local_server(app: ASGIApp, port: int, ready: Callable[[str], None]) -> uvicorn.Server:
+    """Return a server for this machine's own address, to be run.
 
     Args:
         app: What to serve.
@@ -82,12 +94,53 @@ def serve(app: ASGIApp, port: int, ready: Callable[[str], None]) -> None:
         app,
         host=HOST,
         port=port,
+        http=_BoundedConnection,
+        ws="none",
+        proxy_headers=False,
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_SHUTDOWN_TIMEOUT_S,
     )
-    _AnnouncingServer(config, ready).run()
+    return _AnnouncingServer(config, ready)
+
+
+class _BoundedConnection(H11Protocol):
+    """A connection that is closed if there are too many, or if a request takes too long to come.
+
+    Otherwise any program that reaches the port could hold every file that the process may open.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Accept a connection, unless there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > MAX_CONNECTIONS:
+            transport.abort()
+        else:
+            self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request, and wait for the rest of it."""
+        super().data_received(data)
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _await_request(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_timer()
+        elif self._timer is None:
+            self._timer = self.loop.call_later(REQUEST_TIMEOUT_S, self.transport.abort)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class _AnnouncingServer(uvicorn.Server):

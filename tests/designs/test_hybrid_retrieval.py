@@ -331,7 +331,7 @@ def test_what_weighs_no_graph_misses_none(
     assert answer.degraded == ()
 
 
-OPENING_QUESTION = "recent conversations and key facts"
+RECENT = "recent conversations and key facts"
 
 
 def test_memory_is_loaded_before_anybody_speaks(path: Path) -> None:
@@ -350,11 +350,9 @@ def test_memory_is_loaded_before_anybody_speaks(path: Path) -> None:
                      author="rajesh", occurred_at=ago(1 - n / 100))  # fmt: skip
         home.relations.add(Relation("Rajesh", "plays chess with", "Otto", HOME))
         home.relations.add(Relation("Rajesh", "married to", "Priya", HOME))
-        answer = recall(
-            home, OPENING_QUESTION, "rajesh", profile="annie", top_k=10, time_budget_ms=3000
-        )
+        answer = recall(home, RECENT, "rajesh", profile="annie", top_k=10, time_budget_ms=3000)
         opening = home.opening(person_id="rajesh", now=NOW)
-        few = recall(home, f" {OPENING_QUESTION.title()}? ", "rajesh", filters={"kinds": ["fact"]})
+        few = recall(home, f" {RECENT.title()}? ", "rajesh", filters={"kinds": ["fact"]})
 
     turns, facts = found(answer)[:5], found(answer)[5:]
     assert (answer.status, found(opening)) == ("ok", found(answer))

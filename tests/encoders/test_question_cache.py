@@ -30,17 +30,39 @@ def test_what_is_known_is_known_by_person_model_and_text() -> None:
 
 
 def test_the_one_not_asked_for_longest_goes_first() -> None:
-    """Of three places, the fourth question takes that of the one nobody has asked again."""
+    """Of three places, the fourth question takes that of the one that was not asked again."""
     known = QuestionCache(max_questions=3)
     for n in range(3):
-        known.put(None, "m", f"q{n}", encoding(n))
-    known.get(None, "m", "q0")
-    known.put(None, "m", "q3", encoding(3.0))
+        known.put("mia", "m", f"q{n}", encoding(n))
+    known.get("mia", "m", "q0")
+    known.put("mia", "m", "q3", encoding(3.0))
 
-    assert [known.get(None, "m", f"q{n}") is not None for n in range(4)] == [
+    assert [known.get("mia", "m", f"q{n}") is not None for n in range(4)] == [
         True, False, True, True,
     ]  # fmt: skip
     assert len(known) == 3
+
+
+def test_what_others_ask_evicts_nothing() -> None:
+    """However much Raj asks, Mia's question is as fast as before; a whole person goes at most."""
+    known, first = QuestionCache(max_questions=3, max_people=2), encoding(1.0)
+    known.put("mia", "m", "where?", first)
+    for n in range(10):
+        known.put("raj", "m", f"q{n}", encoding(n))
+        assert known.get("mia", "m", "where?") is first
+    known.put("elena", "m", "where?", encoding(2.0))
+
+    assert known.get("raj", "m", "q9") is None
+    assert len(known) == 2
+
+
+def test_nothing_is_cached_for_a_stranger() -> None:
+    """The next one who is not known may be somebody else, who would notice what was asked."""
+    known = QuestionCache()
+    known.put(None, "m", "where?", encoding(1.0))
+
+    assert known.get(None, "m", "where?") is None
+    assert len(known) == 0
 
 
 def test_no_text_is_kept() -> None:

@@ -305,3 +305,23 @@ def test_words_that_an_earlier_version_left_go_when_its_file_is_opened(path: Pat
         assert receipt.proof.rewritten
         assert home.erasure.verify(receipt).forgotten
     assert in_bytes(path, NUMBERS[:-20]) == []
+
+
+def test_what_an_unreadable_receipt_listed_is_cleaned_when_it_is_repaired(path: Path) -> None:
+    """A reader kept the file from being cleaned, and the receipt was damaged: it is rewritten."""
+    with open_home(path) as home:
+        move_in(home)
+        doc_id = remember(home, SURPRISE, author="Rajesh")
+    with open_home(path, create=False) as home, earlier_reader(path):
+        assert home.forget(doc_id, person_id="rajesh").proof is None
+    with careless(path) as connection:
+        connection.execute("UPDATE receipt SET record = 'torn'")
+        # What a page may still hold that was freed without being zeroed.
+        connection.execute("CREATE TABLE scrap AS SELECT ? AS text", (SURPRISE,))
+        connection.execute("DROP TABLE scrap")
+    assert SURPRISE.encode() in path.read_bytes()
+
+    with open_home(path, create=False) as home:
+        assert home.maintenance.reset_unreadable()
+        assert home.erasure.receipts() == []
+    assert SURPRISE.encode() not in path.read_bytes()

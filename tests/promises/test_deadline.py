@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,6 +23,8 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import Encoding
 from family_recall.errors import ModelError
+from family_recall.pipeline import answer
+from family_recall.pipeline.broker import Broker
 from family_recall.stores.read.snapshot import Snapshot
 from tests.conftest import (
     HOME,
@@ -285,3 +288,33 @@ with FamilyRecall.open(sys.argv[1]) as home:
     )  # fmt: skip
 
     assert float(ran.stdout) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("owner", "slow", "reason"), [(Broker, "_judged", "no_time"), (answer, "_loaded", "stopped")]
+)
+def test_results_past_the_first_page_are_made_while_time_lasts(
+    path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, slow: str, reason: str
+) -> None:
+    """Where ranking, or reading the results, took all of the time, one page is returned."""
+    clock = Erratic([0.0])
+    work = getattr(owner, slow)
+
+    def slowly(*args: Any) -> Any:
+        clock.at_s += 1.0
+        return work(*args)
+
+    ask = {"time_budget_ms": 500.0, "top_k": 60}
+    with open_home(path, clock=clock) as home:
+        move_in(home)
+        home.remember_many(
+            Memory(f"The key of door number {n} is the blue one", HOME) for n in range(100)
+        )
+        in_time = recall(home, "Which key is blue?", "priya", **ask)
+        monkeypatch.setattr(owner, slow, slowly)
+        late = recall(home, "Which key is blue?", "priya", **ask)
+
+    (skip,) = [skip for skip in late.trace.skips if skip.stage == "answer"]
+    assert "answer" not in {skip.stage for skip in in_time.trace.skips}
+    assert found(late) == found(in_time)[:12]
+    assert (skip.reason, skip.n) == (reason, len(in_time.results) - 12)

@@ -417,18 +417,41 @@ def test_a_scorer_that_fails_is_left_out(path: Path) -> None:
         assert stages(answer) == {"rerank"}
 
 
+def models_with(folder: Path, name: str, content: bytes | None) -> Path:
+    """Link the shipped models in a folder, but for one file that is missing or altered."""
+    folder.mkdir()
+    for file in MODELS.iterdir():
+        if file.name != name:
+            (folder / file.name).symlink_to(file)
+    if content is not None:
+        (folder / name).write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize("content", [None, b"altered"])
+def test_a_static_embedder_that_cannot_be_used_is_named(
+    path: Path, tmp_path: Path, content: bytes | None
+) -> None:
+    """Missing or altered: ``degraded`` says so once, and the other embedder answers."""
+    folder = models_with(tmp_path / "models", "static.npz", content)
+    with FamilyRecall.open(path, models=folder) as home:
+        move_in(home)
+        home.remember_many(stories())
+        home.warmup()
+        answer = recall(home, QUESTION, "priya")
+
+    assert answer.degraded == (
+        "embed_static: the static embedder is missing or altered; family-recall models verify",
+    )
+    assert found(answer)[0] == "grandma"
+
+
 @pytest.mark.parametrize("content", [None, b"altered"])
 def test_a_cross_encoder_that_cannot_be_used_is_named(
     path: Path, tmp_path: Path, content: bytes | None
 ) -> None:
     """Missing or altered: ``degraded`` says so once, where it would have read, and the way out."""
-    folder = tmp_path / "models"
-    folder.mkdir()
-    for file in MODELS.iterdir():
-        if not file.name.startswith("cross_encoder."):
-            (folder / file.name).symlink_to(file)
-    if content is not None:
-        (folder / "cross_encoder.int8.onnx").write_bytes(content)
+    folder = models_with(tmp_path / "models", "cross_encoder.int8.onnx", content)
     with FamilyRecall.open(path, models=folder) as home:
         move_in(home)
         home.remember_many(stories())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import shutil
@@ -9,9 +10,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 from family_recall.api import files
+from family_recall.cli.doctor import examine
 from family_recall.errors import FamilyRecallError
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from tests.cli.runner import call
@@ -113,3 +116,23 @@ def test_a_call_raises_an_error_of_this_library(folder: Path, what: str) -> None
     assert status == 0
     assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
     assert files.migrate(old) == (1, SCHEMA_VERSION)
+
+
+def test_the_doctor_says_what_has_to_be_allowed_before_it_repairs(folder: Path) -> None:
+    """Where nothing may be written, ``--repair`` alone is no way out: the folder is named first."""
+    path = folder / "family.db"
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        connection.execute("UPDATE word_count SET n = n + 1")
+
+    def fixes() -> list[str]:
+        return [
+            check.fix or "" for check in examine(path).checks if "--repair" in (check.fix or "")
+        ]
+
+    assert fixes()
+    assert not any("allow" in fix for fix in fixes())
+    folder.chmod(0o500)
+    expected = f"allow this user to write to {folder}, or copy {path} into a folder where they may"
+    status = without_rights(lambda: not fixes() or not all(expected in fix for fix in fixes()))
+    folder.chmod(0o700)
+    assert status == 0

@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -115,6 +116,21 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
             folder, _ = stack.enter_context(_beside(beside, lambda path: path.mkdir(mode=0o700)))
         except OSError as error:
             raise StoreError(_CANNOT_WRITE.format(path=beside, error=error.strerror)) from error
+        yield folder
+
+
+@contextlib.contextmanager
+def temporary_folder(name: str) -> Iterator[Path]:
+    """Yield a private folder for copies of memories in the system's folder for temporary files.
+
+    It is removed at the end; what interrupted processes left there is removed before.
+
+    Raises:
+        StoreError: If it cannot be made.
+    """
+    place = Path(tempfile.gettempdir()) / name
+    remove_leftovers(place.parent)
+    with scratch_folder(place) as folder:
         yield folder
 
 

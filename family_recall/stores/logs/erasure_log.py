@@ -88,9 +88,13 @@ class ErasureLog:
         )
 
     def rewrite_due(self) -> bool:
-        """Return whether the file has to be rewritten because of what an earlier version stored."""
+        """Return whether the file has to be rewritten for what has no receipt any more."""
         row = sql.row(self.connection, "SELECT 1 FROM info WHERE key = ?", (_REWRITE,))
         return row is not None
+
+    def set_rewrite_due(self) -> None:
+        """Record that the file has to be rewritten: nobody knows what bytes are left in it."""
+        self.connection.execute("INSERT OR IGNORE INTO main.info VALUES(?, '1')", (_REWRITE,))
 
     def set_rewritten(self) -> None:
         """Record that the file was rewritten."""

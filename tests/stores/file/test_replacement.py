@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from family_recall import FamilyRecall
 from family_recall.api import files
 from family_recall.errors import StoreError
+from family_recall.evaluation import timing
 from family_recall.stores.file.replacement import (
     leftovers,
     remove_leftovers,
@@ -171,6 +174,40 @@ def test_a_killed_folder_is_removed_with_what_is_in_it(tmp_path: Path) -> None:
 
     assert len(remove_leftovers(tmp_path)) == 1
     assert not list(tmp_path.iterdir())
+
+
+@forking
+@pytest.mark.parametrize("next_run", ["bench", "doctor"])
+def test_the_copy_that_a_killed_bench_left_is_removed_by_the_next_run(
+    home: FamilyRecall,
+    path: Path,
+    tmp_path: Path,
+    next_run: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It lies among the system's temporary files, private from the start; doctor names it."""
+    home.close()
+    monkeypatch.setenv("FAMILY_RECALL_MODELS", str(tmp_path / "none"))
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+
+    def dies(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def bench() -> None:
+        with mock.patch.object(timing, "_time", dies):
+            call("bench", "--db", path, "--person", "rajesh")
+
+    killed_in(bench)
+    (left,) = leftovers(temporary)
+    assert (left / "copy.db").exists()
+    assert stat.S_IMODE(left.stat().st_mode) == 0o700
+
+    output = call(next_run, "--db", path, *["--person", "rajesh"] * (next_run == "bench")).stdout
+    assert not list(temporary.iterdir())
+    named = f"{left}: left by a command that was killed; removed" in output.replace("\n", "")
+    assert named == (next_run == "doctor")
 
 
 def test_what_a_living_process_writes_is_no_leftover(tmp_path: Path) -> None:
