@@ -22,7 +22,7 @@ from family_recall.ranking.deduplication import without
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions
 from family_recall.ranking.reranker import first_was_read
-from family_recall.sources.graph import paths_to
+from family_recall.sources.graph_paths import paths_to
 from family_recall.stores.records import StoredMemory, among
 from family_recall.types import Answer, Contribution, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
@@ -284,7 +284,8 @@ def _paths(ranked: Ranked, chosen: IdArray) -> dict[int, Rationale]:
     if not ranking.weights[graph].any():
         return {}
     raised = (ranking.features[chosen][:, graph] * ranking.weights[graph]).any(axis=1)
-    paths = paths_to(ranked.graph, set(ranking.rows.ids[chosen[raised]].tolist()))
+    memories = set(ranking.rows.ids[chosen[raised]].tolist())
+    paths = paths_to(ranked.graph, memories, damping=context.config.ppr_damping)
     if not paths:
         return {}
     nodes = np.array(sorted({link.node for path in paths.values() for link in path}), np.int64)
