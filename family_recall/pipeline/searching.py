@@ -100,7 +100,7 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
         return NO_GRAPH
 
     def walk() -> GraphRun:
-        reached = walk_graph(context, relevant(context, pool))
+        reached = walk_graph(context, starts(context, pool))
         new = ~among(reached.run.ids, pool.ids)
         within = ~new | (np.cumsum(new) <= context.config.graph_pool)
         return dataclasses.replace(reached, run=reached.run.where(within))
@@ -108,12 +108,13 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
     return run.run("graph", n, walk, NO_GRAPH) if run.can_start("graph", n) else NO_GRAPH
 
 
-def relevant(context: QueryContext, pool: Pool) -> dict[int, float]:
-    """Return how relevant the best of a pool are, in (0, 1], without those that hardly are.
+def starts(context: QueryContext, pool: Pool) -> dict[int, float]:
+    """Return how strongly a walk starts from the best of a pool, in (0, 1].
 
-    The higher of the cosine and the share of the question's words, where 1 is a memory of usual
-    length that has each of them once. Fused ranks do not say that: the best of a nonsense question
-    has as high a one as any other.
+    Relevance, times the fused score as a share of the highest. Relevance is the higher of the
+    cosine and the share of the question's words, where 1 is a memory of mean length that has each
+    of them once; what has too little of it is left out. The fused score alone does not know
+    relevance: the best of a nonsense question has as high a one as any other.
     """
     config, words = context.config, context.plan.statistics
     strength: dict[int, float] = {}
@@ -121,9 +122,13 @@ def relevant(context: QueryContext, pool: Pool) -> dict[int, float]:
         run = pool.runs[source]
         for memory, score in zip(run.ids.tolist(), run.scores.tolist(), strict=True):
             strength[memory] = max(strength.get(memory, 0.0), min(score / full, 1.0))
-    best = {memory: strength[memory] for memory in pool.ids[: config.graph_seeds].tolist()}
-    least = config.graph_least_relevance
-    return {memory: share for memory, share in best.items() if share >= least}
+    best = pool.ids[: config.graph_seeds].tolist()
+    shares = (pool.rrf / pool.rrf.max(initial=1e-9)).tolist()
+    return {
+        memory: strength[memory] * share
+        for memory, share in zip(best, shares, strict=False)
+        if strength[memory] >= config.graph_least_relevance
+    }
 
 
 def timeline(run: Runner, context: QueryContext) -> Run:

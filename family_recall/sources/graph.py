@@ -20,12 +20,12 @@ from family_recall.types import FloatArray, IdArray
 _HALF = 0.25  # of a start: the mass that counts half
 
 
-def walk_graph(context: QueryContext, relevance: Mapping[int, float]) -> GraphRun:
+def walk_graph(context: QueryContext, strengths: Mapping[int, float]) -> GraphRun:
     """Rank the scoped neighbourhood of the seeds.
 
     Args:
         context: The question; its entities and the focus memory are seeds too.
-        relevance: How relevant each memory is to start from, in (0, 1], best fused first.
+        strengths: Of the start at each memory, in (0, 1], best fused first.
 
     Returns:
         Every memory reached, best first, with scores in [0, 1): see :func:`share_of_a_start`.
@@ -34,7 +34,7 @@ def walk_graph(context: QueryContext, relevance: Mapping[int, float]) -> GraphRu
     config, plan = context.config, context.plan
     entities = [entity.id for entity in plan.entities]
     focus = () if plan.focus_id is None else (plan.focus_id,)
-    seeds = {**relevance, **dict.fromkeys((*entities, *focus), 1.0)}
+    seeds = {**strengths, **dict.fromkeys((*entities, *focus), 1.0)}
     if not seeds:
         return GraphRun(Run.empty("graph"))
     graph = neighbourhood(context, np.array(list(seeds), np.int64))

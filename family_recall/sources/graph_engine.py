@@ -104,7 +104,7 @@ def _core() -> Any:
 @functools.cache
 def _load() -> ModuleType | None:
     try:
-        # Whoever imported igraph has its core, which must not be initialised twice.
+        # If igraph is imported, its core is loaded, and must not be initialised twice.
         return importlib.import_module(_CORE) if "igraph" in sys.modules else _load_core()
     except Exception as error:  # noqa: BLE001  whatever a broken library raises, numpy remains
         log.debug("igraph cannot be used: %s", error)

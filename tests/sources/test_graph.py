@@ -119,6 +119,7 @@ def test_the_walk_starts_from_what_the_best_candidate_mentions(path: Path) -> No
     rationale = answer.results[1].rationale
     assert rationale is not None
     assert rationale.path == ("plays", "mention", "Otto", "mention", "flowers")
+    assert graph_of(answer)["flowers"] > 0.2  # 0.14 if only the candidate were a start
 
 
 def test_mentioned_things_are_starts_of_their_own() -> None:
