@@ -207,13 +207,9 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """Some nodes (n,), how many hops each is from a seed, and the edges among them.
-
-    ``ends`` number the nodes: (source, destination) as read, the source nearer to the seeds.
-    """
+    """Some nodes (n,), and the edges among them; ``ends`` number the nodes."""
 
     nodes: IdArray
-    hops: IdArray
     ends: tuple[tuple[int, int], ...]
     weights: tuple[float, ...]
     kinds: tuple[str, ...]
@@ -221,14 +217,15 @@ class Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class GraphRun:
-    """A run of the graph, with the subgraph and the ranks (n,) it came from.
+    """A run of the graph, with the subgraph it came from.
 
+    ``reset`` (s,), 0 or more: how strongly the walk starts at each seed, which are the first nodes.
     ``bias`` in [0, 1] by node: how surely a memory is linked to what the question names.
     """
 
     run: Run
     subgraph: Subgraph | None = None
-    rank: FloatArray | None = None
+    reset: FloatArray | None = None
     bias: Mapping[int, float] = field(default_factory=dict)
 
 

@@ -12,7 +12,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).parents[1]
-NATIVE = ("numpy", "apsw", "sqlite_vec", "onnxruntime", "tokenizers")
+NATIVE = ("numpy", "apsw", "sqlite_vec", "onnxruntime", "tokenizers", "igraph._igraph")
 SOCKETS = ("socket", "_socket", "ssl", "http", "urllib.request", "asyncio", "concurrent.futures")
 
 
@@ -53,6 +53,21 @@ def test_every_contract_is_about_the_whole_package() -> None:
     }
     assert exceptions["Only stores speak to SQLite"] == ["family_recall.stores.** -> *"]
     assert exceptions["Only encoders speak to ONNX Runtime"] == ["family_recall.encoders.** -> *"]
+
+
+def test_one_module_loads_igraph() -> None:
+    """No other so much as names it in its code: `import igraph` would bring plotting with it."""
+    package = ROOT / "family_recall"
+    users = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Constant) and str(node.value).split(".")[0] == "igraph")
+        or (isinstance(node, ast.Import) and any(n.name.startswith("igraph") for n in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("igraph"))
+    }
+
+    assert users == {"sources/graph_engine.py"}
 
 
 def test_importing_loads_no_native_library() -> None:

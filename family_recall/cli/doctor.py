@@ -18,6 +18,7 @@ from family_recall.encoders import read_manifest
 from family_recall.encoders.checks import check
 from family_recall.encoders.session import why_no_cuda
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
+from family_recall.sources.graph_engine import engine
 from family_recall.stores.file import copies
 from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.file.integrity import Finding, versions
@@ -131,6 +132,7 @@ def _versions() -> Iterator[tuple[str, str | None, str]]:
         yield name, version or optional, "pip install --force-reinstall family-recall"
     for name in ("numpy", "tokenizers"):
         yield name, _version(name), f"pip install --force-reinstall {name}"
+    yield "graph engine", engine(), ""
     runtimes = [name for name in ("onnxruntime", "onnxruntime-gpu") if _version(name)]
     # Both own one module: together they break it.
     runtime = f"{runtimes[0]} {_version(runtimes[0])}" if len(runtimes) == 1 else None

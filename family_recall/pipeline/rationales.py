@@ -10,7 +10,7 @@ from family_recall.dataflow import GraphRun, PathStep, QueryContext, Ranking
 from family_recall.pipeline.explain import Link, rationale
 from family_recall.ranking.features import INDEX
 from family_recall.sources.bias import intent_of, strongest_links
-from family_recall.sources.graph import paths_to
+from family_recall.sources.graph_paths import paths_to
 from family_recall.types import IdArray, Rationale
 
 
@@ -27,7 +27,8 @@ def rationales(
     ids = ranking.rows.ids[chosen]
     paths: dict[int, Sequence[PathStep]] = {}
     if amounts.any():
-        paths |= paths_to(graph, set(ids[amounts.any(axis=1)].tolist()))
+        raised = set(ids[amounts.any(axis=1)].tolist())
+        paths |= paths_to(graph, raised, damping=context.config.ppr_damping)
         paths |= _scored_links(context, graph, set(ids[amounts[:, 0] != 0.0].tolist()))
     if not paths:
         return {}

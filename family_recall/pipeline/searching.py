@@ -16,6 +16,7 @@ from family_recall.pipeline.question_encoding import encode, is_encoded_at_once
 from family_recall.pipeline.remarks import encoded_remarks, n_remarks
 from family_recall.pipeline.runner import Runner
 from family_recall.query.planner import POSSIBLE
+from family_recall.ranking import bm25
 from family_recall.sources.about import search_about
 from family_recall.sources.focus import near_focus
 from family_recall.sources.graph import walk_graph
@@ -100,12 +101,35 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
         return NO_GRAPH
 
     def walk() -> GraphRun:
-        reached = walk_graph(context, pool.ids, pool.rrf)
+        reached = walk_graph(context, starts(context, pool))
         new = ~among(reached.run.ids, pool.ids)
         within = ~new | (np.cumsum(new) <= context.config.graph_pool)
         return dataclasses.replace(reached, run=reached.run.where(within))
 
     return run.run("graph", n, walk, NO_GRAPH) if run.can_start("graph", n) else NO_GRAPH
+
+
+def starts(context: QueryContext, pool: Pool) -> dict[int, float]:
+    """Return how strongly a walk starts from the best of a pool, in (0, 1].
+
+    Relevance, times the fused score as a share of the highest. Relevance is the higher of the
+    cosine and the share of the question's words, where 1 is a memory of mean length that has each
+    of them once; what has too little of it is left out. The fused score alone does not know
+    relevance: the best of a nonsense question has as high a one as any other.
+    """
+    config, words = context.config, context.plan.statistics
+    strength: dict[int, float] = {}
+    for source, full in (("vector", 1.0), ("lexical", bm25.fts5_score_of_each_word_once(words))):
+        run = pool.runs[source]
+        for memory, score in zip(run.ids.tolist(), run.scores.tolist(), strict=True):
+            strength[memory] = max(strength.get(memory, 0.0), min(score / full, 1.0))
+    best = pool.ids[: config.graph_seeds].tolist()
+    shares = (pool.rrf / pool.rrf.max(initial=1e-9)).tolist()
+    return {
+        memory: strength[memory] * share
+        for memory, share in zip(best, shares, strict=False)
+        if strength[memory] >= config.graph_least_relevance
+    }
 
 
 def timeline(run: Runner, context: QueryContext) -> Run:

@@ -113,3 +113,13 @@ def _saturated(counts: FloatArray, lengths: FloatArray) -> FloatArray:
 def attainable(statistics: WordStatistics) -> float:
     """Return the upper bound of a memory's score: every stem, infinitely often."""
     return float(inverse_document_frequency(statistics).sum()) * (K1 + 1)
+
+
+def fts5_score_of_each_word_once(statistics: WordStatistics) -> float:
+    """Return what FTS5's bm25() gives a memory of mean length that holds each word once, above 0.
+
+    Its idf is ln((N − n + ½) / (n + ½)), and 0.000001 for words of more than half the memories.
+    """
+    n, held = statistics.n_memories, statistics.document_frequency
+    idf = np.log(np.maximum((n - held + 0.5) / (held + 0.5), 1.0))
+    return float(np.maximum(idf, 1e-6).sum()) or 1e-6

@@ -1,58 +1,83 @@
 """Personalized PageRank over the neighbourhood of the best memories and the named entities.
 
-Each seed's weight is divided by the square root of its degree, so that a hub does not dominate.
-A capped neighbourhood of the seeds is read, and PageRank spreads over it. It may add memories
-that no other source found; the path that carried most of their rank becomes a reason.
+A walk starts from what the question names, from the best memories that words and vectors found, as
+far as they are relevant, and from the things that those mention. Each start is divided by the
+square root of its degree, so that a hub does not dominate. A capped neighbourhood is read, and
+PageRank spreads over it. It may add memories that no other source found.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
-from family_recall.dataflow import GraphRun, PathStep, QueryContext, Run, Subgraph
+from family_recall.dataflow import GraphRun, QueryContext, Run, Subgraph
 from family_recall.sources.bias import graph_bias, intent_of
+from family_recall.sources.graph_engine import personalized_pagerank
 from family_recall.types import FloatArray, IdArray
 
-_TOLERANCE = 1e-6  # of the total weight
+_HALF = 0.25  # of a start: the mass that counts half
 
 
-def walk_graph(context: QueryContext, seeds: IdArray, strength: FloatArray) -> GraphRun:
+def walk_graph(context: QueryContext, strengths: Mapping[int, float]) -> GraphRun:
     """Rank the scoped neighbourhood of the seeds.
 
     Args:
         context: The question; its entities and the focus memory are seeds too.
-        seeds: Row ids (n,) of fused memories, best first.
-        strength: Their fused scores (n,), 0 or more.
+        strengths: Of the start at each memory, in (0, 1], best fused first.
 
     Returns:
-        Every memory reached, best first, with PageRank scores divided by the highest.
+        Every memory reached, best first, with scores in [0, 1): see :func:`share_of_a_start`.
+        A question that names nothing, and to which nothing is relevant, reaches none.
     """
-    config = context.config
-    seeds, strength = seeds[: config.graph_seeds], strength[: config.graph_seeds]
-    start = dict(zip(seeds.tolist(), strength.tolist(), strict=True))
-    # What the question names is as good a seed as the best memory.
-    highest = max(start.values(), default=1.0)
-    entities = [entity.id for entity in context.plan.entities]
-    for node in entities:
-        start[node] = highest
-    if context.plan.focus_id is not None:
-        start[context.plan.focus_id] = highest
-    if not start:
-        return GraphRun(Run("graph", seeds, strength))
-    nodes = np.array(list(start), np.int64)
-    degrees = context.snapshot.degrees(nodes, context.scope)
-    reset = dampen_hubs(np.array(list(start.values()), np.float32), degrees)
-    graph = neighbourhood(context, nodes)
-    rank = personalized_pagerank(graph, reset, damping=config.ppr_damping)
-    memories = np.flatnonzero(graph.nodes > 0)
-    order = memories[np.lexsort((graph.nodes[memories], -rank[memories]))]
-    scores = rank[order] / max(float(rank.max(initial=0.0)), 1e-12)
-    run = Run("graph", graph.nodes[order], scores.astype(np.float32))
+    config, plan = context.config, context.plan
+    entities = [entity.id for entity in plan.entities]
+    focus = () if plan.focus_id is None else (plan.focus_id,)
+    seeds = {**strengths, **dict.fromkeys((*entities, *focus), 1.0)}
+    if not seeds:
+        return GraphRun(Run.empty("graph"))
+    graph = neighbourhood(context, np.array(list(seeds), np.int64))
+    strength = np.zeros(len(graph.nodes), np.float32)
+    strength[: len(seeds)] = list(seeds.values())
+    strength = with_mentioned(graph, strength)
+    started = np.flatnonzero(strength)
+    reset = np.zeros(len(graph.nodes))
+    degrees = context.snapshot.degrees(graph.nodes[started], context.scope)
+    reset[started] = dampen_hubs(strength[started], degrees)
+    rank = personalized_pagerank(graph.ends, graph.weights, reset, damping=config.ppr_damping)
+    score = share_of_a_start(rank * reset.sum())
+    memories = np.flatnonzero((graph.nodes > 0) & (score > 0.0))
+    order = memories[np.lexsort((graph.nodes[memories], -score[memories]))]
+    run = Run("graph", graph.nodes[order], score[order])
     bias = graph_bias(graph, entities, intent_of(context.request.query_text)) if entities else {}
-    return GraphRun(run, graph, rank, bias)
+    return GraphRun(run, graph, reset[: len(seeds)].astype(np.float32), bias)
+
+
+def with_mentioned(graph: Subgraph, strength: FloatArray) -> FloatArray:
+    """Start from what the starting memories mention too, each as strongly as the best of those.
+
+    Args:
+        graph: The neighbourhood, n nodes.
+        strength: Shape (n,), in [0, 1]; 0 where the walk does not start.
+    """
+    mentioned = strength.copy()
+    for (src, dst), kind in zip(graph.ends, graph.kinds, strict=True):
+        if kind == "mention" and strength[src] > 0.0 and graph.nodes[src] > 0:
+            mentioned[dst] = max(mentioned[dst], strength[src])
+    return mentioned
+
+
+def share_of_a_start(mass: FloatArray) -> FloatArray:
+    """Map PageRank in units of one fully relevant start, 0 or more, to [0, 1): ``m / (m + ¼)``.
+
+    A memory alone, fully relevant and linked to nothing, has a mass of 1 and so 0.8. It is the same
+    for every question: nothing is divided by the highest.
+
+    >>> share_of_a_start(np.array([0.0, 0.25, 1.0])).tolist()
+    [0.0, 0.5, 0.800000011920929]
+    """
+    return (mass / (mass + _HALF)).astype(np.float32)
 
 
 def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
@@ -67,155 +92,47 @@ def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
 def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
     """Read the capped neighbourhood of some nodes; the seeds are its first nodes.
 
-    The first hop follows every edge. Later hops start only from entities that a relation between
-    two entities led to: so *Leela's husband* reaches the memories about him, and one session does
-    not reach the whole household.
+    The first hop follows every edge. Later hops start only from what the seeds mention, and from
+    entities that a relation between two entities led to: so *Leela's husband* reaches the memories
+    about him, and one session does not reach the whole household.
     """
     config = context.config
     number = {node: at for at, node in enumerate(seeds.tolist())}
     n_seeds, n_nodes = len(seeds), config.graph_nodes
-    hops = [0] * len(number)
     ends: dict[tuple[int, int, str], float] = {}
     frontier = seeds
     walked: set[int] = set()
-    for hop in range(config.graph_hops):
+    for _ in range(config.graph_hops):
         edges = context.snapshot.edges(frontier, context.scope, config.graph_cap)
-        related: list[int] = []
+        further: dict[int, None] = {}
         for src, dst, weight, kind in zip(
             edges.src.tolist(), edges.dst.tolist(), edges.weight.tolist(), edges.kinds, strict=True
         ):
             start, at = number[src], number.get(dst)
+            if dst == src:
+                continue
             if at is None:
                 if len(number) >= n_nodes:
                     continue
                 at = number[dst] = len(number)
-                hops.append(hop + 1)
-            if at >= n_seeds and src < 0 and dst < 0:
-                related.append(dst)
+            is_related = src < 0 and dst < 0
+            if at >= n_seeds and (
+                is_related or (start < n_seeds and kind == "mention" and dst < 0)
+            ):
+                further[dst] = None
             # The edge between two seeds is read twice, once from either end.
             if (at, start, kind) not in ends:
                 key = (start, at, kind)
                 if weight > ends.get(key, -1.0):
                     ends[key] = weight
         walked.update(frontier.tolist())
-        frontier = np.array(sorted(set(related) - walked), np.int64)
+        frontier = np.array([node for node in further if node not in walked], np.int64)
+        frontier = frontier[: config.graph_seeds]
         if not len(frontier):
             break
     return Subgraph(
         nodes=np.array(list(number), np.int64),
-        hops=np.array(hops, np.int64),
         ends=tuple((src, dst) for src, dst, _ in ends),
         weights=tuple(ends.values()),
         kinds=tuple(kind for _, _, kind in ends),
     )
-
-
-def personalized_pagerank(graph: Subgraph, reset: FloatArray, *, damping: float) -> FloatArray:
-    """Spread the seeds' weights over a graph by power iteration.
-
-    Args:
-        graph: Edges with weights above 0, walked both ways; n nodes, the seeds first.
-        reset: Shape (s,), 0 or more, not all 0; where the walk restarts.
-        damping: Probability of walking on, in [0, 1).
-
-    Returns:
-        Shape (n,), 0 or more, summing to 1.
-
-    A node without edges returns its weight to the restart distribution. Iterates until the
-    remaining change is below 0.000001 of the weight.
-
-    Source: Haveliwala 2002, doi:10.1145/511446.511513.
-    """
-    n = len(graph.nodes)
-    start = np.zeros(n)
-    start[: len(reset)] = reset / reset.sum(dtype=np.float64)
-    ends = np.array(graph.ends, np.int64).reshape(-1, 2)
-    linked = np.flatnonzero(np.bincount(ends.ravel(), minlength=n))
-    number = np.zeros(n, np.int64)
-    number[linked] = np.arange(len(linked))
-    src, dst = number[np.concatenate([ends, ends[:, ::-1]])].T
-    weights = np.tile(np.array(graph.weights, np.float64), 2)
-    order = np.argsort(dst, kind="stable")
-    share = (damping * weights / np.bincount(src, weights, len(linked))[src])[order]
-    src, degrees = src[order], np.bincount(dst, minlength=len(linked))
-    first = np.cumsum(degrees) - degrees
-    restart = start[linked]
-    rank, factor, unlinked = restart, 1.0, 1.0 - float(restart.sum())
-    for _ in range(math.ceil(math.log(_TOLERANCE) / math.log(damping)) if damping else 0):
-        # The rank of a node without edges is always this multiple of its restart weight.
-        factor = 1.0 - damping + damping * factor * unlinked
-        if len(linked):
-            rank = factor * restart + np.add.reduceat(rank[src] * share, first)
-    full = factor * start
-    full[linked] = rank
-    return full.astype(np.float32)
-
-
-def paths_to(graph: GraphRun, memories: Collection[int]) -> dict[int, list[PathStep]]:
-    """Return how the graph leads to some memories: each path from a seed to the memory.
-
-    The path to a memory that is itself a seed starts from an entity the question names. Memories
-    that the graph does not lead to are left out.
-    """
-    subgraph, rank = graph.subgraph, graph.rank
-    if subgraph is None or rank is None or not subgraph.ends:
-        return {}
-    ends = np.array(subgraph.ends)
-    flow = rank[ends] * np.array(subgraph.weights)[:, None]
-    into, before = _carriers(subgraph.hops, ends, flow[:, 0]).tolist(), ends[:, 0].tolist()
-    nodes = subgraph.nodes.tolist()
-    number = {memory: at for at, memory in enumerate(nodes) if memory in memories}
-    entity_links = _links_to_entities(subgraph.nodes, ends, flow, list(number.values()))
-    paths: dict[int, list[PathStep]] = {}
-    for memory, at in number.items():
-        is_seed = into[at] < 0
-        last_links = entity_links.get(at, ()) if is_seed else [(into[at], before[into[at]])]
-        for last_edge, last in last_links:
-            path = [PathStep(nodes[last], subgraph.kinds[last_edge]), PathStep(memory, "")]
-            edge = into[last]
-            while edge >= 0:
-                path.insert(0, PathStep(nodes[before[edge]], subgraph.kinds[edge]))
-                edge = into[before[edge]]
-            if path[0].node < 0 or not is_seed:
-                paths[memory] = path
-                break
-    return paths
-
-
-def _carriers(hops: IdArray, ends: IdArray, flow: FloatArray) -> IdArray:
-    """Return, for each node (n,), the edge that carries most into it; −1 for a seed.
-
-    Only edges that lead away from the seeds count, so following them back ends at a seed.
-    """
-    into = np.full(len(hops), -1, np.int64)
-    away = np.flatnonzero(hops[ends[:, 0]] < hops[ends[:, 1]])
-    strongest_last = away[np.argsort(flow[away], kind="stable")]
-    into[ends[strongest_last, 1]] = strongest_last
-    return into
-
-
-def _links_to_entities(
-    nodes: IdArray, ends: IdArray, flow: FloatArray, memories: Sequence[int]
-) -> dict[int, list[tuple[int, int]]]:
-    """Return the (edge, entity) pairs of some memories, by node number, largest flow first.
-
-    ``flow`` (m, 2) is the rank that either end of an edge passes along it.
-    """
-    sought = np.zeros(len(nodes), np.bool_)
-    sought[memories] = True
-    links = [
-        (-carried, edge, memory, entity)
-        for here, there in ((0, 1), (1, 0))
-        for edges in [np.flatnonzero(sought[ends[:, here]] & (nodes[ends[:, there]] < 0))]
-        for carried, edge, memory, entity in zip(
-            flow[edges, there].tolist(),
-            edges.tolist(),
-            ends[edges, here].tolist(),
-            ends[edges, there].tolist(),
-            strict=True,
-        )
-    ]
-    by_memory: dict[int, list[tuple[int, int]]] = {}
-    for _, edge, memory, entity in sorted(links):
-        by_memory.setdefault(memory, []).append((edge, entity))
-    return by_memory

@@ -117,7 +117,6 @@ def links(*edges: tuple[int, int, float, str]) -> Subgraph:
     nodes = list(dict.fromkeys(node for a, b, _, _ in edges for node in (a, b)))
     return Subgraph(
         nodes=np.array(nodes, np.int64),
-        hops=np.zeros(len(nodes), np.int64),
         ends=tuple((nodes.index(a), nodes.index(b)) for a, b, _, _ in edges),
         weights=tuple(weight for _, _, weight, _ in edges),
         kinds=tuple(kind for _, _, _, kind in edges),

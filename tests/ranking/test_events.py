@@ -87,7 +87,7 @@ def test_an_event_is_found_by_its_kind(
     home: FamilyRecall, question: str, text: str, event_type: str | None
 ) -> None:
     """By other words for it, or by its event type alone."""
-    remember(home, "The bus came late, it was the wrong one", doc_id="bus")
+    remember(home, "Otto has a red umbrella", doc_id="umbrella")
     remember(home, text, doc_id="event", author="rajesh", kind="milestone", event_type=event_type)
     answer = recall(home, question, "rajesh")
 

@@ -1,63 +1,16 @@
-"""Graph source: PageRank against igraph, and hubs that do not win by being known."""
+"""Graph source: where a walk starts, how far it goes, and what a path of it says."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import igraph
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from family_recall import Relation
+from family_recall import Answer, Memory, Relation
 from family_recall.dataflow import Subgraph
-from family_recall.sources.graph import dampen_hubs, personalized_pagerank
+from family_recall.sources.graph import dampen_hubs, with_mentioned
 from tests.conftest import HOME, found, move_in, open_home, recall, remember
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(
-    st.integers(2, 12).flatmap(
-        lambda n: st.tuples(
-            st.just(n),
-            st.dictionaries(
-                st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(
-                    lambda ends: ends[0] < ends[1]
-                ),
-                st.floats(0.05, 2.0),
-                max_size=30,
-            ),
-            st.lists(st.floats(0.01, 1.0), min_size=1, max_size=n),
-        )
-    ),
-    st.sampled_from([0.0, 0.15, 0.5, 0.85]),
-)
-def test_pagerank_agrees_with_igraph(
-    drawn: tuple[int, dict[tuple[int, int], float], list[float]], damping: float
-) -> None:
-    """Ranks are those of igraph's solver, with nodes that nothing leads to too, and sum to 1."""
-    n, edges, seeds = drawn
-    reset = np.array(seeds, np.float32)
-    graph = Subgraph(
-        nodes=np.arange(1, n + 1),
-        hops=np.zeros(n, np.int64),
-        ends=tuple(edges),
-        weights=tuple(edges.values()),
-        kinds=("next",) * len(edges),
-    )
-    rank = personalized_pagerank(graph, reset, damping=damping)
-    network = igraph.Graph(n=n, edges=graph.ends, directed=False)
-    expected = network.personalized_pagerank(
-        directed=False,
-        damping=damping,
-        reset=[*seeds, *[0.0] * (n - len(seeds))],
-        weights=list(graph.weights) or None,
-        implementation="prpack",
-    )
-
-    assert float(rank.sum()) == pytest.approx(1.0, abs=1e-6)
-    assert rank == pytest.approx(np.array(expected), abs=2e-6)
 
 
 def test_a_hub_weighs_less_by_the_root_of_its_degree() -> None:
@@ -111,3 +64,72 @@ def test_a_focus_prefers_its_neighbourhood(path: Path) -> None:
             fences = [doc_id for doc_id in found(answer) if doc_id.startswith("fence")]
 
             assert fences[0] == f"fence-{talk}"
+
+
+def graph_of(answer: Answer) -> dict[str, float]:
+    """Return the PageRank feature of each result, by doc_id."""
+    return {result.doc_id: result.features["ppr"] for result in answer.results}
+
+
+def test_a_question_about_nothing_at_home_starts_no_walk(path: Path) -> None:
+    """Its best candidate shares two of ten words: the graph finds nothing, and adds nothing.
+
+    Of a question that the same memory answers, its PageRank is high.
+    """
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "The boiling kettle stands in the shed", doc_id="kettle", author="Hanna")
+        far = recall(home, "what boiling point does ethanol from Peru have in kelvin at sea level "
+                     "by the standard tables", "mia", profile="ppr")  # fmt: skip
+        near = recall(home, "boiling kettle", "mia", profile="ppr")
+
+    assert graph_of(far) == {"kettle": 0.0}
+    assert far.trace.runs["graph"] == ()
+    assert graph_of(near)["kettle"] > 0.3
+
+
+def test_pagerank_is_the_higher_the_more_relevant_the_seed(path: Path) -> None:
+    """It is not divided by the highest: of two questions the better answered has the higher."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "Boiler valve", doc_id="boiler")
+        home.remember_many([Memory(f"Fence post {n}", HOME) for n in range(30)])
+        best = [
+            graph_of(recall(home, question, "mia", profile="ppr"))["boiler"]
+            for question in ("boiler valve", "boiler zebra")
+        ]
+
+    assert 0.81 > best[0] > best[1] > 0.0
+
+
+def test_the_walk_starts_from_what_the_best_candidate_mentions(path: Path) -> None:
+    """A memory that shares with it only whom it mentions, far away in time, comes along.
+
+    The path says so: from the candidate, by whom it mentions, to that memory.
+    """
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        home.relations.add(Relation("Asha", "sister of", "Otto", HOME))
+        remember(home, "Otto plays the trombone", doc_id="plays", occurred_at="2025-01-01")
+        remember(home, "Flowers for Otto", doc_id="flowers", occurred_at="2023-01-01")
+        remember(home, "The bus was late", doc_id="bus", occurred_at="2023-01-01")
+        answer = recall(home, "trombone", "mia", profile="ppr")
+
+    assert found(answer) == ["plays", "flowers"]
+    rationale = answer.results[1].rationale
+    assert rationale is not None
+    assert rationale.path == ("plays", "mention", "Otto", "mention", "flowers")
+    assert graph_of(answer)["flowers"] > 0.2  # 0.14 if only the candidate were a start
+
+
+def test_mentioned_things_are_starts_of_their_own() -> None:
+    """Each is one as strong as the best memory that mentions it; others and neighbours are not."""
+    graph = Subgraph(
+        nodes=np.array([1, 2, -3, -4, 5]),
+        ends=((0, 2), (1, 2), (0, 3), (1, 4)),
+        weights=(0.5, 0.5, 0.2, 1.0),
+        kinds=("mention", "mention", "author", "next"),
+    )
+    strength = with_mentioned(graph, np.array([0.4, 0.9, 0.0, 0.0, 0.0], np.float32))
+
+    assert strength.tolist() == pytest.approx([0.4, 0.9, 0.9, 0.0, 0.0])
