@@ -149,7 +149,7 @@ def test_a_trace_says_what_was_decided(path: Path) -> None:
     reading = [skip.detail for skip in read.skips if skip.stage == "rerank"]
     assert read.decisions["rerank"] == (reading or ["all that it may read were read"])[0]
     assert span.n_in > 0
-    assert read.decisions["diversify"] == "λ = 1"
+    assert read.decisions["diversify"] == "λ = 0.9"
     assert varied.decisions["diversify"] == "λ = 0.3"
     assert quoted.decisions["identifiers"].startswith("what is quoted was found")
     assert yesterday.decisions["time"].startswith("nothing else is asked")

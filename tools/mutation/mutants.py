@@ -100,7 +100,7 @@ def of_profiles(root: Path) -> Iterator[Mutant]:
         for where, node in _numbers(call):
             value = float(ast.literal_eval(node))
             start = starts[node.lineno - 1] + _column(text, starts, node.lineno, node.col_offset)
-            end = starts[node.end_lineno - 1] + _column(  # type: ignore[index,operator]  # parsed
+            end = starts[node.end_lineno - 1] + _column(  # type: ignore[operator]  # parsed
                 text,
                 starts,
                 node.end_lineno,  # type: ignore[arg-type]  # see above

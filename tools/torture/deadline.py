@@ -156,7 +156,8 @@ def fault_of(answer: Answer) -> str | None:
     if answer.strategy == "TIMELINE":
         moments = [result.occurred_at for result in results if result.occurred_at]
         return None if moments == sorted(moments) else "a timeline that runs backwards"
-    scores = [result.score for result in results]
+    by_score = sorted(results, key=lambda result: result.rank_by_score or result.rank)
+    scores = [result.score for result in by_score]
     falling = all(a >= b - TOLERANCE for a, b in itertools.pairwise(scores))
     return None if falling else "scores that rise"
 

@@ -66,7 +66,11 @@ def test_a_wrong_order_is_found(home: FamilyRecall) -> None:
         "ranks": (two, first, *rest),
         "twice": (first, dataclasses.replace(first, rank=2), *rest),
         "reasons": (dataclasses.replace(first, score=first.score + 1.0), two, *rest),
-        "rise": (dataclasses.replace(two, rank=1), dataclasses.replace(first, rank=2), *rest),
+        "rise": (
+            dataclasses.replace(two, rank=1, rank_by_score=None),
+            dataclasses.replace(first, rank=2),
+            *rest,
+        ),
     }
 
     for fault, results in broken.items():
