@@ -11,9 +11,6 @@ from tools.mutation import mutants
 from tools.mutation.claims import claims
 from tools.mutation.mutants import PROFILES, every_mutant, of_profiles
 
-WITHOUT = {'"max_iter = 15", tolerance 1e-6'}
-"""Claims without a mutant: an iteration that ends earlier or later than it must is no rule."""
-
 
 def test_every_claim_has_a_mutant_that_changes_the_code() -> None:
     """Each listed text stands once in its file, and no row of the page is left without a mutant.
@@ -23,7 +20,7 @@ def test_every_claim_has_a_mutant_that_changes_the_code() -> None:
     every = every_mutant(ROOT)
     texts = {path: (ROOT / path).read_text("utf-8") for path in {each.path for each in every}}
 
-    assert {claim.says for claim in claims(ROOT)} - {each.says for each in every} == WITHOUT
+    assert {claim.says for claim in claims(ROOT)} <= {each.says for each in every}
     assert all(claim.tests for claim in claims(ROOT))
     assert all(each.applied(texts[each.path]) != texts[each.path] for each in every)
     assert len(every) > 300

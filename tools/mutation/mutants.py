@@ -137,7 +137,7 @@ def _numbers(call: ast.Call) -> Iterator[tuple[str, ast.Constant]]:
         if isinstance(each.value, ast.Dict):
             for key, value in zip(each.value.keys, each.value.values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(value, ast.Constant):
-                    yield f"weight of {key.value}", value
+                    yield f"weight of {key.value!s}", value
         elif each.arg not in NOT_NUMBERS:
             for node in ast.walk(each.value):
                 if isinstance(node, ast.Constant) and type(node.value) in {int, float}:
