@@ -1,7 +1,7 @@
 """PageRank and shortest paths of small graphs, by igraph. The only module that loads igraph.
 
-`import igraph` also imports plotting, and with it matplotlib if that is installed: 0.3 s and
-40 MiB. So its compiled core is loaded alone, from its file, in 7 ms and 3 MiB. Where it is missing
+`import igraph` also imports plotting, and with it matplotlib if that is installed: a second and
+40 MiB. So its compiled core is loaded alone, from its file, in 13 ms and 3 MiB. Where it is missing
 or cannot be loaded, numpy computes the same (:mod:`family_recall.sources.graph_numpy`).
 """
 

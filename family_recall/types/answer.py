@@ -72,7 +72,7 @@ class RepliedTo(JsonRecord):
 class Result(JsonRecord):
     """One memory of an answer.
 
-    ``score`` orders this answer only; ``confidence`` in [0, 1] is calibrated and compares
+    ``score`` compares results of this answer alone; ``confidence`` in [0, 1] is calibrated and compares
     across answers. ``contributions`` add up to ``score``.
     ``source`` names the source that ranked it best: lexical, vector, graph, relation, …
     ``superseded_by`` is the doc_id of a newer memory that answers the question otherwise, and
