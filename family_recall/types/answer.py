@@ -72,8 +72,8 @@ class RepliedTo(JsonRecord):
 class Result(JsonRecord):
     """One memory of an answer.
 
-    ``score`` compares results of this answer alone; ``confidence`` in [0, 1] is calibrated and compares
-    across answers. ``contributions`` add up to ``score``.
+    ``score`` compares results of this answer alone; ``confidence`` in [0, 1] is calibrated and
+    compares across answers. ``contributions`` add up to ``score``.
     ``source`` names the source that ranked it best: lexical, vector, graph, relation, …
     ``superseded_by`` is the doc_id of a newer memory that answers the question otherwise, and
     ``superseded_because`` says what shows that; ``superseded`` is an earlier version of its text;
