@@ -181,8 +181,9 @@ class Models:
             atexit.unregister(self.close)
 
     def _load_static(self) -> None:
-        with contextlib.suppress(*_UNUSABLE):
-            if read_manifest(self._folder).find_entry(StaticEncoder.ROLE) is not None:
-                self._static_failed = True  # until it has loaded
-                self._static = StaticEncoder.load(self._folder)
-                self._static_failed = False
+        try:
+            self._static = StaticEncoder.load(self._folder)
+        except _UNUSABLE:
+            with contextlib.suppress(*_UNUSABLE):
+                manifest = read_manifest(self._folder)
+                self._static_failed = manifest.find_entry(StaticEncoder.ROLE) is not None

@@ -181,12 +181,12 @@ class Broker:
         quoted = searching.identifiers(run, context)
         if len(quoted) and quoted.scores[0] == 1.0:
             return self._fast_path(run, context, quoted)
-        ordering.reserve_diversity(run, context)
         words, context = searching.words_while_encoding(run, context, self.executor)
         candidates = self._candidates(run, context, words, quoted)
         candidates = self._widened(run, context, candidates, quoted)
         context, candidates = gathering.gather(run, context, candidates)
         ranking = candidates.ranking
+        ordering.reserve_diversity(run, context)
         for refine in self.refinements:
             ranking = refine(run, context, ranking)
         return self._judged(run, context, candidates, ranking)

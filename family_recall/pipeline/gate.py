@@ -59,7 +59,7 @@ class Admitted:
         return self.gate.costs.expected_ms(stage, n) * self.gate.contention(self.service_class)
 
     def reserve(self, stage: str, n: int) -> None:
-        """Keep from all stages before it what n units of a stage may take."""
+        """Keep from the stages between now and then what n units of a stage may take."""
         self._reserved[stage] = n
 
     def tail_ms(self, *following: str) -> float:

@@ -89,6 +89,8 @@ def test_reasons_say_what_contributions_hold(household: FamilyRecall, profile: s
         parts = [part for part in result.contributions if part.amount != 0.0]
 
         assert confidence == f"conf≈{result.confidence:.2f}"
+        if result.rank_by_score is not None:
+            assert terms.pop() == f"mmr: rank {result.rank_by_score} by score"
         assert len(terms) == len(parts)
         for term, part in zip(terms, parts, strict=True):
             matched = _TERM.match(term)
