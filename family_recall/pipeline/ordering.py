@@ -21,6 +21,7 @@ from family_recall.ranking.diversify import (
 )
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.reranker import first_was_read
+from family_recall.types import IdArray
 
 
 def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -120,11 +121,40 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
             normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k
         )
         rest = np.setdiff1d(np.arange(n), picks)
-        order = np.concatenate([rows[picks], rows[rest], ranking.order[n:]])
-        moved = {int(rows[place]): place + 1 for rank, place in enumerate(picks) if rank != place}
+        picked = _below_what_they_follow(ranking, rows[[*picks, *rest]])
+        ranks = {row: rank for rank, row in enumerate(rows.tolist(), start=1)}
+        moved = {row: ranks[row] for rank, row in enumerate(picked, start=1) if ranks[row] != rank}
+        order = np.concatenate([np.array(picked, np.int64), ranking.order[n:]])
         return dataclasses.replace(ranking, order=order, rank_by_score=moved)
 
     return run.run("diversify", n, pick, ranking)
+
+
+def _below_what_they_follow(ranking: Ranking, rows: IdArray) -> list[int]:
+    """Keep questions below their replies, and what is outdated below what replaces it."""
+    pairs = [(row, successor.row) for row, successor in ranking.superseded_by.items()]
+    pairs += [(asked, reply) for reply, asked in ranking.reply_to.items()]
+    ranks = {row: rank for rank, row in enumerate(ranking.order.tolist())}
+    among = set(rows.tolist())
+    follows = {
+        row: above
+        for row, above in pairs
+        if row in among and above in among and ranks[above] < ranks[row]
+    }
+    held, order = dict[int, list[int]](), list[int]()
+
+    def place(row: int) -> None:
+        order.append(row)
+        for waiting in held.pop(row, ()):
+            place(waiting)
+
+    for row in rows.tolist():
+        above = follows.get(row)
+        if above is not None and above not in order:
+            held.setdefault(above, []).append(row)
+        else:
+            place(row)
+    return order
 
 
 def _mmr_lambda(context: QueryContext) -> float:

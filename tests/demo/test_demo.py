@@ -96,8 +96,10 @@ def test_a_private_memory_is_its_owners_alone(answers: dict[str, Answer]) -> Non
 
     assert found(own)[0] == "telescope"
     assert own.status == "ok"
+    shown = other.to_json()
+    del shown["trace"]["understanding"]  # the question's own words
     for secret in ("telescope for", "cupboard", "private:priya", '"telescope"', "guest-list"):
-        assert secret not in json.dumps(other.to_json())
+        assert secret not in json.dumps(shown)
     assert other.status in {"weak", "no_match"}
 
 

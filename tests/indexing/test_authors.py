@@ -73,16 +73,17 @@ def household(
 
 
 def readings(home: FamilyRecall, ids: Mapping[str, str]) -> list[str]:
-    """Ask everything; write out each answer and all that is read of it, authors by readable ids."""
+    """Ask everything; write out each answer and all that is read of it, people by readable ids."""
     read = []
     keys = {value: key for key, value in ids.items()}
     for question in QUESTIONS:
         answer = recall(home, question, ids["priya"])
         record = json.loads(written(answer))
         del record["trace"]["gate"]
-        for result in record["results"]:
-            result["author"] = keys.get(result["author"], result["author"])
-        read.append(json.dumps(record) + str(answer) + answer.briefing())
+        written_out = json.dumps(record)
+        for person_id, key in keys.items():
+            written_out = written_out.replace(f'"{person_id}"', f'"{key}"')
+        read.append(written_out + str(answer) + answer.briefing())
     return read
 
 

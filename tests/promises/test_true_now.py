@@ -88,7 +88,7 @@ def test_contributions_still_add_up(
 ) -> None:
     """What moved up inherited the score it lacked; order follows score, sums are exact."""
     tell(home, older, newer)
-    results = recall(home, question, "rajesh").results
+    results = recall(home, question, "rajesh", mmr_lambda=1.0).results
 
     for result in results:
         assert sum(p.amount for p in result.contributions) == pytest.approx(result.score, abs=1e-6)

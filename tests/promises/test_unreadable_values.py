@@ -21,6 +21,8 @@ from family_recall.errors import StoreError
 from family_recall.stores.file import readable
 from family_recall.stores.file.readable import HIDDEN
 from family_recall.stores.file.record_tables import RECORDS
+from family_recall.stores.file.row_ids import shard_of
+from family_recall.stores.text import full_text
 from tests.conftest import (
     HOME,
     NO_MODELS,
@@ -80,6 +82,8 @@ def household() -> bytes:
         connection.execute("BEGIN")
         for no in range(1000, 1000 + N):
             connection.execute(_MORE_ROWS.replace(":no", str(no)))
+            for past in (False, True):
+                full_text.create(connection, shard_of(no, past=past))
         connection.execute("COMMIT")
         connection.close()
         return path.read_bytes()
