@@ -26,8 +26,9 @@ def read_jsonl(
     """
     try:
         file = path.open("rb")
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (OSError, ValueError) as error:  # ValueError: of a path with a lone surrogate
+        why = error.strerror if isinstance(error, OSError) else error
+        raise DatasetError(f"{path}: cannot be read ({why}); check the path") from None
     with file:
         line_no = 0
         while line := file.readline(max_line_bytes + 1):

@@ -302,12 +302,13 @@ class Hidden:
         _check_role(self.role)
         if isinstance(self.fields, str) or not isinstance(self.fields, Iterable):
             raise InvalidRequestError(f"fields must be a list of names, got {self.fields!r}")
-        object.__setattr__(self, "fields", tuple(sorted(set(self.fields))))
-        unknown = [name for name in self.fields if name not in HIDEABLE]
+        names = list(self.fields)
+        unknown = [name for name in names if name not in HIDEABLE]
         if unknown:
             raise InvalidRequestError(
                 f"what can be hidden is {', '.join(HIDEABLE)}; got {unknown[0]!r}"
             )
+        object.__setattr__(self, "fields", tuple(sorted(set(names))))
 
     def without(self, memory: Memory) -> Memory:
         """Return a memory as if the hidden fields had never been set."""

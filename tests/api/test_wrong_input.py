@@ -154,6 +154,8 @@ def test_half_a_character_in_an_id_is_refused(home: FamilyRecall) -> None:
         lambda: home.spaces.add(Space("s", "shared", half)),
         lambda: home.people.all(half),
         lambda: home.people.add_guardian(half, "mia"),
+        lambda: home.maintenance.import_from(half),
+        lambda: Hidden(HOME, "guest", [["author"]]),  # type: ignore[arg-type]  # wrong on purpose
         lambda: home.relations.add(Relation("A", "knows", "B", HOME, evidence=(half,))),
     )
     for call in calls:
