@@ -17,6 +17,7 @@ from family_recall import (
     FamilyRecall,
     Filters,
     Grant,
+    Hidden,
     Memory,
     Person,
     RecallContext,
