@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from family_recall.cli.options import FILE
+from family_recall.types.checks import is_number
 from family_recall.types.field_specs import CONTEXT_FIELDS, MEMORY_FIELDS
 
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ def _configured(path: Path, name: str, value: object) -> str | float:
         )
     setting = SETTINGS[name]
     if setting.kind == "number":
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if is_number(value):
             return float(value)
         expected = "a number"
     elif isinstance(value, str) and value.strip():

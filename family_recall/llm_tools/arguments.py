@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.checks import is_number
 from family_recall.types.field_specs import FieldSpec, FieldType
 from family_recall.types.memory import parse_moment
 
@@ -145,10 +146,9 @@ def _checked_texts(spec: FieldSpec, value: Any) -> tuple[str, ...]:
 
 def _checked_number(spec: FieldSpec, value: Any) -> float:
     low, high = spec.minimum, spec.maximum
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     whole = "whole number" if spec.type == "integer" else "number"
     if (
-        not is_number
+        not is_number(value)
         or value != value  # noqa: PLR0124 -- NaN
         or (low is not None and value < low)
         or (high is not None and value > high)

@@ -14,6 +14,7 @@ from family_recall.stores.erase import byte_search, verification
 from family_recall.stores.erase.byte_prefilter import Words64
 from family_recall.stores.file import copies, sql
 from family_recall.stores.file.connections import Connections
+from family_recall.stores.file.disk_files import log_of
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.image import free_pages_with_content, image_of
 from family_recall.stores.file.integrity import Finding
@@ -197,7 +198,7 @@ class Store:
 
     def statistics(self) -> dict[str, Any]:
         """Describe the file, and count what is stored."""
-        files = [Path(f"{self.path}{suffix}") for suffix in ("", "-wal")]
+        files = (self.path, log_of(self.path))
         with self._connections.reading() as connection:
             return {
                 "path": str(self.path),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.checks import check_choice, is_number
 from family_recall.types.json_records import JsonRecord
 from family_recall.types.memory import CATEGORIES, parse_moment
 
@@ -64,8 +65,7 @@ class Selection:
                 object.__setattr__(self, name, parse_moment(getattr(self, name), name))
             except InvalidMemoryError as error:
                 raise InvalidRequestError(str(error)) from None
-        is_number = isinstance(self.min_confidence, int | float)
-        if not is_number or not 0.0 <= self.min_confidence <= 1.0:
+        if not is_number(self.min_confidence) or not 0.0 <= self.min_confidence <= 1.0:
             raise InvalidRequestError(
                 f"min_confidence must be in [0, 1], got {self.min_confidence!r}"
             )
@@ -251,13 +251,9 @@ class RetentionRule:
 
     def __post_init__(self) -> None:
         """Refuse an unknown category, and what is not a number of days."""
-        if self.category not in CATEGORIES:
-            raise InvalidRequestError(
-                f"category must be one of {', '.join(CATEGORIES)}, got {self.category!r}"
-            )
+        check_choice("category", self.category, CATEGORIES)
         days = self.keep_days
-        number = isinstance(days, int | float) and not isinstance(days, bool)
-        if not number or not 0 < days <= LONGEST_KEPT_DAYS:
+        if not is_number(days) or not 0 < days <= LONGEST_KEPT_DAYS:
             raise InvalidRequestError(
                 f"keep_days must be above 0 and at most {LONGEST_KEPT_DAYS:,.0f}, got {days!r}"
             )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypeVar
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.checks import check_choice, has_lone_surrogate
 from family_recall.types.json_records import as_json
 
 KINDS = ("fact", "episode", "milestone", "chunk", "observation", "summary", "profile")
@@ -130,10 +131,7 @@ class Memory:
                 limit = MAX_TEXT_CHARS if name in {"title", "summary"} else MAX_LABEL_CHARS
                 _check_text(name, value, limit)
         for name, allowed in (("kind", KINDS), ("category", CATEGORIES), ("band", BANDS)):
-            if getattr(self, name) not in allowed:
-                raise InvalidMemoryError(
-                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
-                )
+            check_choice(name, getattr(self, name), allowed, InvalidMemoryError)
         for name, low, high in (("importance", 0, 1), ("valence", -1, 1), ("arousal", 0, 1)):
             value = getattr(self, name)
             if not isinstance(value, int | float) or not low <= value <= high:
@@ -251,10 +249,7 @@ class Space:
         _check_name("space_id", self.space_id)
         if self.name is not None:
             _check_name("name", self.name)
-        if not isinstance(self.kind, str) or self.kind not in SPACE_KINDS:
-            raise InvalidMemoryError(
-                f"kind must be shared, private or household, got {self.kind!r}"
-            )
+        check_choice("kind", self.kind, SPACE_KINDS, InvalidMemoryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +270,7 @@ class Grant:
         """Refuse ids that are not texts, an unknown role, and a moment no zone could show."""
         _check_name("person_id", self.person_id)
         _check_name("space_id", self.space_id)
-        _check_role(self.role)
+        check_choice("role", self.role, ROLES)
         object.__setattr__(self, "expires_at", parse_moment(self.expires_at, "expires_at"))
 
     @classmethod
@@ -299,15 +294,12 @@ class Hidden:
     def __post_init__(self) -> None:
         """Refuse an unknown role, and a field that cannot be hidden."""
         _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
-        _check_role(self.role)
+        check_choice("role", self.role, ROLES)
         if isinstance(self.fields, str) or not isinstance(self.fields, Iterable):
             raise InvalidRequestError(f"fields must be a list of names, got {self.fields!r}")
         names = list(self.fields)
-        unknown = [name for name in names if name not in HIDEABLE]
-        if unknown:
-            raise InvalidRequestError(
-                f"what can be hidden is {', '.join(HIDEABLE)}; got {unknown[0]!r}"
-            )
+        for name in names:
+            check_choice("a hidden field", name, HIDEABLE)
         object.__setattr__(self, "fields", tuple(sorted(set(names))))
 
     def without(self, memory: Memory) -> Memory:
@@ -338,8 +330,7 @@ class Relation:
         """Refuse what could not be stored."""
         for name in ("subject", "relation", "object", "space_id"):
             _check_text(name, getattr(self, name), MAX_LABEL_CHARS)
-        if self.band not in BANDS:
-            raise InvalidMemoryError(f"band must be one of {', '.join(BANDS)}, got {self.band!r}")
+        check_choice("band", self.band, BANDS, InvalidMemoryError)
         number = isinstance(self.confidence, int | float)
         if not number or not 0 <= self.confidence <= 1:
             raise InvalidMemoryError(f"confidence must be in [0, 1], got {self.confidence!r}")
@@ -364,11 +355,6 @@ _BLANK: Mapping[str, Any] = {
 }
 
 
-def _check_role(role: object) -> None:
-    if role not in ROLES:
-        raise InvalidRequestError(f"role must be one of {', '.join(ROLES)}, got {role!r}")
-
-
 def _unchecked(kind: type[_T], values: Mapping[str, Any]) -> _T:
     made = object.__new__(kind)
     for name, value in values.items():
@@ -388,5 +374,5 @@ def _check_text(name: str, value: object, limit: int) -> None:
         raise InvalidMemoryError(f"{name} must be a text that says something, got {value!r}")
     if len(value) > limit:
         raise InvalidMemoryError(f"{name} has {len(value):,} characters, the most is {limit:,}")
-    if any("\ud800" <= ch <= "\udfff" for ch in value):
+    if has_lone_surrogate(value):
         raise InvalidMemoryError(f"{name} holds half a character (a lone surrogate); send UTF-8")

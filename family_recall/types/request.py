@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, get_args
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.checks import check_choice, has_lone_surrogate, is_number
 from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.memory import KINDS, parse_moment
 from family_recall.types.understanding import Mode
@@ -94,7 +95,7 @@ class Affect(JsonRecord):
         """Refuse a feeling that there is not."""
         for name, low in (("valence", -1), ("arousal", 0)):
             value = getattr(self, name)
-            if not _is_number(value) or not low <= value <= 1:
+            if not is_number(value) or not low <= value <= 1:
                 raise InvalidRequestError(f"affect.{name} must be in [{low}, 1], got {value!r}")
 
     @classmethod
@@ -156,13 +157,9 @@ class RecallContext:
         object.__setattr__(
             self, "time_budget_ms", float(min(self.time_budget_ms, LONGEST_BUDGET_MS))
         )
-        if self.mode not in MODES:
-            raise InvalidRequestError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
-        if self.service_class is not None and self.service_class not in SERVICE_CLASSES:
-            raise InvalidRequestError(
-                f"service_class must be one of {', '.join(SERVICE_CLASSES)}, "
-                f"got {self.service_class!r}"
-            )
+        check_choice("mode", self.mode, MODES)
+        if self.service_class is not None:
+            check_choice("service_class", self.service_class, SERVICE_CLASSES)
         if isinstance(self.filters, Mapping):
             object.__setattr__(self, "filters", Filters.from_json(self.filters))
         if not isinstance(self.filters, Filters):
@@ -266,13 +263,13 @@ def _moment(value: Any, name: str) -> dt.datetime | None:
 
 def _check_numbers(ctx: RecallContext) -> None:
     budget, top_k, mmr = ctx.time_budget_ms, ctx.top_k, ctx.mmr_lambda
-    if not _is_number(budget) or not 0 < budget < math.inf:
+    if not is_number(budget) or not 0 < budget < math.inf:
         raise InvalidRequestError(
             f"time_budget_ms must be a number of milliseconds above 0, got {budget!r}"
         )
     if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
         raise InvalidRequestError(f"top_k must be 1 or more, got {top_k!r}")
-    if mmr is not None and (not _is_number(mmr) or not 0 <= mmr <= 1):
+    if mmr is not None and (not is_number(mmr) or not 0 <= mmr <= 1):
         raise InvalidRequestError(f"mmr_lambda must be in [0, 1], got {mmr!r}")
 
 
@@ -284,9 +281,5 @@ def _check_flag(name: str, value: object) -> None:
 def _check_name(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise InvalidRequestError(f"{name} must be a text, got {value!r}")
-    if any("\ud800" <= ch <= "\udfff" for ch in value):
+    if has_lone_surrogate(value):
         raise InvalidRequestError(f"{name} holds half a character (a lone surrogate)")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from family_recall.errors import InvalidRequestError
+from family_recall.types.checks import check_choice
 from family_recall.types.json_records import JsonRecord
 
 Strategy = Literal["FACTUAL", "EPISODIC", "MILESTONE", "TIMELINE", "HYBRID"]
@@ -38,8 +39,7 @@ class Region:
                 f"country must be a two-letter ISO 3166 code such as IN, got {self.country!r}"
             )
         object.__setattr__(self, "country", self.country.upper())
-        if self.hemisphere not in HEMISPHERES:
-            raise InvalidRequestError(f"hemisphere must be north or south, got {self.hemisphere!r}")
+        check_choice("hemisphere", self.hemisphere, HEMISPHERES)
 
 
 @dataclass(frozen=True, slots=True)

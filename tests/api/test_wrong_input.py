@@ -22,7 +22,9 @@ from family_recall import (
     Person,
     RecallContext,
     RecallRequest,
+    Region,
     Relation,
+    RetentionRule,
     Space,
 )
 from family_recall.encoders.base import Encoding
@@ -126,7 +128,7 @@ def test_unknown_names_are_refused(home: FamilyRecall) -> None:
         home.relations.add(Relation("A", "knows", "B", "nowhere"))
     with pytest.raises(UnknownMemoryError, match="evidence 'x'"):
         home.relations.add(Relation("A", "knows", "B", HOME, evidence=("x",)))
-    with pytest.raises(InvalidMemoryError, match="kind must be shared, private or household"):
+    with pytest.raises(InvalidMemoryError, match="kind must be one of shared, private, household"):
         home.spaces.add(Space("s", "open"))  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidRequestError, match="batch_size"):
         home.remember_many([], batch_size=0)
@@ -139,6 +141,26 @@ def test_half_a_character_names_nobody(home: FamilyRecall, name: str) -> None:
     """A lone surrogate in a name is an unknown name, not a crash."""
     with pytest.raises(FamilyRecallError):
         recall(home, "?", **{"person_id": "mia", name: "\ud800"})
+
+
+def test_an_array_is_no_choice(home: FamilyRecall) -> None:
+    """Where one of some texts is expected, an array, which no comparison decides, is refused."""
+    several: Any = np.zeros(2)
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: RetentionRule(several, 1),
+        lambda: Region(hemisphere=several),
+        lambda: Memory("a", HOME, kind=several),
+        lambda: Space("s", several),
+        lambda: Grant("mia", HOME, several),
+        lambda: Hidden(HOME, "guest", (several,)),
+        lambda: Relation("A", "knows", "B", HOME, band=several),
+        lambda: RecallContext("mia", mode=several),
+        lambda: RecallContext("mia", service_class=several),
+        lambda: recall(home, "?", "mia", profile=several),
+    )
+    for call in calls:
+        with pytest.raises(FamilyRecallError, match="must be"):
+            call()
 
 
 def test_half_a_character_in_an_id_is_refused(home: FamilyRecall) -> None:
@@ -162,6 +184,18 @@ def test_half_a_character_in_an_id_is_refused(home: FamilyRecall) -> None:
     for call in calls:
         with pytest.raises(FamilyRecallError):
             call()
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_what_no_file_can_be_called_is_refused(home: FamilyRecall, path: str) -> None:
+    """The character 0, or half a character, in a path is an error of this library's."""
+    calls = (
+        home.maintenance.backup, home.maintenance.export_to, home.maintenance.import_from,
+        FamilyRecall.open,
+    )  # fmt: skip
+    for call in calls:
+        with pytest.raises(FamilyRecallError):
+            call(path)
 
 
 def test_a_number_beyond_64_bits_is_refused(home: FamilyRecall) -> None:

@@ -18,7 +18,7 @@ import pytest
 from family_recall import Grant, Hidden, Person, Relation, Space
 from family_recall.cli.doctor import examine
 from family_recall.errors import StoreError
-from family_recall.stores.file import readable
+from family_recall.stores.file import columns, readable
 from family_recall.stores.file.readable import HIDDEN
 from family_recall.stores.file.record_tables import RECORDS
 from family_recall.stores.file.row_ids import shard_of
@@ -167,7 +167,7 @@ def with_values(path: Path, table: str, column: str, first: int) -> int:
 def unreadable(path: Path) -> list[str]:
     """Describe what cannot be read of a file."""
     connection = apsw.Connection(str(path))
-    readable.prepare(connection)
+    columns.prepare(connection)
     described = [problem.description for problem in readable.unreadable(connection)]
     connection.close()
     return described

@@ -20,12 +20,8 @@ from family_recall.stores.erase.byte_prefilter import RUN
 from family_recall.stores.erase.byte_search import Found, runs_of_texts, search
 from family_recall.stores.erase.eraser import REFERENCES
 from family_recall.stores.file import sql
-from family_recall.stores.file.image import (
-    free_pages_with_content,
-    image_of,
-    journal_of,
-    log_of,
-)
+from family_recall.stores.file.disk_files import journal_of, log_of
+from family_recall.stores.file.image import free_pages_with_content, image_of
 from family_recall.stores.file.row_ids import shards_in, words_table
 from family_recall.stores.logs.erasure_log import ErasureLog
 from family_recall.stores.records import stem_number

@@ -15,6 +15,7 @@ from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.archive import LISTS, OBJECTS, TABLES, Column, columns_of
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
 from family_recall.stores.file.schema import RENAMED
+from family_recall.types.checks import has_lone_surrogate
 
 MAX_INTEGER = 2**63 - 1
 
@@ -118,7 +119,7 @@ def _json_object(name: str, value: object) -> str:
 
 
 def _text(name: str, value: str) -> str:
-    if any("\ud800" <= ch <= "\udfff" for ch in value):
+    if has_lone_surrogate(value):
         raise DatasetError(f"{name} holds half a character (a lone surrogate); send UTF-8")
     return value
 

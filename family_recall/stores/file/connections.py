@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import ClosedError, FamilyRecallError, StoreError
-from family_recall.stores.file import readable, schema
+from family_recall.stores.file import columns, readable, schema
 from family_recall.stores.file.connection import (
     BUSY_TIMEOUT_MS,
     LOG_PAGES,
@@ -23,9 +23,9 @@ from family_recall.stores.file.connection import (
     wait_for_others,
 )
 from family_recall.stores.file.destination import special_kind
+from family_recall.stores.file.disk_files import log_of
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.identity import check_identity, file_on_disk
-from family_recall.stores.file.image import log_of
 from family_recall.stores.file.readable import Unreadable
 from family_recall.stores.file.replacement import create_private, remove_leftovers
 
@@ -276,7 +276,7 @@ class Connections:
         connection = connect(self.path, self.key)
         configure(connection)
         self.vec0 = self.vec0 and load_vec0(connection)
-        readable.prepare(connection)
+        columns.prepare(connection)
         self._hide_unreadable(connection)
         return connection
 
@@ -304,7 +304,7 @@ def _explained(connection: apsw.Connection, path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except readable.MALFORMED as error:
+    except columns.MALFORMED as error:
         if isinstance(error, FamilyRecallError) or not readable.unreadable(connection):
             raise
         raise StoreError(

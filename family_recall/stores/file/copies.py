@@ -12,7 +12,8 @@ import apsw
 from family_recall.errors import InvalidRequestError, StoreBusyError, StoreError
 from family_recall.stores.file import integrity, sql
 from family_recall.stores.file.connection import connect, translated, write_ahead_log
-from family_recall.stores.file.destination import sidecars, special_kind
+from family_recall.stores.file.destination import special_kind
+from family_recall.stores.file.disk_files import sidecars
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.identity import check_identity
 from family_recall.stores.file.replacement import replacing, writing_to

@@ -8,11 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from family_recall.errors import InvalidRequestError
+from family_recall.stores.file.disk_files import SUFFIXES, first_bytes, sidecars
 from family_recall.stores.file.encryption import is_plain, looks_encrypted
-from family_recall.stores.file.raw_bytes import first_bytes
 from family_recall.stores.file.schema import APPLICATION_ID
 
-_SUFFIXES = ("-wal", "-shm", "-journal")
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISCHR, "a device"),
@@ -49,26 +48,24 @@ def special_kind(path: Path) -> str | None:
 
     Raises:
         OSError: If that cannot be found out.
+        InvalidRequestError: If no file can have such a name.
     """
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except ValueError as error:  # the character 0, half a character
+        raise InvalidRequestError(f"{str(path)!r} is no path ({error})") from None
     if stat.S_ISREG(mode):
         return None
     return next((words for is_kind, words in _KINDS if is_kind(mode)), "no regular file")
 
 
-def sidecars(path: Path) -> list[Path]:
-    """Return the names of a database's log, the index of that, and its rollback journal."""
-    return [path.with_name(f"{path.name}{suffix}") for suffix in _SUFFIXES]
-
-
 def _obstacle(path: Path, overwrite: bool, inputs: Iterable[Path], over_copies: bool) -> str | None:
-    real = Path(os.path.realpath(path))
     try:
-        if kind := special_kind(real):
+        if kind := special_kind(path):
             return f"is {kind}, expected a regular file"
+        real = Path(os.path.realpath(path))
         for sidecar in sidecars(real):
             if sidecar.exists():
                 return f"is a household in use, or was one (beside it is {sidecar.name})"
@@ -89,7 +86,7 @@ def _obstacle(path: Path, overwrite: bool, inputs: Iterable[Path], over_copies: 
 
 def _household_of(path: Path) -> Path | None:
     """Return the household that has a log or journal of this name."""
-    for suffix in _SUFFIXES:
+    for suffix in SUFFIXES:
         household = path.with_name(path.name.removesuffix(suffix) or path.name)
         if household != path and household.is_file() and _is_household(household):
             return household

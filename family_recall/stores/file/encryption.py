@@ -16,7 +16,7 @@ from typing import TypeAlias
 import apsw
 
 from family_recall.errors import WrongKeyError
-from family_recall.stores.file.raw_bytes import first_bytes
+from family_recall.stores.file.disk_files import first_bytes
 
 Secret: TypeAlias = str | bytes
 """A passphrase as text, or a key of exactly 32 random bytes."""

@@ -11,8 +11,8 @@ import apsw
 from family_recall.errors import NewerStoreError, NotAStoreError, StoreError, WrongKeyError
 from family_recall.stores.file.connection import connect, translated
 from family_recall.stores.file.destination import special_kind
+from family_recall.stores.file.disk_files import first_bytes, journal_of, log_of
 from family_recall.stores.file.encryption import MAGIC, SALT_BYTES, Key, is_plain
-from family_recall.stores.file.raw_bytes import first_bytes
 from family_recall.stores.file.schema import APPLICATION_ID, SCHEMA_VERSION
 
 _JOURNAL_MAGIC = bytes.fromhex(
@@ -94,7 +94,7 @@ def _read_identity(path: Path, key: Key | None) -> _Identity:
             f"{path}: is not encrypted, and a key was given; open it without, or encrypt "
             "it first: family-recall rekey"
         )
-    log = Path(f"{path}-wal")
+    log = log_of(path)
     if key is None and (not log.exists() or log.stat().st_size == 0):
         header = first_bytes(path, 100)
         if not header.startswith(MAGIC) or len(header) < 100:
@@ -117,7 +117,7 @@ def _roll_back(path: Path, key: Key | None) -> None:
     A connection that only reads could not, and one without the key would delete the journal.
     Earlier versions changed a key in such a transaction: the journal has the key and salt of then.
     """
-    journal = Path(f"{path}-journal")
+    journal = journal_of(path)
     header = first_bytes(journal, _JOURNAL_HEADER) if journal.exists() else b""
     if not header.startswith(_JOURNAL_MAGIC):
         return

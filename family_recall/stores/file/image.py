@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from family_recall.stores.file.raw_bytes import raw_file
+from family_recall.stores.file.disk_files import journal_of, log_of, raw_file
 
 _HEADER = 100  # bytes (sqlite.org/fileformat2.html#the_database_header)
 _LARGEST_PAGE = 65_536  # written as 1
@@ -45,16 +45,6 @@ def beside(path: Path) -> list[Path]:
     Not the index of the log, which has numbers of pages and locks, and no content.
     """
     return [file for file in (log_of(path), journal_of(path)) if file.exists()]
-
-
-def log_of(path: Path) -> Path:
-    """Return where SQLite keeps the write-ahead log of a file."""
-    return Path(f"{path}-wal")
-
-
-def journal_of(path: Path) -> Path:
-    """Return where SQLite keeps the rollback journal of a file."""
-    return Path(f"{path}-journal")
 
 
 def free_pages_with_content(image: Image) -> int:

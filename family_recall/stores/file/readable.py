@@ -10,33 +10,20 @@ view by.
 
 from __future__ import annotations
 
-import json
-import zoneinfo
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import apsw
 
-from family_recall.errors import FamilyRecallError
 from family_recall.stores.file import sql
 from family_recall.stores.file.columns import Table
 from family_recall.stores.file.record_tables import LOGS, RECORDS
 from family_recall.stores.file.settings_tables import SETTINGS
-from family_recall.types import Hidden, Region
-from family_recall.types.audit import check_audit_days
-from family_recall.types.erasure import Receipt
-from family_recall.types.memory import MAX_LABEL_CHARS
 
-_MAX_LIST_CHARS = 1_000_000
 HIDDEN = (*SETTINGS, *LOGS)
 """Tables in front of which :func:`hide` puts a view, where they need one."""
 
 _NAMED = 5  # rows of a table that are named
-MALFORMED = (
-    FamilyRecallError, AttributeError, LookupError, OSError, OverflowError, RecursionError,
-    TypeError, ValueError,
-)  # fmt: skip
-"""What reading a value of another type, range or structure raises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +32,6 @@ class Unreadable:
 
     table: Table
     description: str
-
-
-def prepare(connection: apsw.Connection) -> None:
-    """Register the functions by which values are judged."""
-    judges = {
-        "holds_text": 1,
-        "holds_texts": 1,
-        "holds_fields": 1,
-        "holds_setting": 2,
-        "holds_receipt": 1,
-        "holds_trash": 1,
-        "is_utf8": 1,
-    }
-    for name, n_arguments in judges.items():
-        connection.create_scalar_function(name, _JUDGES[name], n_arguments, deterministic=True)
 
 
 def unreadable(
@@ -143,74 +115,3 @@ def _describe(connection: apsw.Connection, table: Table) -> str | None:
 
 def _is_true(condition: str) -> str:
     return f"(({condition}) IS TRUE)"
-
-
-def _judge(read: Callable[..., object]) -> Callable[..., bool]:
-    """Return whether values can be read, from what reads their texts."""
-
-    def holds(*values: bytes) -> bool:
-        try:
-            read(*(value.decode() for value in values))
-        except MALFORMED:
-            return False
-        return True
-
-    return holds
-
-
-def _read_text(text: str) -> None:
-    if not text.strip() or "\0" in text or len(text) > MAX_LABEL_CHARS:
-        raise ValueError(text)
-
-
-def _read_texts(text: str) -> list[str]:
-    if len(text) > _MAX_LIST_CHARS:
-        raise ValueError(len(text))
-    texts = json.loads(text)
-    if not isinstance(texts, list):
-        raise TypeError(texts)
-    for item in texts:
-        item.encode()  # a JSON escape may stand for half a character
-        _read_text(item)
-    return texts
-
-
-def _read_fields(text: str) -> None:
-    Hidden("any", "guest", tuple(_read_texts(text)))
-
-
-def _read_trash(text: str) -> None:
-    tables = json.loads(text)
-    for name in ("memory", "relation"):
-        for row in tables[name]:
-            for value in row.values():
-                if isinstance(value, dict):
-                    bytes.fromhex(value["hex"])
-                elif not isinstance(value, str | int | float | None):
-                    raise TypeError(value)
-    for row in tables["memory"]:
-        if not {*_TRASH_COLUMNS} <= {*row}:
-            raise KeyError(row)
-
-
-def _read_setting(key: str, value: str) -> None:
-    _SETTINGS.get(key, str)(value)
-
-
-_TRASH_COLUMNS = ("id", "space", "doc_id", "text", "redacted_view", "superseded_s", "recorded_s")
-_SETTINGS: Mapping[str, Callable[[str], object]] = {
-    "timezone": zoneinfo.ZoneInfo,
-    "country": lambda value: Region(country=value),
-    "hemisphere": lambda value: Region(hemisphere=value),
-    "audit_days": lambda value: check_audit_days(int(value)),
-    "token_key": bytes.fromhex,
-}
-_JUDGES = {
-    "holds_text": _judge(_read_text),
-    "holds_texts": _judge(_read_texts),
-    "holds_fields": _judge(_read_fields),
-    "holds_setting": _judge(_read_setting),
-    "holds_trash": _judge(_read_trash),
-    "holds_receipt": _judge(lambda text: Receipt.from_json(json.loads(text))),
-    "is_utf8": _judge(str),
-}

@@ -10,9 +10,9 @@ import apsw
 
 from family_recall.stores.file.connection import connect, memory_temp_store, translated
 from family_recall.stores.file.copies import copy_pages, leave_log, turn_log_on, verify
+from family_recall.stores.file.disk_files import raw_file
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.identity import check_identity
-from family_recall.stores.file.raw_bytes import raw_file
 from family_recall.stores.file.replacement import replacing
 
 _CHUNK = bytes(64 * 1024)  # SQLite takes less than 128 KiB at once

@@ -21,7 +21,8 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import StoreError, StoreFullError
-from family_recall.stores.file.destination import check_destination, sidecars
+from family_recall.stores.file.destination import check_destination
+from family_recall.stores.file.disk_files import SUFFIXES, sidecars
 
 try:
     import fcntl
@@ -32,7 +33,7 @@ SUFFIX = ".family-recall-partial"
 PRIVATE = 0o600
 """Of files that hold memories: their owner reads and writes them, and nobody else."""
 
-_LEFTOVER = re.compile(rf"(\..*\.[0-9a-f]{{8}}{re.escape(SUFFIX)})(?:-wal|-shm|-journal)?")
+_LEFTOVER = re.compile(rf"(\..*\.[0-9a-f]{{8}}{re.escape(SUFFIX)})(?:{'|'.join(SUFFIXES)})?")
 _CANNOT_WRITE = (
     "{path}: cannot be written ({error}); does its folder exist, and may it be written to?"
 )

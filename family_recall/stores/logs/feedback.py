@@ -12,7 +12,7 @@ import numpy as np
 
 from family_recall.stores.access.household import Household
 from family_recall.stores.file import sql
-from family_recall.stores.file.readable import MALFORMED
+from family_recall.stores.file.columns import MALFORMED
 from family_recall.stores.file.row_ids import partition_of
 from family_recall.types import FloatArray
 

@@ -1,4 +1,4 @@
-"""Bytes of a database's file, as they lie on the disk.
+"""The files of a database on the disk: their names, and their bytes.
 
 POSIX drops every lock that a process has on a file as soon as it closes any handle to it; another
 process then takes itself for the last one, and deletes the log that this one writes to. So a file
@@ -16,7 +16,25 @@ from pathlib import Path
 
 import apsw
 
+_LOG, _LOG_INDEX, _JOURNAL = "-wal", "-shm", "-journal"
+SUFFIXES = (_LOG, _LOG_INDEX, _JOURNAL)
+"""What SQLite adds to the name of a file for its log, the index of that, and its journal."""
 _PLAIN = ("unix", "win32")  # encryption has a layer of its own above these
+
+
+def log_of(path: Path) -> Path:
+    """Return where SQLite keeps the write-ahead log of a file."""
+    return Path(f"{path}{_LOG}")
+
+
+def journal_of(path: Path) -> Path:
+    """Return where SQLite keeps the rollback journal of a file."""
+    return Path(f"{path}{_JOURNAL}")
+
+
+def sidecars(path: Path) -> list[Path]:
+    """Return the names of a database's log, the index of that, and its rollback journal."""
+    return [Path(f"{path}{suffix}") for suffix in SUFFIXES]
 
 
 @contextlib.contextmanager
