@@ -186,8 +186,8 @@ def test_half_a_character_in_an_id_is_refused(home: FamilyRecall) -> None:
             call()
 
 
-@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
-def test_what_no_file_can_be_called_is_refused(home: FamilyRecall, path: str) -> None:
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_what_no_file_can_be_called_is_refused(home: FamilyRecall, name: str) -> None:
     """The character 0, or half a character, in a path is an error of this library's."""
     calls = (
         home.maintenance.backup, home.maintenance.export_to, home.maintenance.import_from,
@@ -195,7 +195,7 @@ def test_what_no_file_can_be_called_is_refused(home: FamilyRecall, path: str) ->
     )  # fmt: skip
     for call in calls:
         with pytest.raises(FamilyRecallError):
-            call(path)
+            call(name)
 
 
 def test_a_number_beyond_64_bits_is_refused(home: FamilyRecall) -> None:

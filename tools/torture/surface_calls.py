@@ -44,10 +44,10 @@ from tools.torture.household import HOME
 
 
 class _Anything:
-    """A class that may be called as a function: what it raises would be its caller's error."""
+    """A class that may be called as a function, and raises nothing: that would be no finding."""
 
     def __init__(self, *_: object) -> None:
-        """Take any arguments."""
+        """Make one, whatever it is given."""
 
 
 _FIRST, _LAST = dt.datetime.min, dt.datetime.max  # noqa: DTZ901  values to refuse
