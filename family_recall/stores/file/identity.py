@@ -119,11 +119,14 @@ def _roll_back(path: Path, key: Key | None) -> None:
     """
     journal = journal_of(path)
     header = first_bytes(journal, _JOURNAL_HEADER) if journal.exists() else b""
-    if not header.startswith(_JOURNAL_MAGIC):
+    if not header[:1].strip(b"\0"):  # as SQLite sees it, there is nothing to do
         return
-    sector = int.from_bytes(header[20:24], "big")
-    record = first_bytes(journal, sector + 104)[sector:]
-    first_page = record[4:] if record[:4] == b"\x00\x00\x00\x01" else b""
+    if header.startswith(_JOURNAL_MAGIC):
+        sector = int.from_bytes(header[20:24], "big")
+        record = first_bytes(journal, sector + 104)[sector:]
+        first_page = record[4:] if record[:4] == b"\x00\x00\x00\x01" else b""
+    else:  # killed in the middle of these bytes, before a page was written: SQLite deletes it
+        first_page = first_bytes(path, 100)
     plain = first_page.startswith(MAGIC)
     foreign = plain and int.from_bytes(first_page[68:72], "big") != APPLICATION_ID
     if foreign or (key is None and not first_page):

@@ -58,6 +58,29 @@ def test_a_change_of_key_that_an_earlier_version_did_not_finish_is_undone(
     assert not Path(f"{path}-journal").exists()
 
 
+@pytest.mark.parametrize("key", [None, "a phrase", bytes(range(32))])
+@pytest.mark.parametrize("n_bytes", [1, 4, 7])
+def test_a_journal_with_a_torn_header_locks_nobody_out(
+    path: Path, key: Secret | None, n_bytes: int
+) -> None:
+    """Killed in the middle of its first bytes, it has nothing to undo, and SQLite takes it as hot."""
+    furnished(path, key).close()
+    connection = connect(path, key_of(key))
+    connection.pragma("journal_mode", "delete")
+    connection.close()
+    journal = Path(f"{path}-journal")
+    torn = bytes.fromhex("d9d505f920a163d7")[:n_bytes].ljust(512, b"\0") + bytes(4616 - 512)
+    journal.write_bytes(torn)
+
+    for wrong in ("wrong", *([] if key is None else [None])):
+        with pytest.raises(WrongKeyError):
+            opened(path, wrong)
+    with opened(path, key) as home:
+        assert found(recall(home, QUESTION, "rajesh"))[0] == "key"
+        assert [each for each in home.maintenance.check() if each.problem] == []
+    assert not journal.exists()
+
+
 @pytest.mark.parametrize(("key", "new"), CHANGES)
 def test_a_full_disk_leaves_the_key_of_before(
     path: Path, key: Secret | None, new: Secret | None
