@@ -137,6 +137,41 @@ def test_a_feeling_that_there_is_not_is_refused(affect: Any) -> None:
         RecallContext(affect=affect)
 
 
+def test_what_the_asker_said_is_told_from_what_others_said(path: Path) -> None:
+    """Personalisation is 1 for the asker's own words, and 0 for others' and for nobody's."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        for author in ("rajesh", "priya", None):
+            remember(home, "Balloons", doc_id=str(author), author=author)
+        results = by_id(recall(home, "balloons", "rajesh", profile="family_os"))
+
+    own = {doc_id: result.features["personalization"] for doc_id, result in results.items()}
+    assert own == {"rajesh": 1.0, "priya": 0.0, "None": 0.0}
+
+
+def test_a_memory_that_is_very_long_counts_less(path: Path) -> None:
+    """From 250 words on: one of 1,000 is worth a quarter."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "Balloons" + " and kites" * 100, doc_id="long")
+        remember(home, "Balloons" + " and kites" * 499 + " too", doc_id="very long")
+        results = by_id(recall(home, "balloons", "mia", profile="family_os"))
+
+    assert results["long"].features["length"] == 1.0
+    assert results["very long"].features["length"] == pytest.approx(0.25)
+
+
+def test_what_more_sources_find_than_a_feature_counts_is_one(path: Path) -> None:
+    """First of four sources, where the ranks of three make 1: no feature leaves its range."""
+    with open_home(path, encoder=Scripted({"Mia": 0.8})) as home:
+        move_in(home)
+        remember(home, "Mia", doc_id="mia", author="rajesh")
+        answer = recall(home, "Mia", "rajesh", focus_event_id="mia")
+
+    assert fused(answer, "mia") * 61 / 3 == pytest.approx(4 / 3)
+    assert answer.results[0].features["rrf"] == 1.0
+
+
 def test_a_source_counts_by_how_often_it_is_right(path: Path) -> None:
     """What vectors found has 0.75; what words found and links lead to, 0.44: the best counts."""
     told = {"Balloons for Mia": 0.0, "Candles": 0.9}

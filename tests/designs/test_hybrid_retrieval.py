@@ -234,7 +234,9 @@ def test_each_profile_diversifies_by_its_own_lambda(
     """Without vectors picks are those of λ·relevance − (1 − λ)·Jaccard, relevance in [0, 1]."""
     told = {
         "a": "flight lands noon Goa Friday", "b": "flight lands noon Goa Saturday",
-        "c": "flight lands noon Goa Friday surely", "d": "flight socks drawer", "e": "noon prayer",
+        "c": "flight lands noon Goa Friday surely",
+        "d": "flight socks drawer", "e": "noon prayer",
+        "f": "flight lands noon Goa suitcase kite lamp chair basket ladder bucket broom",
     }  # fmt: skip
     with open_home(path, encoder=None) as home:
         move_in(home)
@@ -259,10 +261,14 @@ def test_each_profile_diversifies_by_its_own_lambda(
     assert found(answer) == picks != found(plain)[:4]
 
 
-@pytest.mark.parametrize(("mmr_pool", "second"), [(20, "fence"), (50, "kettle")])
-def test_only_a_pool_is_compared_for_diversity(path: Path, mmr_pool: int, second: str) -> None:
+@pytest.mark.parametrize(
+    ("config", "second"), [(RecallConfig(mmr_pool=20), "fence"), (RecallConfig(), "kettle")]
+)
+def test_only_a_pool_is_compared_for_diversity(
+    path: Path, config: RecallConfig, second: str
+) -> None:
     """A memory of rank 25 is picked for being different from a pool of 50, not of 20."""
-    with open_home(path, encoder=None, config=RecallConfig(mmr_pool=mmr_pool)) as home:
+    with open_home(path, encoder=None, config=config) as home:
         move_in(home)
         for n in range(24):
             remember(home, f"The green fence has post {n}", doc_id=f"fence-{n}")
@@ -285,6 +291,34 @@ def test_sources_find_several_times_what_is_asked_for(path: Path, top_k: int, mo
 
     assert (ran(answer, "lexical"), ran(answer, "vector")) == (most, most)
     assert len(answer.results) == top_k
+
+
+def test_the_graph_adds_thirty_that_nothing_else_finds(path: Path) -> None:
+    """Of forty-two memories that only links lead to."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        remember(home, "The fence of Mia, Priya and Rajesh")
+        for person in ("Mia", "Priya", "Rajesh"):
+            linked = tuple(f"{person}'s letter {n}" for n in range(14))
+            home.remember_many([Memory(f"Dear {n}", HOME, doc_id=n) for n in linked])
+            home.relations.add(Relation(person, "wrote to", "Tom", HOME, evidence=linked))
+        answer = recall(home, "fence", "mia", profile="annie")
+    runs = answer.trace.runs
+
+    assert len(set(runs["graph"]) - set(runs["lexical"])) == 30
+
+
+def test_sixty_four_are_ranked_of_what_the_sources_find(path: Path) -> None:
+    """Of 48 that words find and 48 others that vectors find."""
+    near = {f"Number {n} was painted green": 0.9 for n in range(31)}
+    with open_home(path, encoder=Scripted(near)) as home:
+        move_in(home)
+        home.remember_many([Memory(text, HOME) for text in near])
+        home.remember_many([Memory(f"Fence post {n}", HOME) for n in range(80)])
+        answer = recall(home, "fence", "mia", profile="annie")
+
+    assert (ran(answer, "lexical"), ran(answer, "vector")) == (48, 48)
+    assert (ran(answer, "fusion"), ran(answer, "rank")) == (64, 64)
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,7 @@ def links(*edges: tuple[int, int, float, str]) -> Subgraph:
         (((ASHA, 7, 0.8, "evidence"),), 0.8),
         (((ASHA, OTTO, 1.0, "sister of"), (OTTO, 7, 0.5, "mention")), 0.6),
         (((OTTO, ASHA, 0.5, "sister of"), (7, OTTO, 0.2, "author")), 0.3),
+        (((ASHA, OTTO, 0.9, "sister of"), (OTTO, 7, 0.5, "evidence")), 0.3),
         (((ASHA, OTTO, 0.5, "a"), (ASHA, OTTO, 0.9, "b"), (OTTO, 7, 1.0, "mention")), 0.54),
         (((ASHA, OTTO, 1.0, "a"), (OTTO, 7, 1.0, "mention"), (ASHA, 7, 0.9, "evidence")), 0.9),
     ],

@@ -142,7 +142,7 @@ THREE_TIER = {
 
 
 def test_the_six_score_components_by_hand(path: Path) -> None:
-    """A feeling of 0.5, 60 days after a task, with cosine 0.8 and importance 0.8.
+    """A feeling of 0.8·(0.5 + 0.25/2) = 0.5, 60 days after a task, with cosine 0.8 and importance 0.8.
 
     0.40·0.8 + 0.20·0.5 + 0.15·0.8 + 0.10·0 + 0.05·0.5 + 0.05·0 = 0.565, and of an undecided
     question episodes have 34 %: 0.565 + 0.05·0.34 = 0.582.
@@ -150,8 +150,8 @@ def test_the_six_score_components_by_hand(path: Path) -> None:
     text = "Somebody has to mend the boiler"
     with open_home(path, encoder=Scripted({text: 0.8})) as home:
         move_in(home)
-        remember(home, text, category="task", occurred_at=ago(60), importance=0.8, valence=-0.5,
-                 arousal=1.0)  # fmt: skip
+        remember(home, text, category="task", occurred_at=ago(60), importance=0.8, valence=-0.8,
+                 arousal=0.25)  # fmt: skip
         result = recall(home, "boiler", "mia", profile="three_tier").results[0]
 
     assert profiles()["three_tier"].weights == THREE_TIER
@@ -167,8 +167,8 @@ def test_all_terms_of_three_tier_memory_by_hand(path: Path) -> None:
     text = "A boiler part came"
     with open_home(path, encoder=Scripted({text: 0.8})) as home:
         move_in(home)
-        remember(home, text, category="family", occurred_at=ago(1), importance=0.8, valence=-0.5,
-                 arousal=1.0)  # fmt: skip
+        remember(home, text, category="family", occurred_at=ago(1), importance=0.8, valence=-0.8,
+                 arousal=0.25)  # fmt: skip
         question = "What did we say about the boiler yesterday?"
         answer = recall(home, question, "mia", profile="three_tier")
 

@@ -82,7 +82,7 @@ def reachable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall
     """Open a household whose people have addresses, and friends with long names."""
     with open_home(tmp_path_factory.mktemp("named") / "family.db", encoder=None) as home:
         move_in(home)
-        aliases = ("priya.rao@mail.example.org", "@pri_rao", "https://www.example.org/people/priya")
+        aliases = ("priya.rao@mail.example.org", "@pri_rao", "https://www.example.org/people/77")
         home.people.add(Person("priya", "Priya Rao", ("Pri", *aliases)))
         home.people.add(Person("mia", "Mia", ("mia@example.org", "Chloe")))
         remember(home, "Priya and Mia went to see Fahim Khan and Marco", author="Fahim Khan")
@@ -101,9 +101,9 @@ def reachable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FamilyRecall
         ("mia@example.org's plan", {"Mia"}),
         ("what did @pri_rao post?", {"Priya Rao"}),
         ("pri_rao", {"Priya Rao"}),
-        ("see https://www.example.org/people/priya", {"Priya Rao"}),
-        ("see http://example.org/people/priya/.", {"Priya Rao"}),
-        ("example.org/people/priya", {"Priya Rao"}),
+        ("see https://www.example.org/people/77", {"Priya Rao"}),
+        ("see http://example.org/people/77/.", {"Priya Rao"}),
+        ("example.org/people/77", {"Priya Rao"}),
         ("https://elsewhere.example/recipes", set()),
         ("a.b@c.example", set()),
     ],

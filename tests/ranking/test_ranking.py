@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from family_recall.config import HALF_LIFE_DAYS, RecallConfig
@@ -221,6 +222,22 @@ def test_platt_agrees_with_logistic_regression(slope: float, offset: float) -> N
     assert fitted.slope == pytest.approx(float(oracle.coef_[0, 0]), rel=0.01)
     assert fitted.offset == pytest.approx(float(oracle.intercept_[0]), rel=0.02, abs=0.02)
     assert fitted(scores).mean() == pytest.approx(relevant.mean(), abs=0.005)
+
+
+def test_platt_smooths_what_is_right_and_wrong() -> None:
+    """Of six right and three wrong the targets are 7/8 and 1/5; a general minimiser agrees."""
+    scores = np.array([0.2, 0.5, 0.6, 0.7, 0.8, 0.9, 0.1, 0.3, 0.4])
+    relevant = np.arange(9) < 6
+    targets = np.where(relevant, 7 / 8, 1 / 5)
+
+    def loss(at: FloatArray) -> float:
+        p = 1 / (1 + np.exp(-(at[0] * scores + at[1])))
+        return float(-np.sum(targets * np.log(p) + (1 - targets) * np.log(1 - p)))
+
+    oracle = minimize(loss, np.zeros(2), tol=1e-10).x
+    fitted = fit_platt(scores, relevant)
+
+    assert (fitted.slope, fitted.offset) == pytest.approx(tuple(oracle), rel=1e-3)
 
 
 @pytest.mark.parametrize(
