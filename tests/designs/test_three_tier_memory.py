@@ -38,6 +38,21 @@ def test_the_usage_example_states_its_facts(path: Path) -> None:
     assert answer.facts == {"spouse_name": "Jane", "name": "Sam"}
 
 
+@pytest.mark.parametrize("later", ["stated first", "stated last"])
+def test_of_two_values_of_a_fact_the_newer_is_told(path: Path, later: str) -> None:
+    """By when they became true, whichever was stored first, and though both are found."""
+    told = [("Aldi", ago(30)), ("Lidl", ago(2))]
+    with open_home(path) as home:
+        move_in(home)
+        for shop, since in told if later == "stated last" else reversed(told):
+            remember(home, f"My mother works at {shop}", kind="fact", occurred_at=since,
+                     fact_key="work_place", fact_value=shop)  # fmt: skip
+        answer = recall(home, "Where does my mother work?", "rajesh")
+
+    assert len(answer.results) == 2
+    assert answer.facts == {"work_place": "Lidl"}
+
+
 def test_facts_and_milestones_do_not_fade(path: Path) -> None:
     """Whatever their category; an episode of the same age does."""
     with open_home(path) as home:
@@ -142,7 +157,7 @@ THREE_TIER = {
 
 
 def test_the_six_score_components_by_hand(path: Path) -> None:
-    """A feeling of 0.8·(0.5 + 0.25/2) = 0.5, 60 days after a task, with cosine 0.8 and importance 0.8.
+    """A feeling of 0.8·(0.5 + 0.25/2) = 0.5, 60 days after a task; cosine and importance are 0.8.
 
     0.40·0.8 + 0.20·0.5 + 0.15·0.8 + 0.10·0 + 0.05·0.5 + 0.05·0 = 0.565, and of an undecided
     question episodes have 34 %: 0.565 + 0.05·0.34 = 0.582.

@@ -11,6 +11,7 @@ from family_recall.ranking.profiles import profiles
 from tests.conftest import (
     HOME,
     NOW,
+    Ticking,
     TinyScorer,
     found,
     move_in,
@@ -54,6 +55,19 @@ def test_a_trace_holds_what_was_asked_and_understood(path: Path) -> None:
     assert understood.timespan is not None
     assert understood.timespan.matched == ("last week",)
     assert trace.decisions["time"].startswith("more is asked")
+
+
+def test_each_stage_tells_when_it_began_and_how_long_it_took(path: Path) -> None:
+    """Where each look at the clock takes 2 ms, none took less, and all lie in the recall."""
+    with open_home(path, clock=Ticking(2.0)) as home:
+        told(home)
+        answer = recall(home, QUESTION, "rajesh")
+    spans = answer.trace.spans
+
+    assert len(spans) > 5
+    assert all(span.ms >= 2.0 for span in spans)
+    assert all(span.start_ms + span.ms <= answer.used_time_ms for span in spans)
+    assert len({span.start_ms for span in spans}) == len(spans)
 
 
 def test_a_trace_survives_json_with_its_time(path: Path) -> None:

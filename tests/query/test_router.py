@@ -134,6 +134,13 @@ def test_held_out_questions(encode: Encode | None, floor: float) -> None:
     assert accuracy(held_out, encode) >= floor
 
 
+def test_vectors_route_what_no_rule_knows() -> None:
+    """Of questions that chose nothing more are right with them: measured 56 of 60, 54 by rules."""
+    held_out = [case for case in CASES if case.held_out]
+
+    assert accuracy(held_out, static) > accuracy(held_out, None)
+
+
 def test_confidence_is_near_accuracy() -> None:
     """Held-out questions are right about as often as their confidence says, within 0.07."""
     held_out = [case for case in CASES if case.held_out]

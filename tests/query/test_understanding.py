@@ -44,6 +44,12 @@ def test_the_examples_of_the_three_tier_design(question: str, strategy: str) -> 
     assert understand(question, now=SUNDAY).strategy == strategy
 
 
+@pytest.mark.parametrize("question", ["Updates last month?", "Any updates last week?"])
+def test_a_time_alone_asks_for_all_of_it(question: str) -> None:
+    """No rule and no example knows these words, and nothing but the time is named."""
+    assert understand(question, now=SUNDAY).strategy == "TIMELINE"
+
+
 def test_this_morning_is_one_day_and_last_christmas_is_asked_for_on_purpose() -> None:
     """The design's two temporal examples: a window of a day, and no penalty for age."""
     morning = understand("What did we discuss this morning?", now=SUNDAY).timespan
@@ -136,7 +142,8 @@ def test_names_are_understood_inside_the_scope(home: FamilyRecall) -> None:
 
 def test_a_week_is_answered_in_order_with_its_gaps(home: FamilyRecall) -> None:
     """Not by score; the days without a memory are named, and what others keep fills none."""
-    remember(home, "Swimming lesson went well", doc_id="swim", occurred_at="2025-06-14T10:00")
+    remember(home, "Swimming lesson went well", doc_id="swim", occurred_at="2025-06-14T10:00",
+             importance=0.9)  # fmt: skip
     remember(home, "The fence was painted green", doc_id="fence", occurred_at="2025-06-12T09:00")
     remember(home, "My own diary", "private:priya", doc_id="diary", occurred_at="2025-06-11T09:00")
 
@@ -168,7 +175,7 @@ def test_yesterday_is_answered_from_yesterday(home: FamilyRecall) -> None:
 
 
 def test_facts_are_told_key_by_key(home: FamilyRecall) -> None:
-    """Besides the results; of two values the better result's; a FACTUAL road alone has them."""
+    """Besides the results; a FACTUAL road alone has them."""
     remember(
         home, "Rajesh's wife is Priya", doc_id="wife", kind="fact", category="family",
         fact_key="spouse_name", fact_value="Priya",

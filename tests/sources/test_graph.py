@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from family_recall import Answer, Memory, Relation
-from family_recall.dataflow import Subgraph
-from family_recall.sources.graph import dampen_hubs, with_mentioned
+from family_recall.dataflow import QueryContext, Subgraph
+from family_recall.sources import graph
+from family_recall.sources.graph import dampen_hubs, neighbourhood, with_mentioned
+from family_recall.sources.graph_engine import personalized_pagerank
+from family_recall.types import IdArray
 from tests.conftest import HOME, found, move_in, open_home, recall, remember
 
 
@@ -18,6 +22,33 @@ def test_a_hub_weighs_less_by_the_root_of_its_degree() -> None:
     damped = dampen_hubs(np.ones(3, np.float32), np.array([4.0, 0.0, 1.0], np.float32))
 
     assert damped.tolist() == [0.5, 1.0, 1.0]
+
+
+def test_a_walk_starts_less_at_a_hub(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are named; Otto is mentioned three times and has a relation, Hanna has that alone."""
+    nodes: list[int] = []
+    starts: list[float] = []
+
+    def read(context: QueryContext, seeds: IdArray) -> Subgraph:
+        subgraph = neighbourhood(context, seeds)
+        nodes.extend(subgraph.nodes.tolist())
+        return subgraph
+
+    def walked(ends: Any, weights: Any, reset: Any, *, damping: float) -> Any:
+        starts.extend(reset.tolist())
+        return personalized_pagerank(ends, weights, reset, damping=damping)
+
+    monkeypatch.setattr(graph, "neighbourhood", read)
+    monkeypatch.setattr(graph, "personalized_pagerank", walked)
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        home.relations.add(Relation("Otto", "knows", "Hanna", HOME))
+        for thing in ("tap", "bus", "fence"):
+            remember(home, f"Otto mends the {thing}")
+        recall(home, "Otto? Hanna?", "mia", profile="ppr")
+    people = [start for node, start in zip(nodes, starts, strict=True) if node < 0 and start > 0]
+
+    assert sorted(people) == pytest.approx([0.5, 1.0])
 
 
 def test_the_graph_brings_in_what_no_word_finds(path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_change_of_key_that_an_earlier_version_did_not_finish_is_undone(
 def test_a_journal_with_a_torn_header_locks_nobody_out(
     path: Path, key: Secret | None, n_bytes: int
 ) -> None:
-    """Killed in the middle of its first bytes, it has nothing to undo, and SQLite takes it as hot."""
+    """Killed in the middle of its first bytes: nothing to undo, though SQLite takes it as hot."""
     furnished(path, key).close()
     connection = connect(path, key_of(key))
     connection.pragma("journal_mode", "delete")
