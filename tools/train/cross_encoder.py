@@ -7,9 +7,15 @@ Cao et al. 2007), plus binary cross-entropy of every pair on its own, which give
 zero: the memories of a question that nothing answers all belong below it. Where the best memory
 only bears on the question, it is ranked, and given no zero.
 
+With a teacher, a larger cross-encoder, the loss is instead how far the logits are from its own:
+their mean squared difference, and half the listwise loss. (Hofstätter et al. 2020, *Improving
+efficient neural ranking models with cross-architecture knowledge distillation*, arXiv:2010.02666.)
+
 Examples:
   python -m tools.train.cross_encoder --data ~/pairs ~/mined --out ~/cross_encoder
   python -m tools.train.cross_encoder --data ~/pairs ~/mined --out ~/ce --device cuda --batch 64
+  python -m tools.train.cross_encoder --data ~/pairs ~/mined --out ~/student --start ~/ce \
+    --layers 3 --teacher ~/ce
   python -m tools.train.cross_encoder --smoke --out /tmp/smoke
 """
 
@@ -17,6 +23,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -24,7 +31,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from tools.train.bert import Encoder, Packed, pack, read_head, write_encoder
+from tools.train.bert import Encoder, Packed, pack, read_encoder, read_head, write_encoder
 from tools.train.command_line import parser, settle, starting_point
 from tools.train.loop import train
 from tools.train.mixture import mixture
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
 N_NEGATIVES = 4
 N_HARDEST = 2
 BCE_WEIGHT = 0.6
+LISTWISE_WEIGHT = 0.5  # beside a teacher
 SHARE_UNANSWERED = 0.25
 MAX_TOKENS = 112
 MAX_QUESTION = 48
@@ -64,34 +72,47 @@ class Losses:
     """What one batch costs."""
 
     def __init__(
-        self, model: CrossEncoder, tokenizer: Tokenizer, data: Mixture, batch: int
+        self,
+        model: CrossEncoder,
+        tokenizer: Tokenizer,
+        data: Mixture,
+        batch: int,
+        teacher: CrossEncoder | None = None,
     ) -> None:
         self.model = model
+        self.teacher = teacher
         self.tokenizer = tokenizer
         self.data = data
         self.batch = batch
         self.device = next(model.parameters()).device
 
     def __call__(self, rng: Random) -> Mapping[str, Tensor]:
-        """Return the listwise and the pairwise loss, in nats."""
+        """Return the listwise loss, and the pairwise one, in nats, or the distance to a teacher."""
         groups = [listed(group, rng) for group in self.data.draw(self.batch, rng)]
         groups = filled(groups, rng)
         queries = [g.query for g in groups for _ in candidates(g)]
         texts = [text for g in groups for text in candidates(g)]
+        pairs = self._encode(queries, texts)
         with torch.autocast(self.device.type, torch.bfloat16):
-            logits = self.model(self._encode(queries, texts))
+            logits = self.model(pairs)
         first = [g.positive is not None for g in groups]
         sizes = [len(candidates(g)) for g in groups]
         lists = logits.split(sizes)
         answered = [scores for scores, has in zip(lists, first, strict=True) if has]
-        listwise = [-functional.log_softmax(scores, dim=0)[0] for scores in answered]
+        each = [-functional.log_softmax(scores, dim=0)[0] for scores in answered]
+        listwise = torch.stack(each).mean() if each else 0.0 * logits.sum()
+        if self.teacher is not None:
+            with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16):
+                told = self.teacher(pairs)
+            distance = functional.mse_loss(logits, told)
+            return {"listwise": LISTWISE_WEIGHT * listwise, "distance": distance}
         judged = torch.cat([torch.full((len(candidates(g)),), float(g.answers)) for g in groups])
         label = torch.cat([answer_first(n, has) for n, has in zip(sizes, first, strict=True)])
         pairwise = functional.binary_cross_entropy_with_logits(
             logits, label.to(self.device), judged.to(self.device)
         )
         return {
-            "listwise": torch.stack(listwise).mean() if listwise else 0.0 * logits.sum(),
+            "listwise": listwise,
             "pairwise": BCE_WEIGHT * pairwise,
         }
 
@@ -144,12 +165,19 @@ def answer_first(n: int, has_answer: bool) -> Tensor:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Train, and write `model.safetensors` and `tokenizer.json` into the output folder."""
-    args = settle(parser(__doc__, steps=4000, batch=12).parse_args(argv))
+    made = parser(__doc__, steps=4000, batch=12)
+    made.add_argument("--teacher", type=Path, help="folder of a cross-encoder to learn from")
+    args = settle(made.parse_args(argv))
     encoder, tokenizer = starting_point(args)
     model = CrossEncoder(encoder).to(args.device)
     if args.start:
         read_head(args.start / "model.safetensors", "classifier", model.classifier)
-    train(model, args.plan, Losses(model, tokenizer, mixture(args.data, args.cards), args.batch))
+    teacher = None
+    if args.teacher:
+        teacher = CrossEncoder(read_encoder(args.teacher / "model.safetensors")).to(args.device)
+        read_head(args.teacher / "model.safetensors", "classifier", teacher.classifier)
+    data = mixture(args.data, args.cards)
+    train(model, args.plan, Losses(model, tokenizer, data, args.batch, teacher))
     write_encoder(
         args.out / "model.safetensors",
         model.encoder,
