@@ -38,7 +38,7 @@ WRITTEN = {
 }
 """Pages that run as they stand; recipes have tests of their own."""
 
-NOT_RUN = {"installs", "uses the network", "needs a model of your own", "needs the extra crypto"}
+NOT_RUN = {"installs", "uses the network", "needs a model of your own"}
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 MILLISECONDS = re.compile(r"\d[\d,]*\.\d\s+ms")
 

@@ -57,7 +57,7 @@ def rekey(
     Raises:
         StoreBusyError: If the household is open anywhere.
         StoreError: If there is no such file, or no room for a copy of it.
-        WrongKeyError: If ``key`` is not its key, or the extra ``crypto`` is not installed.
+        WrongKeyError: If ``key`` is not its key.
     """
     rekeying.rekey(Path(path), key_of(key), key_of(new_key))
 

@@ -147,8 +147,7 @@ class FamilyRecall:
         Args:
             path: The file.
             create: Whether a missing file is made.
-            key: A passphrase, or 32 bytes, of a file that is, or is to be, encrypted; needs the
-                extra ``crypto``.
+            key: A passphrase, or 32 bytes, of a file that is, or is to be, encrypted.
             timezone: IANA name of the household's zone, stored in the file; UTC at first.
             country: ISO 3166 code, stored in the file, for holidays; US at first.
             hemisphere: ``north`` or ``south``, stored in the file, for seasons; north at first.

@@ -11,17 +11,12 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-import apsw
 import pytest
 
 from tools.torture import crash, crash_checks
 from tools.torture.crash_work import KEY_WORK, WORK
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the tool forks")
-
-encrypting = pytest.mark.skipif(
-    not hasattr(apsw, "mc_version"), reason="needs the extra crypto: tools/check_crypto.py"
-)
 
 
 @pytest.mark.parametrize("work", sorted(WORK.keys() - KEY_WORK.keys()))
@@ -33,7 +28,6 @@ def test_work_that_is_killed_loses_nothing(tmp_path: Path, work: str) -> None:
     assert tally.kills[work] >= 2
 
 
-@encrypting
 @pytest.mark.parametrize("work", sorted(KEY_WORK))
 def test_a_change_of_key_that_is_killed_leaves_one_of_the_two_keys(
     tmp_path: Path, work: str

@@ -1,17 +1,17 @@
 """Kill -9 a process that writes, at random points, and check that nothing is lost or incomplete.
 
 Each kill starts a process that imports, re-embeds, rebuilds, migrates, checkpoints, backs up,
-exports, restores, forgets, lets memories expire, or (with the extra `crypto`) encrypts, decrypts or
-changes the key, and kills it: half of the time after a random delay, half of the time in the middle
-of a random write to the disk. Afterwards the file must open with the key of before or after, all
-its checks must pass, every acknowledged memory must be there unchanged, and of a batch that was not
-acknowledged either nothing or everything. No unfinished file is left, and nobody else may read one.
-The exit status is 1 otherwise.
+exports, restores, forgets, lets memories expire, encrypts, decrypts or changes the key, and kills
+it: half of the time after a random delay, half of the time in the middle of a random write to the
+disk. Afterwards the file must open with the key of before or after, all its checks must pass, every
+acknowledged memory must be there unchanged, and of a batch that was not acknowledged either nothing
+or everything. No unfinished file is left, and nobody else may read one. The exit status is 1
+otherwise.
 
 Examples:
   python -m tools.torture.crash
   python -m tools.torture.crash --kills 500 --seed 7 --json crash.json
-  build/crypto/bin/python -m tools.torture.crash --only rekey --only encrypt --only decrypt
+  python -m tools.torture.crash --only rekey --only encrypt --only decrypt
 """
 
 from __future__ import annotations

@@ -75,8 +75,6 @@ def _opened(path: Path, expected: Expected, chance: random.Random) -> FamilyReca
 
 def _opens_without_its_key(path: Path, expected: Expected) -> list[str]:
     """Try a wrong key first: it must be refused, and change nothing that the right one needs."""
-    if not hasattr(apsw, "mc_version"):
-        return []
     wrong: list[Secret | None] = ["wrong", *([] if None in expected.keys else [None])]
     problems = []
     for key in wrong:

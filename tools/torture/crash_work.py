@@ -191,7 +191,6 @@ KEY_WORK: dict[str, tuple[Secret | None, Secret | None]] = {
     "decrypt": (SECRETS[0], None),
     "rekey": SECRETS,
 }
-"""Work that changes the key, with the keys before and after; needs the extra ``crypto``."""
+"""Work that changes the key, with the keys before and after."""
 
-if hasattr(apsw, "mc_version"):
-    WORK |= dict.fromkeys(KEY_WORK, _rekey)
+WORK |= dict.fromkeys(KEY_WORK, _rekey)

@@ -1,8 +1,7 @@
 """Keys of encrypted files: a passphrase, or 32 random bytes.
 
-Needs the extra ``crypto``: apsw built with SQLite3 Multiple Ciphers, which encrypts each page of
-the file and of its log with ChaCha20 and signs it with Poly1305
-(utelle.github.io/SQLite3MultipleCiphers).
+SQLite3 Multiple Ciphers encrypts each page of the file and of its log with ChaCha20 and signs it
+with Poly1305 (utelle.github.io/SQLite3MultipleCiphers).
 """
 
 from __future__ import annotations
@@ -43,8 +42,9 @@ class Key:
         """
         if not hasattr(apsw, "mc_version"):
             raise WrongKeyError(
-                "a key was given, and the installed apsw cannot encrypt; "
-                "pip uninstall apsw, then pip install 'family-recall[crypto]'"
+                "a key was given, and the installed apsw cannot encrypt: the package apsw was "
+                "installed over apsw-sqlite3mc; pip uninstall apsw, then "
+                "pip install --force-reinstall apsw-sqlite3mc"
             )
         if isinstance(secret, bytes) and len(secret) != KEY_BYTES:
             raise WrongKeyError(f"a key of bytes must have {KEY_BYTES}, got {len(secret)}")

@@ -1,8 +1,4 @@
-"""Encryption: a file reveals nothing without its key, and each mistake has its message.
-
-Those that need the extra ``crypto`` run where it is installed: ``tools/check_crypto.py`` makes a
-virtual environment with it and runs this file there.
-"""
+"""Encryption: a file reveals nothing without its key, and each mistake has its message."""
 
 from __future__ import annotations
 
@@ -18,12 +14,7 @@ from family_recall.api import files
 from family_recall.errors import NotAStoreError, StoreBusyError, WrongKeyError
 from family_recall.stores.file.encryption import Secret, read_key_file
 from tests.conftest import HOME, NO_MODELS, found, move_in, recall, store_of, stories, written
-from tools.docs import run_examples as run_pages
 
-ROOT = Path(__file__).parents[3]
-encrypting = pytest.mark.skipif(
-    not hasattr(apsw, "mc_version"), reason="needs the extra crypto: tools/check_crypto.py"
-)
 SECRETS: tuple[Secret, ...] = ("correct horse battery staple", bytes(range(32)))
 QUESTION = "where is the spare key?"
 
@@ -41,10 +32,12 @@ def opened(path: Path, key: Secret | None = None) -> FamilyRecall:
     return FamilyRecall.open(path, create=False, key=key, models=NO_MODELS)
 
 
-@pytest.mark.skipif(hasattr(apsw, "mc_version"), reason="the extra crypto is installed")
-def test_a_key_without_the_extra_names_the_extra(path: Path) -> None:
-    """Plain apsw would write the file unencrypted: a key is refused before anything is made."""
-    with pytest.raises(WrongKeyError, match=r"family-recall\[crypto\]"):
+def test_a_key_is_refused_by_an_apsw_that_cannot_encrypt(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plain package, installed over ours, would write the file unencrypted: nothing is made."""
+    monkeypatch.delattr(apsw, "mc_version")
+    with pytest.raises(WrongKeyError, match="pip install --force-reinstall apsw-sqlite3mc"):
         FamilyRecall.open(path, key="secret")
 
     assert not path.exists()
@@ -80,7 +73,6 @@ def test_what_is_no_key_file_is_refused(tmp_path: Path, content: bytes) -> None:
         read_key_file(tmp_path / "no key")
 
 
-@encrypting
 @pytest.mark.parametrize("key", SECRETS, ids=["phrase", "bytes"])
 def test_no_word_is_in_the_file_or_its_log(path: Path, key: Secret) -> None:
     """Text, words of the index, names and vectors are encrypted, in the log as in the file."""
@@ -96,7 +88,6 @@ def test_no_word_is_in_the_file_or_its_log(path: Path, key: Secret) -> None:
         assert found(recall(home, QUESTION, "rajesh"))[0] == "key"
 
 
-@encrypting
 @pytest.mark.parametrize("wrong", [None, "wrong", bytes(32)])
 def test_a_missing_or_wrong_key_is_refused_and_changes_nothing(
     path: Path, wrong: Secret | None
@@ -111,7 +102,6 @@ def test_a_missing_or_wrong_key_is_refused_and_changes_nothing(
     assert path.read_bytes() == before
 
 
-@encrypting
 def test_a_key_for_a_plain_file_is_refused(path: Path) -> None:
     """A file that is not encrypted is not opened as if it were."""
     furnished(path, None).close()
@@ -123,7 +113,6 @@ def test_a_key_for_a_plain_file_is_refused(path: Path) -> None:
         opened(path.with_name("text"), "secret")
 
 
-@encrypting
 def test_a_key_can_be_added_changed_and_removed(path: Path) -> None:
     """From plain to a phrase, to bytes, to plain: the same answers each time, and one key each."""
     furnished(path, None).close()
@@ -140,7 +129,6 @@ def test_a_key_can_be_added_changed_and_removed(path: Path) -> None:
         assert (b"Grandma" in path.read_bytes()) == (new is None)
 
 
-@encrypting
 def test_a_household_in_use_keeps_its_key(path: Path) -> None:
     """While it is open anywhere its key is not changed under it."""
     with furnished(path, "old"), pytest.raises(StoreBusyError, match="is open"):
@@ -148,7 +136,6 @@ def test_a_household_in_use_keeps_its_key(path: Path) -> None:
     opened(path, "old").close()
 
 
-@encrypting
 def test_backups_are_encrypted_alike(path: Path) -> None:
     """A backup has its household's key, and is restored with it."""
     backup = path.with_name("backup.db")
@@ -166,7 +153,6 @@ def test_backups_are_encrypted_alike(path: Path) -> None:
         assert found(recall(home, QUESTION, "rajesh"))[0] == "key"
 
 
-@encrypting
 def test_what_is_forgotten_is_searched_for_inside_the_pages(path: Path) -> None:
     """Under the encryption a forgotten text would be there for anybody with the key."""
     text = "The surprise for Mia is a trapeze of mahogany"
@@ -183,7 +169,6 @@ def test_what_is_forgotten_is_searched_for_inside_the_pages(path: Path) -> None:
         assert home.erasure.verify(receipt, [text]).leftover_runs > 20
 
 
-@encrypting
 @pytest.mark.parametrize("seed", range(5))
 def test_an_encrypted_file_that_was_altered_never_answers_otherwise(path: Path, seed: int) -> None:
     """Every page is signed: one flipped bit anywhere is an error, or in no page that was read."""
@@ -205,7 +190,6 @@ def test_an_encrypted_file_that_was_altered_never_answers_otherwise(path: Path, 
         pass
 
 
-@encrypting
 def test_a_file_made_by_a_phrase_opens_again_in_another_process(path: Path) -> None:
     """The stretched key depends on the passphrase and the file alone."""
     furnished(path, "secret").close()
@@ -218,14 +202,3 @@ def test_a_file_made_by_a_phrase_opens_again_in_another_process(path: Path) -> N
         os._exit(0)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-@encrypting
-def test_the_page_about_encryption_prints_what_it_shows(tmp_path: Path) -> None:
-    """Each command of docs/how-to/encrypt.md that installs nothing, in order."""
-    page = (ROOT / "docs" / "how-to" / "encrypt.md").read_text(encoding="utf-8")
-    ran = run_pages.run(page, tmp_path, here={"needs the extra crypto"})
-
-    assert len(ran) == 4
-    for one in ran:
-        assert one.as_shown, f"{one.block.source}printed\n{one.printed}"

@@ -1,7 +1,6 @@
 """Another key for a file: in one step, or not at all, and nothing of the file before is left.
 
-Needs the extra ``crypto``: ``tools/check_crypto.py`` makes an environment with it. Kills at chosen
-steps are in ``tests/promises/test_killed.py``.
+Kills at chosen steps are in ``tests/promises/test_killed.py``.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from family_recall.errors import FamilyRecallError, NotAStoreError, StoreFullErr
 from family_recall.stores.file.connection import connect
 from family_recall.stores.file.encryption import Key, Secret, key_of
 from tests.conftest import found, recall
-from tests.stores.file.test_encryption import QUESTION, encrypting, furnished, opened
+from tests.stores.file.test_encryption import QUESTION, furnished, opened
 from tools.torture.household import Disk, die_at
 
-pytestmark = encrypting
 CHANGES: tuple[tuple[Secret | None, Secret | None], ...] = (
     (None, "a phrase"),
     ("a phrase", "another"),
