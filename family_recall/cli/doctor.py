@@ -14,9 +14,9 @@ from typing import Any
 
 from family_recall import __version__
 from family_recall.api import FamilyRecall
-from family_recall.encoders import read_manifest
+from family_recall.encoders import StaticEncoder, read_manifest
 from family_recall.encoders.checks import check
-from family_recall.encoders.session import why_no_cuda
+from family_recall.encoders.session import import_runtime, why_no_cuda
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.sources.graph_engine import engine
 from family_recall.stores.file import copies
@@ -26,6 +26,12 @@ from family_recall.stores.file.replacement import leftovers, remove_leftovers, s
 from family_recall.stores.health.checks import CHECKSUMS
 from family_recall.types import Memory, RecallContext, Space
 
+_WHOLE, _CORE = "family-recall", "family-recall-core"
+_RUNTIMES = ("onnxruntime", "onnxruntime-gpu")
+_WITHOUT_RUNTIME = (
+    "not installed: the static embedder and words answer; where it has a wheel, "
+    "pip install 'family-recall-core[cpu]' adds the other models"
+)
 _STORED, _QUESTION = "The spare key is under the blue pot", "Where is the spare key?"
 _SPACE = "shared:doctor"
 _PLENTY_MS = 60_000.0
@@ -101,10 +107,7 @@ def examine(
         announce: Called with what is checked next.
     """
     announce("versions")
-    checks = [
-        Check(name, version is not None, version or "not installed", None if version else fix)
-        for name, version, fix in _versions()
-    ]
+    checks = [_distribution(), *_versions(), *_runtime()]
     announce("models")
     checks += _models(models)
     announce("a round trip")
@@ -124,25 +127,59 @@ def examine(
     return DoctorReport(tuple(checks), repaired)
 
 
-def _versions() -> Iterator[tuple[str, str | None, str]]:
-    yield "family_recall", __version__, ""
-    yield "python", platform.python_version(), ""
+def _distribution() -> Check:
+    """Check that the code was installed once: either distribution overwrites the other."""
+    if not (_version(_WHOLE) and _version(_CORE)):
+        name = _CORE if _version(_CORE) else _WHOLE
+        return Check("family_recall", ok=True, found=f"{__version__}, as {name}")
+    return Check(
+        "family_recall",
+        ok=False,
+        found=f"{__version__}, twice: as {_WHOLE} and as {_CORE}",
+        fix=f"pip uninstall {_WHOLE} {_CORE}; then install one of them",
+    )
+
+
+def _versions() -> Iterator[Check]:
+    yield Check("python", ok=True, found=platform.python_version())
     for name, version in versions().items():
-        optional = "vectors are in a plain table" if name == "sqlite-vec" else None
-        yield name, version or optional, "pip install --force-reinstall family-recall"
+        optional = name == "sqlite-vec"
+        yield Check(
+            name,
+            ok=optional or version is not None,
+            found=version or ("vectors are in a plain table" if optional else "not installed"),
+            fix=None if optional or version else "pip install --force-reinstall family-recall",
+        )
     for name in ("numpy", "tokenizers"):
-        yield name, _version(name), f"pip install --force-reinstall {name}"
-    yield "graph engine", engine(), ""
-    runtimes = [name for name in ("onnxruntime", "onnxruntime-gpu") if _version(name)]
-    # Both own one module: together they break it.
-    runtime = f"{runtimes[0]} {_version(runtimes[0])}" if len(runtimes) == 1 else None
-    yield "onnxruntime", runtime, f"pip uninstall {' '.join(runtimes)}; pip install family-recall"
+        known = _version(name)
+        fix = None if known else f"pip install --force-reinstall {name}"
+        yield Check(name, ok=known is not None, found=known or "not installed", fix=fix)
+    yield Check("graph engine", ok=True, found=engine())
+
+
+def _runtime() -> Iterator[Check]:
+    """Check ONNX Runtime, which the core does without, and the processor that it uses."""
+    runtimes = [f"{name} {_version(name)}" for name in _RUNTIMES if _version(name)]
+    if len(runtimes) > 1:  # both own one module: together they break it
+        fix = f"pip uninstall {' '.join(_RUNTIMES)}; pip install family-recall"
+        yield Check("onnxruntime", ok=False, found=" and ".join(runtimes), fix=fix)
+        return
     try:
+        import_runtime()
         obstacle = why_no_cuda()
-        processor: str | None = f"CPU: {obstacle}" if obstacle else "CUDA, and the CPU beside it"
-    except ModelError:
-        processor = None
-    yield "processor", processor, "pip install --force-reinstall onnxruntime"
+    except ModelError as error:
+        fault = not _lacks_runtime()
+        fix = "pip install --force-reinstall family-recall" if fault else None
+        yield Check("onnxruntime", not fault, str(error) if fault else _WITHOUT_RUNTIME, fix)
+        return
+    yield Check("onnxruntime", ok=True, found=" ".join(runtimes) or "installed")
+    processor = f"CPU: {obstacle}" if obstacle else "CUDA, and the CPU beside it"
+    yield Check("processor", ok=True, found=processor)
+
+
+def _lacks_runtime() -> bool:
+    """Whether this is the core alone, which has no ONNX Runtime unless it is added."""
+    return not any(map(_version, (_WHOLE, *_RUNTIMES)))
 
 
 def _version(package: str) -> str | None:
@@ -162,6 +199,9 @@ def _models(folder: Path | None) -> Iterator[Check]:
         parts = check(entry)
         problems = [f"{part.what}: {part.problem}" for part in parts if part.problem]
         providers = [f" on {part.provider}" for part in parts if part.provider]
+        if problems and entry.role != StaticEncoder.ROLE and _lacks_runtime():
+            yield Check(f"model {entry.name}", ok=True, found="unused without ONNX Runtime")
+            continue
         yield Check(
             f"model {entry.name}",
             ok=not problems,

@@ -181,10 +181,10 @@ def import_runtime() -> ModuleType:
     os.environ[TELEMETRY_SWITCH] = "1"
     try:
         import onnxruntime  # noqa: PLC0415  not before the switch is set
+    except ModuleNotFoundError as error:
+        raise ModelError("no ONNX Runtime (family-recall doctor)") from error
     except ImportError as error:
-        raise ModelError(
-            f"onnxruntime: {_first_line(error)}; pip install onnxruntime, or go on without models"
-        ) from error
+        raise ModelError(f"onnxruntime: {_first_line(error)} (family-recall doctor)") from error
     module: ModuleType = onnxruntime
     return module
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import sys
 from pathlib import Path
 
 import apsw
@@ -61,6 +63,42 @@ def test_the_processor_of_models_is_told(
     (processor,) = (one for one in looked_at(None).checks if one.name == "processor")
 
     assert (processor.ok, processor.found) == (True, told)
+
+
+@pytest.mark.parametrize(
+    ("packages", "fault", "found"),
+    [
+        ({"family-recall-core"}, None, "not installed: the static embedder and words answer"),
+        ({"family-recall"}, "onnxruntime", "no ONNX Runtime"),
+        ({"family-recall", "family-recall-core"}, "family_recall", "twice"),
+        ({"family-recall", "onnxruntime", "onnxruntime-gpu"}, "onnxruntime", " and "),
+    ],
+)
+def test_what_is_installed_twice_or_not_at_all_is_told(
+    monkeypatch: pytest.MonkeyPatch, packages: set[str], fault: str | None, found: str
+) -> None:
+    """The core does without ONNX Runtime; the whole does not, and either is installed alone."""
+
+    def version(name: str) -> str:
+        if name in packages | {"numpy", "tokenizers", "igraph"}:
+            return "1.0"
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    if "onnxruntime" not in packages:
+        monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "1")
+        monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    report = examine(None)
+    checks = {one.name: one for one in report.checks}
+
+    assert found in checks[fault or "onnxruntime"].found
+    if fault is None:
+        assert report.ok
+        assert checks["model family-embedder"].found == "unused without ONNX Runtime"
+        assert checks["round trip"].ok
+    else:
+        assert not checks[fault].ok
+        assert "pip" in (checks[fault].fix or "")
 
 
 def test_missing_models_are_said_with_a_way_out() -> None:
