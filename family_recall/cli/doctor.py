@@ -168,9 +168,11 @@ def _runtime() -> Iterator[Check]:
         import_runtime()
         obstacle = why_no_cuda()
     except ModelError as error:
-        fault = not _lacks_runtime()
-        fix = "pip install --force-reinstall family-recall" if fault else None
-        yield Check("onnxruntime", not fault, str(error) if fault else _WITHOUT_RUNTIME, fix)
+        if _lacks_runtime():
+            yield Check("onnxruntime", ok=True, found=_WITHOUT_RUNTIME)
+        else:
+            fix = "pip install --force-reinstall family-recall"
+            yield Check("onnxruntime", ok=False, found=str(error), fix=fix)
         return
     yield Check("onnxruntime", ok=True, found=" ".join(runtimes) or "installed")
     processor = f"CPU: {obstacle}" if obstacle else "CUDA, and the CPU beside it"
