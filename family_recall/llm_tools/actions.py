@@ -70,7 +70,7 @@ def remember(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> di
     occurred_at = sent["occurred_at"] or ctx.now or dt.datetime.now(dt.UTC)
     fields = {**sent, "occurred_at": occurred_at}
     memory = Memory(space_id=space_id, author=ctx.person_id, source=SOURCE, **fields)
-    stored = home.remember(memory)
+    stored = home.remember(memory, person_id=ctx.person_id)
     return {"doc_id": stored.doc_id, "outcome": stored.outcome, "space_id": space_id}
 
 
