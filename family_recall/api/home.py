@@ -30,6 +30,7 @@ from family_recall.api.maintenance import Maintenance
 from family_recall.api.memories import Memories
 from family_recall.api.people import People
 from family_recall.api.relations import Relations
+from family_recall.api.sources import Sources
 from family_recall.api.spaces import Spaces
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
@@ -88,6 +89,7 @@ class FamilyRecall:
     spaces: Spaces
     memories: Memories
     relations: Relations
+    sources: Sources
     erasure: Erasure
     learning: LearnedWeights
     maintenance: Maintenance
@@ -120,6 +122,7 @@ class FamilyRecall:
         self.spaces = Spaces(engine)
         self.memories = Memories(engine)
         self.relations = Relations(engine)
+        self.sources = Sources(engine)
         self.erasure = Erasure(engine)
         self.learning = LearnedWeights(engine)
         self.maintenance = Maintenance(engine)

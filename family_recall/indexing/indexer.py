@@ -108,6 +108,14 @@ class Indexer:
             embed_at_once(writing, static)
         return outcomes
 
+    def withdraw(self, writing: WriteTransaction, space_id: str, doc_id: str, now_s: float) -> None:
+        """End a current memory and its redacted views inside an open transaction, for nothing."""
+        views = writing.partitions.views_of(space_id)
+        for view in (0, *(view.no for view in views)):
+            old = writing.current(space_id, doc_id, view)
+            if old is not None:
+                writing.supersede(old, now_s, self.config.next_weight)
+
     def embed(self, encoder: Encoder, ids: Sequence[int]) -> None:
         """Make the vectors of some memories that were just stored, by row id.
 
