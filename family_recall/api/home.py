@@ -208,6 +208,32 @@ class FamilyRecall:
         """The household's time zone."""
         return self._engine.store.zone
 
+    def move(
+        self,
+        *,
+        timezone: str | None = None,
+        country: str | None = None,
+        hemisphere: str | None = None,
+    ) -> None:
+        """Live elsewhere from the next call on, in every thread; what is left out stays.
+
+        Stored in the file, as :meth:`open` does; another process that has it open goes on as it
+        was until it opens it again. Stored moments are points in time and stay what they are; the
+        times that texts mention ("on Thursday") are found again before this returns. The day of the
+        week in words that a memory is found by is that of the zone in which it was stored, until
+        ``maintenance.rebuild``.
+
+        Args:
+            timezone: IANA name of the household's zone.
+            country: ISO 3166 code, for holidays.
+            hemisphere: ``north`` or ``south``, for seasons.
+
+        Raises:
+            InvalidRequestError: If one of them has no such name; nothing is changed.
+        """
+        self._engine.store.move(timezone, country, hemisphere)
+        upgrade(self._engine.store)
+
     def warmup(self) -> None:
         """Load models now, so that the first question need not wait for them.
 
