@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from family_recall.access import policy
 from family_recall.access.rights import Rights, rights_of
 from family_recall.errors import (
-    InvalidMemoryError,
     InvalidRequestError,
     NotTheirsError,
     StoreError,
@@ -86,12 +85,7 @@ class EditableView:
         Raises:
             InvalidMemoryError: If they do not.
         """
-        role = self.entered[space_id].role
-        if not policy.opens(role, band):
-            raise InvalidMemoryError(
-                f"band {band!r} is not open to you in {space_id!r}, where you are {role}; "
-                f"choose among {', '.join(policy.CLEARANCE[role])}"
-            )
+        policy.check_band(space_id, self.entered[space_id].role, band)
 
     def _unredacted(self, visible: StoredMemory) -> StoredMemory:
         return self.listings.unredacted(visible.memory.space_id, str(visible.memory.doc_id))

@@ -7,7 +7,7 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from family_recall.errors import UnknownSpaceError
+from family_recall.errors import InvalidMemoryError, UnknownSpaceError
 from family_recall.stores.records import Access, Partition, epoch_s
 from family_recall.types import (
     BANDS,
@@ -96,7 +96,8 @@ def scope_of(
     """Decide what a request may see.
 
     A shared space answers from itself alone, since others may be listening; a private space
-    adds the shared ones; no space means every space the person may enter. Of a space, a role
+    adds the shared ones; no space means every space the person may enter. What is said aloud
+    comes from shared spaces only, wherever it is asked. Of a space, a role
     opens its bands; what is for a child's guardians is for nobody else, whatever their role; and
     a role from which fields are hidden sees its redacted view in place of the space.
 
@@ -115,6 +116,8 @@ def scope_of(
             )
         if spaces[ctx.space_id].space_kind != "private":
             spaces = {ctx.space_id: spaces[ctx.space_id]}
+    if ctx.aloud:
+        spaces = {name: entry for name, entry in spaces.items() if entry.space_kind != "private"}
     if not ctx.filters.allow_shared:
         spaces = {name: entry for name, entry in spaces.items() if entry.space_kind == "private"}
     own = ctx.space_id
@@ -181,6 +184,19 @@ def owned_by(
 def opens(role: str, band: str) -> bool:
     """Whether a role may see a band."""
     return band in CLEARANCE[role]
+
+
+def check_band(space_id: str, role: str, band: str) -> None:
+    """Refuse a band of a space that a role does not see.
+
+    Raises:
+        InvalidMemoryError: If it does not.
+    """
+    if not opens(role, band):
+        raise InvalidMemoryError(
+            f"band {band!r} is not open to you in {space_id!r}, where you are {role}; "
+            f"choose among {', '.join(CLEARANCE[role])}"
+        )
 
 
 def view_of(memory: Memory, hidden: Hidden) -> Memory | None:

@@ -30,6 +30,7 @@ from family_recall.api.maintenance import Maintenance
 from family_recall.api.memories import Memories
 from family_recall.api.people import People
 from family_recall.api.relations import Relations
+from family_recall.api.sources import Sources
 from family_recall.api.spaces import Spaces
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
@@ -88,6 +89,7 @@ class FamilyRecall:
     spaces: Spaces
     memories: Memories
     relations: Relations
+    sources: Sources
     erasure: Erasure
     learning: LearnedWeights
     maintenance: Maintenance
@@ -120,6 +122,7 @@ class FamilyRecall:
         self.spaces = Spaces(engine)
         self.memories = Memories(engine)
         self.relations = Relations(engine)
+        self.sources = Sources(engine)
         self.erasure = Erasure(engine)
         self.learning = LearnedWeights(engine)
         self.maintenance = Maintenance(engine)
@@ -205,6 +208,32 @@ class FamilyRecall:
         """The household's time zone."""
         return self._engine.store.zone
 
+    def move(
+        self,
+        *,
+        timezone: str | None = None,
+        country: str | None = None,
+        hemisphere: str | None = None,
+    ) -> None:
+        """Live elsewhere from the next call on, in every thread; what is left out stays.
+
+        Stored in the file, as :meth:`open` does; another process that has it open goes on as it
+        was until it opens it again. Stored moments are points in time and stay what they are; the
+        times that texts mention ("on Thursday") are found again before this returns. The day of the
+        week in words that a memory is found by is that of the zone in which it was stored, until
+        ``maintenance.rebuild``.
+
+        Args:
+            timezone: IANA name of the household's zone.
+            country: ISO 3166 code, for holidays.
+            hemisphere: ``north`` or ``south``, for seasons.
+
+        Raises:
+            InvalidRequestError: If one of them has no such name; nothing is changed.
+        """
+        self._engine.store.move(timezone, country, hemisphere)
+        upgrade(self._engine.store)
+
     def warmup(self) -> None:
         """Load models now, so that the first question need not wait for them.
 
@@ -225,27 +254,39 @@ class FamilyRecall:
         engine.save_costs()
 
     def remember(
-        self, memory: Memory | str, *, embed: Embed = "now", **fields: Unpack[MemoryFields]
+        self,
+        memory: Memory | str,
+        *,
+        person_id: str | None = None,
+        embed: Embed = "now",
+        **fields: Unpack[MemoryFields],
     ) -> Remembered:
         """Store one memory; see :meth:`remember_many`.
 
         Args:
             memory: A memory, or a text with the memory's other fields as keyword arguments.
+            person_id: As with :meth:`remember_many`.
             embed: As with :meth:`remember_many`.
             **fields: Fields of a :class:`Memory` by name. Without ``space_id`` it goes to the
-                household's only space, or to its only one of kind ``household``.
+                household's only space, or to its only one of kind ``household``; of those
+                that ``person_id`` may enter, if set.
 
         Raises:
             InvalidMemoryError: If a field is unknown or out of range, or the space must be named.
             UnknownSpaceError: If there is no such space.
+            UnknownPersonError, NotTheirsError: As :meth:`remember_many`.
         """
-        spaces = [] if isinstance(memory, Memory) or "space_id" in fields else self._usual_spaces()
-        return self.remember_many([memory_of(memory, fields, spaces)], embed=embed)[0]
+        spaces = list[str]()
+        if not isinstance(memory, Memory) and "space_id" not in fields:
+            spaces = self._usual_spaces(person_id)
+        made = memory_of(memory, fields, spaces)
+        return self.remember_many([made], person_id=person_id, embed=embed)[0]
 
     def remember_many(
         self,
         memories: Iterable[Memory],
         *,
+        person_id: str | None = None,
         embed: Embed = "now",
         batch_size: int = 256,
         progress: CountCallback | None = None,
@@ -257,14 +298,22 @@ class FamilyRecall:
 
         Args:
             memories: What to store.
+            person_id: Who writes, and the author where a memory has none. A person may write
+                wherever they may enter, in a band that they see and in their own name; an owner of
+                the space also in another's. They replace only what :meth:`correct` lets them
+                change, and nothing where fields are hidden from them. When left out, the caller
+                decides who may.
             embed: ``now`` makes the transformer's vectors too; ``later`` leaves that to
                 :meth:`flush`, and until then words and the static embedder find them.
             batch_size: Memories per transaction, 1 or more.
             progress: Called with the number stored so far after each batch.
 
         Raises:
-            UnknownSpaceError: If a memory names a space that is not there; the batches before
-                its own are stored.
+            UnknownSpaceError: If a memory names a space that is not there, or not for this
+                person; the batches before its own are stored, then and in the cases below.
+            UnknownPersonError: If there is no such person.
+            InvalidMemoryError: If this person could not see it.
+            NotTheirsError: If it is in another's name, or in place of another's memory.
         """
         if batch_size < 1:
             raise InvalidRequestError(f"batch_size must be 1 or more, got {batch_size}")
@@ -276,13 +325,19 @@ class FamilyRecall:
             encoder=self._engine.models.wait() if embed == "now" else None,
             static=self._engine.models.static(),
             progress=progress,
+            person_id=person_id,
         )
 
     async def aremember(
-        self, memory: Memory | str, *, embed: Embed = "now", **fields: Unpack[MemoryFields]
+        self,
+        memory: Memory | str,
+        *,
+        person_id: str | None = None,
+        embed: Embed = "now",
+        **fields: Unpack[MemoryFields],
     ) -> Remembered:
         """Do what :meth:`remember` does, on one of the library's own threads."""
-        call = functools.partial(self.remember, memory, embed=embed, **fields)
+        call = functools.partial(self.remember, memory, person_id=person_id, embed=embed, **fields)
         return await self._engine.awaited(call)
 
     def recall(
@@ -578,9 +633,9 @@ class FamilyRecall:
         """Return when a request is made, and the real time, by which grants expire."""
         return self._engine.now(ctx), self._engine.wall_clock()
 
-    def _usual_spaces(self) -> list[str]:
+    def _usual_spaces(self, person_id: str | None) -> list[str]:
         """List where a memory may go that names no space: exactly one, or a choice to be made."""
-        spaces = self.spaces.all()
+        spaces = self.spaces.all(person_id)
         households = [space for space in spaces if space.kind == "household"]
         return [space.space_id for space in (households if len(households) == 1 else spaces)]
 

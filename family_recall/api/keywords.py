@@ -30,6 +30,7 @@ class ContextFields(TypedDict, total=False):
     known_at: dt.datetime | None
     service_class: str | None
     affect: Affect | None
+    aloud: bool
 
 
 class MemoryFields(TypedDict, total=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from family_recall.maintenance import archive
 from family_recall.maintenance.archive import Archive
 from family_recall.maintenance.reembedding import Reembedded, reembed
 from family_recall.stores.file.copies import Backup
-from family_recall.stores.file.integrity import Finding
+from family_recall.stores.file.integrity import Finding, versions
 from family_recall.types.checked import checked
 from family_recall.types.progress import CountCallback, ProgressCallback
+
+_NOBODYS = ("bytes", "schema", "memories", "superseded", "people", "entities", "relations", "edges")
+"""Numbers of the statistics, which name nothing of a household."""
 
 
 @checked
@@ -174,10 +178,35 @@ class Maintenance:
                 model_id for model_id in in_use if model_id is not None
             )
 
-    def stats(self) -> dict[str, Any]:
-        """Count what is stored, for the household's owner."""
+    def stats(self, *, redacted: bool = False) -> dict[str, Any]:
+        """Count what is stored, for the household's owner.
+
+        Args:
+            redacted: Counts, sizes and versions alone, to be shown to somebody else: no path, no
+                id or name of a person, a space or a model, no word of a text, and no place.
+        """
         models = {
             "model": self._engine.models.embedder_id(),
             "static_model": self._engine.models.static_id(),
         }
-        return {**self._engine.store.statistics(), **models}
+        counts = {**self._engine.store.statistics(), **models}
+        if not redacted:
+            return counts
+        from family_recall import __version__  # noqa: PLC0415 -- it imports this module
+
+        with self._engine.store.reading() as tables:
+            kinds = {space.space_id: space.kind for space in tables.household.spaces()}
+        vectors = dict(counts["vectors"])
+        by_role = {role: vectors.pop(model_id, 0) for role, model_id in models.items()}
+        return {
+            "versions": {"family_recall": __version__, **versions()},
+            "spaces": dict(sorted(Counter(kinds.values()).items())),
+            "by_kind": {
+                kind: sum(
+                    n for space_id, n in counts["by_space"].items() if kinds[space_id] == kind
+                )
+                for kind in sorted(set(kinds.values()))
+            },
+            "vectors": {**by_role, "other_models": sum(vectors.values())},
+            **{name: counts[name] for name in _NOBODYS},
+        }

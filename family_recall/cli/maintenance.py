@@ -21,14 +21,15 @@ _force_option = click.option(
 
 
 @household_command()
-def stats(home: fr.FamilyRecall) -> Output:
+@click.option("--redact", is_flag=True, help="leave out paths, ids, names and places")
+def stats(home: fr.FamilyRecall, redact: bool) -> Output:
     """Show what a household holds: memories by space, people, vectors, models, bytes.
 
     Examples:
       family-recall stats --db family.db
-      family-recall stats --json
+      family-recall stats --redact --json
     """
-    counts = home.maintenance.stats()
+    counts = home.maintenance.stats(redacted=redact)
     lines = []
     for name, value in counts.items():
         if isinstance(value, dict):

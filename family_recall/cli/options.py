@@ -96,7 +96,7 @@ def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _
     if spec.type == "flag":
         default = "yes" if spec.default else "no"
         help_text = f"{spec.help} (default: {default})"
-        return click.option(flag, spec.name, default=spec.default, help=help_text)
+        return click.option(flag, spec.name, is_flag=True, default=spec.default, help=help_text)
     about: dict[str, Any] = {"shell_complete": _completer(spec.choices)}
     if spec.type == "texts":
         about["multiple"] = True

@@ -16,7 +16,7 @@ import click
 
 import family_recall as fr
 from family_recall.cli.command import command, open_household
-from family_recall.cli.options import option
+from family_recall.cli.options import field_option, option
 from family_recall.cli.settings import (
     SERVER_BUDGET_MS,
     budget_option,
@@ -24,6 +24,7 @@ from family_recall.cli.settings import (
     required_db_option,
     space_option,
 )
+from family_recall.types.field_specs import CONTEXT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +42,7 @@ _PORTS = click.IntRange(0, 65_535)
     "where it is asked and where new memories go",
     default_text="every space the person sees, and the person's own",
 )
+@field_option(CONTEXT_FIELDS["aloud"])
 @click.option("--read-only", is_flag=True, help="leave out the tools that write")
 @budget_option(SERVER_BUDGET_MS)
 @click.option("--http", is_flag=True, help="serve HTTP on 127.0.0.1 instead of standard input")
@@ -61,6 +63,7 @@ def mcp(
     db: Path,
     person_id: str,
     space_id: str | None,
+    aloud: bool,
     read_only: bool,
     time_budget_ms: float,
     http: bool,
@@ -78,7 +81,9 @@ def mcp(
     if not http and (port is not None or token_file is not None):
         raise click.UsageError("--port and --token-file need --http")
     server = import_extra("mcp", "mcp")
-    ctx = fr.RecallContext(person_id=person_id, space_id=space_id, time_budget_ms=time_budget_ms)
+    ctx = fr.RecallContext(
+        person_id=person_id, space_id=space_id, aloud=aloud, time_budget_ms=time_budget_ms
+    )
     given_token = read_token(token_file) if http else None
     token = given_token or server.new_token()
 

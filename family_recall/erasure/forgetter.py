@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from family_recall.access.rights import rights_of
 from family_recall.erasure import cleaning, entity_provenance, relearning
 from family_recall.erasure.cleaning import Erasure, iso_of
-from family_recall.erasure.selection import Choice, choose, expired, plan, token_for
+from family_recall.erasure.selection import (
+    Choice,
+    choose,
+    expired,
+    of_source,
+    plan,
+    token_for,
+)
 from family_recall.errors import (
     InvalidRequestError,
     NotTheirsError,
@@ -91,6 +98,20 @@ class Forgetter:
             erasure = self._erase(
                 writing, choice, who.person_id, selection.criteria, until_s, wall_s
             )
+        return self._cleaned(erasure, wall_s)
+
+    def forget_source(self, source: str, doc_id: str | None, *, wall_s: float) -> Receipt:
+        """Forget what a source wrote, under one id if one is given.
+
+        Raises:
+            UnknownMemoryError: If there is nothing of it.
+        """
+        with self.store.writing() as writing:
+            choice = of_source(writing, source, doc_id)
+            if not choice.versions:
+                raise UnknownMemoryError(f"nothing is stored that {source!r} wrote")
+            criteria = ("source",) if doc_id is None else ("source", "key")
+            erasure = self._erase(writing, choice, None, criteria, None, wall_s)
         return self._cleaned(erasure, wall_s)
 
     def undo(self, receipt_id: str, person_id: str | None, *, wall_s: float) -> int:

@@ -78,6 +78,13 @@ def expired(tables: Transaction, now_s: float) -> Choice:
     return _with_versions(tables, matches, None)
 
 
+def of_source(tables: Transaction, source: str, doc_id: str | None) -> Choice:
+    """Resolve what a source wrote, by whomever, under one id if one is given."""
+    memories = None if doc_id is None else [(None, doc_id)]
+    matches = tables.versions.find(None, Criteria(memories=memories, source=source))
+    return _with_versions(tables, [match for match in matches if match.view == 0], None)
+
+
 def plan(
     tables: Transaction, choice: Choice, token: str, hidden: Mapping[str, Collection[str]]
 ) -> ForgetPlan:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from family_recall.access import policy
+from family_recall.access.writer import Writer, writer_of
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.errors import StoreFullError
@@ -59,17 +60,21 @@ class Indexer:
         encoder: Encoder | None,
         static: Encoder | None,
         progress: CountCallback | None,
+        person_id: str | None = None,
     ) -> list[Remembered]:
         """Store memories, a transaction a batch; with encoders, their vectors too.
 
         Raises:
             UnknownSpaceError: If a memory names a space that is not there; its batch is not
                 stored, the batches before it are.
+            FamilyRecallError: In the same way, if ``person_id`` may not store a memory.
         """
         outcomes: list[Remembered] = []
         for batch in _batches(memories, batch_size):
             with self.store.writing() as writing:
-                outcomes += self.remember_within(writing, batch, now_s=now_s, static=static)
+                outcomes += self.remember_within(
+                    writing, batch, now_s=now_s, static=static, person_id=person_id
+                )
             if encoder is not None:
                 self.embed(encoder, writing.changed)
             if progress is not None:
@@ -83,16 +88,33 @@ class Indexer:
         *,
         now_s: float,
         static: Encoder | None,
+        person_id: str | None = None,
     ) -> list[Remembered]:
-        """Store memories inside an open transaction, with their static vectors."""
+        """Store memories inside an open transaction, with their static vectors.
+
+        Raises:
+            FamilyRecallError: If ``person_id`` may not store one.
+        """
         linker = self.entity_linker(writing)
+        writer = None
+        if person_id is not None:
+            writer = writer_of(writing.household, person_id, wall_s=now_s)
         outcomes = []
         for memory in memories:
-            outcomes.append(self._remember(writing, linker, memory, now_s))
+            admitted = _admitted(writing, writer, memory) if writer else memory
+            outcomes.append(self._remember(writing, linker, admitted, now_s))
             self.yield_to_recalls()
         if static is not None:
             embed_at_once(writing, static)
         return outcomes
+
+    def withdraw(self, writing: WriteTransaction, space_id: str, doc_id: str, now_s: float) -> None:
+        """End a current memory and its redacted views inside an open transaction, for nothing."""
+        views = writing.partitions.views_of(space_id)
+        for view in (0, *(view.no for view in views)):
+            old = writing.current(space_id, doc_id, view)
+            if old is not None:
+                writing.supersede(old, now_s, self.config.next_weight)
 
     def embed(self, encoder: Encoder, ids: Sequence[int]) -> None:
         """Make the vectors of some memories that were just stored, by row id.
@@ -329,6 +351,16 @@ def upgrade(store: Store) -> None:
                 writing.vectors.clear_views()
             writing.vectors.clear_passages()
             writing.put_info(_VIEWS, _VIEWS_VERSION)
+
+
+def _admitted(writing: WriteTransaction, writer: Writer, memory: Memory) -> Memory:
+    """Return a memory as its writer stores it; an error where they may not."""
+    admitted = writer.admitted(memory)
+    if memory.doc_id is not None:
+        replaced = writing.current(memory.space_id, memory.doc_id)
+        if replaced is not None:
+            writer.check_replaced(replaced.memory)
+    return admitted
 
 
 def _cover_history(writing: WriteTransaction, space_id: str, doc_id: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import reprlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
@@ -69,7 +70,7 @@ def remember(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> di
     occurred_at = sent["occurred_at"] or ctx.now or dt.datetime.now(dt.UTC)
     fields = {**sent, "occurred_at": occurred_at}
     memory = Memory(space_id=space_id, author=ctx.person_id, source=SOURCE, **fields)
-    stored = home.remember(memory)
+    stored = home.remember(memory, person_id=ctx.person_id)
     return {"doc_id": stored.doc_id, "outcome": stored.outcome, "space_id": space_id}
 
 
@@ -79,7 +80,8 @@ def forget(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict
         raise InvalidRequestError("a stranger may not forget; set person_id to who is speaking")
     if ctx.space_id is not None:
         home.understand("", ctx)  # raises where this person may not enter
-    selection = Selection(doc_ids=sent["doc_ids"], space_id=ctx.space_id)
+    space_id = _heard_space(home, ctx, sent["doc_ids"]) if ctx.aloud else ctx.space_id
+    selection = Selection(doc_ids=sent["doc_ids"], space_id=space_id)
     if sent["confirm"] is not None:
         receipt = home.forget(selection, person_id=ctx.person_id, token=sent["confirm"])
         return results.forgotten(receipt)
@@ -118,6 +120,21 @@ def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
     home.understand("", ctx)  # raises where this person may not enter
     assert ctx.space_id is not None  # noqa: S101 - set above
     return ctx.space_id
+
+
+def _heard_space(home: FamilyRecall, ctx: RecallContext, doc_ids: Iterable[str]) -> str:
+    """Return the one space of memories that may be spoken aloud: a plan to forget shows them.
+
+    Raises:
+        UnknownMemoryError: If one is not among those.
+        InvalidRequestError: If they are in several spaces.
+    """
+    spaces = {home.memories.get(doc_id, ctx).current.memory.space_id for doc_id in doc_ids}
+    if len(spaces) > 1:
+        raise InvalidRequestError(
+            f"these memories are in {' and '.join(sorted(spaces))}; forget those of one at a time"
+        )
+    return spaces.pop()
 
 
 def _unless_fixed(name: str, value: Any, fixed: Any) -> Any:

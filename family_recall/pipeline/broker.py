@@ -287,7 +287,8 @@ class Broker:
         """Decide what the request may see and how it is ranked, and plan what to look for."""
         request, snapshot, now = recall.request, recall.snapshot, recall.now
         profile = requested_profile(request.ctx, self.config.weights)
-        profile = personal_profile(profile, snapshot.learned(request.ctx.person_id))
+        if not request.ctx.aloud:  # what was learned rests on private memories, too
+            profile = personal_profile(profile, snapshot.learned(request.ctx.person_id))
         zone, now_s = self.store.zone, now.timestamp()
         scope = policy.scope_in(snapshot, request.ctx, wall_s=recall.wall_s, zone=zone, now_s=now_s)
         region = region or self.store.region

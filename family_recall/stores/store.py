@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import threading
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,11 +53,11 @@ class Store:
             InvalidRequestError: If one of them has no such name.
             StoreError: As ``Connections`` says.
         """
-        place = {"timezone": timezone, "country": country, "hemisphere": hemisphere}
-        changes = {name: value for name, value in place.items() if value is not None}
+        changes = _place(timezone, country, hemisphere)
         _zone_and_region(changes)
         self._connections = Connections(path, create=create, key=key)
         self._caches = ReadCaches()
+        self._moving = threading.Lock()
         self.path = path
         with self._connections.reading() as connection:
             stored = dict(sql.rows(connection, "SELECT key, value FROM info"))
@@ -98,6 +99,26 @@ class Store:
         except BaseException:
             self.zone, self.region = before
             raise
+
+    def move(
+        self,
+        timezone: str | None = None,
+        country: str | None = None,
+        hemisphere: str | None = None,
+    ) -> None:
+        """Live elsewhere from now on: what is set is stored, the rest stays as it is.
+
+        Raises:
+            InvalidRequestError: If one of them has no such name; nothing is changed.
+        """
+        changes = _place(timezone, country, hemisphere)
+        with self._moving:  # what is stored last is in use last
+            now = _place(str(self.zone), self.region.country, self.region.hemisphere)
+            zone, region = _zone_and_region({**now, **changes})
+            with self.writing() as writing:
+                for name, value in changes.items():
+                    writing.put_info(name, value)
+            self.zone, self.region = zone, region
 
     def check_open(self) -> None:
         """Check that the file can be used; see :meth:`Connections.check_open`."""
@@ -223,6 +244,11 @@ class Store:
             image_of(connection, self.path, decrypted=encrypted) as image,
         ):
             return byte_search.search(connection, image, runs), free_pages_with_content(image)
+
+
+def _place(timezone: str | None, country: str | None, hemisphere: str | None) -> dict[str, str]:
+    place = {"timezone": timezone, "country": country, "hemisphere": hemisphere}
+    return {name: value for name, value in place.items() if value is not None}
 
 
 def _zone_and_region(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:

@@ -15,6 +15,7 @@ from family_recall.types.browsing import (
     EntityCount,
     MemoryDetail,
     MemoryPage,
+    SourceCount,
     StoredVersion,
 )
 from family_recall.types.erasure import (
@@ -104,6 +105,7 @@ __all__ = [
     "Selection",
     "Skip",
     "SkipReason",
+    "SourceCount",
     "Space",
     "Span",
     "SpokenTime",

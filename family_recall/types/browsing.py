@@ -96,3 +96,12 @@ class AccessibleSpace:
     hidden: tuple[str, ...]
     n_memories: int
     people: tuple[tuple[Person, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceCount:
+    """A source of memories: how many there are now, and how many only the history has."""
+
+    source: str
+    n_memories: int
+    n_withdrawn: int

@@ -154,8 +154,9 @@ class Receipt(JsonRecord):
 
     ``chosen_by`` names the criteria and not their values; ``counts`` are rows by table;
     ``undo_until`` is when its copy in the trash goes too, None where there is none.
-    ``person_id`` is None where a retention rule forgot it. ``rows`` are the numbers that the
-    memories' rows had, which no other row gets; none in a receipt of an earlier version.
+    ``person_id`` is None where a retention rule, or the caller for a source, forgot it. ``rows``
+    are the numbers that the memories' rows had, which no other row gets; none in a receipt of an
+    earlier version.
 
     ``proof`` is None until the bytes are cleaned from the file: while the trash holds them, and
     where a reader, in this or another process, still needs earlier pages. What is left is done in

@@ -151,6 +151,8 @@ CONTEXT_FIELDS = _table(
               absent="a stranger"),
     FieldSpec(name="space_id", type="text", help="the space the question is asked in",
               label="Space", absent="every space the person sees"),
+    FieldSpec(name="aloud", type="flag", label="Aloud",
+              help="whether others may hear the answer; no private space then answers"),
     FieldSpec(name="time_budget_ms", type="number", label="Time budget", unit="ms", above=0,
               help="time allowed once models are loaded; slow stages are skipped past it"),
     FieldSpec(name="top_k", type="integer", help="results wanted", label="Results", minimum=1,

@@ -128,6 +128,9 @@ class RecallContext:
         as_of: Only what was true at this moment; ``now``, when left out.
         known_at: Only what had been recorded by this moment.
         affect: What the asker feels; profile ``family_os`` prefers memories of a like feeling.
+        aloud: Whether others may hear the answer. Every shared space the person may see then
+            answers, or ``space_id`` alone if that is shared; no private one does, not even the
+            one asked in, and the weights are the shipped ones, not those learned from this person.
     """
 
     person_id: str | None = None
@@ -145,6 +148,7 @@ class RecallContext:
     known_at: dt.datetime | None = None
     service_class: str | None = None
     affect: Affect | None = None
+    aloud: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a context that cannot be meant."""
@@ -152,7 +156,8 @@ class RecallContext:
             value = getattr(self, name)
             if value is not None:
                 _check_name(name, value)
-        _check_flag("allow_cross_encoder", self.allow_cross_encoder)
+        for name in ("allow_cross_encoder", "aloud"):
+            _check_flag(name, getattr(self, name))
         _check_numbers(self)
         object.__setattr__(
             self, "time_budget_ms", float(min(self.time_budget_ms, LONGEST_BUDGET_MS))

@@ -88,6 +88,17 @@ def test_only_the_default_profile_learns(learned: FamilyRecall, tmp_path: Path) 
             )
 
 
+def test_what_was_learned_is_not_heard_aloud(path: Path) -> None:
+    """Aloud, an answer is as if nothing had been judged, since private memories may have been."""
+    with open_home(path) as home:
+        move_in(home)
+        furnish_copies(home)
+        shipped = written(recall(home, question(2), "rajesh", aloud=True))
+        teach(home)
+
+        assert written(recall(home, question(2), "rajesh", aloud=True)) == shipped
+
+
 def test_taking_back_restores_to_the_bit(path: Path) -> None:
     """Each feedback taken back restores the answer from before it."""
     with open_home(path) as home:

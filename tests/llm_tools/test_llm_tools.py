@@ -497,6 +497,33 @@ def test_forgetting_stays_in_the_programs_space(home: FamilyRecall) -> None:
         llm_tools.dispatch(home, shared, "forget", {"doc_ids": [doc_id]})
 
 
+def test_aloud_no_tool_reads_out_a_private_memory(home: FamilyRecall) -> None:
+    """Bound to a speaker among guests, no tool shows what is private, not to forget it either."""
+    aloud = RecallContext("rajesh", aloud=True, now=NOW, time_budget_ms=PLENTY_MS)
+    remember(home, "My locker is 218", "private:rajesh", doc_id="locker", occurred_at=NOW)
+    remember(home, "My locker at home is 219", doc_id="open", author="rajesh", occurred_at=NOW)
+    for name, sent in (
+        ("recall", {"question": "What is my locker?", "top_k": 20}),
+        ("timeline", {"period": "this year"}),
+        ("forget", {"doc_ids": ["open"]}),
+    ):
+        said = json.dumps(llm_tools.dispatch(home, aloud, name, sent))
+        assert "219" in said
+        assert "218" not in said
+    for name, sent in (
+        ("explain", {"question": "What is my locker?", "doc_id": "locker"}),
+        ("forget", {"doc_ids": ["locker"]}),
+        ("forget", {"doc_ids": ["open", "locker"]}),
+    ):
+        with pytest.raises(UnknownMemoryError):
+            llm_tools.dispatch(home, aloud, name, sent)
+    home.spaces.add(Space("shared:club", "shared"))
+    home.spaces.grant(Grant("rajesh", "shared:club", "owner"))
+    remember(home, "The club meets", "shared:club", doc_id="club")
+    with pytest.raises(InvalidRequestError, match="one at a time"):
+        llm_tools.dispatch(home, aloud, "forget", {"doc_ids": ["open", "club"]})
+
+
 # Hostile memories
 
 

@@ -143,6 +143,8 @@ def view(world: World, asked: Asked, item: Item) -> Item | None:
         return None
     if not asked.filters.get("allow_shared", True) and kind != "private":
         return None
+    if asked.ctx.get("aloud", False) and kind == "private":
+        return None
     elsewhere = where is not None and where != item.space_id
     if elsewhere and (SPACES[str(where)] != "private" or kind == "private"):
         return None
@@ -236,7 +238,7 @@ def outcome(home: FamilyRecall, asked: Asked) -> str:
 
 _DOC_IDS = st.builds("{}-{}-None".format, st.integers(0, 2), st.sampled_from(BANDS))
 _DAYS = st.integers(0, 12).map(lambda days: NOW - dt.timedelta(days=days))
-_items = st.builds(
+any_item = st.builds(
     Item,
     space_id=st.sampled_from(sorted(SPACES)),
     band=st.sampled_from(("green", *BANDS)),
@@ -279,7 +281,7 @@ def worlds(draw: st.DrawFn) -> World:
     views = [(space, role) for space in SPACES for role in ("owner", "adult", "guest")]
     some = st.lists(st.sampled_from(FIELDS), min_size=1, max_size=4, unique=True).map(tuple)
     hidden = draw(st.dictionaries(st.sampled_from(views), some, max_size=3))
-    items = tuple(draw(st.lists(_items, min_size=2, max_size=9)))
+    items = tuple(draw(st.lists(any_item, min_size=2, max_size=9)))
     return World(grants, guardians, hidden, items)
 
 
@@ -299,6 +301,7 @@ requests = st.builds(
             "as_of": _DAYS,
             "known_at": _DAYS,
             "focus_event_id": _DOC_IDS,
+            "aloud": st.booleans(),
         },
     ),
     filters=st.fixed_dictionaries(

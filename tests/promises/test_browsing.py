@@ -25,6 +25,7 @@ requests = st.builds(
     space_id=st.sampled_from([None, None, *sorted(SPACES)]),
     question=st.sampled_from(["", "Ana", "cleo", "key"]),
     call=st.just("look"),
+    ctx=st.fixed_dictionaries({}, optional={"aloud": st.booleans()}),
     filters=st.fixed_dictionaries(
         {},
         optional={
@@ -59,17 +60,22 @@ def browsed(blank: Path, world: World, asked: Asked, *, all_of_it: bool) -> list
 
 def listings(home: FamilyRecall, asked: Asked) -> list[str]:
     """List a page, the entities and the accessible spaces."""
-    ctx = RecallContext(asked.person_id, asked.space_id, filters=Filters(**asked.filters))
+    ctx = RecallContext(
+        asked.person_id, asked.space_id, filters=Filters(**asked.filters), **asked.ctx
+    )
     try:
         page = home.memories.page(ctx, about=asked.question or None)
         entities = home.memories.entities(ctx)
+        relations = home.relations.all(ctx)
     except UnknownSpaceError as error:
         return [str(error)]
     spaces = [
         dataclasses.replace(space, people=(), hidden=())
         for space in home.spaces.accessible(ctx.person_id)
     ]
-    return [repr(page), repr(entities), repr(spaces)]
+    if ctx.aloud:  # how much is private is no listing of what may be heard
+        spaces = [space for space in spaces if space.space.kind != "private"]
+    return [repr(page), repr(entities), repr(relations), repr(spaces)]
 
 
 def details(home: FamilyRecall, asked: Asked, world: World) -> list[str]:
@@ -77,7 +83,8 @@ def details(home: FamilyRecall, asked: Asked, world: World) -> list[str]:
     shown = []
     for space_id, doc_id in sorted({(item.space_id, item.doc_id) for item in world.items}):
         try:
-            detail = home.memories.get(doc_id, RecallContext(asked.person_id), space_id=space_id)
+            ctx = RecallContext(asked.person_id, **asked.ctx)
+            detail = home.memories.get(doc_id, ctx, space_id=space_id)
         except UnknownMemoryError as error:
             shown.append(str(error))
         else:

@@ -303,6 +303,25 @@ def test_a_shared_space_answers_from_itself_alone(home: FamilyRecall) -> None:
     assert found(alone) == ["secret"]
 
 
+def test_aloud_every_shared_space_answers_and_no_private_one(home: FamilyRecall) -> None:
+    """What is said aloud comes from every shared space, even if asked in a private one."""
+    home.spaces.add(Space("shared:club", "shared"))
+    home.spaces.grant(Grant("priya", "shared:club", "adult"))
+    remember(home, "The key of the club is at the bar", "shared:club", doc_id="bar")
+    remember(home, "My secret key is in the drawer", "private:priya", doc_id="secret")
+
+    def heard(**ctx: Any) -> set[str]:
+        answer = recall(home, "key", "priya", aloud=True, top_k=50, **ctx)
+        return set(found(answer)) & {"key", "bar", "secret"}
+
+    assert set(found(recall(home, "key", "priya", top_k=50))) >= {"key", "bar", "secret"}
+    assert heard() == heard(space_id="private:priya") == {"key", "bar"}
+    assert heard(space_id=HOME) == {"key"}
+    assert heard(filters={"allow_shared": False}) == set()
+    with pytest.raises(UnknownSpaceError):
+        heard(space_id="private:rajesh")
+
+
 VARIED: dict[str, dict[str, Any]] = {
     kind: {
         "kind": kind,

@@ -164,8 +164,9 @@ def among(
         "  ON r.subject = link.a AND r.relation = link.kind AND r.object = link.b"
         "  UNION SELECT r.no FROM link CROSS JOIN relation r"
         "  ON r.subject = link.b AND r.relation = link.kind AND r.object = link.a)"
-        " SELECT s.id, s.name, p.person_id, r.relation, o.id, o.name, q.person_id, r.confidence,"
-        " r.no, r.recorded_s, r.valid_from_s, r.valid_until_s"
+        f" SELECT s.id, {_named('s')}, p.person_id, r.relation,"
+        f" o.id, {_named('o')}, q.person_id, r.confidence, r.no,"
+        " r.recorded_s, r.valid_from_s, r.valid_until_s"
         " FROM related JOIN relation r ON r.no = related.no"
         " JOIN entity s ON s.id = r.subject LEFT JOIN person p ON p.no = s.person"
         " JOIN entity o ON o.id = r.object LEFT JOIN person q ON q.no = o.person"
@@ -205,6 +206,16 @@ def stating(connection: apsw.Connection, memories: IdArray) -> IdArray:
         (sql.id_array(memories),),
     )
     return np.array([memory for (memory,) in rows], np.int64)
+
+
+def _named(entity: str) -> str:
+    """Return the SQL expression for an entity's name: a person's, where it is stored by their id.
+
+    People who may enter its space are stored by name; others by what a relation calls them.
+    """
+    return (
+        f"coalesce((SELECT n.name FROM person n WHERE n.person_id = {entity}.name), {entity}.name)"
+    )
 
 
 def _retained(scope: Scope) -> scope_sql.Condition:

@@ -54,6 +54,7 @@ class Criteria:
     occurred_s: tuple[float | None, float | None] = (None, None)
     recorded_s: tuple[float | None, float | None] = (None, None)
     category: str | None = None
+    source: str | None = None
     older_than_s: float | None = None
 
     def condition(self) -> Condition:
@@ -76,6 +77,7 @@ class Criteria:
             ("m.recorded_s >= ?", self.recorded_s[0]),
             ("m.recorded_s < ?", self.recorded_s[1]),
             ("m.category = ?", self.category),
+            ("m.source = ?", self.source),
             (
                 "max(m.recorded_s, coalesce(m.occurred_s, m.recorded_s)) < ?",
                 self.older_than_s,
@@ -110,6 +112,16 @@ class Versions:
             (_json(partitions),),
         )
         return [author for (author,) in rows]
+
+    def count_by_source(self) -> list[tuple[str, int, int]]:
+        """List each source, its current memories, and those of which only history is left."""
+        return sql.rows(
+            self.connection,
+            "SELECT source, sum(n_current > 0), sum(n_current = 0) FROM (SELECT source,"
+            " sum(superseded_s IS NULL) AS n_current FROM memory"
+            " WHERE source IS NOT NULL AND redacted_view = 0 GROUP BY source, space, doc_id)"
+            " GROUP BY source ORDER BY source",
+        )
 
     def mentioning(self, partitions: Collection[int], person_id: str) -> list[int]:
         """List the current memories of some partitions that mention a person."""
