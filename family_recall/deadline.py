@@ -35,9 +35,12 @@ class Deadline:
     clock: Clock = field(default=time.monotonic, repr=False)
 
     @classmethod
-    def after(cls, budget_ms: float, clock: Clock = time.monotonic) -> Deadline:
-        """Return a budget of milliseconds that starts now."""
-        return cls(started_at_s=clock(), budget_ms=budget_ms, clock=clock)
+    def after(
+        cls, budget_ms: float, clock: Clock = time.monotonic, *, since_s: float | None = None
+    ) -> Deadline:
+        """Return a budget of milliseconds that starts now, or started at ``since_s``."""
+        started_at_s = clock() if since_s is None else since_s
+        return cls(started_at_s=started_at_s, budget_ms=budget_ms, clock=clock)
 
     def elapsed_ms(self) -> float:
         """Milliseconds since the start."""

@@ -41,6 +41,7 @@ SWEEP_EVERY_S = 3600.0
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
 _WORKERS = 4  # threads of our own: a host's thread pool is not starved by recalls
+_WRITERS = 1  # a file has one writer at a time; more threads would only wait for each other
 
 logger = logging.getLogger("family_recall")
 
@@ -82,7 +83,8 @@ class Engine:
         self.config = config
         self.wall_clock = wall_clock
         self.executor = _Workers(_WORKERS, thread_name_prefix="family_recall")
-        self.async_executor = _Workers(_WORKERS, thread_name_prefix="family_recall-async")
+        self.readers = _Workers(_WORKERS, thread_name_prefix="family_recall-read")
+        self.writers = _Workers(_WRITERS, thread_name_prefix="family_recall-write")
         self.executor.submit(models.static)
         self.costs = Costs(config.assumed_cost_ms, store.stage_costs())
         gate = Gate(self.costs, config, clock=clock)
@@ -112,7 +114,8 @@ class Engine:
         if os.getpid() != self._pid:
             self.store.close()
             return
-        self.async_executor.shutdown()
+        self.readers.shutdown()
+        self.writers.shutdown()
         self.integrity.stop()
         self.executor.shutdown()
         if not self.closed:
@@ -181,9 +184,13 @@ class Engine:
             if unsaved and self.store.keep_stage_costs(unsaved):
                 self.costs.mark_saved(unsaved)
 
-    async def awaited(self, call: Callable[[], _T]) -> _T:
-        """Run a call on one of our own threads."""
-        return await asyncio.get_running_loop().run_in_executor(self.async_executor, call)
+    async def reading(self, call: Callable[[], _T]) -> _T:
+        """Run a call that reads on one of our own threads; cancelled in time, it never runs."""
+        return await asyncio.get_running_loop().run_in_executor(self.readers, call)
+
+    async def writing(self, call: Callable[[], _T]) -> _T:
+        """Run a call that writes on a thread that no recall waits for; else as :meth:`reading`."""
+        return await asyncio.get_running_loop().run_in_executor(self.writers, call)
 
     def _schedule_sweep(self) -> None:
         """Sweep when the next memory expires, and in an hour at the latest.

@@ -336,9 +336,12 @@ class FamilyRecall:
         embed: Embed = "now",
         **fields: Unpack[MemoryFields],
     ) -> Remembered:
-        """Do what :meth:`remember` does, on one of the library's own threads."""
+        """Do what :meth:`remember` does, on a thread of the library's own that only writes.
+
+        Cancelled while it waits for that thread, it stores nothing; once it runs, it completes.
+        """
         call = functools.partial(self.remember, memory, person_id=person_id, embed=embed, **fields)
-        return await self._engine.awaited(call)
+        return await self._engine.writing(call)
 
     def recall(
         self,
@@ -358,9 +361,7 @@ class FamilyRecall:
             UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
                 this person.
         """
-        request = RecallRequest(query_text, context_of(ctx, fields))
-        answer = self._engine.broker.recall(request, *self._moment(request.ctx))
-        return self._engine.record("recall", request.ctx, answer)
+        return self._recall(query_text, ctx, fields)
 
     async def arecall(
         self,
@@ -368,8 +369,14 @@ class FamilyRecall:
         ctx: RecallContext | None = None,
         **fields: Unpack[ContextFields],
     ) -> Answer:
-        """Do what :meth:`recall` does, on one of the library's own threads."""
-        return await self._engine.awaited(functools.partial(self.recall, query_text, ctx, **fields))
+        """Do what :meth:`recall` does, on one of the library's own threads.
+
+        The time budget counts from here: waiting for a thread is part of it and of
+        ``used_time_ms``. Cancelled while it waits, it never runs; once it runs, it completes.
+        """
+        asked_at_s = self._engine.broker.gate.clock()
+        call = functools.partial(self._recall, query_text, ctx, fields, asked_at_s)
+        return await self._engine.reading(call)
 
     def explain(
         self,
@@ -632,6 +639,18 @@ class FamilyRecall:
     def _moment(self, ctx: RecallContext) -> tuple[dt.datetime, float]:
         """Return when a request is made, and the real time, by which grants expire."""
         return self._engine.now(ctx), self._engine.wall_clock()
+
+    def _recall(
+        self,
+        query_text: str,
+        ctx: RecallContext | None,
+        fields: ContextFields,
+        asked_at_s: float | None = None,
+    ) -> Answer:
+        """Answer a question whose budget counts from a moment; from now, when left out."""
+        request = RecallRequest(query_text, context_of(ctx, fields))
+        answer = self._engine.broker.recall(request, *self._moment(request.ctx), asked_at_s)
+        return self._engine.record("recall", request.ctx, answer)
 
     def _usual_spaces(self, person_id: str | None) -> list[str]:
         """List where a memory may go that names no space: exactly one, or a choice to be made."""

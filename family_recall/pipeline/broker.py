@@ -86,11 +86,20 @@ class Broker:
         ordering.diversify,
     )
 
-    def recall(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
-        """Answer a request; one that asks what a conversation begins with gets :meth:`opening`."""
+    def recall(
+        self,
+        request: RecallRequest,
+        now: dt.datetime,
+        wall_s: float,
+        asked_at_s: float | None = None,
+    ) -> Answer:
+        """Answer a request; one that asks what a conversation begins with gets :meth:`opening`.
+
+        Its budget counts from ``asked_at_s`` by the gate's clock; from now, when left out.
+        """
         if is_opening(request.query_text):
-            return self.opening(request, now, wall_s)
-        with self._started(request, now, wall_s) as recall:
+            return self.opening(request, now, wall_s, asked_at_s)
+        with self._started(request, now, wall_s, asked_at_s) as recall:
             _, answer = self._answer(recall)
             return answer
 
@@ -100,9 +109,15 @@ class Broker:
             ranked, answer = self._answer(recall)
             return Inspection(answer, near_misses(ranked, answer))
 
-    def opening(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Answer:
+    def opening(
+        self,
+        request: RecallRequest,
+        now: dt.datetime,
+        wall_s: float,
+        asked_at_s: float | None = None,
+    ) -> Answer:
         """Return what a conversation begins with: recent sessions, and what lasts."""
-        with self._started(request, now, wall_s) as recall:
+        with self._started(request, now, wall_s, asked_at_s) as recall:
             run, context = recall.run, self._admit(recall)
             plan = opening_plan(run, context, self.store.zone)
             context = dataclasses.replace(context, profile=OPENING, plan=plan)
@@ -310,18 +325,27 @@ class Broker:
 
     @contextlib.contextmanager
     def _started(
-        self, request: RecallRequest, now: dt.datetime, wall_s: float
+        self,
+        request: RecallRequest,
+        now: dt.datetime,
+        wall_s: float,
+        asked_at_s: float | None = None,
     ) -> Iterator[_Recall]:
         """Admit a request, and open the file for it."""
         self.store.check_open()  # first: a forked process may find the gate's lock held for good
-        with self.gate.admitted(request) as admitted, self.store.snapshot() as snapshot:
+        waited_s = 0.0 if asked_at_s is None else self.gate.clock() - asked_at_s
+        with (
+            self.gate.admitted(request, asked_at_s) as admitted,
+            self.store.snapshot() as snapshot,
+        ):
             admitted.yield_to_urgent()
             trace = TraceBuilder(
                 admitted.deadline, gate=admitted.admission(), request=admitted.request
             )
             if (damage := self.known_damage()) is not None:
                 trace.degrade("file", "damaged", damage)
-            run = Runner(self.config, admitted, trace, self.models, snapshot.interrupt)
+            queued_ms = waited_s * 1000.0
+            run = Runner(self.config, admitted, trace, self.models, snapshot.interrupt, queued_ms)
             yield _Recall(admitted.request, now, wall_s, snapshot, run)
 
 

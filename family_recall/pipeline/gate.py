@@ -208,9 +208,14 @@ class Gate:
         self._writer = threading.local()
 
     @contextlib.contextmanager
-    def admitted(self, request: RecallRequest) -> Iterator[Admitted]:
-        """Start a request's clock, cut it to what can be paid for, and count it as running."""
-        deadline = Deadline.after(request.ctx.time_budget_ms, self.clock)
+    def admitted(
+        self, request: RecallRequest, asked_at_s: float | None = None
+    ) -> Iterator[Admitted]:
+        """Start a request's clock, cut it to what can be paid for, and count it as running.
+
+        The clock of one that had to wait for a thread started when it was asked.
+        """
+        deadline = Deadline.after(request.ctx.time_budget_ms, self.clock, since_s=asked_at_s)
         service_class = service_class_of(request.ctx)
         with self._changed:
             self._running[service_class] += 1

@@ -31,6 +31,7 @@ class Runner:
         trace: What it did so far.
         models: The encoders.
         interrupt: Stops the SQL statement of this recall, if one runs; safe from any thread.
+        queued_ms: How long the recall waited for a thread before it started.
     """
 
     config: RecallConfig
@@ -38,6 +39,7 @@ class Runner:
     trace: TraceBuilder
     models: Models
     interrupt: Callable[[], object]
+    queued_ms: float = 0.0
 
     def can_start(self, stage: str, n: int = 0, *, left_out: int | None = None) -> bool:
         """Whether a stage is enabled and can be paid for; if not, the trace says why.
@@ -140,9 +142,12 @@ class Runner:
         self.admitted.observe(stage, timer.n_in, timer.ms - priced_ms)
 
     def learn_rest(self) -> None:
-        """Learn what this recall took that no stage counts: waiting for a processor, mostly."""
+        """Learn what this recall took that no stage counts: waiting for a processor, mostly.
+
+        Waiting for a thread before it started is no part of that.
+        """
         counted_ms = busy_ms([*self.trace.spans, *self.trace.stretches])
-        rest_ms = self.admitted.deadline.elapsed_ms() - counted_ms
+        rest_ms = self.admitted.deadline.elapsed_ms() - self.queued_ms - counted_ms
         self.admitted.observe("between", len(self.trace.spans), max(rest_ms, 0.0))
 
     def _fail(self, stage: str, error: Exception) -> None:
