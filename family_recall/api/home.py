@@ -42,6 +42,7 @@ from family_recall.learning import Feedback
 from family_recall.pipeline import routing_encoder, warm_up
 from family_recall.pipeline.explain import Explanation, Inspection
 from family_recall.query import router
+from family_recall.stores.file.connection import BUSY_TIMEOUT_MS
 from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.store import Store
 from family_recall.types import (
@@ -144,6 +145,7 @@ class FamilyRecall:
         static: Encoder | None = None,
         config: RecallConfig | None = None,
         on_trace: Callable[[Trace], None] | None = None,
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
     ) -> Self:
         """Open a household's file, making it if there is none.
 
@@ -161,11 +163,15 @@ class FamilyRecall:
             config: Constants; the measured ones, when left out.
             on_trace: Called with the trace of each answer, on a separate thread; what it raises
                 is logged and goes no further.
+            busy_timeout_ms: How long this and later calls wait for another process that writes,
+                0 to 3,600,000.
 
         Raises:
             StoreError: If the file cannot be opened; ``NotAStoreError``, ``WrongKeyError`` and
                 ``NewerStoreError`` leave it as it is.
-            InvalidRequestError: If time zone, country or hemisphere has no such name.
+            StoreBusyError: If another process held it for longer than ``busy_timeout_ms``.
+            InvalidRequestError: If time zone, country or hemisphere has no such name, or
+                ``busy_timeout_ms`` is no such number.
         """
         store = Store(
             Path(path),
@@ -174,6 +180,7 @@ class FamilyRecall:
             timezone=timezone,
             country=country,
             hemisphere=hemisphere,
+            busy_timeout_ms=busy_timeout_ms,
         )
         upgrade(store)
         loaded = Models(models, encoder=encoder, scorer=scorer, static=static)

@@ -14,6 +14,7 @@ from family_recall.errors import InvalidRequestError
 from family_recall.stores.erase import byte_search, verification
 from family_recall.stores.erase.byte_prefilter import Words64
 from family_recall.stores.file import copies, sql
+from family_recall.stores.file.connection import BUSY_TIMEOUT_MS
 from family_recall.stores.file.connections import Connections
 from family_recall.stores.file.disk_files import log_of
 from family_recall.stores.file.encryption import Key
@@ -31,6 +32,8 @@ from family_recall.types import Region
 from family_recall.types.erasure import Proof, Receipt, Verification
 from family_recall.types.progress import ProgressCallback
 
+MAX_BUSY_TIMEOUT_MS = 3_600_000
+
 
 class Store:
     """One household's file. Safe to share between threads; see ``Connections``."""
@@ -44,18 +47,26 @@ class Store:
         timezone: str | None = None,
         country: str | None = None,
         hemisphere: str | None = None,
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
     ) -> None:
         """Open or create the file; zone (IANA), country and hemisphere are stored in it.
 
         With a key the file is, or will be, encrypted.
 
         Raises:
-            InvalidRequestError: If one of them has no such name.
+            InvalidRequestError: If one of them has no such name, or no time is waited.
             StoreError: As ``Connections`` says.
         """
+        if type(busy_timeout_ms) is not int or not 0 <= busy_timeout_ms <= MAX_BUSY_TIMEOUT_MS:
+            raise InvalidRequestError(
+                f"busy_timeout_ms must be a whole number from 0 to {MAX_BUSY_TIMEOUT_MS:,}, "
+                f"got {busy_timeout_ms!r}"
+            )
         changes = _place(timezone, country, hemisphere)
         _zone_and_region(changes)
-        self._connections = Connections(path, create=create, key=key)
+        self._connections = Connections(
+            path, create=create, key=key, busy_timeout_ms=busy_timeout_ms
+        )
         self._caches = ReadCaches()
         self._moving = threading.Lock()
         self.path = path

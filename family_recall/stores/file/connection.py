@@ -26,12 +26,18 @@ _CACHE_KIB = 8 * 1024
 LOG_PAGES = 4096
 
 
-def connect(path: Path, key: Key | None, *, flags: int | None = None) -> apsw.Connection:
+def connect(
+    path: Path,
+    key: Key | None,
+    *,
+    flags: int | None = None,
+    busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+) -> apsw.Connection:
     """Open a connection that waits for others, unlocked where there is a key."""
     if flags is None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     connection = apsw.Connection(str(path), flags=flags)
-    wait_for_others(connection, BUSY_TIMEOUT_MS)
+    wait_for_others(connection, busy_timeout_ms)
     # Else each run of a statement is planned again, from what is bound and ANALYZE has counted.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     if key is not None:
@@ -130,7 +136,7 @@ _TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError],
     (
         (apsw.BusyError,),
         StoreBusyError,
-        f"{{path}}: another writer held the file for {BUSY_TIMEOUT_MS // 1000} s; try again",
+        "{path}: another writer held the file for longer than the busy timeout; try again",
     ),
     (
         (apsw.FullError,),
@@ -181,7 +187,7 @@ def _retry_while_busy(
     Two processes that turn a new file to WAL together get SQLITE_BUSY at once: SQLite does not ask
     the busy handler there, since waiting could be for each other (sqlite.org/wal.html).
     """
-    until = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    until = time.monotonic() + connection.pragma("busy_timeout") / 1000
     while True:
         try:
             step(connection)

@@ -52,10 +52,17 @@ class Connections:
     """One writer and as many readers as there are threads reading at once.
 
     Safe to share between threads: a reader is lent to one caller at a time, the writer is
-    behind a lock. Processes use SQLite's own locks, with a busy timeout of 30 s.
+    behind a lock. Processes use SQLite's own locks, with the busy timeout.
     """
 
-    def __init__(self, path: Path, *, create: bool, key: Key | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        create: bool,
+        key: Key | None = None,
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+    ) -> None:
         """Open the file; create or migrate it as needed.
 
         Raises:
@@ -66,6 +73,7 @@ class Connections:
         """
         self.path = path
         self.key = key
+        self.busy_timeout_ms = busy_timeout_ms
         self.vec0 = True
         self.unreadable: list[Unreadable] = []
         self._idle: list[apsw.Connection] = []
@@ -87,7 +95,7 @@ class Connections:
             self._file = file_on_disk(path)
             try:
                 if not fresh:
-                    check_identity(path, key)
+                    check_identity(path, key, busy_timeout_ms)
                 self._writer = self._connect()
                 self._migrate()
                 self.unreadable = readable.unreadable(self._writer, readable.HIDDEN)
@@ -236,7 +244,7 @@ class Connections:
         except apsw.BusyError:
             return False
         finally:
-            wait_for_others(self._writer, BUSY_TIMEOUT_MS)
+            wait_for_others(self._writer, self.busy_timeout_ms)
         return True
 
     def _bound_log(self) -> None:
@@ -273,7 +281,7 @@ class Connections:
             )
 
     def _connect(self) -> apsw.Connection:
-        connection = connect(self.path, self.key)
+        connection = connect(self.path, self.key, busy_timeout_ms=self.busy_timeout_ms)
         configure(connection)
         self.vec0 = self.vec0 and load_vec0(connection)
         columns.prepare(connection)

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import NewerStoreError, NotAStoreError, StoreError, WrongKeyError
-from family_recall.stores.file.connection import connect, translated
+from family_recall.stores.file.connection import BUSY_TIMEOUT_MS, connect, translated
 from family_recall.stores.file.destination import special_kind
 from family_recall.stores.file.disk_files import first_bytes, journal_of, log_of
 from family_recall.stores.file.encryption import MAGIC, SALT_BYTES, Key, is_plain
@@ -30,7 +30,7 @@ class _Identity:
     schema_cookie: int
 
 
-def check_identity(path: Path, key: Key | None) -> None:
+def check_identity(path: Path, key: Key | None, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
     """Make sure that a file is one of ours that this version can read; it is left as it is.
 
     Whatever opens a file comes here first. Where a transaction was interrupted that used a rollback
@@ -47,7 +47,7 @@ def check_identity(path: Path, key: Key | None) -> None:
     if not path.exists():
         raise StoreError(f"{path}: no such file; create it with `family-recall init --db {path}`")
     # SQLite keeps log and journal beside the file that a link leads to.
-    identity = _read_identity(Path(os.path.realpath(path)), key)
+    identity = _read_identity(Path(os.path.realpath(path)), key, busy_timeout_ms)
     if identity == _Identity(0, 0, 0):
         return
     if identity.application != APPLICATION_ID:
@@ -86,9 +86,9 @@ def file_on_disk(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _read_identity(path: Path, key: Key | None) -> _Identity:
+def _read_identity(path: Path, key: Key | None, busy_timeout_ms: int) -> _Identity:
     """Read it without leaving a trace: from the file's header where that is enough."""
-    _roll_back(path, key)
+    _roll_back(path, key, busy_timeout_ms)
     if key is not None and is_plain(path):
         raise WrongKeyError(
             f"{path}: is not encrypted, and a key was given; open it without, or encrypt "
@@ -104,14 +104,16 @@ def _read_identity(path: Path, key: Key | None) -> _Identity:
             int.from_bytes(header[at : at + 4], "big") for at in (40, 60, 68)
         )
         return _Identity(application, version, cookie)
-    connection = connect(path, key, flags=apsw.SQLITE_OPEN_READONLY)
+    connection = connect(
+        path, key, flags=apsw.SQLITE_OPEN_READONLY, busy_timeout_ms=busy_timeout_ms
+    )
     try:
         return _identity(connection)
     finally:
         connection.close()
 
 
-def _roll_back(path: Path, key: Key | None) -> None:
+def _roll_back(path: Path, key: Key | None, busy_timeout_ms: int) -> None:
     """Undo what an interrupted transaction wrote, if there was one with a rollback journal.
 
     A connection that only reads could not, and one without the key would delete the journal.
@@ -136,7 +138,9 @@ def _roll_back(path: Path, key: Key | None) -> None:
     )
     if key is None and not plain:
         raise interrupted
-    connection = connect(path, None, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(
+        path, None, flags=apsw.SQLITE_OPEN_READWRITE, busy_timeout_ms=busy_timeout_ms
+    )
     try:
         if key is not None and not plain:
             key.unlock(connection, path, salt=first_page[:SALT_BYTES] or None)
