@@ -88,7 +88,8 @@ class Alarm:
     def __enter__(self) -> Self:
         """Start the block."""
         if math.isfinite(self._at_s):
-            _alarm_thread(os.getpid()).add(self, self._at_s)
+            while not _alarm_thread(os.getpid()).add(self, self._at_s):
+                _alarm_thread.cache_clear()  # that one has ended
         self._outer = _current.set(self)
         return self
 
@@ -143,19 +144,35 @@ class _AlarmThread:
         self._numbers = itertools.count()
         self._changed = threading.Condition()
         self._wakes_at_s = math.inf
-        thread = threading.Thread(target=self._run, name="family_recall-alarm", daemon=True)
-        thread.start()
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="family_recall-alarm", daemon=True)
+        self._thread.start()
 
-    def add(self, alarm: Alarm, at_s: float) -> None:
+    def add(self, alarm: Alarm, at_s: float) -> bool:
+        """Wake at a moment for an alarm; False if the thread has ended."""
         with self._changed:
+            if self._ended:
+                return False
             self._push(alarm, at_s)
             # Waking the thread costs a recall more than the entry: only if it would sleep too long.
             if at_s < self._wakes_at_s:
                 self._changed.notify()
+        return True
+
+    def end(self) -> None:
+        """End the thread, unless a block that it might have to stop is still running."""
+        with self._changed:
+            self._ended = all(alarm.left for _, _, alarm in self._waiting)
+            self._changed.notify()
+            ended = self._ended
+        if ended:
+            self._thread.join()
 
     def _run(self) -> None:
         while True:
             with self._changed:
+                if self._ended:
+                    return
                 while self._waiting and self._waiting[0][2].left:
                     heapq.heappop(self._waiting)
                 due = None
@@ -186,3 +203,9 @@ def _alarm_thread(process: int) -> _AlarmThread:  # noqa: ARG001  a fork leaves 
     Two threads that ask at once for the first time may get one each, which works as well.
     """
     return _AlarmThread()
+
+
+def end_alarms() -> None:
+    """End the thread of alarms: the last household was closed. The next alarm starts another."""
+    if _alarm_thread.cache_info().currsize:
+        _alarm_thread(os.getpid()).end()

@@ -18,7 +18,7 @@ from family_recall.access.policy import ScopeSource
 from family_recall.api.audit_writer import AuditWriter
 from family_recall.api.integrity_monitor import IntegrityMonitor
 from family_recall.config import RecallConfig
-from family_recall.deadline import Clock
+from family_recall.deadline import Clock, end_alarms
 from family_recall.encoders.loader import Models
 from family_recall.erasure import Forgetter
 from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
@@ -127,6 +127,8 @@ class Engine:
         self.audit_log.close()
         self.save_costs()
         self.store.close()
+        if not _open_engines:
+            end_alarms()
 
     def now(self, ctx: RecallContext) -> dt.datetime:
         """Return the moment a request is made, in the household's zone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import datetime as dt
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, Unpack, overload
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from family_recall.api import corrections
 from family_recall.api.audit import Audit
@@ -64,6 +65,8 @@ from family_recall.types.progress import CountCallback
 
 OPENING_RESULTS = 10  # as the hybrid retrieval design loads before a conversation
 _MOST_BY_QUERY = 100  # memories that forget(query=…) may select
+_T = TypeVar("_T")
+_Home = TypeVar("_Home", bound="FamilyRecall")
 _UNHURRIED_MS = 60_000.0
 
 
@@ -205,6 +208,69 @@ class FamilyRecall:
         """Finish running work and close the file. Closing twice does nothing."""
         self._engine.close()
 
+    @classmethod
+    async def aopen(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        create: bool = True,
+        key: Secret | None = None,
+        timezone: str | None = None,
+        country: str | None = None,
+        hemisphere: str | None = None,
+        models: Path | None = None,
+        encoder: Encoder | None = None,
+        scorer: PairScorer | None = None,
+        static: Encoder | None = None,
+        config: RecallConfig | None = None,
+        on_trace: Callable[[Trace], None] | None = None,
+        busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+    ) -> Self:
+        """Do what :meth:`open` does, on a thread of the loop's executor.
+
+        ``async with await FamilyRecall.aopen(path) as home:`` closes it, too. Cancelled while it
+        opens, the household is closed again.
+        """
+        call = functools.partial(
+            cls.open,
+            path,
+            create=create,
+            key=key,
+            timezone=timezone,
+            country=country,
+            hemisphere=hemisphere,
+            models=models,
+            encoder=encoder,
+            scorer=scorer,
+            static=static,
+            config=config,
+            on_trace=on_trace,
+            busy_timeout_ms=busy_timeout_ms,
+        )
+        opening = asyncio.get_running_loop().run_in_executor(None, call)
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_unwanted)
+            raise
+
+    async def aclose(self) -> None:
+        """Do what :meth:`close` does, on a thread of the loop's executor."""
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self.close))
+
+    async def __aenter__(self) -> Self:
+        """Open for an ``async with`` block."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close at the end of an ``async with`` block."""
+        await self.aclose()
+
     @property
     def region(self) -> Region:
         """Where the household lives, as far as words for time depend on it."""
@@ -334,6 +400,26 @@ class FamilyRecall:
             progress=progress,
             person_id=person_id,
         )
+
+    async def aremember_many(
+        self,
+        memories: Iterable[Memory],
+        *,
+        person_id: str | None = None,
+        embed: Embed = "now",
+        batch_size: int = 256,
+        progress: CountCallback | None = None,
+    ) -> list[Remembered]:
+        """Do what :meth:`remember_many` does, on a thread as :meth:`aremember`."""
+        call = functools.partial(
+            self.remember_many,
+            memories,
+            person_id=person_id,
+            embed=embed,
+            batch_size=batch_size,
+            progress=progress,
+        )
+        return await self.arun(call, writes=True)
 
     async def aremember(
         self,
@@ -632,6 +718,43 @@ class FamilyRecall:
             self._engine.sweep_after_s = wall_s  # the next answer's background cleans the file
         return receipt
 
+    @overload
+    async def aforget(
+        self,
+        what: Selection | str | Iterable[str] | None = None,
+        *,
+        person_id: str,
+        dry_run: Literal[True],
+        **criteria: Unpack[SelectionFields],
+    ) -> ForgetPlan: ...
+
+    @overload
+    async def aforget(
+        self,
+        what: Selection | str | Iterable[str] | None = None,
+        *,
+        person_id: str,
+        dry_run: Literal[False] = False,
+        token: str | None = None,
+        undo_for: dt.timedelta | None = None,
+        **criteria: Unpack[SelectionFields],
+    ) -> Receipt: ...
+
+    async def aforget(
+        self,
+        what: Selection | str | Iterable[str] | None = None,
+        *,
+        person_id: str,
+        dry_run: bool = False,
+        token: str | None = None,
+        undo_for: dt.timedelta | None = None,
+        **criteria: Unpack[SelectionFields],
+    ) -> ForgetPlan | Receipt:
+        """Do what :meth:`forget` does, on a thread as :meth:`aremember`."""
+        forget: Callable[..., ForgetPlan | Receipt] = self.forget
+        options = {"person_id": person_id, "dry_run": dry_run, "token": token, "undo_for": undo_for}
+        return await self.arun(functools.partial(forget, what, **options, **criteria), writes=True)
+
     def flush(self, *, progress: CountCallback | None = None) -> int:
         """Make the vectors that are pending; return how many were made.
 
@@ -642,6 +765,23 @@ class FamilyRecall:
         if models.static() is None and models.wait() is None:
             raise ModelError(f"no vectors can be made: {models.why}")
         return self._engine.embed_pending(progress)
+
+    async def aflush(self, *, progress: CountCallback | None = None) -> int:
+        """Do what :meth:`flush` does, on a thread as :meth:`aremember`; so is progress told."""
+        return await self.arun(functools.partial(self.flush, progress=progress), writes=True)
+
+    async def arun(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
+        """Run any call, such as ``home.sources.all``, on one of the library's own threads.
+
+        Args:
+            call: What to run.
+            writes: Whether it writes: then it waits for other writers, and no recall for it.
+
+        Raises:
+            ClosedError: If the household is closed.
+        """
+        engine = self._engine
+        return await (engine.writing(call) if writes else engine.reading(call))
 
     def _moment(self, ctx: RecallContext) -> tuple[dt.datetime, float]:
         """Return when a request is made, and the real time, by which grants expire."""
@@ -681,6 +821,12 @@ class FamilyRecall:
             for result in answer.results
             if result.confidence >= selection.min_confidence
         }
+
+
+def _close_unwanted(opening: asyncio.Future[_Home]) -> None:
+    """Close what was opened for nobody, on a thread."""
+    if not opening.cancelled() and opening.exception() is None:
+        opening.get_loop().run_in_executor(None, opening.result().close)
 
 
 def _checked_memory(memory: object) -> Memory:

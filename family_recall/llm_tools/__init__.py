@@ -10,8 +10,18 @@ for it, and unknown arguments are refused.
 from __future__ import annotations
 
 from family_recall.llm_tools.actions import recall_period
-from family_recall.llm_tools.dispatch import as_text, dispatch
+from family_recall.llm_tools.dispatch import adispatch, as_text, dispatch
 from family_recall.llm_tools.styles import STYLES, Style, schema
 from family_recall.llm_tools.tools import TOOLS, Tool
 
-__all__ = ["STYLES", "TOOLS", "Style", "Tool", "as_text", "dispatch", "recall_period", "schema"]
+__all__ = [
+    "STYLES",
+    "TOOLS",
+    "Style",
+    "Tool",
+    "adispatch",
+    "as_text",
+    "dispatch",
+    "recall_period",
+    "schema",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import reprlib
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from family_recall.errors import InvalidRequestError
 from family_recall.llm_tools.arguments import read_arguments
-from family_recall.llm_tools.tools import available_tools
+from family_recall.llm_tools.tools import TOOLS, available_tools
 from family_recall.types import RecallContext
 
 if TYPE_CHECKING:
@@ -54,6 +55,19 @@ def dispatch(
         )
     tool = tools[name]
     return tool.run(home, ctx, read_arguments(name, tool.arguments, arguments))
+
+
+async def adispatch(
+    home: FamilyRecall,
+    ctx: RecallContext,
+    name: str,
+    arguments: Mapping[str, Any] | str | None = None,
+    *,
+    read_only: bool = False,
+) -> dict[str, Any]:
+    """Do what :func:`dispatch` does, on one of the library's own threads."""
+    call = functools.partial(dispatch, home, ctx, name, arguments, read_only=read_only)
+    return await home.arun(call, writes=any(tool.writes for tool in TOOLS if tool.name == name))
 
 
 def as_text(result: Mapping[str, Any]) -> str:

@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import inspect
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from family_recall import Answer, FamilyRecall
+from family_recall import Answer, FamilyRecall, RecallContext
 from family_recall.api.engine import _WORKERS, _WRITERS
-from tests.conftest import HOME, TINY_STATIC, engine_of, found, move_in, open_home, stories
+from family_recall.deadline import Alarm, end_alarms
+from family_recall.errors import ClosedError, InvalidRequestError, StoreBusyError
+from family_recall.llm_tools import adispatch
+from family_recall.stores.file.connection import connect
+from tests.conftest import (
+    HOME,
+    NO_MODELS,
+    TINY_STATIC,
+    engine_of,
+    found,
+    move_in,
+    open_home,
+    stories,
+)
 
 QUESTION = "When does grandma land on Friday?"
 
@@ -115,13 +131,120 @@ def test_a_write_that_is_cancelled_while_it_waits_stores_nothing(lived_in: Famil
     assert lived_in.maintenance.stats()["memories"] == before + 1
 
 
-def test_no_thread_for_calls_is_left_after_closing(path: Path) -> None:
-    """Threads that read and write end with the household."""
+def test_no_thread_is_left_after_the_last_household_is_closed(path: Path) -> None:
+    """Those of calls, of alarms and of models end, and start again with the next household."""
     before = set(threading.enumerate())
+    for create in (True, False):
+        with FamilyRecall.open(path, create=create, models=NO_MODELS) as home:
+            if create:
+                move_in(home)
+            asyncio.run(home.aremember("Tea at four", space_id=HOME))
+            assert found(asyncio.run(home.arecall("tea", person_id="mia")))
+            started = {thread.name for thread in set(threading.enumerate()) - before}
+            assert "family_recall-alarm" in started
+        assert set(threading.enumerate()) - before == set()
+
+
+def test_an_alarm_is_kept_for_a_block_that_runs_while_households_close() -> None:
+    """Closing the last one ends no thread that has a block to stop."""
+    stopped = threading.Event()
+    with Alarm(time.monotonic() + 0.02, stopped.set):
+        end_alarms()
+        assert stopped.wait(60)
+    end_alarms()
+    with Alarm(time.monotonic() + 0.02, (again := threading.Event()).set):
+        assert again.wait(60)
+
+
+@pytest.mark.parametrize(
+    "name", ["open", "close", "recall", "remember", "remember_many", "forget", "flush"]
+)
+def test_what_is_awaited_is_called_alike(name: str) -> None:
+    """The same parameters, defaults and kinds, so that neither drifts from the other."""
+    plain, awaited = getattr(FamilyRecall, name), getattr(FamilyRecall, f"a{name}")
+
+    assert inspect.iscoroutinefunction(inspect.unwrap(awaited))
+    assert inspect.signature(awaited).parameters == inspect.signature(plain).parameters
+
+
+def test_a_household_is_used_without_waiting_on_the_loop(path: Path) -> None:
+    """Opened, filled, asked, forgotten in and closed, from one loop."""
+
+    async def live() -> None:
+        async with await FamilyRecall.aopen(path, models=NO_MODELS, static=TINY_STATIC) as home:
+            await home.arun(lambda: move_in(home), writes=True)
+            stored = await home.aremember_many(stories())
+            assert await home.aflush() == 0
+            answer = await home.arecall(QUESTION, person_id="mia")
+            called = await adispatch(
+                home, RecallContext(person_id="mia"), "recall", {"question": QUESTION}
+            )
+            assert called["memories"][0]["text"] == answer.results[0].text
+            author = answer.results[0].author
+            plan = await home.aforget(found(answer)[0], person_id="priya", dry_run=True)
+            assert author is not None
+            assert plan.doc_ids == (found(answer)[0],)
+            gone = await home.aforget(found(answer)[0], person_id="priya", token=plan.token)
+            assert gone.proof is not None
+            assert len(stored) == len(list(stories()))
+        with pytest.raises(ClosedError):
+            await home.arecall(QUESTION, person_id="mia")
+        with pytest.raises(ClosedError):
+            await home.aremember("Tea at four", space_id=HOME)
+
+    asyncio.run(live())
+
+
+def test_opening_that_is_cancelled_leaves_nothing_open(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is opened for nobody is closed."""
+    begun, may_open, closed = threading.Event(), threading.Event(), threading.Event()
+    opened, close = FamilyRecall.open, FamilyRecall.close
+
+    def slowly(*arguments: Any, **settings: Any) -> FamilyRecall:
+        begun.set()
+        assert may_open.wait(60)
+        return opened(*arguments, **settings)
+
+    def close_and_tell(home: FamilyRecall) -> None:
+        close(home)
+        closed.set()
+
+    async def give_up() -> None:
+        opening = asyncio.ensure_future(FamilyRecall.aopen(path, models=NO_MODELS))
+        await asyncio.to_thread(begun.wait, 60)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        may_open.set()
+        assert await asyncio.to_thread(closed.wait, 60)
+
+    monkeypatch.setattr(FamilyRecall, "open", slowly)
+    monkeypatch.setattr(FamilyRecall, "close", close_and_tell)
+    asyncio.run(give_up())
+
+
+@pytest.mark.parametrize("wait_ms", [0, 30])
+def test_a_file_that_another_holds_is_waited_for_as_long_as_is_asked(
+    path: Path, wait_ms: int
+) -> None:
+    """Opening and writing both; what was asked before stays stored."""
     with open_home(path) as home:
         move_in(home)
-        asyncio.run(home.aremember("Tea at four", space_id=HOME))
-        asyncio.run(home.arecall("tea", person_id="mia"))
-        assert set(threading.enumerate()) > before
-    left = set(threading.enumerate()) - before
-    assert not {thread.name for thread in left if thread.name != "family_recall-alarm"}
+    held = connect(path, None)
+    held.execute("BEGIN EXCLUSIVE")
+    with FamilyRecall.open(path, models=NO_MODELS, busy_timeout_ms=wait_ms) as home:
+        with pytest.raises(StoreBusyError, match="busy timeout"):
+            home.remember("Tea at four", space_id=HOME)
+        held.execute("ROLLBACK")
+        home.remember("Tea at four", space_id=HOME)
+    held.close()
+
+
+@pytest.mark.parametrize("wrong", [-1, 0.5, True, "1", 3_600_001, None])
+def test_no_time_is_no_busy_timeout(path: Path, wrong: Any) -> None:
+    """A whole number of milliseconds, up to an hour; no file is made."""
+    with pytest.raises(InvalidRequestError, match="busy_timeout_ms must be a whole number"):
+        FamilyRecall.open(path, busy_timeout_ms=wrong)
+    assert not path.exists()
