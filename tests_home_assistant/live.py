@@ -150,7 +150,7 @@ class Live:
         return entry_id
 
     async def say(self, text: str, expected: str) -> None:
-        """Say a sentence to the agent, and print its reply."""
+        """Print what the agent replies to a sentence, and check it."""
         reply = await self.command("conversation/process", text=text, agent_id=AGENT)
         speech = reply["response"]["speech"]["plain"]["speech"]
         say(f"    Alice: {text}\n    Home:  {speech}")

@@ -74,6 +74,18 @@ def test_dependencies_are_declared() -> None:
     assert imported() - {"repairs", "sensor"} <= declared
 
 
+def test_only_the_public_interface_is_used() -> None:
+    """Of the library it imports what applications may import."""
+    used = set(re.findall(r"^from (family_recall[\w.]*) import", written(), re.MULTILINE))
+    assert used == {
+        "family_recall",
+        "family_recall.api.files",
+        "family_recall.errors",
+        "family_recall.llm_tools",
+        "family_recall.statements",
+    }
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_an_action_is_described_as_it_is(name: str) -> None:
     """Its fields, their names, descriptions, selectors and icon; what is required is required."""

@@ -134,10 +134,10 @@ class Sources:
 
     def _forget_others(self) -> None:
         """Forget what calendars and lists wrote that are not chosen any more."""
-        for source in self._home.sources.all():
-            domain, _, _ = source.partition(".")
-            if domain in {CALENDAR_DOMAIN, TODO_DOMAIN} and source not in self._chosen:
-                self._home.sources.forget(source)
+        for count in self._home.sources.all():
+            domain, _, _ = count.source.partition(".")
+            if domain in {CALENDAR_DOMAIN, TODO_DOMAIN} and count.source not in self._chosen:
+                self._home.sources.forget(count.source)
 
     def _name(self, entity_id: str) -> str:
         state = self._hass.states.get(entity_id)

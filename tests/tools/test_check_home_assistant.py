@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tools import check_home_assistant
 from tools.check_home_assistant import CHECKS, NOT_RUN, main, requirements
 from tools.common import ROOT
 
@@ -23,7 +22,8 @@ def test_it_installs_home_assistant_and_what_the_library_needs() -> None:
 
 def test_what_it_checks_is_there() -> None:
     """Every path among the arguments exists."""
-    paths = {part for check in CHECKS for part in check if part.startswith(("tests_", "custom_"))}
+    named = {part for check in CHECKS for part in check if part.startswith(("tests_", "custom_"))}
+    paths = {part.replace(".live", "/live.py") for part in named}
     assert paths >= {"tests_home_assistant", "custom_components"}
     assert all((ROOT / path).exists() for path in paths)
 
@@ -32,7 +32,7 @@ def test_without_python_3_13_it_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is run, and the status is one of its own."""
-    monkeypatch.setattr(check_home_assistant.shutil, "which", lambda _: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert main(["--venv", str(tmp_path / "none")]) == NOT_RUN
     assert "no Python 3.13" in capsys.readouterr().out
