@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
@@ -10,6 +12,7 @@ from homeassistant.helpers import entity_registry as er
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.family_recall import conversation as agent
+from custom_components.family_recall.identity import Speaker
 from family_recall import Relation
 from family_recall.errors import StoreError
 from tests_home_assistant.common import AsUser, SetUp, device, person
@@ -117,6 +120,18 @@ async def test_a_persons_satellite_says_nothing_private(
     assert "desk" in await say(hass, "Where is the ring?", device_id=satellite.id)
 
 
+async def test_a_user_at_a_satellite_is_overheard(
+    hass: HomeAssistant, entry: MockConfigEntry, satellite: dr.DeviceEntry, as_user: AsUser
+) -> None:
+    """A known person hears nothing private where a satellite answers."""
+    entry.runtime_data.home.remember(
+        "The ring is in the desk", space_id="private:alice", author="alice"
+    )
+    question = "Where is the ring?"
+    assert "desk" in await say(hass, question, as_user("Alice"))
+    assert "desk" not in await say(hass, question, as_user("Alice"), satellite.id)
+
+
 async def test_a_device_of_the_household_remembers_for_everyone(
     hass: HomeAssistant, set_up: SetUp, satellite: dr.DeviceEntry
 ) -> None:
@@ -159,6 +174,22 @@ async def test_a_relation_is_said(
         Relation("Alice", "sister of", "Dora", "shared:household")
     )
     assert await say(hass, "Who is Dora's sister?", as_user("Bob")) == "Alice sister of Dora."
+
+
+async def test_how_sure_it_is_said(entry: MockConfigEntry) -> None:
+    """What is weak is said as a guess, and what merely comes near is not said."""
+    home = entry.runtime_data.home
+    home.remember("The key is in the pot", space_id="shared:household")
+    answer = home.recall("Where is the key?")
+    said = {
+        status: agent.spoken(dataclasses.replace(answer, status=status), Speaker())
+        for status in ("ok", "weak", "no_match")
+    }
+    assert said == {
+        "ok": "The key is in the pot.",
+        "weak": "I think: The key is in the pot.",
+        "no_match": agent.NOTHING,
+    }
 
 
 async def test_a_failure_is_said(

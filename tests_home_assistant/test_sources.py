@@ -163,6 +163,25 @@ async def test_a_change_is_written_soon(hass: HomeAssistant, set_up: SetUp, free
 
 
 @pytest.mark.usefixtures("shopping_list")
+async def test_nothing_listens_after_unloading(
+    hass: HomeAssistant, set_up: SetUp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A list that changes then does not reach what is closed."""
+    entry = await set_up(options=OPTIONS)
+    coordinator = entry.runtime_data
+    await hass.config_entries.async_unload(entry.entry_id)
+    asked = []
+
+    async def refresh() -> None:
+        asked.append(1)
+
+    monkeypatch.setattr(coordinator, "async_request_refresh", refresh)
+    await todo(hass, "add_item", item="milk")
+    await hass.async_block_till_done()
+    assert asked == []
+
+
+@pytest.mark.usefixtures("shopping_list")
 async def test_what_is_not_chosen_any_more_is_forgotten(hass: HomeAssistant, set_up: SetUp) -> None:
     """A source that is taken out of the options leaves nothing behind."""
     await todo(hass, "add_item", item="milk")
