@@ -18,10 +18,10 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.family_recall import household
 from custom_components.family_recall.const import DEFAULT_FILE, DOMAIN
 from family_recall import FamilyRecall, Grant, Person, Space
 from family_recall.errors import ClosedError, StoreError
+from family_recall.stores.file import connection
 from tests_home_assistant.common import SetUp
 
 
@@ -33,6 +33,12 @@ def issues(hass: HomeAssistant) -> set[str]:
 def file_of(hass: HomeAssistant) -> Path:
     """Return where the household's file lies."""
     return Path(hass.config.path(DEFAULT_FILE))
+
+
+def threads() -> list[str]:
+    """Return the threads of the library, but for the one that is the process's."""
+    names = [thread.name for thread in threading.enumerate()]
+    return [name for name in names if "family_recall" in name and name != "family_recall-alarm"]
 
 
 async def test_people_get_a_private_space_each(entry: MockConfigEntry) -> None:
@@ -83,7 +89,7 @@ async def test_unloading_leaves_no_thread(hass: HomeAssistant, entry: MockConfig
     """After it no thread of the library is left, and the file can be opened by another."""
     assert await hass.config_entries.async_unload(entry.entry_id)
     assert entry.state is ConfigEntryState.NOT_LOADED
-    assert [thread.name for thread in threading.enumerate() if "family" in thread.name] == []
+    assert threads() == []
     FamilyRecall.open(file_of(hass)).close()
 
 
@@ -91,7 +97,7 @@ async def test_stopping_leaves_no_thread(hass: HomeAssistant, entry: MockConfigE
     """Home Assistant stops without unloading entries; the file is closed all the same."""
     hass.bus.async_fire(EVENT_HOMEASSISTANT_STOP)
     await hass.async_block_till_done()
-    assert [thread.name for thread in threading.enumerate() if "family" in thread.name] == []
+    assert threads() == []
     with pytest.raises(ClosedError):
         await entry.runtime_data.home.arecall("Where is the spare key?")
 
@@ -101,7 +107,7 @@ async def test_a_busy_file_is_tried_again(
 ) -> None:
     """While another program writes, the setup waits for its turn, and no issue is shown."""
     FamilyRecall.open(file_of(hass)).close()
-    monkeypatch.setattr(household, "BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(connection, "BUSY_TIMEOUT_MS", 50)
     other = apsw.Connection(str(file_of(hass)))
     other.execute("BEGIN IMMEDIATE")
     entry = await set_up()
@@ -180,4 +186,4 @@ async def test_what_fails_after_opening_closes_the_file(
         broken.setattr(FamilyRecall, part, fails)
         entry = await set_up()
     assert entry.state is not ConfigEntryState.LOADED
-    assert [thread.name for thread in threading.enumerate() if "family" in thread.name] == []
+    assert threads() == []

@@ -53,7 +53,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry)
         await _async_check_model(hass, home)
         await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     except BaseException:
-        await home.aclose()
+        await hass.async_add_executor_job(home.close)
         raise
     for issue_id in (ISSUE_DAMAGED, ISSUE_NEWER):
         ir.async_delete_issue(hass, DOMAIN, issue_id)
@@ -62,7 +62,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry)
     entry.async_on_unload(entry.add_update_listener(_async_reload))
 
     async def close(_: Event) -> None:
-        await home.aclose()
+        await hass.async_add_executor_job(home.close)
 
     # Home Assistant unloads no entry when it stops.
     entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, close))
@@ -74,7 +74,7 @@ async def async_unload_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry
     unloaded = await hass.config_entries.async_unload_platforms(entry, PLATFORMS)
     if unloaded:
         await entry.runtime_data.async_shutdown()
-        await entry.runtime_data.home.aclose()
+        await hass.async_add_executor_job(entry.runtime_data.home.close)
     return unloaded
 
 

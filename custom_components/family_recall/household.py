@@ -14,7 +14,7 @@ from family_recall.api.files import restore
 from family_recall.errors import StoreBusyError, StoreError
 
 HOUSEHOLD = "shared:household"
-BUSY_TIMEOUT_MS = 5_000
+MODEL_LOADS_MS = 60_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,7 @@ def opened(
         StoreError: As ``FamilyRecall.open``; the file is closed then.
     """
     recover(path)
-    home = FamilyRecall.open(
-        path, timezone=timezone, country=country, busy_timeout_ms=BUSY_TIMEOUT_MS
-    )
+    home = FamilyRecall.open(path, timezone=timezone, country=country)
     try:
         _add(home, members)
         home.warmup()
@@ -49,7 +47,7 @@ def opened(
 
 def has_model(home: FamilyRecall) -> bool:
     """Return whether questions are understood by their meaning, not by their words alone."""
-    return not home.recall("Is there a model?", time_budget_ms=BUSY_TIMEOUT_MS).degraded
+    return not home.recall("Is there a model?", time_budget_ms=MODEL_LOADS_MS).degraded
 
 
 def shared_space(home: FamilyRecall) -> str:
