@@ -19,7 +19,7 @@ from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.family_recall.const import DEFAULT_FILE, DOMAIN
-from family_recall import FamilyRecall, Grant, Person, Space
+from family_recall import FamilyRecall, Grant, Person, Region, Space
 from family_recall.errors import ClosedError, StoreError
 from family_recall.stores.file import connection
 from tests_home_assistant.common import SetUp
@@ -100,6 +100,19 @@ async def test_stopping_leaves_no_thread(hass: HomeAssistant, entry: MockConfigE
     assert threads() == []
     with pytest.raises(ClosedError):
         await entry.runtime_data.home.arecall("Where is the spare key?")
+
+
+async def test_the_household_moves_with_home_assistant(
+    hass: HomeAssistant, entry: MockConfigEntry
+) -> None:
+    """Zone, country and hemisphere are those of Home Assistant, also after they are changed."""
+    home = entry.runtime_data.home
+    await hass.config.async_update(time_zone="Australia/Sydney", country="AU", latitude=-33.9)
+    await hass.async_block_till_done()
+    assert (str(home.zone), home.region) == ("Australia/Sydney", Region("AU", "south"))
+    await hass.config.async_update(time_zone="UTC", latitude=52.5)
+    await hass.async_block_till_done()
+    assert (str(home.zone), home.region) == ("UTC", Region("AU", "north"))
 
 
 async def test_a_busy_file_is_tried_again(

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from homeassistant.const import EVENT_HOMEASSISTANT_STOP, Platform
+from homeassistant.const import EVENT_CORE_CONFIG_UPDATE, EVENT_HOMEASSISTANT_STOP, Platform
 from homeassistant.core import Event, HomeAssistant, callback
 from homeassistant.exceptions import ConfigEntryError, ConfigEntryNotReady, HomeAssistantError
 from homeassistant.helpers import config_validation as cv
@@ -19,6 +19,7 @@ from family_recall.errors import FamilyRecallError, NewerStoreError, StoreBusyEr
 from . import household
 from .const import CONF_FILE, DOMAIN, ISSUE_DAMAGED, ISSUE_NEWER, ISSUE_NO_MODEL
 from .coordinator import FamilyRecallConfigEntry, FamilyRecallCoordinator
+from .household import Place
 from .identity import members
 from .llm import async_register_api
 from .services import async_register_actions
@@ -41,8 +42,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry)
                 household.opened,
                 Path(hass.config.path(entry.data[CONF_FILE])),
                 members(entry).values(),
-                timezone=hass.config.time_zone,
-                country=hass.config.country,
+                **_place(hass),
             )
         )
     except FamilyRecallError as error:
@@ -60,6 +60,11 @@ async def async_setup_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry)
     coordinator.sources.async_listen()
     entry.async_on_unload(async_register_api(hass, entry))
     entry.async_on_unload(entry.add_update_listener(_async_reload))
+
+    async def move(_: Event) -> None:
+        await hass.async_add_executor_job(partial(home.move, **_place(hass)))
+
+    entry.async_on_unload(hass.bus.async_listen(EVENT_CORE_CONFIG_UPDATE, move))
 
     async def close(_: Event) -> None:
         await hass.async_add_executor_job(home.close)
@@ -86,6 +91,15 @@ async def async_remove_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry
 
 async def _async_reload(hass: HomeAssistant, entry: FamilyRecallConfigEntry) -> None:
     await hass.config_entries.async_reload(entry.entry_id)
+
+
+def _place(hass: HomeAssistant) -> Place:
+    """Return where the household lives, for words about time, holidays and seasons."""
+    return Place(
+        timezone=hass.config.time_zone,
+        country=hass.config.country,
+        hemisphere="south" if hass.config.latitude < 0 else "north",
+    )
 
 
 def _setup_error(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from family_recall import FamilyRecall, Grant, Person, Space
 from family_recall.api.files import restore
@@ -26,16 +27,22 @@ class Member:
     role: str
 
 
-def opened(
-    path: Path, members: Iterable[Member], *, timezone: str | None, country: str | None
-) -> FamilyRecall:
+class Place(TypedDict):
+    """Where a household lives; see ``FamilyRecall.open``."""
+
+    timezone: str
+    country: str | None
+    hemisphere: str
+
+
+def opened(path: Path, members: Iterable[Member], **place: Unpack[Place]) -> FamilyRecall:
     """Open or make the file with these people in it, ready to answer.
 
     Raises:
         StoreError: As ``FamilyRecall.open``; the file is closed then.
     """
     recover(path)
-    home = FamilyRecall.open(path, timezone=timezone, country=country)
+    home = FamilyRecall.open(path, **place)
     try:
         _add(home, members)
         home.warmup()
