@@ -162,6 +162,7 @@ async def test_a_damaged_file_is_renamed(
     form = await start.json()
     assert form["step_id"] == "confirm"
     assert form["description_placeholders"]["file"] == DEFAULT_FILE
+    assert "no SQLite database" in form["description_placeholders"]["error"]
     done = await (await client.post(f"{url}/{form['flow_id']}", json={})).json()
     await hass.async_block_till_done()
 
@@ -171,6 +172,15 @@ async def test_a_damaged_file_is_renamed(
     renamed = list(file_of(hass).parent.glob(f"{DEFAULT_FILE}.damaged-*"))
     assert b"garbage" * 1000 in [path.read_bytes() for path in renamed]
     assert b"log" in [path.read_bytes() for path in renamed]
+
+
+async def test_an_encrypted_file_is_not_called_damaged(hass: HomeAssistant, set_up: SetUp) -> None:
+    """No repair is offered that would rename it."""
+    FamilyRecall.open(file_of(hass), key="a passphrase").close()
+    entry = await set_up()
+    assert entry.state is ConfigEntryState.SETUP_ERROR
+    assert issues(hass) == set()
+    assert "key" in (entry.reason or "")
 
 
 async def test_without_a_model_the_owner_is_told(

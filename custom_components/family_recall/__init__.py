@@ -105,17 +105,17 @@ def _place(hass: HomeAssistant) -> Place:
 def _setup_error(
     hass: HomeAssistant, entry: FamilyRecallConfigEntry, error: FamilyRecallError
 ) -> HomeAssistantError:
-    """Return what a file that cannot be opened means: try again, or tell the owner."""
+    """Return what a file that cannot be opened means, and show the owner what can be done."""
     kind = ConfigEntryNotReady if isinstance(error, StoreBusyError) else ConfigEntryError
-    if kind is ConfigEntryError:
-        is_newer = isinstance(error, NewerStoreError)
+    is_newer = isinstance(error, NewerStoreError)
+    if is_newer or household.is_damaged(Path(hass.config.path(entry.data[CONF_FILE])), error):
         _async_set_issue(
             hass,
             ISSUE_NEWER if is_newer else ISSUE_DAMAGED,
             severity=ir.IssueSeverity.ERROR,
             is_fixable=not is_newer,
             translation_placeholders={"file": entry.data[CONF_FILE], "error": str(error)},
-            data={"entry_id": entry.entry_id},
+            data={"entry_id": entry.entry_id, "error": str(error)},
         )
     return kind(
         translation_domain=DOMAIN,

@@ -5,6 +5,7 @@ Nothing here knows Home Assistant. Every function blocks, so it is called in an 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import TypedDict, Unpack
 
 from family_recall import FamilyRecall, Grant, Person, Space
 from family_recall.api.files import restore
-from family_recall.errors import StoreBusyError, StoreError
+from family_recall.errors import FamilyRecallError, NotAStoreError, StoreBusyError, StoreError
 
 HOUSEHOLD = "shared:household"
 MODEL_LOADS_MS = 60_000.0
@@ -50,6 +51,11 @@ def opened(path: Path, members: Iterable[Member], **place: Unpack[Place]) -> Fam
         home.close()
         raise
     return home
+
+
+def is_damaged(path: Path, error: FamilyRecallError) -> bool:
+    """Return whether opening failed for what the file holds, not for its key or its rights."""
+    return type(error) in {StoreError, NotAStoreError} and os.access(path, os.R_OK | os.W_OK)
 
 
 def has_model(home: FamilyRecall) -> bool:

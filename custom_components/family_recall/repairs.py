@@ -17,15 +17,17 @@ async def async_create_fix_flow(
     hass: HomeAssistant, issue_id: str, data: dict[str, str | int | float | None] | None
 ) -> RepairsFlow:
     """Repair the only issue that can be repaired here: a damaged file."""
-    return DamagedFileFlow(str((data or {})["entry_id"]))
+    known = data or {}
+    return DamagedFileFlow(str(known["entry_id"]), str(known["error"]))
 
 
 class DamagedFileFlow(RepairsFlow):
     """Rename the file once the owner agrees; nothing of it is lost."""
 
-    def __init__(self, entry_id: str) -> None:
-        """Repair the file of an entry."""
+    def __init__(self, entry_id: str, error: str) -> None:
+        """Repair the file of an entry; the error says what is wrong with it."""
         self._entry_id = entry_id
+        self._error = error
 
     async def async_step_init(self, user_input: dict[str, str] | None = None) -> FlowResult:
         """Ask."""
@@ -40,7 +42,11 @@ class DamagedFileFlow(RepairsFlow):
             return self.async_show_form(
                 step_id="confirm",
                 data_schema=vol.Schema({}),
-                description_placeholders={"file": path.name, "renamed": renamed.name},
+                description_placeholders={
+                    "file": path.name,
+                    "renamed": renamed.name,
+                    "error": self._error,
+                },
             )
         await self.hass.async_add_executor_job(_rename, path, renamed)
         await self.hass.config_entries.async_reload(entry.entry_id)
