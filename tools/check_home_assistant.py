@@ -9,7 +9,7 @@ check that failed.
 Examples:
   python -m tools.check_home_assistant
   python -m tools.check_home_assistant --python ~/.pyenv/versions/3.13.0/bin/python3.13
-  python -m tools.check_home_assistant --venv /tmp/home-assistant
+  python -m tools.check_home_assistant --kit 0.13.316 --venv build/home-assistant-2026.2
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from pathlib import Path
 
 from tools.common import ROOT, parser_of
 
-HOME_ASSISTANT = "pytest-homeassistant-custom-component==0.13.236"
-"""The test kit, which requires the Home Assistant of the same day: 2025.4.4."""
+KIT = "0.13.236"
+"""Version of the test kit, which requires the Home Assistant of the same day: 2025.4.4."""
 INTEGRATIONS = ("conversation", "frontend", "local_calendar")
 """Those that the tests set up, whose requirements Home Assistant installs when it loads them."""
 COVERED_PERCENT = 95
@@ -59,8 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         try:
             subprocess.run([str(base), "-m", "venv", str(options.venv)], check=True)
-            pip = [str(python), "-m", "pip", "install", "--quiet"]
-            subprocess.run([*pip, *requirements()], check=True)
+            # Home Assistant asks for the newest patch of Python; it runs on the first.
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--ignore-requires-python"]
+            subprocess.run([*pip, *requirements(options.kit)], check=True)
             subprocess.run([*pip, *integration_requirements(options.venv)], check=True)
         except (OSError, subprocess.CalledProcessError) as error:
             return _not_run(f"no environment for them: {error}")
@@ -78,11 +79,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def requirements() -> list[str]:
+def requirements(kit: str) -> list[str]:
     """Return what the environment needs: Home Assistant, and what this library needs on a CPU."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     library = [line for line in project["dependencies"] if not line.startswith("onnxruntime")]
-    return [HOME_ASSISTANT, *library, "onnxruntime>=1.22", "mypy>=1.15"]
+    return [
+        f"pytest-homeassistant-custom-component=={kit}",
+        *library,
+        "onnxruntime>=1.22",
+        "mypy>=1.15",
+    ]
 
 
 def integration_requirements(venv: Path) -> list[str]:
@@ -117,6 +123,13 @@ def _parser() -> argparse.ArgumentParser:
         default=ROOT / "build" / "home-assistant",
         metavar="DIR",
         help="the environment, made if missing (default: build/home-assistant)",
+    )
+    parser.add_argument(
+        "--kit",
+        default=KIT,
+        metavar="VERSION",
+        help="of pytest-homeassistant-custom-component; 0.13.316 brings Home Assistant 2026.2 "
+        f"(default: {KIT}, Home Assistant 2025.4)",
     )
     parser.add_argument(
         "--python",

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_home_assistant import CHECKS, NOT_RUN, main, requirements
+from tools.check_home_assistant import CHECKS, KIT, NOT_RUN, main, requirements
 from tools.common import ROOT
 
 
 def test_it_installs_home_assistant_and_what_the_library_needs() -> None:
     """One ONNX Runtime, that of the CPU, and all else that the library depends on."""
-    installed = requirements()
-    assert installed[0].startswith("pytest-homeassistant-custom-component==")
+    installed = requirements(KIT)
+    assert installed[0] == f"pytest-homeassistant-custom-component=={KIT}"
     assert [line for line in installed if line.startswith("onnxruntime")] == ["onnxruntime>=1.22"]
     assert any(line.startswith("apsw") for line in installed)
     assert any(line.startswith("tokenizers") for line in installed)
