@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+from homeassistant.const import REQUIRED_PYTHON_VER
 
 ROOT = Path(__file__).resolve().parent.parent
 AGENT, CALENDAR = "conversation.family_recall", "calendar.family"
@@ -235,6 +236,9 @@ def restore(archive: Path, folder: Path) -> None:
 
 async def main() -> None:
     """Live through three days, in two folders."""
+    if sys.version_info < REQUIRED_PYTHON_VER:
+        say(f"NOT RUN: this Home Assistant starts from Python {REQUIRED_PYTHON_VER} on")
+        return
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
         async with aiohttp.ClientSession() as session:
             home = Live(Path(first), session)
