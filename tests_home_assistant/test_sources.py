@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
+from custom_components.family_recall import sources
 from custom_components.family_recall.sources import event_item, todo_text
 from tests_home_assistant.common import SetUp
 
@@ -247,3 +249,8 @@ def test_an_item_in_words() -> None:
     assert todo_text("Chores", item) == (
         "On the list Chores: tax, due on Friday 27 November 2026. online"
     )
+
+
+def test_the_examples_are_true() -> None:
+    """Those of the docstrings."""
+    assert doctest.testmod(sources) == doctest.TestResults(failed=0, attempted=2)
