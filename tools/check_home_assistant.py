@@ -80,15 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def requirements(kit: str) -> list[str]:
-    """Return what the environment needs: Home Assistant, and what this library needs on a CPU."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    library = [line for line in project["dependencies"] if not line.startswith("onnxruntime")]
-    return [
-        f"pytest-homeassistant-custom-component=={kit}",
-        *library,
-        "onnxruntime>=1.22",
-        "mypy>=1.15",
-    ]
+    """Return what the environment needs: Home Assistant, and the core with its models."""
+    core = tomllib.loads((ROOT / "packaging" / "core" / "pyproject.toml").read_text("utf-8"))
+    library = core["project"]["dependencies"] + core["project"]["optional-dependencies"]["cpu"]
+    return [f"pytest-homeassistant-custom-component=={kit}", *library, "mypy>=1.15"]
 
 
 def integration_requirements(venv: Path) -> list[str]:

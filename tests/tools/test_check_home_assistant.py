@@ -12,7 +12,7 @@ from tools.common import ROOT
 
 
 def test_it_installs_home_assistant_and_what_the_library_needs() -> None:
-    """One ONNX Runtime, that of the CPU, and all else that the library depends on."""
+    """The core, and the one ONNX Runtime of the CPU."""
     installed = requirements(KIT)
     assert installed[0] == f"pytest-homeassistant-custom-component=={KIT}"
     assert [line for line in installed if line.startswith("onnxruntime")] == ["onnxruntime>=1.22"]
