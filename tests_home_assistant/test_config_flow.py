@@ -13,10 +13,10 @@ from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import device_registry as dr
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.family_recall import config_flow
 from custom_components.family_recall.const import DEFAULT_FILE, DOMAIN
 from custom_components.family_recall.identity import Speaker
 from family_recall import FamilyRecall, Person
-from family_recall.stores.file import connection
 
 PEOPLE = ["person.alice", "person.bob"]
 
@@ -100,7 +100,7 @@ async def test_a_file_that_will_not_do(
     hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch, file: str, error: str
 ) -> None:
     """The dialog says why, and another file can be given."""
-    monkeypatch.setattr(connection, "BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(config_flow, "BUSY_TIMEOUT_MS", 50)
     Path(hass.config.path("garbage.db")).write_bytes(b"garbage" * 1000)
     for name in ("newer.db", "busy.db"):
         FamilyRecall.open(hass.config.path(name)).close()

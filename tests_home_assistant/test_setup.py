@@ -18,10 +18,10 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.family_recall import household
 from custom_components.family_recall.const import DEFAULT_FILE, DOMAIN
 from family_recall import FamilyRecall, Grant, Person, Region, Space
 from family_recall.errors import ClosedError, StoreError
-from family_recall.stores.file import connection
 from tests_home_assistant.common import SetUp
 
 
@@ -120,7 +120,7 @@ async def test_a_busy_file_is_tried_again(
 ) -> None:
     """While another program writes, the setup waits for its turn, and no issue is shown."""
     FamilyRecall.open(file_of(hass)).close()
-    monkeypatch.setattr(connection, "BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr(household, "BUSY_TIMEOUT_MS", 50)
     other = apsw.Connection(str(file_of(hass)))
     other.execute("BEGIN IMMEDIATE")
     entry = await set_up()

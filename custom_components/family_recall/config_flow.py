@@ -53,6 +53,7 @@ from .const import (
     SUBENTRY_DEVICE,
     SUBENTRY_PERSON,
 )
+from .household import BUSY_TIMEOUT_MS
 from .identity import members
 
 _PEOPLE = selector.EntitySelector(
@@ -299,7 +300,7 @@ async def _try_file(hass: HomeAssistant, file: str) -> tuple[list[Person], str |
         # What lies in "www" is served to everybody.
         if folder not in path.parents or folder / "www" in path.parents:
             raise InvalidRequestError
-        with FamilyRecall.open(path) as home:
+        with FamilyRecall.open(path, busy_timeout_ms=BUSY_TIMEOUT_MS) as home:
             return home.people.all()
 
     try:

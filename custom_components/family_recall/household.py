@@ -16,6 +16,7 @@ from family_recall.api.files import restore
 from family_recall.errors import FamilyRecallError, NotAStoreError, StoreBusyError, StoreError
 
 HOUSEHOLD = "shared:household"
+BUSY_TIMEOUT_MS = 5_000
 MODEL_LOADS_MS = 60_000.0
 
 
@@ -43,7 +44,7 @@ def opened(path: Path, members: Iterable[Member], **place: Unpack[Place]) -> Fam
         StoreError: As ``FamilyRecall.open``; the file is closed then.
     """
     recover(path)
-    home = FamilyRecall.open(path, **place)
+    home = FamilyRecall.open(path, busy_timeout_ms=BUSY_TIMEOUT_MS, **place)
     try:
         _add(home, members)
         home.warmup()
@@ -106,7 +107,7 @@ def recover(path: Path) -> None:
 
 def _is_sound(path: Path) -> bool:
     try:
-        with FamilyRecall.open(path, create=False) as home:
+        with FamilyRecall.open(path, create=False, busy_timeout_ms=BUSY_TIMEOUT_MS) as home:
             return all(finding.problem is None for finding in home.maintenance.check())
     except StoreBusyError:
         raise
