@@ -17,18 +17,7 @@ from custom_components.family_recall.const import (
     DEFAULT_FILE,
     DOMAIN,
 )
-from family_recall import FamilyRecall
 from tests_home_assistant.common import SetUp, person
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _alarm(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Start the thread that stops stages in time: there is one for as long as the process lives.
-
-    The test kit lets no test leave a thread behind that was not there before it.
-    """
-    with FamilyRecall.open(tmp_path_factory.mktemp("alarm") / "family.db") as home:
-        home.warmup()
 
 
 @pytest.fixture(autouse=True)

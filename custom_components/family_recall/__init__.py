@@ -53,7 +53,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry)
         await _async_check_model(hass, home)
         await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     except BaseException:
-        await hass.async_add_executor_job(home.close)
+        await home.aclose()
         raise
     for issue_id in (ISSUE_DAMAGED, ISSUE_NEWER):
         ir.async_delete_issue(hass, DOMAIN, issue_id)
@@ -67,7 +67,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry)
     entry.async_on_unload(hass.bus.async_listen(EVENT_CORE_CONFIG_UPDATE, move))
 
     async def close(_: Event) -> None:
-        await hass.async_add_executor_job(home.close)
+        await home.aclose()
 
     # Home Assistant unloads no entry when it stops.
     entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, close))
@@ -79,7 +79,7 @@ async def async_unload_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry
     unloaded = await hass.config_entries.async_unload_platforms(entry, PLATFORMS)
     if unloaded:
         await entry.runtime_data.async_shutdown()
-        await hass.async_add_executor_job(entry.runtime_data.home.close)
+        await entry.runtime_data.home.aclose()
     return unloaded
 
 

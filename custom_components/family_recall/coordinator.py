@@ -19,7 +19,7 @@ from homeassistant.util import dt as dt_util
 
 from family_recall import Answer, FamilyRecall, RecallContext, Remembered
 from family_recall.errors import ClosedError, FamilyRecallError, ModelError, StoreError
-from family_recall.llm_tools import dispatch
+from family_recall.llm_tools import adispatch
 
 from . import household
 from .const import CONF_FILE, CONF_TIME_BUDGET_MS, DEFAULT_TIME_BUDGET_MS, DOMAIN
@@ -136,9 +136,7 @@ class FamilyRecallCoordinator(DataUpdateCoordinator[Readings]):
         context = self.context_of(speaker)
         if private is not None:
             context = replace(context, space_id=await self._space(speaker, private=private))
-        call = partial(
-            self.hass.async_add_executor_job, dispatch, self.home, context, name, arguments
-        )
+        call = partial(adispatch, self.home, context, name, arguments)
         if name == "recall":
             return await self._timed(call)
         with translated_errors():
