@@ -1,0 +1,139 @@
+"""Run the tests of the Home Assistant component with the real Home Assistant.
+
+It needs Python 3.13 and an environment of its own, which is made under build/, or used again;
+making it takes about eight minutes and 1.2 GB. The component's types and its coverage are checked
+there too, and a real process is started, asked, restarted and restored from a backup. Exit status:
+0 when all pass, 3 when the environment cannot be made and nothing was run, otherwise that of the
+check that failed.
+
+Examples:
+  python -m tools.check_home_assistant
+  python -m tools.check_home_assistant --python ~/.pyenv/versions/3.13.0/bin/python3.13
+  python -m tools.check_home_assistant --kit 0.13.316 --venv build/home-assistant-2026.2
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.common import ROOT, parser_of
+
+KIT = "0.13.236"
+"""Version of the test kit, which requires the Home Assistant of the same day: 2025.4.4."""
+INTEGRATIONS = ("conversation", "frontend", "local_calendar")
+"""Those that the tests set up, whose requirements Home Assistant installs when it loads them."""
+COVERED_PERCENT = 95
+NOT_RUN = 3
+CHECKS = (
+    (
+        "-m", "mypy", "--config-file", "tests_home_assistant/mypy.ini",
+        "custom_components", "tests_home_assistant/live.py",
+    ),
+    (
+        "-m", "pytest", "-c", "tests_home_assistant/pytest.ini", "--rootdir", ".",
+        "-p", "no:cacheprovider", "--cov", "custom_components", "--cov-report", "term-missing",
+        "--cov-fail-under", str(COVERED_PERCENT), "tests_home_assistant",
+    ),
+    ("-m", "tests_home_assistant.live"),
+)  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make the environment and run the checks in it."""
+    options = _parser().parse_args(arguments)
+    python = options.venv / "bin" / "python"
+    ready = options.venv / "ready"
+    if not ready.exists():
+        base = options.python or _python_3_13()
+        if base is None:
+            return _not_run(
+                "no Python 3.13 on PATH or under ~/.pyenv/versions; name one by --python"
+            )
+        try:
+            subprocess.run([str(base), "-m", "venv", str(options.venv)], check=True)
+            # Home Assistant asks for the newest patch of Python; it runs on the first.
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--ignore-requires-python"]
+            subprocess.run([*pip, *requirements(options.kit)], check=True)
+            subprocess.run([*pip, *integration_requirements(options.venv)], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            return _not_run(f"no environment for them: {error}")
+        ready.touch()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "COVERAGE_FILE": str(options.venv / "coverage"),
+    }
+    for check in CHECKS:
+        command = [str(python), *check]
+        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+        if status:
+            return status
+    return 0
+
+
+def requirements(kit: str) -> list[str]:
+    """Return what the environment needs: Home Assistant, and the core with its models."""
+    core = tomllib.loads((ROOT / "packaging" / "core" / "pyproject.toml").read_text("utf-8"))
+    library = core["project"]["dependencies"] + core["project"]["optional-dependencies"]["cpu"]
+    return [f"pytest-homeassistant-custom-component=={kit}", *library, "mypy>=1.15"]
+
+
+def integration_requirements(venv: Path) -> list[str]:
+    """Return what the integrations need, as the manifests of the installed version pin it."""
+    found: list[str] = []
+    for name in INTEGRATIONS:
+        pattern = f"lib/*/site-packages/homeassistant/components/{name}/manifest.json"
+        (manifest,) = venv.glob(pattern)
+        found += json.loads(manifest.read_text("utf-8")).get("requirements", [])
+    return found
+
+
+def _python_3_13() -> Path | None:
+    """Return a Python 3.13, if there is one."""
+    on_path = shutil.which("python3.13")
+    if on_path is not None:
+        return Path(on_path)
+    installed = (Path.home() / ".pyenv" / "versions").glob("3.13*/bin/python3.13")
+    return max(installed, default=None)
+
+
+def _not_run(why: str) -> int:
+    print(f"NOT RUN: the tests of the Home Assistant component; {why}")
+    return NOT_RUN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = parser_of(__doc__)
+    parser.add_argument(
+        "--venv",
+        type=Path,
+        default=ROOT / "build" / "home-assistant",
+        metavar="DIR",
+        help="the environment, made if missing (default: build/home-assistant)",
+    )
+    parser.add_argument(
+        "--kit",
+        default=KIT,
+        metavar="VERSION",
+        help="of pytest-homeassistant-custom-component; 0.13.316 brings Home Assistant 2026.2 "
+        f"(default: {KIT}, Home Assistant 2025.4)",
+    )
+    parser.add_argument(
+        "--python",
+        type=Path,
+        metavar="FILE",
+        help="the Python 3.13 to make it with (default: python3.13, or one of pyenv)",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
