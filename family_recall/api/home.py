@@ -185,10 +185,13 @@ class FamilyRecall:
             hemisphere=hemisphere,
             busy_timeout_ms=busy_timeout_ms,
         )
-        upgrade(store)
-        loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
-        home = cls(store, loaded, config=config, on_trace=on_trace)
-        home._engine.start()
+        with contextlib.ExitStack() as unless_opened:
+            unless_opened.callback(store.close)
+            upgrade(store)
+            loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
+            home = cls(store, loaded, config=config, on_trace=on_trace)
+            home._engine.start()
+            unless_opened.pop_all()
         return home
 
     def __enter__(self) -> Self:

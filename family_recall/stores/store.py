@@ -70,14 +70,17 @@ class Store:
         self._caches = ReadCaches()
         self._moving = threading.Lock()
         self.path = path
-        with self._connections.reading() as connection:
-            stored = dict(sql.rows(connection, "SELECT key, value FROM info"))
-        self.zone, self.region = _zone_and_region({**stored, **changes})
-        changes = {name: value for name, value in changes.items() if stored.get(name) != value}
-        if changes:
-            with self.writing() as writing:
-                for name, value in changes.items():
-                    writing.put_info(name, value)
+        with contextlib.ExitStack() as unless_opened:
+            unless_opened.callback(self._connections.close)
+            with self._connections.reading() as connection:
+                stored = dict(sql.rows(connection, "SELECT key, value FROM info"))
+            self.zone, self.region = _zone_and_region({**stored, **changes})
+            changes = {name: value for name, value in changes.items() if stored.get(name) != value}
+            if changes:
+                with self.writing() as writing:
+                    for name, value in changes.items():
+                        writing.put_info(name, value)
+            unless_opened.pop_all()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[ReadTransaction]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import apsw
 import pytest
 
+from family_recall import FamilyRecall
 from family_recall.errors import (
     NewerStoreError,
     NotAStoreError,
     StoreError,
 )
 from tests.conftest import (
+    NO_MODELS,
     move_in,
     open_home,
     recall,
@@ -105,3 +108,23 @@ def test_a_truncated_file_is_a_store_error(path: Path, share: float) -> None:
 
     with pytest.raises(StoreError, match=r"family\.db"):
         use()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks around in /proc")
+def test_a_file_that_cannot_be_opened_is_let_go(path: Path) -> None:
+    """Whichever page is damaged: else whoever replaces the file would find it locked."""
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        home.remember_many(stories())
+    sound = path.read_bytes()
+    n_refused = 0
+    for at in range(100, len(sound), 4096):
+        path.write_bytes(sound[:at] + bytes(range(256)) * 15 + sound[at + 256 * 15 :])
+        try:
+            FamilyRecall.open(path, create=False, models=NO_MODELS).close()
+        except StoreError:
+            n_refused += 1
+        held = [each.resolve() for each in Path("/proc/self/fd").iterdir()]
+        assert not [each for each in held if each.name.startswith(path.name)]
+
+    assert n_refused > 3

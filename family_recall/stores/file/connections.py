@@ -97,9 +97,12 @@ class Connections:
                 if not fresh:
                     check_identity(path, key, busy_timeout_ms)
                 self._writer = self._connect()
-                self._migrate()
-                self.unreadable = readable.unreadable(self._writer, readable.HIDDEN)
-                self._hide_unreadable(self._writer)
+                with contextlib.ExitStack() as unless_opened:
+                    unless_opened.callback(self._writer.close)
+                    self._migrate()
+                    self.unreadable = readable.unreadable(self._writer, readable.HIDDEN)
+                    self._hide_unreadable(self._writer)
+                    unless_opened.pop_all()
             except (apsw.Error, StoreError):
                 self._check_same_file()
                 raise
@@ -282,10 +285,13 @@ class Connections:
 
     def _connect(self) -> apsw.Connection:
         connection = connect(self.path, self.key, busy_timeout_ms=self.busy_timeout_ms)
-        configure(connection)
-        self.vec0 = self.vec0 and load_vec0(connection)
-        columns.prepare(connection)
-        self._hide_unreadable(connection)
+        with contextlib.ExitStack() as unless_opened:
+            unless_opened.callback(connection.close)
+            configure(connection)
+            self.vec0 = self.vec0 and load_vec0(connection)
+            columns.prepare(connection)
+            self._hide_unreadable(connection)
+            unless_opened.pop_all()
         return connection
 
     def _hide_unreadable(self, connection: apsw.Connection) -> None:
