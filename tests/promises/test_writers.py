@@ -190,3 +190,17 @@ def test_a_writer_is_a_name(home: FamilyRecall) -> None:
     """What is no text is refused, and nothing is stored."""
     with pytest.raises(InvalidRequestError):
         home.remember("A note", space_id=HOME, person_id=3)  # type: ignore[arg-type]
+
+
+def test_only_an_owner_writes_in_anothers_name(home: FamilyRecall) -> None:
+    """Anybody else says what they say themselves; what an owner notes down may be another's."""
+    home.people.add(Person("ben", "Ben"))
+    home.spaces.grant(Grant("ben", HOME, "adult"))
+    with pytest.raises(NotTheirsError, match="only an owner"):
+        home.remember("I hid it", space_id=HOME, author="mia", person_id="ben")
+    home.remember("I hid it", space_id=HOME, author="Ben", doc_id="own", person_id="ben")
+    home.spaces.grant(Grant("ben", HOME, "owner"))
+    home.remember("I hid it", space_id=HOME, author="mia", doc_id="hers", person_id="ben")
+
+    stored = {one.memory.doc_id for one in home.memories.page(person_id="ben").memories}
+    assert {"own", "hers"} <= stored
