@@ -112,7 +112,7 @@ def test_a_truncated_file_is_a_store_error(path: Path, share: float) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks around in /proc")
 def test_a_file_that_cannot_be_opened_is_let_go(path: Path) -> None:
-    """Whichever page is damaged: else whoever replaces the file would find it locked."""
+    """Whichever page is damaged: else a file put in its place would be found locked."""
     with open_home(path, encoder=None) as home:
         move_in(home)
         home.remember_many(stories())

@@ -62,7 +62,7 @@ def disk(before_write: Callable[[bytes], bytes]) -> Iterator[None]:
     try:
         yield
     finally:
-        shim.unregister()
+        shim.leave()
 
 
 class FillingUp:

@@ -12,6 +12,7 @@ import sys
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import apsw
 import numpy as np
@@ -115,17 +116,25 @@ class Disk(apsw.VFS):
     It receives the bytes and returns those to write; what it raises reaches SQLite.
     """
 
-    def __init__(self, before_write: Callable[[bytes], bytes], *, name: str = "torture") -> None:
+    _all: ClassVar[list[Disk]] = []  # those above still use them
+
+    def __init__(self, before_write: Callable[[bytes], bytes]) -> None:
         """Replace the default of this process."""
-        encrypting, _, self._base = apsw.vfs_names()[0].rpartition("-")
+        self._replaced = apsw.vfs_names()[0]
+        encrypting, _, self._base = self._replaced.rpartition("-")
         self._before_write = before_write
-        super().__init__(name, self._base, makedefault=not encrypting)
-        if encrypting:
-            # Above this one, or journals would be written unencrypted: SQLite3 Multiple Ciphers
-            # makes its layer when a file is opened through it.
-            over = f"{encrypting}-{name}"
-            apsw.Connection(":memory:", vfs=over).close()
-            apsw.set_default_vfs(over)
+        name = f"torture{len(self._all)}"
+        super().__init__(name, self._base)
+        self._all.append(self)
+        # Above this one, or journals would be written unencrypted: SQLite3 Multiple Ciphers makes
+        # its layer when a file is opened through it.
+        over = f"{encrypting}-{name}"
+        apsw.Connection(":memory:", vfs=over).close()
+        apsw.set_default_vfs(over)
+
+    def leave(self) -> None:
+        """Open files as before from now on."""
+        apsw.set_default_vfs(self._replaced)
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:  # noqa: N802  apsw's name
         """Open a file whose writes go through ``before_write``."""

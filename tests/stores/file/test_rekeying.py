@@ -88,12 +88,11 @@ def test_a_full_disk_leaves_the_key_of_before(
     for room in (3, 40, 90):
         child = os.fork()
         if child == 0:
-            disk = Disk(full_after(room))
+            Disk(full_after(room))
             try:
                 files.rekey(path, key=key, new_key=new)
             except StoreFullError:
                 os._exit(1)
-            del disk
             os._exit(0)
 
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
