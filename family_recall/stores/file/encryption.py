@@ -15,7 +15,7 @@ from typing import TypeAlias
 import apsw
 
 from family_recall.errors import WrongKeyError
-from family_recall.stores.file.disk_files import first_bytes
+from family_recall.stores.file.disk_files import first_bytes, journal_of, log_of
 
 Secret: TypeAlias = str | bytes
 """A passphrase as text, or a key of exactly 32 random bytes."""
@@ -118,9 +118,12 @@ def is_plain(path: Path) -> bool:
 
 
 def looks_encrypted(path: Path) -> bool:
-    """Whether a file is whole pages that look like random bytes."""
+    """Whether a file is whole pages that look like random bytes.
+
+    The last page may be torn beside a log or a journal: a process was killed that wrote it.
+    """
     start = first_bytes(path, _PAGE)
-    whole = path.stat().st_size % _PAGE == 0
+    whole = path.stat().st_size % _PAGE == 0 or log_of(path).exists() or journal_of(path).exists()
     return whole and not start.startswith(MAGIC) and len(set(start)) >= _MANY_VALUES
 
 

@@ -202,3 +202,19 @@ def test_a_file_made_by_a_phrase_opens_again_in_another_process(path: Path) -> N
         os._exit(0)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_torn_last_page_beside_a_log_is_still_a_matter_of_the_key(path: Path) -> None:
+    """A process was killed while it wrote that page: the wrong key is told as such."""
+    furnished(path, "old").close()
+    content = path.read_bytes()
+    path.write_bytes(content[:-100])
+    log = Path(f"{path}-wal")
+    log.write_bytes(b"")
+
+    for key in ("wrong", None):
+        with pytest.raises(WrongKeyError):
+            opened(path, key)
+    log.unlink()
+    with pytest.raises(NotAStoreError):
+        opened(path, "wrong")
