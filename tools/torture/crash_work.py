@@ -84,8 +84,8 @@ def _migrate(task: Task, send: Send) -> None:
         copy = task.path.with_name(f"migrated-{old.name}")
         if not copy.exists():
             copying = task.path.with_name("copying")
+            copying.touch(0o600)
             shutil.copyfile(old, copying)
-            copying.chmod(0o600)
             copying.replace(copy)
         files.migrate(copy)
         for suffix in ("-wal", "-shm", ""):
