@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     python = options.venv / "bin" / "python"
     ready = options.venv / "ready"
     if not ready.exists():
-        base = options.python or _python_3_13()
+        base = options.python or python_3_13()
         if base is None:
             return _not_run(
                 "no Python 3.13 on PATH or under ~/.pyenv/versions; name one by --python"
@@ -96,13 +96,17 @@ def integration_requirements(venv: Path) -> list[str]:
     return found
 
 
-def _python_3_13() -> Path | None:
-    """Return a Python 3.13, if there is one."""
+def python_3_13() -> Path | None:
+    """Return a Python 3.13 that starts; pyenv has one on PATH also where it refuses to."""
+    installed = sorted((Path.home() / ".pyenv" / "versions").glob("3.13*/bin/python3.13"))
     on_path = shutil.which("python3.13")
-    if on_path is not None:
-        return Path(on_path)
-    installed = (Path.home() / ".pyenv" / "versions").glob("3.13*/bin/python3.13")
-    return max(installed, default=None)
+    found = ([Path(on_path)] if on_path else []) + installed[::-1]
+    return next((python for python in found if _starts(python)), None)
+
+
+def _starts(python: Path) -> bool:
+    asked = subprocess.run([str(python), "--version"], capture_output=True, check=False)
+    return asked.returncode == 0
 
 
 def _not_run(why: str) -> int:

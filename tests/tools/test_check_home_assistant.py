@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_home_assistant import CHECKS, KIT, NOT_RUN, main, requirements
+from tools.check_home_assistant import CHECKS, KIT, NOT_RUN, main, python_3_13, requirements
 from tools.common import ROOT
 
 
@@ -36,6 +36,20 @@ def test_without_python_3_13_it_says_so(
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     assert main(["--venv", str(tmp_path / "none")]) == NOT_RUN
     assert "no Python 3.13" in capsys.readouterr().out
+
+
+def test_a_python_3_13_that_does_not_start_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pyenv's stand-in on PATH, which refuses while another version is selected."""
+    installed = tmp_path / ".pyenv" / "versions" / "3.13.0" / "bin" / "python3.13"
+    for python, status in ((tmp_path / "python3.13", 127), (installed, 0)):
+        python.parent.mkdir(parents=True, exist_ok=True)
+        python.write_text(f"#!/bin/sh\nexit {status}\n", "utf-8")
+        python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    assert python_3_13() == installed
 
 
 def test_what_was_not_run_is_printed(
