@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -103,6 +103,15 @@ class Versions:
         """List the superseded versions of a partition, by id."""
         in_partition = ("m.id BETWEEN ? AND ? AND m.superseded_s IS NOT NULL", id_range(partition))
         return self._load(in_partition)
+
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Yield the texts of each version in which a name may stand, joined, by row id."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT id, text, title, summary, section, fact_value, labels FROM memory ORDER BY id",
+        )
+        for memory, *texts in rows:
+            yield memory, "\n".join(filter(None, texts))
 
     def authors(self, partitions: Collection[int]) -> list[str]:
         """List the authors in some partitions, as written."""
