@@ -1,4 +1,4 @@
-"""Take the screenshots of the guide: a real Home Assistant, used in a real browser.
+"""Make the screenshots of the guide: a real Home Assistant, used in a real browser.
 
 Needs `playwright` beside what the tests need, and a Chromium.
 
@@ -78,7 +78,7 @@ async def assist(page: Page, home: Live) -> None:
 
 
 async def main(browser: str) -> None:
-    """Take them all."""
+    """Make them all."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         async with aiohttp.ClientSession() as session, async_playwright() as playwright:

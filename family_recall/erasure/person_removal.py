@@ -113,8 +113,6 @@ def take_out(indexer: Indexer, writing: WriteTransaction, left: Leaving, wall_s:
         writing.audit.remove_space(space_id, wall_s)
         writing.partitions.remove_space(space_id)
     entity_provenance.derive_again(indexer, writing, entities)
-    # Pages that hold their name may be free by now, and a name is too short to be looked for.
-    writing.erasure_log.set_rewrite_due()
 
 
 def _remove_relations(writing: WriteTransaction, names: Collection[str]) -> set[int]:

@@ -86,15 +86,18 @@ def test_a_space_that_went_is_unknown(home: FamilyRecall) -> None:
 
 def test_who_comes_back_is_a_new_person(home: FamilyRecall) -> None:
     """With the same name, what was kept in it is theirs again; what was learned is not."""
+    home.people.add(Person("tom", "Tom"))
+    home.spaces.grant(Grant("tom", HOME, "adult"))
+    remember(home, "the ladder is in the shed", author="tom", doc_id="ladder")
     for _ in range(20):
-        answer = recall(home, "where is the spare key?", "priya")
-        home.feedback(answer, "note", accepted=True, person_id="priya")
-    assert home.learning.all()
-    removed(home, "keep")
-    home.people.add(Person("pr", "Priya Rao"))
-    home.spaces.grant(Grant("pr", HOME, "adult"))
+        answer = recall(home, "where is the spare key?", "tom")
+        home.feedback(answer, "note", accepted=True, person_id="tom")
+    assert home.learning.all("tom")
+    home.people.remove("tom", said="keep")
+    home.people.add(Person("tommy", "Tom"))
+    home.spaces.grant(Grant("tommy", HOME, "adult"))
     assert home.learning.all() == []
-    assert home.forget("note", person_id="pr").counts["memories"] == 1
+    assert home.forget("ladder", person_id="tommy").counts["memories"] == 1
 
 
 def test_nobody_sees_in_the_log_who_left(home: FamilyRecall) -> None:

@@ -63,7 +63,7 @@ class Related:
 
 @st.composite
 def told(draw: st.DrawFn) -> Told:
-    """A memory: the versions of one are all by Tom or none, and all name him or none."""
+    """Draw a memory: the versions of one are all by Tom or none, and all name him or none."""
     slot = draw(st.integers(0, 7))
     return Told(
         slot,
