@@ -63,8 +63,9 @@ class Criteria:
         conditions: list[tuple[str, object]] = [
             (
                 (
-                    "EXISTS (SELECT 1 FROM json_each(?) d WHERE m.doc_id = d.value ->> 1"
-                    " AND s.space_id = coalesce(d.value ->> 0, s.space_id))"
+                    "((m.doc_id, s.space_id) IN"
+                    " (SELECT d.value ->> 1, d.value ->> 0 FROM json_each(?) d) OR m.doc_id IN"
+                    " (SELECT d.value ->> 1 FROM json_each(?) d WHERE d.value ->> 0 IS NULL))"
                 ),
                 memories,
             ),
@@ -83,7 +84,9 @@ class Criteria:
                 self.older_than_s,
             ),
         ]
-        return scope_sql.every(*((sql, (value,)) for sql, value in conditions if value is not None))
+        return scope_sql.every(
+            *((sql, (value,) * sql.count("?")) for sql, value in conditions if value is not None)
+        )
 
 
 @dataclass(frozen=True, slots=True)
