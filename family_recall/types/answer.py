@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from family_recall.types.answer_text import lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
 from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.relation_result import RelationResult
@@ -20,7 +21,6 @@ _HEADINGS: Mapping[Status, str] = {
     "weak": "You may remember this from recent conversations; none of it surely answers:",
     "no_match": "You remember nothing that answers this. What comes nearest, and is no answer:",
 }
-_PRINTED_RESULTS = 3
 _PRINTED_CHARS = 100
 
 
@@ -260,23 +260,8 @@ class Answer:
         return self.results if self.status == "no_match" else ()
 
     def __str__(self) -> str:
-        """Return a few lines to read: status, confidence, the first results, what was missing."""
-        counted = f"{len(self)} result{'' if len(self) == 1 else 's'}"
-        if self.completeness is not None:
-            counted += f", about {100 * self.completeness:.0f} % of it all"
-        lines = [f"{self.status} (confidence {self.confidence:.2f}, {counted})"]
-        if self.uncovered:
-            lines.append(f"nothing about {', '.join(self.uncovered)}")
-        if self.closest:
-            lines.append("nothing stored seems to answer; the closest:")
-        lines += [f"{relation}" for relation in self.relations if relation.answers]
-        if self.changed:
-            lines.append(f"changed on {self.changed[0].since[:10]}: {self.changed[0].reason}")
-        lines += [f"{result.rank}. {result}" for result in self.results[:_PRINTED_RESULTS]]
-        if len(self) > _PRINTED_RESULTS:
-            lines.append("…")
-        lines += [f"without {missing}" for missing in self.degraded]
-        return "\n".join(lines)
+        """Return a few lines to read: what answers, how surely, and at most three others."""
+        return "\n".join(line.text for line in lines_of(self))
 
     def briefing(
         self,

@@ -27,6 +27,19 @@ def test_what_was_added_is_found(db: Path) -> None:
     assert "ran " in shown
 
 
+def test_what_answers_stands_first(db: Path) -> None:
+    """With who said it and when, then how sure that is; nothing is said that a person would not."""
+    first, sure, *_ = done(
+        "recall", "--db", db, "when will grandma land?", "--person", "alice", *NOW
+    ).splitlines()
+    assert first == "Grandma will land on Sunday at 6:40 — Alice, 8 January 2026"
+    assert sure.startswith(("Sure (", "Probably ("))
+
+    nothing = done("recall", "--db", db, "what is the capital of France?", *NOW)
+    assert nothing.startswith("Nothing stored answers that.\nNothing about France.\n")
+    assert "conf" not in nothing
+
+
 def test_a_relation_is_the_first_line_of_an_answer(db: Path) -> None:
     """Who is what to whom stands before the memories, and in the JSON with its evidence."""
     done("relate", "Otto", "swimming coach of", "Alice", "--db", db, "--evidence", "landing")
@@ -34,8 +47,7 @@ def test_a_relation_is_the_first_line_of_an_answer(db: Path) -> None:
     shown = done("recall", "--db", db, "Who is Alice's coach?", "--person", "alice", *NOW)
     answer = ask(db, "Who is my coach?")
 
-    assert shown.startswith("ok, confidence 0.9")
-    assert "swimming coach of Alice: Otto\nOtto swimming coach of Alice\n1. " in shown
+    assert shown.startswith("Otto swimming coach of Alice\nSure (9")
     (relation,) = answer["relations"]
     assert (relation["asked_for"], relation["evidence"]) == ("Otto", ["landing"])
 
