@@ -60,7 +60,9 @@ def leaving(tables: Transaction, person_id: str, said: Said, about: About) -> Le
     household = tables.household
     person = household.person(person_id)
     if person is None:
-        raise UnknownPersonError(f"nobody here has the id {person_id!r}; nobody was removed")
+        raise UnknownPersonError(
+            f"nobody here has the id {person_id!r}; nobody was removed", person_id
+        )
     _check_guardianships(tables, person_id)
     names = unique_names_of(person_id, household.people())
     partitions = household.every_partition()

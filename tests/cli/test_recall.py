@@ -216,3 +216,25 @@ def test_words_that_name_no_time_are_refused(diary: Path) -> None:
 
     assert result.exit_code == 1
     assert "period must be words for a time, such as 'last week'" in result.stderr
+
+
+def test_a_question_needs_no_quotes(db: Path) -> None:
+    """Several words that read as a question are one; those that do not are no command."""
+    asked = done("when", "will", "grandma", "land", "--db", db, "--person", "alice")
+    assert asked == done("when will grandma land", "--db", db, "--person", "alice")
+    wrong = call("forgt", "landing", "--db", db)
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert "Did you mean forget" in wrong.stderr
+
+
+def test_somebody_unknown_is_told_who_there_is(db: Path, tmp_path: Path) -> None:
+    """By id, with who may be meant: by a name, an alias, or a letter more."""
+    done("people", "add", "mia", "--name", "Mia Rose", "--alias", "Mimi", "--db", db)
+    here = "people here: alice, bob, mia"
+    for said, meant in (("Alice", "alice"), ("bobb", "bob"), ("mimi", "mia"), ("Mia Rose", "mia")):
+        error = call("recall", "--db", db, "x", "--person", said).stderr
+        assert error == f"Error: no person {said!r}; {here}. Did you mean {meant}?\n"
+    assert call("recall", "--db", db, "x", "--person", "zq").stderr.endswith(f"; {here}\n")
+    empty = tmp_path / "empty.db"
+    done("init", "--db", empty)
+    assert "nobody lives here yet" in call("recall", "--db", empty, "x", "--person", "zq").stderr

@@ -253,7 +253,8 @@ class Household:
         if row is None:
             raise UnknownPersonError(
                 f"nobody here has the id {person_id!r}; add them with home.people.add(), "
-                "or ask with person_id=None as somebody unknown"
+                "or ask with person_id=None as somebody unknown",
+                person_id,
             )
         return int(row[0])
 
