@@ -22,6 +22,7 @@ _HEADINGS: Mapping[Status, str] = {
     "no_match": "You remember nothing that answers this. What comes nearest, and is no answer:",
 }
 _PRINTED_CHARS = 100
+_SPOKEN_RESULTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +301,29 @@ class Answer:
             numbered=numbered,
         )
 
+    def spoken(self, person_id: str | None = None, *, max_chars: int = 300) -> str:
+        """Return the answer as sentences to say aloud; empty when nothing stored answers.
+
+        The first result or, where relations answer, those; up to three where a list or a period is
+        asked for. A weak answer begins with "I think".
+
+        Args:
+            person_id: Who asked; of what they said themselves it says "You said".
+            max_chars: Most characters of one memory's text, the ellipsis included.
+        """
+        if self.status == "no_match":
+            return ""
+        sentences = [str(relation) for relation in self.relations if relation.answers]
+        if not sentences:
+            wants_several = self.strategy == "TIMELINE" or self.completeness is not None
+            results = self.results if wants_several else self.results[:1]
+            sentences = [_spoken(result, person_id, max_chars) for result in results]
+        closed = [
+            sentence if sentence.endswith((".", "!", "?", ELLIPSIS)) else f"{sentence}."
+            for sentence in sentences[:_SPOKEN_RESULTS]
+        ]
+        return " ".join(["I think:", *closed] if closed and self.status == "weak" else closed)
+
     def to_json(self) -> dict[str, Any]:
         """Return the whole answer, moments as ISO 8601."""
         return {name: as_json(getattr(self, name)) for name in _JSON_ORDER}
@@ -332,6 +356,14 @@ def _briefed(result: Result, max_chars: int) -> BriefedMemory:
     asked = result.reply_to.text if result.reply_to else ""
     text = result.excerpt(max_chars)
     return BriefedMemory(text, result.said_by, asked=asked, outdated=outdated, day=day)
+
+
+def _spoken(result: Result, person_id: str | None, max_chars: int) -> str:
+    text = shortened(result.excerpt(max_chars), max_chars)
+    if result.said_by is None:
+        return text
+    is_own = person_id is not None and result.author == person_id
+    return f"{'You' if is_own else result.said_by} said: {text}"
 
 
 _JSON_ORDER = (
