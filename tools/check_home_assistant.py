@@ -15,6 +15,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -33,7 +34,7 @@ from tools.environments import (
 
 KIT = "0.13.236"
 """Version of the test kit, which requires the Home Assistant of the same day: 2025.4.4."""
-INTEGRATIONS = ("conversation", "frontend", "local_calendar")
+INTEGRATIONS = ("conversation", "frontend", "local_calendar", "mcp")
 """Those that the tests set up, whose requirements Home Assistant installs when it loads them."""
 COVERED_PERCENT = 95
 CHECKS = (
@@ -64,7 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         python = environment(options.venv, base, _installs(options.kit, options.venv))
     except (OSError, subprocess.CalledProcessError) as error:
         return _not_run(f"no environment for them: {error}")
-    return first_failure(python, CHECKS, COVERAGE_FILE=str(options.venv / "coverage"))
+    variables = {"COVERAGE_FILE": str(options.venv / "coverage")}
+    if importlib.util.find_spec("mcp") is not None:
+        # Home Assistant's client and the library's server need different versions of one package.
+        variables["FAMILY_RECALL_PYTHON"] = sys.executable
+    return first_failure(python, CHECKS, **variables)
 
 
 def _installs(kit: str, venv: Path) -> Iterator[list[str]]:
