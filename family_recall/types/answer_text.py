@@ -65,7 +65,8 @@ def _known(answer: Answer) -> Iterator[Line]:
     if answer.completeness is not None:
         whole = f"; about {100 * answer.completeness:.0f} % of all there is"
     yield Line("sureness", f"{sure} ({100 * answer.confidence:.0f} %{whole}).")
-    yield from _uncovered(answer)
+    if not relations:
+        yield from _uncovered(answer)
     values = {result.fact_value for result in answer.results[:1]}
     for key, value in answer.facts.items():
         if value not in values:
