@@ -26,6 +26,7 @@ from family_recall.types.erasure import (
     Selection,
     Verification,
 )
+from family_recall.types.importing import Imported, Omission
 from family_recall.types.memory import (
     BANDS,
     CATEGORIES,
@@ -84,10 +85,12 @@ __all__ = [
     "Hidden",
     "Hit",
     "IdArray",
+    "Imported",
     "Memory",
     "MemoryDetail",
     "MemoryPage",
     "Mode",
+    "Omission",
     "Person",
     "Proof",
     "Rationale",

@@ -82,7 +82,7 @@ def test_import_adds_spaces_only_when_told_to(db: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"words\nx\n", "t.csv:1: expected a header of different names, 'text' among them"),
+        (b"words\nx\n", "t.csv:1: no column is the text; say which with --columns text=HEADER"),
         (b"", "t.csv:1: expected a header of different names, 'text' among them, got nothing"),
         (b"text,text\na,b\n", "t.csv:1: expected a header of different names"),
         (b"text\nHello, you\n", "t.csv:2: expected 1 cells, got 2; quote what holds a separator"),
