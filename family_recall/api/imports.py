@@ -27,8 +27,8 @@ from family_recall.types import Imported, Memory, Omission, Person, Relation
 from family_recall.types.importing import FORMATS, Format
 from family_recall.types.progress import StepCallback
 
-MAX_WITHDRAWN_SHARE = 0.5
-"""Of what a source said before: if more would go, the file is probably another one."""
+MAX_WITHDRAWN, MAX_WITHDRAWN_SHARE = 10, 0.5
+"""If more would go, and more than this share of what a source said, it is probably another file."""
 
 _BATCH = 256
 _N_EXAMPLES = 3
@@ -188,7 +188,7 @@ def _plan(
 
 def _check_withdrawn(plan: _Plan, source: str, request: ImportRequest) -> None:
     n, before = len(plan.withdrawn), len(plan.entries)
-    if n > before * MAX_WITHDRAWN_SHARE:
+    if n > max(MAX_WITHDRAWN, before * MAX_WITHDRAWN_SHARE):
         raise UnconfirmedError(
             f"{request.path}: {n:,} of the {before:,} memories of {source!r} are not in this file; "
             "nothing was stored. If it is another file, name another source (--source); if they "

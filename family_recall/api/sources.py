@@ -136,7 +136,8 @@ class Sources:
             columns: Headers of a table by the field that they hold, such as ``{"text": "Note"}``;
                 told by their names, when left out.
             day_first: Whether 3/4/2026 is in April; told by the file, when left out.
-            withdraw_most: Whether more than half of what the source said may be withdrawn.
+            withdraw_most: Whether more than half of what the source said may be withdrawn, where
+                that is more than ten memories.
             dry_run: Whether to store nothing, and return what would be.
             embed: As with ``home.remember``.
             progress: Called with the step (``storing`` or ``embedding``), and how far it is.

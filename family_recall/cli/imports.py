@@ -23,7 +23,7 @@ from family_recall.cli.options import option
 from family_recall.cli.output import Output, counted, one_line
 from family_recall.cli.progress import on_interrupt, step_bars
 from family_recall.cli.settings import DEFAULT_SPACE, required_db_option, space_option
-from family_recall.errors import ModelError
+from family_recall.errors import FamilyRecallError, ModelError
 from family_recall.types.importing import FORMATS
 from family_recall.types.json_lines import is_export
 
@@ -162,16 +162,21 @@ def _import_sources(
         return f"{len(done)} of {counted(len(files), 'file')} done; the same command goes on"
 
     with on_interrupt(progress_so_far), step_bars() as show:
-        for file in files:
-            steps = functools.partial(_show_step, show, file.name)
-            imported = spaces.home.sources.import_file(
-                file, space_id=space_id, embed="later", progress=steps, **options
-            )
-            done.append(imported)
-        n = sum(imported.created + imported.updated for imported in done)
-        if n and not options["dry_run"]:
-            with contextlib.suppress(ModelError):
-                spaces.home.flush(progress=lambda made: show("embedding", made, max(made, n)))
+        try:
+            for file in files:
+                steps = functools.partial(_show_step, show, file.name)
+                imported = spaces.home.sources.import_file(
+                    file, space_id=space_id, embed="later", progress=steps, **options
+                )
+                done.append(imported)
+        except FamilyRecallError as error:
+            if not done or options["dry_run"]:
+                raise
+            _embed(spaces.home, done, show)
+            before = counted(len(done), "file")
+            raise type(error)(f"{error}; {before} before it stored") from error
+        if not options["dry_run"]:
+            _embed(spaces.home, done, show)
     counts: dict[str, Any] = {
         name: sum(getattr(imported, name) for imported in done)
         for name in ("created", "updated", "unchanged", "withdrawn")
@@ -179,6 +184,13 @@ def _import_sources(
     record = {"dry_run": options["dry_run"], **counts}
     record["files"] = [imported.to_json() for imported in done]
     return Output(record, [line for imported in done for line in _report(imported)])
+
+
+def _embed(home: fr.FamilyRecall, done: Sequence[Imported], show: StepCallback) -> None:
+    """Make the vectors that are missing, also those that an interrupted import left out."""
+    n = sum(imported.created + imported.updated for imported in done)
+    with contextlib.suppress(ModelError):
+        home.flush(progress=lambda made: show("embedding", made, max(made, n)))
 
 
 def _show_step(show: StepCallback, name: str, step: str, done: int, total: int) -> None:
@@ -196,9 +208,9 @@ def _report(imported: Imported) -> Iterator[str]:
         if (n := getattr(imported, outcome))
     ]
     what = ", ".join(counts) or "no memories in it"
-    yield f"  would be: {what}; nothing was stored" if imported.dry_run else f"  {what}"
+    yield f"  nothing was stored; it would be {what}" if imported.dry_run else f"  {what}"
     for omission in imported.left_out:
-        yield f"  left out: {omission.n:,} {omission.reason}, the first at {omission.first}"
+        yield f"  left out: {omission.reason} ({omission.n:,}, first at {omission.first})"
     known = {name: person for name, person in imported.authors.items() if person is not None}
     strangers = [name for name, person in imported.authors.items() if person is None]
     if known:

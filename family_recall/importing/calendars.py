@@ -16,11 +16,14 @@ from family_recall.importing.libraries import library
 if TYPE_CHECKING:
     import icalendar
 
-REPEATS_WITHIN = dt.timedelta(days=365)
-"""Occurrences of a repeated event are stored from this long ago to this far ahead."""
+SHOWN_BEFORE, SHOWN_AFTER = dt.timedelta(days=30), dt.timedelta(days=92)
+"""Occurrences of a repeated event are stored from so long before now to so long after."""
 
-MAX_OCCURRENCES = 120
-"""An event with more occurrences in that time is stored once, with its rule in words."""
+NEXT_WITHIN = dt.timedelta(days=366)
+"""If there are none, the next within this time is: of a birthday, say."""
+
+MAX_OCCURRENCES = 60
+"""An event with more occurrences than these, or none, is stored once, with its rule in words."""
 
 CANCELLED, NO_TITLE, NO_DATE = "cancelled events", "events without a title", "events without a date"
 _EVERY = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
@@ -42,7 +45,6 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
     Raises:
         DatasetError: If it is no such file, or an event's date or rule cannot be read.
     """
-    start, stop = settings.now - REPEATS_WITHIN, settings.now + REPEATS_WITHIN
     by_uid = defaultdict[str, list["icalendar.Component"]](list)
     zones: list[Any] = []
     for calendar in _calendars(text, name):
@@ -55,13 +57,13 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
 
     def keeps(key: str) -> bool:
         uid, _, moment = key.rpartition(" ")
-        return uid in by_uid and moment < start.date().isoformat()
+        return uid in by_uid and moment < (settings.now - SHOWN_BEFORE).date().isoformat()
 
     def items() -> Iterator[Draft | LeftOut]:
         for uid, events in by_uid.items():
             where = f"{name}:{_line_of(text, uid)}"
             if any("RRULE" in event or "RDATE" in event for event in events):
-                yield from _repeated(uid, events, zones, (start, stop), where, settings.zone)
+                yield from _repeated(uid, events, zones, where, settings)
             else:
                 yield from _single(uid, events, where, settings.zone)
 
@@ -106,29 +108,36 @@ def _repeated(
     uid: str,
     events: Sequence[icalendar.Component],
     zones: Sequence[Any],
-    window: tuple[dt.datetime, dt.datetime],
     where: str,
-    zone: dt.tzinfo,
+    settings: ReadSettings,
 ) -> Iterator[Draft | LeftOut]:
+    """Yield the occurrences around now, or the series once, and whatever deviates from its rule."""
     parser, repeats = library("icalendar"), library("recurring_ical_events")
     series = parser.Calendar()
     for part in (*zones, *events):
         series.add_component(part)
     first = next(event for event in events if "RRULE" in event or "RDATE" in event)
+    now, zone = settings.now, settings.zone
     rule = rule_in_words(first.get("RRULE"), zone)
     try:
-        occurrences = repeats.of(series).between(*window)
+        query = repeats.of(series)
+        occurrences = query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
+        if not occurrences:
+            following = query.between(now, now + NEXT_WITHIN)
+            occurrences = sorted(following, key=lambda event: _key(uid, event))[:1]
     except Exception as error:  # noqa: BLE001 -- see _calendars
         raise DatasetError(f"{where}: the event's rule cannot be followed ({error})") from None
+    drafts: dict[str, Draft | LeftOut] = {}
+    for event in events:
+        if "RECURRENCE-ID" in event:
+            drafts[_key(uid, event)] = _draft(_key(uid, event), event, where, zone)
     if 0 < len(occurrences) <= MAX_OCCURRENCES:
         for event in occurrences:
             key = _key(uid, event, _date(event, "DTSTART"))
-            yield _draft(key, event, where, zone, rule)
-        return
-    yield _draft(uid, first, where, zone, rule or "repeatedly")
-    for event in events:
-        if "RECURRENCE-ID" in event:
-            yield _draft(_key(uid, event), event, where, zone)
+            drafts.setdefault(key, _draft(key, event, where, zone, rule))
+    else:
+        drafts[uid] = _draft(uid, first, where, zone, rule or "repeatedly")
+    yield from (drafts[key] for key in sorted(drafts))
 
 
 def _draft(

@@ -134,7 +134,7 @@ def resolve(
 
 
 def moments_of(texts: Sequence[tuple[str, str]], settings: ReadSettings) -> list[dt.datetime]:
-    """Read moments as a table or a note has them, each with its file and line.
+    """Read moments as a table or a note has them; ``texts`` are (text, file:line).
 
     ISO 8601, numbers such as 30/10/2026 18:04, or words such as 30 October 2026. A moment without
     an offset stays naive: it is in the household's zone.
@@ -143,7 +143,7 @@ def moments_of(texts: Sequence[tuple[str, str]], settings: ReadSettings) -> list
         DatasetError: If one is none of these, or day and month cannot be told apart.
     """
     read: list[dt.datetime | NumericMoment] = [
-        _moment(text.strip(), where) for where, text in texts
+        _moment(text.strip(), where) for text, where in texts
     ]
     numeric = [moment for moment in read if isinstance(moment, NumericMoment)]
     resolved = iter(resolve(numeric, settings))

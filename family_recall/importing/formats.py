@@ -38,6 +38,7 @@ _READERS = {
     "csv": read_table,
 }
 _COPY = re.compile(r"\s*\(\d+\)$")
+_EXPORTED_CHAT = re.compile(r"WhatsApp Chat (?:with|-) (?=\S)")
 
 
 def format_of(path: Path) -> Format | None:
@@ -82,17 +83,18 @@ def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:
 def source_name(path: Path, file_format: Format) -> str:
     """Return what a file's source is called, unless that is said: format and name.
 
-    A second download of it, ``chat (1).txt``, has the name of the first, and an archive that of
-    its content. iOS calls every chat ``_chat.txt``: its folder's name counts.
+    A second download of it, ``chat (1).txt``, has the name of the first, a chat the name of who is
+    in it. iOS calls every chat ``_chat.txt``: its folder's name counts.
 
     >>> source_name(Path("Downloads/WhatsApp Chat with Tom (1).txt"), "whatsapp")
-    'whatsapp:WhatsApp Chat with Tom'
+    'whatsapp:Tom'
     """
     whole = path.resolve()
     stem = whole.name if whole.is_dir() else whole.stem
     if stem == "_chat" and whole.parent.name:
         stem = whole.parent.name
-    return f"{file_format}:{_COPY.sub('', stem) or stem}"
+    name = _EXPORTED_CHAT.sub("", _COPY.sub("", stem), count=1)
+    return f"{file_format}:{name or stem}"
 
 
 def _storable(reading: Reading) -> Iterator[Draft | LeftOut]:

@@ -219,6 +219,8 @@ class _Words(html.parser.HTMLParser):
         self._silent += tag in self._SILENT
         if tag in self._BLOCKS:
             self.words.append("\n")
+        elif tag in {"td", "th"}:
+            self.words.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
         """End a line, or what is not shown."""

@@ -21,6 +21,9 @@ LONG_NOTE_CHARS = 4000
 NO_WORDS, NO_DATE, LINK = "notes without a text", "impossible dates of notes", "links to files"
 SUFFIXES = (".md", ".markdown")
 
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)")
@@ -51,7 +54,7 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
     body = visible(body)
     title = _word(about.get("title")) or _first_heading(body) or _stem(key)
     fields: dict[str, object] = {"title": title, "labels": _labels(about)}
-    day = _date(about, key, name, settings)
+    day = _date(about, text, key, name, settings)
     if day is not None and not plausible(day):
         yield LeftOut(f"{name}:1", NO_DATE)
     elif day is not None:
@@ -97,35 +100,42 @@ def _file_items(file: Path, key: str, settings: ReadSettings) -> Iterator[Draft 
 
 
 def _parts(text: str, name: str) -> tuple[Mapping[str, Any], str, int]:
-    """Return front matter, body, and the line after which the body begins."""
-    if not text.startswith("---"):
+    """Return front matter, body, and the number of lines before the body.
+
+    What stands between lines --- and is no names and values is part of the body.
+    """
+    match = _FRONT_MATTER.match(text)
+    if match is None:
         return {}, text, 0
-    frontmatter = library("frontmatter")
+    yaml = library("yaml")
     try:
-        about, body = frontmatter.parse(text, handler=frontmatter.YAMLHandler())
-    except Exception as error:  # noqa: BLE001 -- YAML's errors, and those of its values
+        about = yaml.safe_load(match[1])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: of a date, say
         mark = getattr(error, "problem_mark", None)
         line_no = 2 if mark is None else mark.line + 2
         why = getattr(error, "problem", None) or error
         raise DatasetError(
             f"{name}:{line_no}: expected YAML between the lines ---, got: {why}; correct the line"
         ) from None
-    if not isinstance(about, dict):
-        raise DatasetError(f"{name}:2: expected names and values between the lines ---")
-    before = text[: text.find(body)] if body else text
-    return {str(key).casefold(): value for key, value in about.items()}, body, before.count("\n")
+    if about is not None and not isinstance(about, dict):
+        return {}, text, 0
+    named = {str(key).casefold(): value for key, value in (about or {}).items()}
+    return named, text[match.end() :], match[0].count("\n")
 
 
 def _date(
-    about: Mapping[str, Any], key: str, name: str, settings: ReadSettings
+    about: Mapping[str, Any], text: str, key: str, name: str, settings: ReadSettings
 ) -> dt.datetime | None:
-    value = next((about[of] for of in ("date", "created", "day") if about.get(of)), None)
+    of = next((of for of in ("date", "created", "day") if about.get(of)), "")
+    value = about.get(of)
     if isinstance(value, dt.datetime):
         return value
     if isinstance(value, dt.date):
         return dt.datetime.combine(value, dt.time())
     if value is not None:
-        (moment,) = moments_of([(str(value), f"{name}:2")], settings)
+        line = re.search(rf"^\s*['\"]?{of}", text, re.MULTILINE | re.IGNORECASE)
+        line_no = text.count("\n", 0, line.end()) + 1 if line else 2
+        (moment,) = moments_of([(str(value), f"{name}:{line_no}")], settings)
         return moment
     match = _DAY.match(key.rpartition("/")[2])
     return dt.datetime.fromisoformat(match[1]) if match and _is_day(match[1]) else None
