@@ -42,7 +42,11 @@ _N_NAMES = 8
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
-@space_option("for lines that name none", default_text=DEFAULT_SPACE, default=DEFAULT_SPACE)
+@space_option(
+    "where it is stored; of lines, those that name none",
+    default_text=DEFAULT_SPACE,
+    default=DEFAULT_SPACE,
+)
 @click.option(
     "--format",
     "file_format",
@@ -98,15 +102,15 @@ def import_(
     """Store what files of other programs say, or many memories from JSON Lines.
 
     WhatsApp chats (.txt, .zip), calendars (.ics), contacts (.vcf), Markdown files or a folder of
-    them, tables (.csv) and mailboxes (.mbox). Each is a source: importing it again stores what is
-    new, updates what changed, and withdraws what it no longer has. A file with a line that cannot
-    be read stores nothing. See also: family-recall sources.
+    them, tables (.csv) and mailboxes (.mbox). Each is a source: importing it again, also after an
+    interrupt, stores what is new, updates what changed, and withdraws what it no longer has. A
+    file with a line that cannot be read stores nothing. See also: family-recall sources.
 
     JSON Lines: an object a line with "text" and, if known, "id", "speaker", "occurred_at",
     "session" and "space", or any field of a memory by its own name; and tables with the same names
     in the first row, labels separated by semicolons. They are no source, unless --source or
-    --columns is given for a table. A line that cannot be read ends the import; what comes before it
-    is stored. Moments are ISO 8601.
+    --columns is given for a table. Importing them again changes nothing. A line that cannot be read
+    ends the import; what comes before it is stored. Moments are ISO 8601.
 
     An exported household is imported, as a whole or not at all, into one that is empty, which is
     created if need be.

@@ -24,7 +24,7 @@ def sources(ctx: click.Context, db: Path | None, as_json: bool) -> None:
 
     Examples:
       family-recall sources --db family.db
-      family-recall sources withdraw "whatsapp:WhatsApp Chat with Tom"
+      family-recall sources withdraw "whatsapp:Tom"
     """
     if ctx.invoked_subcommand is None:
         with open_household(require(ctx, db)) as home:
@@ -39,7 +39,7 @@ def sources_withdraw(home: fr.FamilyRecall, source: str) -> Output:
     Importing the file again brings it back.
 
     Examples:
-      family-recall sources withdraw "whatsapp:WhatsApp Chat with Tom" --db family.db
+      family-recall sources withdraw "whatsapp:Tom" --db family.db
       family-recall sources
     """
     n = len(home.sources.keys(source))
@@ -59,7 +59,7 @@ def sources_forget(home: fr.FamilyRecall, source: str, yes: bool) -> Output:
     The file that was imported stays where it is.
 
     Examples:
-      family-recall sources forget "whatsapp:WhatsApp Chat with Tom" --yes --db family.db
+      family-recall sources forget "whatsapp:Tom" --yes --db family.db
       family-recall forgotten --verify
     """
     counts = {count.source: count for count in home.sources.all()}

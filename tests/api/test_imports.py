@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,8 +75,7 @@ def test_a_chat_is_recalled_by_its_words_and_its_turns(home: FamilyRecall, tmp_p
     answer = recall(home, "Who fetches Mia?", "priya")
     first = answer.results[0]
     assert (first.text, first.author) == ("I do, at six", "rajesh")
-    assert first.occurred_at is not None
-    assert first.occurred_at.replace(tzinfo=None) == dt.datetime(2025, 5, 30, 18, 6)  # noqa: DTZ001
+    assert str(first.occurred_at).startswith("2025-05-30T18:06")
     detail = home.memories.get(first.doc_id, person_id="priya")
     assert ("next", "Who fetches Mia?") in [
         (kind, version.memory.text) for kind, version in detail.links

@@ -19,7 +19,7 @@ def calendar(*events: str, head: str = "") -> str:
 
 
 def test_an_event_says_when_and_where_in_the_households_zone() -> None:
-    """UTC becomes local time, folded lines are joined, floating times are local already."""
+    """UTC becomes local time, broken lines are joined, floating times are local already."""
     text = calendar(
         "UID:a\nDTSTART:20261110T170000Z\nDTEND:20261110T183000Z\nSUMMARY:Mia has a piano\n"
         "  recital\nLOCATION:Music school\nDESCRIPTION:Bring\\nflowers\n"
