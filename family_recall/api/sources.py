@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Unpack
 
 from family_recall.api.engine import Embed, Engine, check_embed
 from family_recall.api.keywords import MemoryFields, memory_of
+from family_recall.api.source_ids import doc_id_of, prefix_of, withdraw_entries
 from family_recall.errors import InvalidMemoryError, NotTheirsError
 from family_recall.stores.read.transaction import Transaction
 from family_recall.stores.read.versions import Criteria, Version
-from family_recall.types import Receipt, Remembered, SourceCount
+from family_recall.types import Imported, Receipt, Remembered, SourceCount
 from family_recall.types.checked import checked
+from family_recall.types.progress import StepCallback
 
 
 @checked
@@ -61,7 +66,7 @@ class Sources:
         if "space_id" not in fields:
             raise InvalidMemoryError("space_id is needed: a source names where it writes")
         memory = memory_of(text, fields, ())
-        memory = dataclasses.replace(memory, doc_id=_doc_id(source, key), source=source)
+        memory = dataclasses.replace(memory, doc_id=doc_id_of(source, key), source=source)
         doc_id, space_id = str(memory.doc_id), memory.space_id
         indexer, models = self._engine.indexer, self._engine.models
         static, encoder = models.static(), models.wait() if embed == "now" else None
@@ -79,18 +84,94 @@ class Sources:
             indexer.embed(encoder, writing.changed)
         return dataclasses.replace(stored, outcome="updated") if own - {space_id} else stored
 
-    def withdraw(self, source: str, key: str) -> bool:
-        """End what a source said under a key: it is recalled no more, but stays in the history.
+    def withdraw(self, source: str, key: str | None = None) -> bool:
+        """End what a source said under a key, or all that it said under keys.
 
-        ``known_at`` of an earlier moment still finds it. To leave nothing, :meth:`forget` it.
+        It is recalled no more, but stays in the history: ``known_at`` of an earlier moment still
+        finds it. A relation that rests on it alone is removed. To leave nothing, :meth:`forget` it.
         Returns False where it said nothing, or withdrew it before.
         """
-        doc_id, now_s = _doc_id(source, key), self._engine.wall_clock()
+        doc_id, now_s = None if key is None else doc_id_of(source, key), self._engine.wall_clock()
+        prefix = prefix_of(source)
         with self._engine.store.writing() as writing:
-            current = _current(writing, source, doc_id)
-            for version in current:
-                self._engine.indexer.withdraw(writing, version.space_id, doc_id, now_s)
-        return bool(current)
+            entries = [
+                entry
+                for entry in writing.versions.of_source(source, doc_id)
+                if entry.doc_id.startswith(prefix)
+            ]
+            return bool(withdraw_entries(self._engine, writing, entries, now_s))
+
+    def import_file(
+        self,
+        path: str | os.PathLike[str],
+        /,
+        *,
+        space_id: str,
+        file_format: str | None = None,
+        source: str | None = None,
+        authors: Mapping[str, str] | None = None,
+        columns: Mapping[str, str] | None = None,
+        day_first: bool | None = None,
+        withdraw_most: bool = False,
+        dry_run: bool = False,
+        embed: Embed = "now",
+        progress: StepCallback | None = None,
+    ) -> Imported:
+        """Store what a file of another program says, as one source.
+
+        A WhatsApp chat (``.txt``, ``.zip``), a calendar (iCalendar), contacts (vCard), a Markdown
+        file or a folder of them, a table (CSV) or a mailbox (mbox). The same file again changes
+        nothing. What it says in addition is stored, what it says otherwise is updated, and what it
+        no longer says is withdrawn. A file that cannot be read whole stores nothing; an import
+        that was interrupted is continued by the same call.
+
+        Args:
+            path: The file or folder.
+            space_id: The space it is stored in; what is in another space moves there.
+            file_format: ``whatsapp``, ``icalendar``, ``vcard``, ``markdown``, ``csv`` or ``mbox``;
+                recognised by suffix and content, when left out.
+            source: The source's name; format and file name, when left out.
+            authors: Who is meant by an author of the file: ids, names or aliases of people, by the
+                name that the file has. Other authors are looked up by their own names.
+            columns: Headers of a table by the field that they hold, such as ``{"text": "Note"}``;
+                told by their names, when left out.
+            day_first: Whether 3/4/2026 is in April; told by the file, when left out.
+            withdraw_most: Whether more than half of what the source said may be withdrawn, where
+                that is more than ten memories.
+            dry_run: Whether to store nothing, and return what would be.
+            embed: As with ``home.remember``.
+            progress: Called with the step (``storing`` or ``embedding``), and how far it is.
+
+        Raises:
+            DatasetError: If the file cannot be read, or a library for it is missing (``pip install
+                'family-recall[import]'``).
+            InvalidRequestError: If there is no such format.
+            UnknownSpaceError: If there is no such space.
+            UnconfirmedError: If most of what the source said would be withdrawn.
+            NotTheirsError: If an id is another's there, stored by ``home.remember``.
+        """
+        # Few processes read mail and archives, which bring a fifth of the standard library.
+        from family_recall.api import imports  # noqa: PLC0415
+
+        check_embed(embed)
+        request = imports.ImportRequest(
+            Path(path),
+            space_id,
+            file_format,
+            source,
+            authors or {},
+            columns or {},
+            day_first,
+            withdraw_most,
+            dry_run,
+        )
+        imported = imports.import_file(self._engine, request, progress)
+        n = imported.created + imported.updated
+        if embed == "now" and n and not dry_run:
+            self._engine.embed_pending(
+                lambda done: progress("embedding", done, max(done, n)) if progress else None
+            )
+        return imported
 
     def forget(self, source: str, key: str | None = None) -> Receipt:
         """Forget all that a source wrote, or one thing, with its history, as ``home.forget`` does.
@@ -101,7 +182,7 @@ class Sources:
         Raises:
             UnknownMemoryError: If there is nothing of it.
         """
-        doc_id = None if key is None else _doc_id(source, key)
+        doc_id = None if key is None else doc_id_of(source, key)
         forgetter = self._engine.forgetter
         return self._engine.forget(
             lambda wall_s: forgetter.forget_source(source, doc_id, wall_s=wall_s)
@@ -109,7 +190,7 @@ class Sources:
 
     def keys(self, source: str) -> list[str]:
         """List the keys of what a source says now, in order; withdrawn ones are left out."""
-        prefix = _prefix(source)
+        prefix = prefix_of(source)
         with self._engine.store.reading() as tables:
             versions = _current(tables, source, None)
         return sorted(
@@ -122,22 +203,6 @@ class Sources:
         """Count the memories of each source, by name."""
         with self._engine.store.reading() as tables:
             return [SourceCount(*counts) for counts in tables.versions.count_by_source()]
-
-
-def _doc_id(source: str, key: str) -> str:
-    """Return the id of what a source says under a key: different for any other two texts.
-
-    Raises:
-        InvalidMemoryError: If one is empty.
-    """
-    if not source or not key:
-        raise InvalidMemoryError(f"a source and a key must not be empty: {source!r}, {key!r}")
-    return f"{_prefix(source)}{key}"
-
-
-def _prefix(source: str) -> str:
-    # Its only slash, so that the key may be any text as it is.
-    return f"{source.replace('%', '%25').replace('/', '%2F')}/"
 
 
 def _current(tables: Transaction, source: str, doc_id: str | None) -> list[Version]:

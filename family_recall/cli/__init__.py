@@ -32,6 +32,7 @@ from family_recall.cli.people import guardian, init, people
 from family_recall.cli.recall import explain, inspect, recall, timeline, understand
 from family_recall.cli.relations import relate, unrelate
 from family_recall.cli.serve import browse, mcp
+from family_recall.cli.sources import sources
 from family_recall.cli.spaces import grant, hide, revoke, spaces
 
 __all__ = ["main"]
@@ -77,7 +78,7 @@ def main(**_: Path | None) -> None:
 
 for _command in (
     *(init, people, spaces, grant, revoke, guardian, hide, audit),
-    *(add, correct, import_, relate, unrelate),
+    *(add, correct, import_, sources, relate, unrelate),
     *(recall, timeline, explain, inspect, understand, stats),
     *(feedback, learned, unlearn),
     *(forget, undo, forgotten, retention),

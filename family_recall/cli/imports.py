@@ -1,10 +1,9 @@
-"""Store memories from files: ``import`` of JSON Lines, CSV and exported households."""
+"""Store memories from files: ``import`` of chats, calendars, notes, JSON Lines and households."""
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import itertools
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,89 +11,235 @@ import click
 
 import family_recall as fr
 from family_recall.cli.command import command, key, open_household
-from family_recall.cli.options import FILE, option
+from family_recall.cli.memory_lines import (
+    OUTCOMES,
+    Spaces,
+    check_lines,
+    example,
+    import_lines,
+    says_itself,
+)
+from family_recall.cli.options import option
 from family_recall.cli.output import Output, counted, one_line
 from family_recall.cli.progress import on_interrupt, step_bars
 from family_recall.cli.settings import DEFAULT_SPACE, required_db_option, space_option
-from family_recall.errors import DatasetError, InvalidMemoryError, ModelError
-from family_recall.types.field_specs import MEMORY_FIELDS
-from family_recall.types.json_lines import is_export, read_jsonl
+from family_recall.errors import FamilyRecallError, ModelError
+from family_recall.types.importing import FORMATS
+from family_recall.types.json_lines import is_export
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from family_recall.maintenance.archive import Archive
+    from family_recall.types import Imported
+    from family_recall.types.progress import StepCallback
 
-SHORT_NAMES = {"id": "doc_id", "speaker": "author", "session": "session_id", "space": "space_id"}
-OUTCOMES = ("created", "updated", "unchanged", "duplicate")
-MAX_CELL_CHARS = 8 * 1024 * 1024
+_N_NAMES = 8
 
 
 @command("import")
 @required_db_option
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
-@space_option("for lines that name none", default_text=DEFAULT_SPACE, default=DEFAULT_SPACE)
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@space_option(
+    "where it is stored; of lines, those that name none",
+    default_text=DEFAULT_SPACE,
+    default=DEFAULT_SPACE,
+)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["jsonl", *FORMATS]),
+    metavar="FORMAT",
+    help=f"what the files are: jsonl, {', '.join(FORMATS)} (default: as each shows)",
+)
+@option(
+    "--source",
+    "NAME",
+    "what the file is stored as, to update and withdraw it by",
+    absent="format and file name, such as whatsapp:Family",
+)
+@option("--author", "NAME=ID", "who an author of the file is", name="authors", multiple=True)
+@option(
+    "--columns",
+    "FIELD=HEADER,...",
+    "columns of a table, such as text=Note,occurred_at=When",
+    absent="by their headers",
+)
+@click.option(
+    "--day-first/--month-first",
+    default=None,
+    help="how to read 3/4/2026 (default: as the file shows)",
+)
+@click.option(
+    "--withdraw-most",
+    is_flag=True,
+    help="also withdraw more than half of what the source said (default: refuse)",
+)
+@click.option("--dry-run", is_flag=True, help="store nothing; show what would be")
 @click.option(
     "--add-spaces", is_flag=True, help="add unknown spaces as shared ones (default: refuse them)"
 )
 @option(
     "--batch",
     "N",
-    "memories stored at a time",
+    "lines of JSON, or of a table of memories, stored at a time",
     name="batch_size",
     type=click.IntRange(1),
     default=256,
 )
 def import_(
-    db: Path, files: tuple[Path, ...], space_id: str, add_spaces: bool, batch_size: int
+    db: Path,
+    files: tuple[Path, ...],
+    space_id: str,
+    file_format: str | None,
+    authors: tuple[str, ...],
+    columns: str | None,
+    batch_size: int,
+    **options: Any,
 ) -> Output:
-    """Store many memories from JSON Lines or CSV files.
+    """Store what files of other programs say, or many memories from JSON Lines.
+
+    WhatsApp chats (.txt, .zip), calendars (.ics), contacts (.vcf), Markdown files or a folder of
+    them, tables (.csv) and mailboxes (.mbox). Each is a source: importing it again, also after an
+    interrupt, stores what is new, updates what changed, and withdraws what it no longer has. A
+    file with a line that cannot be read stores nothing. See also: family-recall sources.
 
     JSON Lines: an object a line with "text" and, if known, "id", "speaker", "occurred_at",
-    "session" and "space", or any field of a memory by its own name. CSV (or TSV): the same
-    names in the first row, labels separated by semicolons. Moments are ISO 8601.
+    "session" and "space", or any field of a memory by its own name; and tables with the same names
+    in the first row, labels separated by semicolons. They are no source, unless --source or
+    --columns is given for a table. Importing them again changes nothing. A line that cannot be read
+    ends the import; what comes before it is stored. Moments are ISO 8601.
 
     An exported household is imported, as a whole or not at all, into one that is empty, which is
     created if need be.
 
-    Importing a file again changes nothing, so an interrupted import continues where it stopped. A
-    line that cannot be read ends the import; what comes before it is stored.
-
     Examples:
-      family-recall import memories.jsonl --db family.db
-      family-recall import diary.csv --space private:alice
+      family-recall import "WhatsApp Chat with Tom.txt" --dry-run --db family.db
+      family-recall import family.ics contacts.vcf notes/ --author "Mum=sarah"
+      family-recall import diary.csv --columns text=Note,occurred_at=When --space private:alice
     """
     if len(files) == 1 and is_export(files[0]):
+        if options["dry_run"]:
+            raise click.UsageError("an exported household is imported whole; there is no dry run")
         return _import_household(db, files[0])
-    counts = dict.fromkeys(OUTCOMES, 0)
-    batch: list[fr.Memory] = []
-    total = sum(_n_lines(path) for path in files)
-
-    def progress_so_far() -> str:
-        return (
-            f"{sum(counts.values()):,} of {total:,} lines or more are stored; the same command "
-            "continues from there, and stores nothing twice"
-        )
-
-    with on_interrupt(progress_so_far), open_household(db) as home, step_bars() as show:
-        spaces = _Spaces(home, add=add_spaces)
-        try:
-            for where, fields in itertools.chain.from_iterable(map(_memories, files)):
-                batch.append(spaces.memory(fields, space_id, where))
-                if len(batch) == batch_size:
-                    _store(home, batch, counts)
-                    show("storing", sum(counts.values()), total)
-            _store(home, batch, counts)
-            with contextlib.suppress(ModelError):  # vectors that an interrupted import left out
-                home.flush(progress=lambda done: show("embedding", done, max(done, total)))
-        except DatasetError as error:
-            _store(home, batch, counts)
-            before = counted(sum(counts.values()), "memory", "memories")
-            raise DatasetError(f"{error}; {before} before it stored") from error
+    told = _pairs(authors, "--author", "NAME=ID, such as Mum=sarah")
+    of_columns = _pairs(
+        columns.split(",") if columns else (), "--columns", "FIELD=HEADER, such as text=Note"
+    )
+    own = [says_itself(file, file_format, options["source"], of_columns) for file in files]
+    if options["source"] is not None and len(files) > 1:
+        raise click.UsageError("--source names one file's source; import the files one by one")
+    with open_household(db) as home:
+        spaces = Spaces(home, add=options.pop("add_spaces"))
+        lines = [file for file, is_own in zip(files, own, strict=True) if is_own]
+        outputs = []
+        if lines:
+            outputs.append(
+                check_lines(spaces, lines, space_id)
+                if options["dry_run"]
+                else import_lines(spaces, lines, space_id, batch_size)
+            )
+        others = [file for file, is_own in zip(files, own, strict=True) if not is_own]
+        if others:
+            options |= {"file_format": file_format, "authors": told, "columns": of_columns}
+            outputs.append(_import_sources(spaces, others, space_id, options))
     for space in spaces.added:
         click.echo(f"added space {one_line(space)}; family-recall grant lets people in", err=True)
-    parts = [f"{n:,} {outcome}" for outcome, n in counts.items() if n]
-    return Output(counts, [", ".join(parts) or "0 created"])
+    record = {key: value for output in outputs for key, value in output.record.items()}
+    if len(outputs) == 2 and not options["dry_run"]:
+        for outcome in OUTCOMES:
+            record[outcome] = sum(output.record.get(outcome, 0) for output in outputs)
+    return Output(record, [line for output in outputs for line in output.lines])
+
+
+def _import_sources(
+    spaces: Spaces, files: Sequence[Path], space_id: str, options: Mapping[str, Any]
+) -> Output:
+    """Import each file as a source of its own."""
+    if not options["dry_run"]:
+        spaces.require(space_id)
+    done: list[Imported] = []
+
+    def progress_so_far() -> str:
+        return f"{len(done)} of {counted(len(files), 'file')} done; the same command goes on"
+
+    with on_interrupt(progress_so_far), step_bars() as show:
+        try:
+            for file in files:
+                steps = functools.partial(_show_step, show, file.name)
+                imported = spaces.home.sources.import_file(
+                    file, space_id=space_id, embed="later", progress=steps, **options
+                )
+                done.append(imported)
+        except FamilyRecallError as error:
+            if not done or options["dry_run"]:
+                raise
+            _embed(spaces.home, done, show)
+            before = counted(len(done), "file")
+            raise type(error)(f"{error}; {before} before it stored") from error
+        if not options["dry_run"]:
+            _embed(spaces.home, done, show)
+    counts: dict[str, Any] = {
+        name: sum(getattr(imported, name) for imported in done)
+        for name in ("created", "updated", "unchanged", "withdrawn")
+    }
+    record = {"dry_run": options["dry_run"], **counts}
+    record["files"] = [imported.to_json() for imported in done]
+    return Output(record, [line for imported in done for line in _report(imported)])
+
+
+def _embed(home: fr.FamilyRecall, done: Sequence[Imported], show: StepCallback) -> None:
+    """Make the vectors that are missing, also those that an interrupted import left out."""
+    n = sum(imported.created + imported.updated for imported in done)
+    with contextlib.suppress(ModelError):
+        home.flush(progress=lambda made: show("embedding", made, max(made, n)))
+
+
+def _show_step(show: StepCallback, name: str, step: str, done: int, total: int) -> None:
+    show(f"{step} {one_line(name)}", done, total)
+
+
+def _report(imported: Imported) -> Iterator[str]:
+    """Yield what an import did, in lines."""
+    yield (
+        f"{imported.path}: {imported.file_format}, as {imported.source!r} in {imported.space_id}"
+    )
+    counts = [
+        f"{n:,} {outcome}"
+        for outcome in ("created", "updated", "unchanged", "withdrawn")
+        if (n := getattr(imported, outcome))
+    ]
+    what = ", ".join(counts) or "no memories in it"
+    yield f"  nothing was stored; it would be {what}" if imported.dry_run else f"  {what}"
+    for omission in imported.left_out:
+        yield f"  left out: {omission.reason} ({omission.n:,}, first at {omission.first})"
+    known = {name: person for name, person in imported.authors.items() if person is not None}
+    strangers = [name for name, person in imported.authors.items() if person is None]
+    if known:
+        yield f"  by: {', '.join(f'{name} ({person})' for name, person in known.items())}"
+    if strangers:
+        more = f" and {len(strangers) - _N_NAMES:,} more" if len(strangers) > _N_NAMES else ""
+        yield (
+            f"  by, as named there: {', '.join(strangers[:_N_NAMES])}{more}; if one is a person "
+            f'of the household: --author "{strangers[0]}=ID"'
+        )
+    if imported.dry_run:
+        for memory in imported.examples:
+            yield f"  {example(memory)}"
+
+
+def _pairs(texts: Iterable[str], flag: str, form: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.rpartition("="))
+        if flag == "--columns":
+            name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise click.BadParameter(f"expected {form}, got {text!r}", param_hint=flag)
+        pairs[name] = value
+    return pairs
 
 
 def _import_household(db: Path, file: Path) -> Output:
@@ -121,118 +266,3 @@ def _import_household(db: Path, file: Path) -> Output:
             click.echo(one_line(f"searchable by words only: {error}"), err=True)
     parts = [f"{n:,} {table}" for table, n in archive.records.items() if n]
     return Output(archive.to_json(), [", ".join(parts)])
-
-
-class _Spaces:
-    """The spaces of the household, read once."""
-
-    def __init__(self, home: fr.FamilyRecall, *, add: bool) -> None:
-        self._home = home
-        self._add = add
-        self._known = {space.space_id for space in home.spaces.all()}
-        self.added: list[str] = []
-
-    def memory(self, fields: Mapping[str, Any], default: str, where: str) -> fr.Memory:
-        """Return a memory in a known space; ``where`` (file:line) opens the error it may raise."""
-        try:
-            memory = fr.Memory.from_json({"space_id": default, **fields})
-        except (InvalidMemoryError, TypeError) as error:
-            raise DatasetError(f"{where}: {error}") from None
-        if memory.space_id not in self._known:
-            if not self._add:
-                raise DatasetError(
-                    f"{where}: expected a space of this household, got {memory.space_id!r}; add it "
-                    "with family-recall spaces add, or all of them with --add-spaces"
-                )
-            self._home.spaces.add(fr.Space(memory.space_id, "shared"))
-            self._known.add(memory.space_id)
-            self.added.append(memory.space_id)
-        return memory
-
-
-def _memories(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (file:line, fields of a memory) for every line; null fields are left out."""
-    lines = read_csv(path) if path.suffix.lower() in {".csv", ".tsv"} else read_jsonl(path)
-    for line_no, record in lines:
-        fields: dict[str, Any] = {}
-        for name, value in record.items():
-            field = SHORT_NAMES.get(name, name)
-            if field in fields:
-                raise DatasetError(f"{path}:{line_no}: {name!r} gives {field!r} twice; keep one")
-            if value is not None:
-                fields[field] = value
-        yield f"{path}:{line_no}", fields
-
-
-def _store(home: fr.FamilyRecall, batch: list[fr.Memory], counts: dict[str, int]) -> None:
-    """Store a batch, count the outcomes, and empty it."""
-    for stored in home.remember_many(batch):
-        counts[stored.outcome] += 1
-    batch.clear()
-
-
-def _n_lines(path: Path) -> int:
-    """Count lines for the progress bar; a file that cannot be read is reported later."""
-    try:
-        with path.open("rb") as file:
-            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
-    except OSError:
-        return 0
-
-
-def read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each row under the header of a CSV or TSV file as (line it ends on, filled cells).
-
-    Lists such as ``labels`` are split at semicolons; numbers such as ``importance`` are read.
-
-    Raises:
-        DatasetError: If the file cannot be read or has no column ``text``, or a row has too
-            many cells or no number where one belongs. The message names file and line.
-    """
-    csv.field_size_limit(MAX_CELL_CHARS)
-    line_no = 1
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-            header = _header(rows, path)
-            for row in rows:
-                line_no = rows.line_num
-                if len(row) > len(header):
-                    raise DatasetError(
-                        f"{path}:{line_no}: expected {len(header)} cells, got {len(row)}; "
-                        "quote what holds a separator"
-                    )
-                cells = {name: cell for name, cell in zip(header, row, strict=False) if cell}
-                if cells:
-                    where = f"{path}:{line_no}"
-                    yield line_no, {name: _typed(name, cell, where) for name, cell in cells.items()}
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except UnicodeDecodeError as error:
-        raise DatasetError(
-            f"{path}: expected UTF-8 after line {line_no}, got {error.reason}; convert the file"
-        ) from None
-    except csv.Error as error:
-        raise DatasetError(f"{path}: expected CSV after line {line_no}, got {error}") from None
-
-
-def _header(rows: Iterator[Sequence[str]], path: Path) -> list[str]:
-    header = [name.strip() for name in next(rows, [])]
-    if "text" not in header or len(set(header)) < len(header):
-        raise DatasetError(
-            f"{path}:1: expected a header of different names, 'text' among them, got "
-            f"{', '.join(header) or 'nothing'}"
-        )
-    return header
-
-
-def _typed(name: str, cell: str, where: str) -> Any:
-    spec = MEMORY_FIELDS.get(name)
-    if spec is not None and spec.type == "texts":
-        return [part.strip() for part in cell.split(";") if part.strip()]
-    if spec is not None and spec.type == "number":
-        try:
-            return float(cell)
-        except ValueError:
-            raise DatasetError(f"{where}: expected {name} to be a number, got {cell!r}") from None
-    return cell

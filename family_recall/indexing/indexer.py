@@ -146,8 +146,12 @@ class Indexer:
             UnknownMemoryError: If a piece of evidence is not in that space and band.
         """
         with self.store.writing() as writing:
-            recorded = RecordedRelation(relation, now_s)
-            relations.relate(writing, self.entity_linker(writing), recorded)
+            self.relate_within(writing, relation, now_s)
+
+    def relate_within(self, writing: WriteTransaction, relation: Relation, now_s: float) -> None:
+        """Do what :meth:`relate` does inside an open transaction."""
+        recorded = RecordedRelation(relation, now_s)
+        relations.relate(writing, self.entity_linker(writing), recorded)
 
     def put_person(self, person: Person) -> None:
         """Add a person, or change their name and aliases.

@@ -34,18 +34,18 @@ def prepare(
         raise InvalidMemoryError(
             f"valid_from {memory.valid_from} must be before valid_until {memory.valid_until}"
         )
-    content_hash = _content_hash(memory)
+    hashed = content_hash(memory)
     return NewMemory(
         memory=memory,
         # From the content and the clock, so that it reveals nothing about other spaces.
-        doc_id=memory.doc_id or _digest(content_hash, repr(recorded_s).encode()).hex(),
+        doc_id=memory.doc_id or _digest(hashed, repr(recorded_s).encode()).hex(),
         occurred_s=moments["occurred_at"],
         valid_from_s=start,
         valid_until_s=end,
         header=header_of(memory, zone, author_name),
         author_name=author_name,
         cues=statements.bits_of(memory.text, memory.fact_key),
-        content_hash=content_hash,
+        content_hash=hashed,
     )
 
 
@@ -80,7 +80,8 @@ def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
     return identifiers_in([part for part in parts if part], url=views.url)
 
 
-def _content_hash(memory: Memory) -> bytes:
+def content_hash(memory: Memory) -> bytes:
+    """Return 12 bytes that stand for all of a memory but its id: equal where it says the same."""
     # What `Memory.to_json` returns, by name; written out because every memory is hashed.
     parts = []
     for name, value in zip(_HASHED, _hashed(memory), strict=True):

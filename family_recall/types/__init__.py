@@ -27,6 +27,7 @@ from family_recall.types.erasure import (
     Selection,
     Verification,
 )
+from family_recall.types.importing import Imported, Omission
 from family_recall.types.memory import (
     BANDS,
     CATEGORIES,
@@ -85,10 +86,12 @@ __all__ = [
     "Hidden",
     "Hit",
     "IdArray",
+    "Imported",
     "Memory",
     "MemoryDetail",
     "MemoryPage",
     "Mode",
+    "Omission",
     "Person",
     "Proof",
     "Rationale",

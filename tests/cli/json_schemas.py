@@ -124,6 +124,14 @@ SETTING = closed(
     source=words("option", "environment", "file", "default"),
 )
 
+IMPORTED = closed(
+    path=TEXT, file_format=TEXT, source=TEXT, space_id=TEXT, dry_run=YES_NO, created=WHOLE,
+    updated=WHOLE, unchanged=WHOLE, withdrawn=WHOLE, left_out=listed(
+        closed(reason=TEXT, n=WHOLE, first=TEXT)
+    ),
+    authors=by_name(TEXT_OR_NULL), examples=listed(opened(text=TEXT, doc_id=TEXT, space_id=TEXT)),
+)  # fmt: skip
+
 SCHEMAS: dict[str, Schema] = {
     **dict.fromkeys(
         ("init", "people add", "spaces add", "grant", "revoke", "guardian", "hide"), HOUSEHOLD
@@ -134,9 +142,13 @@ SCHEMAS: dict[str, Schema] = {
     "import": {
         "anyOf": [
             closed(created=WHOLE, updated=WHOLE, unchanged=WHOLE, duplicate=WHOLE),
+            opened(dry_run=YES_NO, files=listed(IMPORTED)),
             opened(path=TEXT, records=by_name(WHOLE)),
         ]
     },
+    "sources": listed(closed(source=TEXT, memories=WHOLE, withdrawn=WHOLE)),
+    "sources withdraw": closed(source=TEXT, withdrawn=WHOLE),
+    "sources forget": RECEIPT,
     "relate": listed(
         closed(
             subject=TEXT, relation=TEXT, object=TEXT, space_id=TEXT, band=TEXT, confidence=SHARE,

@@ -82,7 +82,7 @@ def test_import_adds_spaces_only_when_told_to(db: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"words\nx\n", "t.csv:1: expected a header of different names, 'text' among them"),
+        (b"words\nx\n", "t.csv:1: no column is the text; say which with --columns text=HEADER"),
         (b"", "t.csv:1: expected a header of different names, 'text' among them, got nothing"),
         (b"text,text\na,b\n", "t.csv:1: expected a header of different names"),
         (b"text\nHello, you\n", "t.csv:2: expected 1 cells, got 2; quote what holds a separator"),
@@ -101,3 +101,143 @@ def test_a_table_that_cannot_be_read_is_named(
 
     assert result.exit_code == 1
     assert message in result.stderr
+
+
+CHAT = "30/10/2025, 18:05 - Mum: Who has the key?\n30/10/2025, 18:06 - Bob: I do\n"
+
+
+def chat_of(folder: Path, text: str = CHAT) -> Path:
+    """Write a chat of Mum and Bob."""
+    path = folder / "WhatsApp Chat with Us.txt"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_a_chat_is_imported_as_a_source(db: Path, tmp_path: Path) -> None:
+    """With people by their names or as is said; again, nothing changes; the file is named."""
+    path = chat_of(tmp_path)
+
+    first = done("import", "--db", db, path, "--author", "Mum=alice")
+
+    assert first == (
+        f"{path}: whatsapp, as 'whatsapp:Us' in shared:household\n"
+        "  2 created\n"
+        "  by: Mum (alice), Bob (bob)\n"
+    )
+    again = json.loads(done("import", "--db", db, path, "--author", "Mum=alice", "--json"))
+    assert {name: again[name] for name in ("created", "updated", "unchanged", "withdrawn")} == {
+        "created": 0, "updated": 0, "unchanged": 2, "withdrawn": 0,
+    }  # fmt: skip
+    assert again["files"][0]["authors"] == {"Mum": "alice", "Bob": "bob"}
+    (best, *_) = ask(db, "Who has the key?", "--source", "whatsapp:Us")["results"]
+    assert best["author"] in {"alice", "bob"}
+
+
+def test_a_dry_run_shows_what_would_be(db: Path, tmp_path: Path) -> None:
+    """Counts, what is left out and why, who is nobody, the first memories; nothing is stored."""
+    path = chat_of(tmp_path, CHAT + "30/10/2025, 18:07 - Mum: <Media omitted>\n")
+    lines = write_lines(tmp_path / "m.jsonl", {"text": "one", "space": "shared:moon"})
+
+    shown = done("import", "--db", db, path, "--dry-run")
+
+    assert "  nothing was stored; it would be 2 created\n" in shown
+    assert f"  left out: media without a text (1, first at {path}:3)\n" in shown
+    assert 'Mum; if one is a person of the household: --author "Mum=ID"\n' in shown
+    assert "  2025-10-30 18:05 Mum: Who has the key?\n" in shown
+    both = done("import", "--db", db, lines, path, "--dry-run", "--add-spaces")
+    assert both.startswith("would read 1 memory; nothing was stored\n  one\n")
+    assert json.loads(done("stats", "--db", db, "--json"))["memories"] == 1
+    assert "shared:moon" not in done("spaces", "--db", db)
+    refused = call("import", "--db", db, lines, "--dry-run")
+    assert "m.jsonl:1: expected a space of this household" in refused.stderr
+
+
+def test_files_of_every_kind_are_imported_together(db: Path, tmp_path: Path) -> None:
+    """Each as its own source; JSON Lines beside them; one that fails leaves those before it."""
+    lines = write_lines(tmp_path / "m.jsonl", {"text": "one"})
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "n.md").write_text("The tap drips", "utf-8")
+    broken = tmp_path / "t.csv"
+    broken.write_text("note,date\nx,soon\n", "utf-8")
+
+    counts = json.loads(done("import", "--db", db, chat_of(tmp_path), notes, lines, "--json"))
+    result = call("import", "--db", db, notes, broken)
+
+    assert counts["created"] == 4
+    assert [file["source"] for file in counts["files"]] == ["whatsapp:Us", "markdown:notes"]
+    assert result.exit_code == 1
+    assert "t.csv:2: expected a day or moment" in result.stderr
+    assert "1 file before it stored" in result.stderr
+    assert done("sources", "--db", db) == "markdown:notes: 1 memory\nwhatsapp:Us: 2 memories\n"
+
+
+def test_columns_and_formats_are_what_is_said(db: Path, tmp_path: Path) -> None:
+    """Also of a table that names a memory's fields: with --columns or --source it is a source."""
+    table = tmp_path / "t.txt"
+    table.write_text("What,When\nThe cake,3/4/2025\n", "utf-8")
+    own = tmp_path / "own.csv"
+    own.write_text("text\nThe key\n", "utf-8")
+    options = ("--format", "csv", "--columns", "text=What, occurred_at=When", "--source", "cakes")
+
+    ambiguous = call("import", "--db", db, table, *options)
+    done("import", "--db", db, table, *options, "--month-first")
+    done("import", "--db", db, own, "--source", "keys")
+
+    assert "may be day/month or month/day" in ambiguous.stderr
+    assert "--day-first or --month-first" in ambiguous.stderr
+    (cake,) = ask(db, "cake", "--source", "cakes")["results"]
+    assert cake["occurred_at"].startswith("2025-03-04")
+    assert "keys: 1 memory" in done("sources", "--db", db)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--source", "x"), "--source names one file's source; import the files one by one"),
+        (("--author", "Mum"), "expected NAME=ID, such as Mum=sarah, got 'Mum'"),
+        (("--columns", "Note"), "expected FIELD=HEADER, such as text=Note, got 'Note'"),
+        (("--format", "pdf"), "'pdf' is not one of"),
+        (("--space", "shared:moon"), "expected a space of this household, got 'shared:moon'"),
+    ],
+)
+def test_options_that_cannot_be_meant_are_refused(
+    db: Path, tmp_path: Path, options: tuple[str, ...], message: str
+) -> None:
+    """Before anything is stored."""
+    path = chat_of(tmp_path)
+
+    result = call("import", "--db", db, path, path, *options)
+
+    assert result.exit_code
+    assert message in " ".join(result.stderr.split())
+    assert done("sources", "--db", db) == "no memory has a source\n"
+
+
+def test_most_of_a_source_is_withdrawn_only_when_told_to(db: Path, tmp_path: Path) -> None:
+    """Another file of the same name would withdraw the first."""
+    text = "".join(f"30/10/2025, 18:{n} - Mum: Message {n}\n" for n in range(10, 30))
+    done("import", "--db", db, chat_of(tmp_path, text))
+    path = chat_of(tmp_path, "29/10/2025, 18:00 - Mum: Hi\n")
+
+    refused = call("import", "--db", db, path)
+
+    assert "20 of the 20 memories of 'whatsapp:Us' are not in this file" in refused.stderr
+    assert "  1 created, 20 withdrawn\n" in done("import", "--db", db, path, "--withdraw-most")
+
+
+def test_a_source_is_withdrawn_and_forgotten(db: Path, tmp_path: Path) -> None:
+    """Withdrawing can be undone by importing again; forgetting leaves no byte, and asks first."""
+    path = chat_of(tmp_path)
+    done("import", "--db", db, path)
+
+    assert done("sources", "withdraw", "whatsapp:Us", "--db", db) == "withdrawn: 2 memories\n"
+    assert done("sources", "--db", db) == "whatsapp:Us: 0 memories, 2 withdrawn\n"
+    done("import", "--db", db, path)
+    asked = call("sources", "forget", "whatsapp:Us", "--db", db)
+    assert "to forget 2 memories of 'whatsapp:Us', with their history, add --yes" in asked.stderr
+    assert "2 memories forgotten" in done("sources", "forget", "whatsapp:Us", "--yes", "--db", db)
+    for command in ("withdraw", "forget"):
+        unknown = call("sources", command, "whatsapp:Us", "--db", db)
+        assert "a source 'whatsapp:Us'; there are none" in unknown.stderr
+    assert b"Who has the key" not in db.read_bytes()

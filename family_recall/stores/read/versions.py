@@ -39,6 +39,17 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceEntry:
+    """A current memory of a source, or a redacted view of it (``view`` above 0)."""
+
+    id: int
+    space_id: str
+    doc_id: str
+    view: int
+    content_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Criteria:
     """Conditions that all hold of a version; None means any. Moments are epoch seconds.
 
@@ -134,6 +145,21 @@ class Versions:
             " WHERE source IS NOT NULL AND redacted_view = 0 GROUP BY source, space, doc_id)"
             " GROUP BY source ORDER BY source",
         )
+
+    def of_source(self, source: str, doc_id: str | None = None) -> list[SourceEntry]:
+        """List the current memories of a source, or those of one id, with their redacted views."""
+        return [
+            SourceEntry(no, space_id, doc_id, view, bytes(content_hash))
+            for no, space_id, doc_id, view, content_hash in sql.rows(
+                self.connection,
+                "SELECT v.id, s.space_id, v.doc_id, v.redacted_view, v.content_hash"
+                " FROM memory m JOIN space s ON s.no = m.space"
+                " JOIN memory v ON v.space = m.space AND v.doc_id = m.doc_id"
+                " AND v.superseded_s IS NULL WHERE m.source = ?1 AND m.redacted_view = 0"
+                " AND m.superseded_s IS NULL AND coalesce(?2, m.doc_id) = m.doc_id ORDER BY v.id",
+                (source, doc_id),
+            )
+        ]
 
     def mentioning(self, partitions: Collection[int], person_id: str) -> list[int]:
         """List the current memories of some partitions that mention a person."""
