@@ -115,6 +115,9 @@ asyncio.run(home.arun(home.people.all))
 home.sources.write("calendar", "1", "Swimming on Tuesday", space_id="s")
 assert home.sources.keys("calendar") == ["1"] and home.sources.all()
 home.sources.withdraw("calendar", "1"); home.sources.forget("calendar")
+(folder / "table.csv").write_text("text\\nThe bins go out on Monday\\n")
+assert home.sources.import_file(folder / "table.csv", space_id="s").created == 1
+home.people.remove("cem", said="keep")
 home.move(timezone="Asia/Kolkata")
 home.people.all(); home.spaces.all(); home.spaces.grants(); home.region
 home.maintenance.stats(); home.maintenance.pending(); home.maintenance.check()
