@@ -293,7 +293,7 @@ def _line_of(text: str, fragment: str) -> int:
 
 
 def _broken(text: str, name: str, message: str, of: str | None = None) -> str:
-    quoted = re.search(r"(['\"])(.+)\1", message)
+    quoted = re.search(r"(['\"])(.+)\1", message[:1000])
     line_no = _line_of(text, quoted[2] if quoted else of or "")
     what = f"{of} " if of else ""
     return f"{name}:{line_no}: expected iCalendar, got {what}{message[:120]}; correct the line"

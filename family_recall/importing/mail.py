@@ -35,9 +35,14 @@ _WROTE = re.compile(
 )
 _BEGINS_ATTRIBUTION = re.compile(r"\s*(?:on|am|le|el|il|op|em|den)\s.*[^.!?]", re.IGNORECASE)
 _ORIGINAL = re.compile(
-    r"\s*-{3,}\s*(?:original|ursprüngliche|forwarded|weitergeleitete|mensaje|message d|messaggio)"
-    r"[^\n-]*-{3,}\s*|\s*_{20,}\s*",
+    r"\s*-{3,}\s*(?:original|ursprüngliche|mensaje original|message d'origine|messaggio originale)"
+    r"[^\n-]*-{3,}\s*",
     re.IGNORECASE,
+)
+_FORWARDS = re.compile(r"(?:fwd?|wg|tr|rv|i|enc):", re.IGNORECASE)
+_FORWARDED = re.compile(
+    r"^\s*(?:-{3,}\s*(?:forwarded|weitergeleitete)\b|begin forwarded message)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _OUTLOOK = re.compile(r"\s*\*?(?:from|von|de|da|van):\*?\s.*", re.IGNORECASE)
 _SENT = re.compile(
@@ -54,7 +59,8 @@ def read_mailbox(path: Path, settings: ReadSettings) -> Reading:
     """Read an mbox file, message by message.
 
     A message's key is its Message-ID, its session the thread that its references begin with. A
-    reply is without the lines that it quotes, a message without a plain text is its HTML's words.
+    reply is without the lines that it quotes, a forwarded message whole; a message without a plain
+    text is its HTML's words.
     What a mail program labelled Spam or Trash is left out.
 
     Raises:
@@ -90,7 +96,9 @@ def _drafts(box: mailbox.mbox, name: str, settings: ReadSettings) -> Iterator[Dr
             yield LeftOut(where, UNWANTED)
             continue
         title = _header(message, "Subject")
-        text = own_words(body_of(message))
+        body = body_of(message)
+        forwards = _FORWARDS.match(title) or _FORWARDED.search(body)
+        text = body.strip() if forwards else own_words(body)
         if not text:
             yield LeftOut(where, NO_TEXT)
             continue
@@ -154,7 +162,7 @@ def own_words(body: str) -> str:
                 _drop_attribution(kept)
             continue
         kept.append(line.rstrip())
-    while kept and (not kept[-1].strip() or _DEVICE.fullmatch(kept[-1].strip())):
+    while kept and (not kept[-1].strip(" _") or _DEVICE.fullmatch(kept[-1].strip())):
         kept.pop()
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
 

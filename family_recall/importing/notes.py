@@ -24,7 +24,7 @@ SUFFIXES = (".md", ".markdown")
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*")
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)")
 
@@ -180,8 +180,10 @@ def _sections(body: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
             lines.append((line_no, line))
             continue
         yield from _section(headings, lines)
-        level = len(heading[1])
-        headings, lines = [*(h for h in headings if h[0] < level), (level, heading[2])], []
+        level, title = len(heading[1]), heading[2]
+        if (unclosed := title.rstrip("#")).endswith((" ", "\t")):  # ## Water ##, but not # C#
+            title = unclosed.rstrip()
+        headings, lines = [*(h for h in headings if h[0] < level), (level, title)], []
     yield from _section(headings, lines)
 
 

@@ -52,7 +52,7 @@ _MEDIA = re.compile(
     re.IGNORECASE,
 )
 _AT_END = re.compile(
-    rf"\u200e(?:<[^<>\n]*>|\S+ (?:{_OMITTED}))$|[{INVISIBLE}]*<[^<>\n]* edited>$", re.IGNORECASE
+    rf"\u200e(?:<[^<>\n]*>|\S{{1,40}} (?:{_OMITTED}))$|<[^<>\n]* edited>$", re.IGNORECASE
 )
 _OWN_TEXT = re.compile("\u200e(?!POLL|<)")
 

@@ -162,14 +162,17 @@ def test_files_of_every_kind_are_imported_together(db: Path, tmp_path: Path) -> 
     broken.write_text("note,date\nx,soon\n", "utf-8")
 
     counts = json.loads(done("import", "--db", db, chat_of(tmp_path), notes, lines, "--json"))
+    (notes / "m.md").write_text("The roof leaks", "utf-8")
     result = call("import", "--db", db, notes, broken)
 
     assert counts["created"] == 4
+    stats = json.loads(done("stats", "--db", db, "--json"))
+    assert stats["vectors"][stats["model"]] == stats["memories"]  # of those before it, too
     assert [file["source"] for file in counts["files"]] == ["whatsapp:Us", "markdown:notes"]
     assert result.exit_code == 1
     assert "t.csv:2: expected a day or moment" in result.stderr
     assert "1 file before it stored" in result.stderr
-    assert done("sources", "--db", db) == "markdown:notes: 1 memory\nwhatsapp:Us: 2 memories\n"
+    assert done("sources", "--db", db) == "markdown:notes: 2 memories\nwhatsapp:Us: 2 memories\n"
 
 
 def test_columns_and_formats_are_what_is_said(db: Path, tmp_path: Path) -> None:

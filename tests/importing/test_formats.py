@@ -118,6 +118,21 @@ def test_another_encoding_is_an_error_with_its_line(content: bytes, message: str
         decoded(content, "x")
 
 
+def test_what_is_there_twice_or_too_long_is_left_out(tmp_path: Path) -> None:
+    """Of two rows with one id the first counts; a key that is no id is replaced by a digest."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"id,text\n7,a\n7,b\n{'k' * 600},c\n8,{'x' * 1_000_001}\n", "utf-8")
+
+    reading = read(path, "csv", SETTINGS)
+
+    assert texts(reading) == ["a", "c"]
+    assert len(reading.drafts[1].key) == 16
+    assert [(item.where, item.reason) for item in reading.left_out] == [
+        (f"{path}:3", "what is there twice"),
+        (f"{path}:5", "texts of more than 1,000,000 characters"),
+    ]
+
+
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the extra that brings it; formats that need none are read without."""
     for name in ("icalendar", "vobject", "yaml", "recurring_ical_events"):

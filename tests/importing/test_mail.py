@@ -54,6 +54,8 @@ def test_a_message_is_its_words_with_sender_subject_and_thread(tmp_path: Path) -
         ("> When?\nAt seven.\n> Where?\nHere.", "At seven.\nHere."),
         ("Hi\n\n-----Original Message-----\nFrom: x\nHello", "Hi"),
         ("Hi\n\nFrom: Tom\nSent: Monday\nTo: Anna\n\nHello", "Hi"),
+        ("Part one\n____________________\nPart two", "Part one\n____________________\nPart two"),
+        ("Hi\n________________________________\nFrom: Tom\nSent: Monday\nHello", "Hi"),
         ("Bye\n-- \nTom\nP.S. 4711", "Bye"),
         ("Best regards,\nTom\nP.S. the key is out", "Best regards,\nTom\nP.S. the key is out"),
         ("See you\n\nSent from my iPhone", "See you"),
@@ -64,6 +66,16 @@ def test_a_message_is_its_words_with_sender_subject_and_thread(tmp_path: Path) -
 def test_a_reply_is_what_its_sender_wrote(body: str, words: str) -> None:
     """Quotes, who is quoted and a marked signature go; whatever else is said stays."""
     assert own_words(body) == words
+
+
+def test_a_forwarded_message_is_whole(tmp_path: Path) -> None:
+    """What somebody passes on is what they say, by the subject or by a mark."""
+    booking = "FYI\n-- \nTom\n\nFrom: KLM\nSent: Monday\n\n> Code X7"
+    marked = "FYI\n\n---------- Forwarded message ---------\nFrom: KLM\nDate: Monday\n\nCode X7"
+
+    assert texts(read(tmp_path, message(booking, "Subject: FW: Flight"), message(marked))) == [
+        booking, marked,
+    ]  # fmt: skip
 
 
 def test_html_alone_is_read_as_words(tmp_path: Path) -> None:

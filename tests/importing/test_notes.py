@@ -41,6 +41,8 @@ def test_without_it_heading_and_name_do() -> None:
 
     assert draft.fields["title"] == "A day out"
     assert draft.fields["occurred_at"] == dt.datetime(2026, 8, 3)  # noqa: DTZ001
+    assert one("## Water ##\nTap").fields["title"] == "Water"
+    assert one("# C#\nTap").fields["title"] == "C#"
     assert one("We saw it", "Zoo.md").fields["title"] == "Zoo"
 
 

@@ -115,8 +115,17 @@ asyncio.run(home.arun(home.people.all))
 home.sources.write("calendar", "1", "Swimming on Tuesday", space_id="s")
 assert home.sources.keys("calendar") == ["1"] and home.sources.all()
 home.sources.withdraw("calendar", "1"); home.sources.forget("calendar")
-(folder / "table.csv").write_text("text\\nThe bins go out on Monday\\n")
-assert home.sources.import_file(folder / "table.csv", space_id="s").created == 1
+event = "BEGIN:VEVENT\\nUID:a\\nDTSTART:20260901T163000Z\\nRRULE:FREQ=WEEKLY\\nSUMMARY:Choir\\nEND:VEVENT"
+for name, text in {
+    "a.txt": "30/10/2025, 18:05 - Ana: The tap drips",
+    "a.ics": f"BEGIN:VCALENDAR\\n{event}\\nEND:VCALENDAR",
+    "a.vcf": "BEGIN:VCARD\\nVERSION:3.0\\nFN:Ana\\nTEL:1\\nPHOTO;VALUE=uri:http://x.example/a\\nEND:VCARD",
+    "a.md": "---\\ntitle: Note\\n---\\n![picture](http://x.example/a.png)",
+    "a.csv": "note\\nBuy milk",
+    "a.mbox": "From x\\nFrom: a@x.example\\nContent-Type: text/html\\n\\n<img src=http://x.example/>Hi",
+}.items():
+    (folder / name).write_text(text)
+    assert home.sources.import_file(folder / name, space_id="s").created, name
 home.people.remove("cem", said="keep")
 home.move(timezone="Asia/Kolkata")
 home.people.all(); home.spaces.all(); home.spaces.grants(); home.region
