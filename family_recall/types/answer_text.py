@@ -59,7 +59,7 @@ def _known(answer: Answer) -> Iterator[Line]:
         )
         before = next((result for result in results if result.doc_id == earlier), None)
         yield Line("answer", _told(first, before))
-        told = {one.text for one in (first, before) if one is not None}
+        told = {one.text for one in (first, before, first.reply_to) if one is not None}
     sure = "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
     whole = ""
     if answer.completeness is not None:
