@@ -314,7 +314,7 @@ def test_until_the_transformer_is_loaded_the_static_embedder_answers(
     with FamilyRecall.open(path, models=tmp_path / "none") as home:
         move_in(home)
         home.remember_many(stories(), embed="later")
-        first = home.recall("grandmama?", RecallContext("priya", time_budget_ms=3_000))
+        first = home.recall("grandmama?", RecallContext("priya", time_budget_ms=500))
         loaded.set()
         home.flush()
         later = recall(home, "grandmama?", "priya")
