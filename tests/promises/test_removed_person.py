@@ -55,7 +55,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Related:
-    """A relation stored without evidence."""
+    """A relation stored without evidence, and not from Tom to himself by another name."""
 
     subject: str
     object: str
@@ -84,7 +84,7 @@ histories = st.lists(
             Related,
             st.sampled_from(["Priya", "Fahim", *HIS_NAMES]),
             st.sampled_from(["Goa", "Fahim Khan", *HIS_NAMES]),
-        ),
+        ).filter(lambda related: not {related.subject, related.object} <= {*HIS_NAMES}),
     ),
     min_size=2,
     max_size=14,
@@ -156,7 +156,7 @@ def take_in_tom(home: FamilyRecall) -> None:
     home.spaces.grant(Grant(TOM.person_id, HOME, "adult"))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     history=histories,
     said=st.sampled_from(["keep", "nobody", "forget"]),
