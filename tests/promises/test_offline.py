@@ -115,10 +115,10 @@ asyncio.run(home.arun(home.people.all))
 home.sources.write("calendar", "1", "Swimming on Tuesday", space_id="s")
 assert home.sources.keys("calendar") == ["1"] and home.sources.all()
 home.sources.withdraw("calendar", "1"); home.sources.forget("calendar")
-event = "BEGIN:VEVENT\\nUID:a\\nDTSTART:20260901T163000Z\\nRRULE:FREQ=WEEKLY\\nSUMMARY:Choir\\nEND:VEVENT"
+event = "BEGIN:VEVENT\\nUID:a\\nDTSTART:20260901T163000Z\\nRRULE:FREQ=WEEKLY\\nSUMMARY:Choir"
 for name, text in {
     "a.txt": "30/10/2025, 18:05 - Ana: The tap drips",
-    "a.ics": f"BEGIN:VCALENDAR\\n{event}\\nEND:VCALENDAR",
+    "a.ics": f"BEGIN:VCALENDAR\\n{event}\\nEND:VEVENT\\nEND:VCALENDAR",
     "a.vcf": "BEGIN:VCARD\\nVERSION:3.0\\nFN:Ana\\nTEL:1\\nPHOTO;VALUE=uri:http://x.example/a\\nEND:VCARD",
     "a.md": "---\\ntitle: Note\\n---\\n![picture](http://x.example/a.png)",
     "a.csv": "note\\nBuy milk",
