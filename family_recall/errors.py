@@ -36,7 +36,11 @@ class InvalidMemoryError(FamilyRecallError, ValueError):
 
 
 class UnknownPersonError(FamilyRecallError, LookupError):
-    """Nobody of that id is in this household."""
+    """Nobody of that id, ``person_id``, is in this household."""
+
+    def __init__(self, message: str, person_id: str | None = None) -> None:
+        super().__init__(message)
+        self.person_id = person_id
 
 
 class UnknownSpaceError(FamilyRecallError, LookupError):

@@ -164,11 +164,12 @@ def test_the_mcp_pages_commands_can_be_given() -> None:
     """What the page starts, the command line takes."""
     (config,) = blocks("mcp", "json")
     configured = json.loads(config)["mcpServers"]["family"]
-    shown = [line.split() for line in "".join(blocks("mcp", "sh")).splitlines()]
+    lines = "".join(blocks("mcp", "sh")).replace("\\\n", "").splitlines()
+    shown = [line.split() for line in lines]
     commands = [configured["args"], *(words[1:] for words in shown if words[0] == "family-recall")]
 
     assert configured["command"] == "family-recall"
-    assert len(commands) == 2
+    assert len(commands) == 3
     for name, *args in commands:
         command = main.commands[name]
         with command.make_context(name, args) as parsed:

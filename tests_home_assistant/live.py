@@ -45,18 +45,26 @@ class Live:
     """A running Home Assistant, and somebody who is logged in to it."""
 
     def __init__(
-        self, folder: Path, session: aiohttp.ClientSession, token: str | None = None
+        self,
+        folder: Path,
+        session: aiohttp.ClientSession,
+        token: str | None = None,
+        *,
+        more: str = "",
     ) -> None:
-        """Write the configuration into a folder; the token is of a user who is there already."""
+        """Write the configuration into a folder, with ``more`` lines at its end.
+
+        The token is of a user who is there already.
+        """
         self.folder = folder
         self._session = session
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        self._url = f"http://127.0.0.1:{port}"
+        self.url = f"http://127.0.0.1:{port}"
         self.token = token
         self._last_id = 0
-        (folder / "configuration.yaml").write_text(CONFIGURATION.format(port=port))
+        (folder / "configuration.yaml").write_text(CONFIGURATION.format(port=port) + more)
         code = shutil.ignore_patterns("__pycache__")
         shutil.copytree(
             ROOT / "custom_components",
@@ -75,12 +83,12 @@ class Live:
         try:
             for _ in range(600):
                 with contextlib.suppress(aiohttp.ClientError):
-                    if (await self._session.get(f"{self._url}/manifest.json")).status < 500:
+                    if (await self._session.get(f"{self.url}/manifest.json")).status < 500:
                         break
                 assert process.returncode is None, (self.folder / "output.txt").read_text()
                 await asyncio.sleep(0.1)
             await self._log_in()
-            async with self._session.ws_connect(f"{self._url}/api/websocket") as self._socket:
+            async with self._session.ws_connect(f"{self.url}/api/websocket") as self._socket:
                 await self._socket.receive_json()
                 await self._socket.send_json({"type": "auth", "access_token": self.token})
                 assert (await self._socket.receive_json())["type"] == "auth_ok"
@@ -101,7 +109,7 @@ class Live:
         if self.token is not None:
             return
         user = {
-            "client_id": f"{self._url}/",
+            "client_id": f"{self.url}/",
             "name": "Alice",
             "username": "alice",
             "password": "a password",
@@ -110,13 +118,13 @@ class Live:
         code = await self.post("onboarding/users", user)
         grant = {"grant_type": "authorization_code", "code": code["auth_code"]}
         form = {**grant, "client_id": user["client_id"]}
-        async with self._session.post(f"{self._url}/auth/token", data=form) as response:
+        async with self._session.post(f"{self.url}/auth/token", data=form) as response:
             self.token = (await response.json())["access_token"]
 
     async def post(self, path: str, data: dict[str, Any]) -> Any:
         """Send JSON to the HTTP interface."""
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
-        url = f"{self._url}/api/{path}"
+        url = f"{self.url}/api/{path}"
         async with self._session.post(url, json=data, headers=headers) as response:
             assert response.ok, f"{path}: {response.status} {await response.text()}"
             return await response.json()

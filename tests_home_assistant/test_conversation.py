@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
@@ -12,7 +10,6 @@ from homeassistant.helpers import entity_registry as er
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.family_recall import conversation as agent
-from custom_components.family_recall.identity import Speaker
 from family_recall import Relation
 from family_recall.errors import StoreError
 from tests_home_assistant.common import AsUser, SetUp, device, person
@@ -174,22 +171,6 @@ async def test_a_relation_is_said(
         Relation("Alice", "sister of", "Dora", "shared:household")
     )
     assert await say(hass, "Who is Dora's sister?", as_user("Bob")) == "Alice sister of Dora."
-
-
-async def test_how_sure_it_is_said(entry: MockConfigEntry) -> None:
-    """What is weak is said as a guess, and what merely comes near is not said."""
-    home = entry.runtime_data.home
-    home.remember("The key is in the pot", space_id="shared:household")
-    answer = home.recall("Where is the key?")
-    said = {
-        status: agent.spoken(dataclasses.replace(answer, status=status), Speaker())
-        for status in ("ok", "weak", "no_match")
-    }
-    assert said == {
-        "ok": "The key is in the pot.",
-        "weak": "I think: The key is in the pot.",
-        "no_match": agent.NOTHING,
-    }
 
 
 async def test_a_failure_is_said(

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.common import ROOT, parser_of, say
+from tools.environments import NOT_RUN
 
 PLATFORMS = {
     f"{libc} {machine}": [f"{tag}_{machine}" for tag in tags]
@@ -32,7 +33,6 @@ PLATFORMS = {
 }
 """What pip takes for each kind of system, `any` included."""
 
-NOT_RUN = 3
 PYTHON = "3.13"  # of Home Assistant
 DEMO_ENDS = "── 9. "
 

@@ -15,23 +15,28 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
-import os
 import shutil
 import subprocess
 import sys
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools.common import ROOT, parser_of
+from tools.environments import (
+    NOT_RUN,
+    environment,
+    first_failure,
+    is_ready,
+    library_requirements,
+)
 
 KIT = "0.13.236"
 """Version of the test kit, which requires the Home Assistant of the same day: 2025.4.4."""
-INTEGRATIONS = ("conversation", "frontend", "local_calendar")
+INTEGRATIONS = ("conversation", "frontend", "local_calendar", "mcp")
 """Those that the tests set up, whose requirements Home Assistant installs when it loads them."""
 COVERED_PERCENT = 95
-NOT_RUN = 3
 CHECKS = (
     (
         "-m", "mypy", "--config-file", "tests_home_assistant/mypy.ini",
@@ -49,41 +54,33 @@ CHECKS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make the environment and run the checks in it."""
     options = _parser().parse_args(arguments)
-    python = options.venv / "bin" / "python"
-    ready = options.venv / "ready"
-    if not ready.exists():
-        base = options.python or python_3_13()
+    base = options.python
+    if base is None and not is_ready(options.venv):
+        base = python_3_13()
         if base is None:
             return _not_run(
                 "no Python 3.13 on PATH or under ~/.pyenv/versions; name one by --python"
             )
-        try:
-            subprocess.run([str(base), "-m", "venv", str(options.venv)], check=True)
-            # Home Assistant asks for the newest patch of Python; it runs on the first.
-            pip = [str(python), "-m", "pip", "install", "--quiet", "--ignore-requires-python"]
-            subprocess.run([*pip, *requirements(options.kit)], check=True)
-            subprocess.run([*pip, *integration_requirements(options.venv)], check=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            return _not_run(f"no environment for them: {error}")
-        ready.touch()
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "COVERAGE_FILE": str(options.venv / "coverage"),
-    }
-    for check in CHECKS:
-        command = [str(python), *check]
-        status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-        if status:
-            return status
-    return 0
+    try:
+        python = environment(options.venv, base, _installs(options.kit, options.venv))
+    except (OSError, subprocess.CalledProcessError) as error:
+        return _not_run(f"no environment for them: {error}")
+    variables = {"COVERAGE_FILE": str(options.venv / "coverage")}
+    if importlib.util.find_spec("mcp") is not None:
+        # Home Assistant's client and the library's server need different versions of one package.
+        variables["FAMILY_RECALL_PYTHON"] = sys.executable
+    return first_failure(python, CHECKS, **variables)
+
+
+def _installs(kit: str, venv: Path) -> Iterator[list[str]]:
+    # Home Assistant asks for the newest patch of Python; it runs on the first.
+    yield ["--ignore-requires-python", *requirements(kit)]
+    yield ["--ignore-requires-python", *integration_requirements(venv)]
 
 
 def requirements(kit: str) -> list[str]:
     """Return what the environment needs: Home Assistant, and the core with its models."""
-    core = tomllib.loads((ROOT / "packaging" / "core" / "pyproject.toml").read_text("utf-8"))
-    library = core["project"]["dependencies"] + core["project"]["optional-dependencies"]["cpu"]
-    return [f"pytest-homeassistant-custom-component=={kit}", *library, "mypy>=1.15"]
+    return [f"pytest-homeassistant-custom-component=={kit}", *library_requirements(), "mypy>=1.15"]
 
 
 def integration_requirements(venv: Path) -> list[str]:

@@ -29,7 +29,7 @@ from family_recall.pipeline.costs import Costs
 from family_recall.pipeline.gate import Gate
 from family_recall.pipeline.trace_hook import TraceHook
 from family_recall.stores.store import Store
-from family_recall.types import Answer, Call, RecallContext, Scope, Trace
+from family_recall.types import Answer, Call, RecallContext, Receipt, Scope, Trace
 from family_recall.types.progress import CountCallback
 
 Embed = Literal["now", "later"]
@@ -193,6 +193,15 @@ class Engine:
     async def writing(self, call: Callable[[], _T]) -> _T:
         """Run a call that writes on a thread that no recall waits for; else as :meth:`reading`."""
         return await asyncio.get_running_loop().run_in_executor(self.writers, call)
+
+    def forget(self, forget: Callable[[float], Receipt]) -> Receipt:
+        """Forget at a moment, and have the next answer's background clean what is left to clean."""
+        self.models.questions.clear()  # a question may repeat what is to be forgotten
+        wall_s = self.wall_clock()
+        receipt = forget(wall_s)
+        if receipt.proof is None and receipt.undo_until is None:
+            self.sweep_after_s = wall_s
+        return receipt
 
     def _schedule_sweep(self) -> None:
         """Sweep when the next memory expires, and in an hour at the latest.

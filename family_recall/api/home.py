@@ -710,16 +710,15 @@ class FamilyRecall:
         """
         selection = selection_of(what, criteria)
         matches = self._matches(selection, person_id)
-        wall_s = self._engine.wall_clock()
+        forgetter = self._engine.forgetter
         if dry_run:
-            return self._engine.forgetter.plan(selection, person_id, matches, wall_s=wall_s)
-        self._engine.models.questions.clear()  # a question may repeat what is to be forgotten
-        receipt = self._engine.forgetter.forget(
-            selection, person_id, matches, token=token, undo_for=undo_for, wall_s=wall_s
+            wall_s = self._engine.wall_clock()
+            return forgetter.plan(selection, person_id, matches, wall_s=wall_s)
+        return self._engine.forget(
+            lambda wall_s: forgetter.forget(
+                selection, person_id, matches, token=token, undo_for=undo_for, wall_s=wall_s
+            )
         )
-        if receipt.proof is None and receipt.undo_until is None:
-            self._engine.sweep_after_s = wall_s  # the next answer's background cleans the file
-        return receipt
 
     @overload
     async def aforget(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args, overload
+
 from family_recall.access import policy
 from family_recall.api.engine import Engine
 from family_recall.types import Person
 from family_recall.types.checked import checked
+from family_recall.types.checks import check_choice
+from family_recall.types.erasure import About, Receipt, RemovalPlan, Said
 
 
 @checked
@@ -23,6 +27,68 @@ class People:
         ``home.flush``.
         """
         self._engine.indexer.put_person(person)
+
+    @overload
+    def remove(
+        self, person_id: str, *, said: Said, about: About = "keep", dry_run: Literal[True]
+    ) -> RemovalPlan: ...
+
+    @overload
+    def remove(
+        self,
+        person_id: str,
+        *,
+        said: Said,
+        about: About = "keep",
+        dry_run: Literal[False] = False,
+        token: str | None = None,
+    ) -> Receipt: ...
+
+    def remove(
+        self,
+        person_id: str,
+        *,
+        said: Said,
+        about: About = "keep",
+        dry_run: bool = False,
+        token: str | None = None,
+    ) -> RemovalPlan | Receipt:
+        """Remove a person: their name, grants, guardianships, feedback and what was learned of it.
+
+        What nobody could read without them is forgotten: what is in a private space that only they
+        may enter (grant it to somebody before, and it stays), and what is for their own guardians.
+        Their calls go from the audit log, and from the trash what they said or alone could restore.
+        It cannot be undone. With ``said="forget"`` and ``about="forget"`` no byte of their name
+        and id is left in the file, as far as texts, titles, summaries, sections, fact values and
+        labels name them by a name that nobody else here has.
+
+        Args:
+            person_id: Who is removed.
+            said: What becomes of what they said: ``"keep"`` keeps it in their name, as that of
+                somebody who does not live here; ``"nobody"`` takes the author off, its vectors
+                being pending until ``home.flush``; ``"forget"`` forgets it.
+            about: What becomes of what others said that mentions them: ``"keep"`` or ``"forget"``.
+            dry_run: Report what would go and stay, and change nothing.
+            token: That of the dry run's ``forgotten``; needed for more than one forgotten memory.
+
+        Returns:
+            The receipt of what was forgotten, be it nothing; with ``dry_run``, the plan.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+            InvalidRequestError: If a choice is none of these, or they are the only guardian of a
+                child for whose guardians something is stored.
+            UnconfirmedError: If a token is needed, or confirms something else.
+        """
+        check_choice("said", said, get_args(Said))
+        check_choice("about", about, get_args(About))
+        if dry_run:
+            return self._engine.forgetter.plan_removal(person_id, said, about)
+        return self._engine.forget(
+            lambda wall_s: self._engine.forgetter.remove_person(
+                person_id, said, about, token=token, wall_s=wall_s
+            )
+        )
 
     def all(self, person_id: str | None = None) -> list[Person]:
         """List the people, by id; for one person, those who may enter a space that they may.

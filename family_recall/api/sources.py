@@ -182,13 +182,11 @@ class Sources:
         Raises:
             UnknownMemoryError: If there is nothing of it.
         """
-        self._engine.models.questions.clear()  # a question may repeat what is to be forgotten
-        wall_s = self._engine.wall_clock()
         doc_id = None if key is None else doc_id_of(source, key)
-        receipt = self._engine.forgetter.forget_source(source, doc_id, wall_s=wall_s)
-        if receipt.proof is None:
-            self._engine.sweep_after_s = wall_s  # the next answer's background cleans the file
-        return receipt
+        forgetter = self._engine.forgetter
+        return self._engine.forget(
+            lambda wall_s: forgetter.forget_source(source, doc_id, wall_s=wall_s)
+        )
 
     def keys(self, source: str) -> list[str]:
         """List the keys of what a source says now, in order; withdrawn ones are left out."""

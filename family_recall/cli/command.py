@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import itertools
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from family_recall.cli.options import json_option
 from family_recall.cli.output import Output, one_line, plain
 from family_recall.cli.progress import Interrupted
 from family_recall.cli.settings import SETTINGS, config_path, in_effect, required_db_option
-from family_recall.errors import FamilyRecallError, NotAStoreError
+from family_recall.errors import FamilyRecallError, NotAStoreError, UnknownPersonError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,8 +50,9 @@ class DocumentedGroup(Documented, click.Group):
 class CommandOrQuestion(DocumentedGroup):
     """A group that recalls a first argument that reads as a question, and prints errors briefly.
 
-    Anything with a space or a final ``?``, or after ``--``, is treated as a question. Any other
-    word that is no command is a misspelt command, and nothing is recalled.
+    Anything with a space or a final ``?``, or after ``--``, is treated as a question, and so are
+    several words that read as one. Any other word that is no command is a misspelt command, and
+    nothing is recalled.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -78,9 +80,13 @@ class CommandOrQuestion(DocumentedGroup):
         """Return the command, or ``recall`` for a question."""
         word = args[0]
         if word not in self.commands and not ctx.resilient_parsing and not word.startswith("-"):
-            if not is_question(word):
+            words = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))
+            if len(words) > 1 and not is_question(word) and _asks(" ".join(words)):
+                args = ["recall", " ".join(words), *args[len(words) :]]
+            elif is_question(word):
+                args = ["recall", *args]
+            else:
                 raise click.UsageError(self._unknown(word), ctx)
-            args = ["recall", *args]
         return super().resolve_command(ctx, args)
 
     def _unknown(self, word: str) -> str:
@@ -90,6 +96,13 @@ class CommandOrQuestion(DocumentedGroup):
             f"there is no command {word!r}.{hint} To ask it as a question: "
             f"family-recall -- {plain(shlex.quote(word))}"
         )
+
+
+def _asks(text: str) -> bool:
+    """Return whether words that were not quoted read as a question."""
+    from family_recall.statements import asks  # noqa: PLC0415 -- help needs no grammar
+
+    return asks(text)
 
 
 def is_question(word: str) -> bool:
@@ -138,11 +151,30 @@ def household_command(
         @functools.wraps(function)
         def with_household(*, db: Path, **options: Any) -> Output | None:
             with open_household(db) as home:
-                return function(home, **options)
+                try:
+                    return function(home, **options)
+                except UnknownPersonError as error:
+                    raise click.ClickException(_nobody(home, error.person_id)) from error
 
         return command(name, group=group)(required_db_option(with_household))
 
     return decorate
+
+
+def _nobody(home: fr.FamilyRecall, person_id: str | None) -> str:
+    """Return that there is no such person, who there is, and who may be meant."""
+    people = home.people.all()
+    if not people:
+        return f"no person {person_id!r}; nobody lives here yet: family-recall people add ID"
+    names = {
+        name.casefold(): person.person_id
+        for person in reversed(people)
+        for name in (*person.aliases, person.name, person.person_id)
+    }
+    close = difflib.get_close_matches((person_id or "").casefold(), names, n=1)
+    meant = f". Did you mean {names[close[0]]}?" if close else ""
+    here = ", ".join(person.person_id for person in people)
+    return f"no person {person_id!r}; people here: {here}{meant}"
 
 
 def open_household(db: Path) -> fr.FamilyRecall:

@@ -61,7 +61,8 @@ def forget(
     """Forget memories, so that no byte of them is left in the file.
 
     Several criteria select what meets all of them. More than one memory, selected by anything but
-    ids, needs the token of a dry run, or --yes. Backups and exports are not touched.
+    ids, needs the token of a dry run, or --yes. Backups and exports are not touched. A person with
+    their name is removed by ``people remove``.
 
     Examples:
       family-recall forget MEMORY_ID --person alice --db family.db
@@ -84,14 +85,12 @@ def forget(
         token = plan.token
     keep = None if undo_for is None else dt.timedelta(days=undo_for)
     receipt = home.forget(selection, person_id=person_id, token=token, undo_for=keep)
-    verification = home.erasure.verify(receipt)
-    lines = list(receipt_lines(receipt))
-    if receipt.undo_until is None and receipt.proof is not None:
-        left = "no byte is left" if verification.forgotten else "something is left: see --json"
-        lines.append(f"{left} ({receipt.proof.bytes_read:,} bytes read)")
-    elif receipt.undo_until is None:
-        lines.append(_UNCLEAN)
-    return Output({"receipt": receipt.to_json(), "verification": verification.to_json()}, lines)
+    output = receipt_output(home, receipt)
+    if selection.about is None:
+        return output
+    remove = f"family-recall people remove {selection.about} --said forget"
+    still = f"{selection.about} is still one of the people here; to remove them: {remove}"
+    return Output(output.record, [*output.lines, still])
 
 
 @household_command()
@@ -202,10 +201,11 @@ def _rules_output(home: fr.FamilyRecall) -> Output:
 
 def plan_output(plan: fr.ForgetPlan) -> Output:
     """Return what would be forgotten, with the token that confirms it."""
-    return Output(plan.to_json(), _plan_lines(plan))
+    return Output(plan.to_json(), plan_lines(plan))
 
 
-def _plan_lines(plan: fr.ForgetPlan) -> Iterator[str]:
+def plan_lines(plan: fr.ForgetPlan) -> Iterator[str]:
+    """Yield what would be forgotten, with the token last."""
     yield f"would forget {_memories(len(plan.doc_ids))} ({plan.n_versions} versions)"
     for space_id, n in plan.by_space.items():
         yield f"  {space_id}: {n}"
@@ -221,13 +221,25 @@ def _plan_lines(plan: fr.ForgetPlan) -> Iterator[str]:
     yield f"token: {plan.token}"
 
 
+def receipt_output(home: fr.FamilyRecall, receipt: fr.Receipt) -> Output:
+    """Return what was forgotten, and whether anything of it is left."""
+    verification = home.erasure.verify(receipt)
+    lines = list(receipt_lines(receipt))
+    if receipt.undo_until is None and receipt.proof is not None:
+        left = "no byte is left" if verification.forgotten else "something is left: see --json"
+        lines.append(f"{left} ({receipt.proof.bytes_read:,} bytes read)")
+    elif receipt.undo_until is None:
+        lines.append(_UNCLEAN)
+    return Output({"receipt": receipt.to_json(), "verification": verification.to_json()}, lines)
+
+
 def receipt_lines(receipt: fr.Receipt) -> Iterator[str]:
     """Yield what was forgotten, in numbers."""
     person = receipt.person_id or "the household"
     n = _memories(receipt.counts["memories"])
     yield f"{receipt.receipt_id}: {n} forgotten by {person}, {receipt.at}"
     counts = ", ".join(f"{table} {n}" for table, n in receipt.counts.items() if table != "memories")
-    yield f"  chosen by {', '.join(receipt.chosen_by)}; rows: {counts}"
+    yield f"  chosen by {', '.join(receipt.chosen_by)}; rows: {counts or 'none'}"
     if receipt.undo_until is not None:
         yield f"  in the trash until {receipt.undo_until}: family-recall undo {receipt.receipt_id}"
 

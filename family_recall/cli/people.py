@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -15,10 +15,12 @@ from family_recall.cli.command import (
     key,
     open_household,
 )
+from family_recall.cli.erasure import plan_lines, receipt_output
 from family_recall.cli.household import Household, household_output
 from family_recall.cli.options import json_option, option
-from family_recall.cli.output import Output
+from family_recall.cli.output import Output, counted
 from family_recall.cli.settings import DEFAULT_SPACE, db_option, require, required_db_option
+from family_recall.types.erasure import About, Said
 
 as_seen_by_option = option(
     "--person",
@@ -105,6 +107,67 @@ def people_add(
     """
     _move_in(home, fr.Person(person_id, name or person_id.title(), aliases))
     return household_output(home)
+
+
+@household_command("remove", group=people)
+@click.argument("person_id", metavar="ID")
+@click.option(
+    "--said",
+    type=click.Choice(get_args(Said)),
+    required=True,
+    help="what becomes of what they said: keep it in their name, have nobody as its author,"
+    " or forget it (default: none, one has to be chosen)",
+)
+@click.option(
+    "--about",
+    type=click.Choice(get_args(About)),
+    default="keep",
+    help="what becomes of what others said that mentions them (default: keep)",
+)
+@click.option("--dry-run", is_flag=True, help="show what would go, with the token to confirm it")
+@option("--token", "TOKEN", "a dry run's: remove exactly what it showed", absent="none")
+@click.option("--yes", is_flag=True, help="remove them without a token")
+def people_remove(
+    home: fr.FamilyRecall,
+    person_id: str,
+    said: Said,
+    about: About,
+    dry_run: bool,
+    token: str | None,
+    yes: bool,
+) -> Output:
+    """Remove a person, and keep or forget what they said.
+
+    Their private space goes in any case, unless somebody else may enter it. More than one memory
+    that goes with them needs the token of a dry run, or --yes. It cannot be undone: make a backup
+    before.
+
+    Examples:
+      family-recall people remove sitter --said keep --db family.db
+      family-recall people remove sitter --said forget --about forget --dry-run
+    """
+    plan = home.people.remove(person_id, said=said, about=about, dry_run=True)
+    if dry_run:
+        return _removal_output(plan)
+    if token is None and len(plan.forgotten.doc_ids) > 1 and not yes:
+        _removal_output(plan).print(as_json=click.get_current_context().params["as_json"])
+        raise click.ClickException(
+            f"nobody was removed; to remove {person_id}, add --token {plan.forgotten.token}"
+        )
+    receipt = home.people.remove(
+        person_id, said=said, about=about, token=token or plan.forgotten.token
+    )
+    return receipt_output(home, receipt)
+
+
+def _removal_output(plan: fr.RemovalPlan) -> Output:
+    lines = [f"would remove {plan.person_id}", *(f"  and the space {one}" for one in plan.spaces)]
+    if plan.n_said:
+        lines.append(f"  {counted(plan.n_said, 'memory', 'memories')} they said would stay")
+    if plan.n_mentioning:
+        n = counted(plan.n_mentioning, "memory", "memories")
+        lines.append(f"  {n} that would stay mention them; --about forget forgets them too")
+    return Output(plan.to_json(), [*lines, *plan_lines(plan.forgotten)])
 
 
 @household_command()

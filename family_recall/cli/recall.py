@@ -21,6 +21,7 @@ from family_recall.cli.settings import (
     setting_option,
     space_option,
 )
+from family_recall.types.answer_text import lines_of
 from family_recall.types.field_specs import CONTEXT_FIELDS, FILTER_FIELDS
 
 if TYPE_CHECKING:
@@ -62,13 +63,18 @@ def context_of(options: dict[str, Any]) -> fr.RecallContext:
 
 @household_command()
 @click.argument("question")
-@click.option("--explain", "with_terms", is_flag=True, help="show each result term by term")
+@click.option(
+    "--explain",
+    "with_terms",
+    is_flag=True,
+    help="show every result with its id and score term by term, and what was done when",
+)
 @context_options()
 def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: Any) -> Output:
     """Find the memories that answer a question.
 
-    Shows how likely it is that they do, what they say nothing about, and "no_match" above the
-    closest memories when nothing stored seems to answer.
+    Prints what answers, who said it and when, how sure that is, and at most three other memories;
+    where nothing stored answers it says so, and what comes closest.
 
     Examples:
       family-recall recall "when does grandma land?" --person alice --db family.db
@@ -76,9 +82,8 @@ def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: An
     """
     home.warmup()
     answer = home.recall(question, context_of(options))
-    return Output(
-        answer.to_json(), draw=lambda out: _print_answer(out, answer, with_terms=with_terms)
-    )
+    draw = _print_explained if with_terms else _print_answer
+    return Output(answer.to_json(), draw=lambda out: draw(out, answer))
 
 
 @household_command()
@@ -203,6 +208,9 @@ def understand(
     return Output(understanding.to_json(), lines)
 
 
+_STATUS_STYLES = {"ok": "bold green", "weak": "bold yellow", "no_match": "bold red"}
+
+
 def _headline(answer: Answer) -> str:
     whole = ""
     if answer.completeness is not None:
@@ -211,39 +219,38 @@ def _headline(answer: Answer) -> str:
     return f"{answer.status}, {sure}, {answer.used_time_ms:.1f} ms"
 
 
-def _notes(answer: Answer) -> Iterator[str]:
+_STYLES = {"answer": "bold", "other": "", "remark": "yellow"}
+
+
+def _print_answer(out: Console, answer: Answer) -> None:
+    for line in lines_of(answer):
+        nothing = answer.status == "no_match" and line.kind == "other"
+        style = _STATUS_STYLES[answer.status] if line.kind == "sureness" else _STYLES[line.kind]
+        print_line(out, line.text, "dim" if nothing else style)
+
+
+def _print_explained(out: Console, answer: Answer) -> None:
+    print_line(out, _headline(answer), _STATUS_STYLES[answer.status])
     if answer.uncovered:
-        yield f"nothing about {', '.join(answer.uncovered)}"
-    if answer.closest:
-        yield "nothing stored seems to answer; the closest:"
+        print_line(out, f"nothing about {', '.join(answer.uncovered)}", "yellow")
     for change in answer.changed[:1]:
-        yield f"changed on {change.since[:10]}: {change.replaced_by} {change.reason}"
-
-
-def _print_answer(out: Console, answer: Answer, *, with_terms: bool) -> None:
-    out.print(
-        _headline(answer),
-        style={"ok": "bold green", "weak": "bold yellow"}.get(answer.status, "bold red"),
-    )
-    for note in _notes(answer):
-        print_line(out, note, "yellow")
+        changed = f"changed on {change.since[:10]}: {change.replaced_by} {change.reason}"
+        print_line(out, changed, "yellow")
     for key, value in answer.facts.items():
         print_line(out, f"{key}: {value}", "bold")
     for relation in answer.relations:
-        if relation.answers or with_terms:
-            print_line(out, f"{relation}", "bold" if relation.answers else "")
+        print_line(out, f"{relation}", "bold" if relation.answers else "")
     for result in answer.results:
-        _print_result(out, result, with_terms=with_terms)
+        _print_result(out, result)
     for period in answer.timeline:
         if not period.n_stored:
             out.print(period.heading, style="yellow")
-    if with_terms:
-        _print_trace(out, answer)
+    _print_trace(out, answer)
     for name in answer.degraded:
         print_line(out, f"without {name}", "yellow")
 
 
-def _print_result(out: Console, result: Result, *, with_terms: bool) -> None:
+def _print_result(out: Console, result: Result) -> None:
     origin = ", ".join(part for part in (result.said_by, (result.occurred_at or "")[:10]) if part)
     notes = " (superseded)" if result.superseded else ""
     if result.superseded_by:
@@ -259,12 +266,11 @@ def _print_result(out: Console, result: Result, *, with_terms: bool) -> None:
         f"confidence {result.confidence:.2f}, id {result.doc_id}",
     )
     print_line(out, f"   {'; '.join(result.reasons)}", "dim")
-    if with_terms:
-        for term in sorted(result.contributions, key=lambda term: -abs(term.amount)):
-            out.print(
-                f"   {term.amount:+8.4f}  {term.feature:<20} {term.value:.4f} × {term.weight:.4f}"
-            )
-        out.print(f"   {result.score:+8.4f}  score", style="bold")
+    for term in sorted(result.contributions, key=lambda term: -abs(term.amount)):
+        out.print(
+            f"   {term.amount:+8.4f}  {term.feature:<20} {term.value:.4f} × {term.weight:.4f}"
+        )
+    out.print(f"   {result.score:+8.4f}  score", style="bold")
 
 
 def _print_trace(out: Console, answer: Answer) -> None:

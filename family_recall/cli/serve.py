@@ -59,6 +59,25 @@ _PORTS = click.IntRange(0, 65_535)
     help=f"with --http: holds the token requests must carry (default: ${TOKEN_VARIABLE}, or a "
     "new one, printed on stderr)",
 )
+@option(
+    "--bind",
+    "ADDRESS",
+    "with --http: the address to listen at; another than 127.0.0.1 needs --allow-host",
+    name="address",
+    absent="127.0.0.1, which no other machine reaches",
+)
+@option(
+    "--allow-host",
+    "NAME",
+    "with --http: a name by which other machines or containers call this one",
+    name="hosts",
+    multiple=True,
+)
+@click.option(
+    "--token-in-url",
+    is_flag=True,
+    help="with --http: for clients that know a URL alone, such as Home Assistant",
+)
 def mcp(
     db: Path,
     person_id: str,
@@ -69,17 +88,25 @@ def mcp(
     http: bool,
     port: int | None,
     token_file: Path | None,
+    address: str | None,
+    hosts: tuple[str, ...],
+    token_in_url: bool,
 ) -> None:
     """Serve a program that speaks MCP, which recalls and remembers as one person.
 
-    Over standard input and output; or over HTTP, for this machine alone and with a token.
+    Over standard input and output; or over HTTP with a token, for this machine alone unless --bind
+    and --allow-host open it to others.
 
     Examples:
       family-recall mcp --person alice --db family.db
       family-recall mcp --person alice --read-only --http --port 8787
     """
-    if not http and (port is not None or token_file is not None):
-        raise click.UsageError("--port and --token-file need --http")
+    if not http and (port is not None or token_file or address or hosts or token_in_url):
+        raise click.UsageError(
+            "--port, --token-file, --bind, --allow-host and --token-in-url need --http"
+        )
+    if address is not None and not hosts:
+        raise click.UsageError("--bind needs --allow-host: the name by which others call it")
     server = import_extra("mcp", "mcp")
     ctx = fr.RecallContext(
         person_id=person_id, space_id=space_id, aloud=aloud, time_budget_ms=time_budget_ms
@@ -88,14 +115,26 @@ def mcp(
     token = given_token or server.new_token()
 
     def ready(url: str) -> None:
-        click.echo(f"listening on {url}", err=True)
+        if token_in_url:
+            secret = token if given_token is None else "TOKEN"
+            click.echo(f"listening on {url}/{secret}/sse and {url}/{secret}/mcp", err=True)
+            return
+        click.echo(f"listening on {url}/mcp", err=True)
         if given_token is None:
             click.echo(f"token {token}", err=True)
 
     with _serving(db, ctx) as home:
         built = server.build(home, ctx, read_only=read_only)
         if http:
-            server.serve_http(built, token, PORT if port is None else port, ready)
+            server.serve_http(
+                built,
+                token,
+                PORT if port is None else port,
+                ready,
+                address=address or server.HOST,
+                hosts=hosts,
+                token_in_url=token_in_url,
+            )
         else:
             server.serve_stdio(built)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 import textwrap
 from pathlib import Path
@@ -18,7 +19,7 @@ from family_recall.demo.household import (
     TIMEZONE,
     move_in,
 )
-from family_recall.demo.scenes import SCENES, Scene
+from family_recall.demo.scenes import AMPLE_MS, SCENES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from family_recall.types import Answer, Result
 
-__all__ = ["MEMORIES", "NOW", "SCENES", "Scene", "ask", "run"]
+__all__ = ["MEMORIES", "NOW", "SCENES", "Scene", "ask", "ask_own", "run"]
 
 WIDTH = 96
 N_TERMS = 3
@@ -39,10 +40,7 @@ def run(out: TextIO) -> None:
 
     The text is the same every time, except for times and what a budget of 2 ms allows.
     """
-    with tempfile.TemporaryDirectory(prefix="family_recall_demo_") as scratch:
-        path = Path(scratch) / "family.db"
-        with FamilyRecall.open(path, timezone=TIMEZONE) as home:
-            move_in(home)
+    with _household() as path:
         lines = [*introduction(), *(line for s, a in ask(path) for line in screen(s, a))]
         out.write("\n".join(lines) + "\n")
 
@@ -55,6 +53,28 @@ def ask(path: Path) -> Iterator[tuple[Scene, Answer]]:
         for scene in SCENES:
             household = home if scene.with_models else bare
             yield scene, household.recall(scene.question, scene.ctx())
+
+
+def ask_own(question: str, person_id: str | None, out: TextIO) -> None:
+    """Ask the household a question of one's own, on its own day, and write the answer.
+
+    Raises:
+        UnknownPersonError: If there is no such person.
+    """
+    with _household() as path, FamilyRecall.open(path) as home:
+        home.warmup()
+        answer = home.recall(question, person_id=person_id, now=NOW, time_budget_ms=AMPLE_MS)
+        out.write(f"{answer}\n")
+
+
+@contextlib.contextmanager
+def _household() -> Iterator[Path]:
+    """Store the household in a temporary file."""
+    with tempfile.TemporaryDirectory(prefix="family_recall_demo_") as scratch:
+        path = Path(scratch) / "family.db"
+        with FamilyRecall.open(path, timezone=TIMEZONE) as home:
+            move_in(home)
+        yield path
 
 
 def introduction() -> Iterator[str]:

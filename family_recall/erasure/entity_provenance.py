@@ -9,10 +9,9 @@ is derived again from that.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from family_recall.erasure.selection import Choice
 from family_recall.indexing import Indexer
 from family_recall.query.text import names_in, normalise
 from family_recall.stores.file.row_ids import partition_of
@@ -21,11 +20,11 @@ from family_recall.stores.read.versions import Criteria, Version
 from family_recall.stores.write.transaction import WriteTransaction
 
 
-def entities_of_superseded(writing: WriteTransaction, choice: Choice) -> set[int]:
-    """Find the entities that superseded versions of a choice name; mentions list current ones."""
+def entities_of_superseded(writing: WriteTransaction, versions: Iterable[Version]) -> set[int]:
+    """Find the entities that superseded versions name; mentions list those of current ones."""
     entities: set[int] = set()
     by_alias: dict[int, dict[str, int]] = {}
-    for version in (*choice.versions, *choice.views):
+    for version in versions:
         if not version.past:
             continue
         partition = partition_of(version.id)
@@ -47,14 +46,34 @@ def update_entities(indexer: Indexer, writing: WriteTransaction, entities: Colle
         sharing = writing.entities.sharing_aliases(entity)
         if len(sharing) > 1:
             # Another entity with one of its names may be that because this one was known first.
-            _derive_again(indexer, writing, sharing)
+            _derive_in_partition(indexer, writing, sharing)
         elif person is not None:
             if not writing.entities.is_referenced(entity) and not _in_superseded(writing, entity):
                 writing.entities.delete(entity)
         else:
             names = _names_by_age(writing, entity)
             if [name] != names[:1] or len({*map(normalise, names)}) > 1:
-                _derive_again(indexer, writing, sharing)
+                _derive_in_partition(indexer, writing, sharing)
+
+
+def entities_of_person(
+    writing: WriteTransaction, person_id: str, authored: Collection[Version]
+) -> set[int]:
+    """Find the entities that are a person, and those that some memories have as their author."""
+    entities = writing.entities.of_person(person_id)
+    entities |= writing.entities.authors_of([version.id for version in authored])
+    return entities | entities_of_superseded(writing, authored)
+
+
+def derive_again(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
+    """Derive entities again from what is left, with all that share a name with one of them."""
+    by_partition: dict[int, set[int]] = {}
+    for entity in entities:
+        if writing.entities.name_of(entity) is not None:
+            sharing = writing.entities.sharing_aliases(entity)
+            by_partition.setdefault(partition_of(entity), set()).update(sharing)
+    for together in by_partition.values():
+        _derive_in_partition(indexer, writing, together)
 
 
 def restore_relations(
@@ -98,7 +117,9 @@ def _names_any(version: Version, aliases: frozenset[str]) -> bool:
     return by_author or bool(names_in(version.text, aliases))
 
 
-def _derive_again(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
+def _derive_in_partition(
+    indexer: Indexer, writing: WriteTransaction, entities: Collection[int]
+) -> None:
     """Delete entities of one partition, and derive them from what is left in the order it came.
 
     Superseded versions make names known too, though nothing is linked to them.
@@ -124,7 +145,12 @@ def _derive_again(indexer: Indexer, writing: WriteTransaction, entities: Collect
     for _, _, source in sorted(sources, key=lambda row: row[:2]):
         linker = indexer.entity_linker(writing)
         if isinstance(source, GivenNames):
-            ends = linker.ends(partition, space_id, source.given_names)
+            named = zip(source.given_names, (source.subject, source.object), strict=True)
+            subject, object_ = (
+                linker.entity(partition, space_id, name) if end in entities else end
+                for name, end in named
+            )
+            ends = subject, object_
             writing.relations.move(source.no, *ends)
             moved.append(ends)
         else:

@@ -10,9 +10,12 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import numpy as np
+
 from family_recall.access.rights import rights_of
-from family_recall.erasure import cleaning, entity_provenance, relearning
+from family_recall.erasure import cleaning, entity_provenance, person_removal, relearning
 from family_recall.erasure.cleaning import Erasure, iso_of
+from family_recall.erasure.person_removal import Leaving
 from family_recall.erasure.selection import (
     Choice,
     choose,
@@ -29,12 +32,12 @@ from family_recall.errors import (
     UnknownMemoryError,
 )
 from family_recall.indexing import Indexer
-from family_recall.stores.erase.byte_search import runs_of_erased
+from family_recall.stores.erase.byte_search import runs_of_erased, runs_of_texts
 from family_recall.stores.erase.eraser import Eraser
 from family_recall.stores.records import MAX_MOMENT_S
 from family_recall.stores.store import Store
 from family_recall.stores.write.transaction import WriteTransaction
-from family_recall.types.erasure import ForgetPlan, Receipt, Selection
+from family_recall.types.erasure import About, ForgetPlan, Receipt, RemovalPlan, Said, Selection
 
 RETENTION = "retention"
 """What a receipt has as its criterion if a retention rule chose."""
@@ -94,7 +97,8 @@ class Forgetter:
             choice = choose(writing, selection, who, self.store.zone, answered)
             _check_rights(selection, choice)
             expected = token_for(writing.erasure_log.make_token_key(), who.person_id, choice)
-            _check_token(selection, choice, token, expected)
+            by_id_alone = selection.criteria == ("doc_ids",)
+            _check_token(choice, token, expected, by_id_alone=by_id_alone)
             erasure = self._erase(
                 writing, choice, who.person_id, selection.criteria, until_s, wall_s
             )
@@ -113,6 +117,48 @@ class Forgetter:
             criteria = ("source",) if doc_id is None else ("source", "key")
             erasure = self._erase(writing, choice, None, criteria, None, wall_s)
         return self._cleaned(erasure, wall_s)
+
+    def plan_removal(self, person_id: str, said: Said, about: About) -> RemovalPlan:
+        """Return what removing a person would come to; nothing is changed.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+            InvalidRequestError: If they are a guardian whom nobody could stand in for.
+        """
+        key = self._key()
+        with self.store.reading() as tables:
+            left = person_removal.leaving(tables, person_id, said, about)
+            return RemovalPlan(
+                person_id=person_id,
+                forgotten=plan(tables, left.choice, _removal_token(key, left), {}),
+                n_said=len({version.memory for version in left.authored}),
+                n_mentioning=len({version.memory for version in left.mentioning}),
+                spaces=left.spaces,
+            )
+
+    def remove_person(
+        self, person_id: str, said: Said, about: About, *, token: str | None, wall_s: float
+    ) -> Receipt:
+        """Remove a person, with what is forgotten of them: all of it, or nothing.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+            InvalidRequestError: If they are a guardian whom nobody could stand in for.
+            UnconfirmedError: If a token is needed, or confirms another set.
+        """
+        with self.store.writing() as writing:
+            left = person_removal.leaving(writing, person_id, said, about)
+            key = writing.erasure_log.make_token_key()
+            _check_token(left.choice, token, _removal_token(key, left), by_id_alone=False)
+            criteria = ("person", *(
+                name for name, fate in (("said", said), ("about", about)) if fate == "forget"
+            ))  # fmt: skip
+            erasure = self._erase(writing, left.choice, None, criteria, None, wall_s)
+            person_removal.take_out(self.indexer, writing, left, wall_s)
+            Eraser(writing, self.indexer.config.next_weight).clear_copies()
+        names = runs_of_texts((person_id, left.person.name, *left.person.aliases, *left.spaces))
+        runs = np.union1d(erasure.runs, names)
+        return self._cleaned(dataclasses.replace(erasure, runs=runs), wall_s)
 
     def undo(self, receipt_id: str, person_id: str | None, *, wall_s: float) -> int:
         """Restore what is in the trash; returns how many memories, whose vectors are pending.
@@ -193,7 +239,9 @@ class Forgetter:
         """Erase a choice and everything derived from it, and store the receipt."""
         eraser = Eraser(writing, self.indexer.config.next_weight)
         rows = eraser.raw_rows(choice.ids) if until_s else []
-        entities = entity_provenance.entities_of_superseded(writing, choice)
+        entities = entity_provenance.entities_of_superseded(
+            writing, (*choice.versions, *choice.views)
+        )
         erased = eraser.erase(choice.ids)
         entity_provenance.update_entities(self.indexer, writing, erased.entities | entities)
         relearning.relearn(writing, erased.people, wall_s)
@@ -240,7 +288,11 @@ def _check_rights(selection: Selection, choice: Choice) -> None:
         )
 
 
-def _check_token(selection: Selection, choice: Choice, token: str | None, expected: str) -> None:
+def _removal_token(key: bytes, left: Leaving) -> str:
+    return token_for(key, f"{left.person.person_id}\0{left.said}\0{left.about}", left.choice)
+
+
+def _check_token(choice: Choice, token: str | None, expected: str, *, by_id_alone: bool) -> None:
     """Refuse a token for another set, and more than one memory without a token or ids.
 
     Raises:
@@ -251,7 +303,7 @@ def _check_token(selection: Selection, choice: Choice, token: str | None, expect
             "the token confirms another set of memories; what is stored has changed since, or "
             "something else was selected: ask for a dry run again"
         )
-    if token is None and selection.criteria != ("doc_ids",) and len(choice.memories) > 1:
+    if token is None and not by_id_alone and len(choice.memories) > 1:
         raise UnconfirmedError(
             f"{len(choice.memories)} memories would be forgotten; look at a dry run "
             "(dry_run=True), and pass its token"

@@ -64,7 +64,7 @@ def choose(
         ),
         ids=_mentioning(tables, selection.about, rights.visible_partitions),
     )  # fmt: skip
-    return _with_versions(tables, tables.versions.find(rights.visible_partitions, criteria), rights)
+    return with_versions(tables, tables.versions.find(rights.visible_partitions, criteria), rights)
 
 
 def expired(tables: Transaction, now_s: float) -> Choice:
@@ -75,14 +75,14 @@ def expired(tables: Transaction, now_s: float) -> Choice:
         matches += tables.versions.find(
             None, Criteria(category=rule.category, older_than_s=before_s)
         )
-    return _with_versions(tables, matches, None)
+    return with_versions(tables, matches, None)
 
 
 def of_source(tables: Transaction, source: str, doc_id: str | None) -> Choice:
     """Resolve what a source wrote, by whomever, under one id if one is given."""
     memories = None if doc_id is None else [(None, doc_id)]
     matches = tables.versions.find(None, Criteria(memories=memories, source=source))
-    return _with_versions(tables, [match for match in matches if match.view == 0], None)
+    return with_versions(tables, [match for match in matches if match.view == 0], None)
 
 
 def plan(
@@ -123,9 +123,7 @@ def _example(version: Version, hidden: Collection[str]) -> ForgetExample:
     )
 
 
-def _with_versions(
-    tables: Transaction, matches: Sequence[Version], rights: Rights | None
-) -> Choice:
+def with_versions(tables: Transaction, matches: Sequence[Version], rights: Rights | None) -> Choice:
     """Add to matching versions their earlier versions and views; hold back what is not theirs.
 
     A current version goes with all earlier ones, a superseded one alone.

@@ -7,10 +7,11 @@ transaction, and its vectors become pending.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 from family_recall.indexing.entity_linker import EntityLinker
-from family_recall.indexing.preparation import header_of
+from family_recall.indexing.preparation import header_of, prepare
 from family_recall.stores.write.authors import batches
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Person
@@ -34,6 +35,27 @@ def put(writing: WriteTransaction, linker: EntityLinker, person: Person) -> None
         linker.rename(person)
 
 
+def remove(
+    writing: WriteTransaction, person_id: str, memories: list[int], author: str | None
+) -> None:
+    """Delete a person, whose memories have another author from then on, or none.
+
+    ``memories`` are all that have the person as their author, by id or as heard.
+    """
+
+    def change() -> None:
+        for batch in batches(memories):
+            for stored in writing.load(batch):
+                if stored.intact:
+                    memory = dataclasses.replace(stored.memory, author=author)
+                    new = prepare(memory, stored.recorded_s, writing.zone, author)
+                    writing.authors.put_author(stored.id, author, new.content_hash)
+        writing.partitions.remove_for_guardians_of(person_id)
+        writing.household.remove_person(person_id)
+
+    _index_again(writing, memories, change, as_written=False, named_alike=author is not None)
+
+
 def name_authors(writing: WriteTransaction) -> None:
     """Index the authors of a file that was indexed by their ids under their names."""
     memories = writing.authors.memories_of_people_named_otherwise()
@@ -47,10 +69,12 @@ def _index_again(
     change: Callable[[], None],
     *,
     as_written: bool,
+    named_alike: bool = False,
 ) -> None:
     """Index the words of memories again after a change of names; their vectors become pending.
 
-    ``as_written`` says that they are indexed by their authors as written so far.
+    ``as_written`` says that they are indexed by their authors as written so far, ``named_alike``
+    that their authors are called as before, so that the vectors stay.
     """
     affected = list(writing.authors.with_following(memories))
     for batch in affected:
@@ -64,5 +88,5 @@ def _index_again(
                 writing.authors.put_header(stored.id, header)
     for batch in affected:
         writing.words.add(batch)
-    if memories:
+    if memories and not named_alike:
         writing.vectors.clear(memories)

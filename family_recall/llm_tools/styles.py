@@ -15,6 +15,9 @@ STYLES: tuple[Style, ...] = get_args(Style)
 _OLLAMA_KEYWORDS = ("type", "items", "description", "enum")
 """The keywords that Ollama's ``ToolProperty`` keeps; it drops the others."""
 
+_NOT_IN_MCP = frozenset({"minItems", "maxItems", "uniqueItems"})
+"""Home Assistant refuses a server with a tool that uses one; :func:`dispatch` still checks them."""
+
 
 def schema(style: Style = "openai", *, read_only: bool = False) -> list[dict[str, Any]]:
     """Write the tools for a model's ``tools`` parameter; plain JSON, which the caller may change.
@@ -58,11 +61,16 @@ def _anthropic(tool: Tool) -> dict[str, Any]:
 
 
 def _mcp(tool: Tool) -> dict[str, Any]:
+    input_schema = tool.input_schema()
+    for name, argument in input_schema["properties"].items():
+        input_schema["properties"][name] = {
+            keyword: value for keyword, value in argument.items() if keyword not in _NOT_IN_MCP
+        }
     return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "inputSchema": tool.input_schema(),
+        "inputSchema": input_schema,
         "outputSchema": dict(tool.result),
         "annotations": {
             "readOnlyHint": not tool.writes,

@@ -9,6 +9,7 @@ from .bits import BITS, BITS_VERSION, bits_of, mask_of
 from .cues import Cues, cues_in
 from .persons import names_somebody, speaks_of_self, volunteers, wants_somebody
 from .questions import asks, only_asks
+from .reminders import Reminder, reminder_in
 from .slots import Slot, slot_of
 from .values import KINDS, Values, values_in
 
@@ -17,6 +18,7 @@ __all__ = [
     "BITS_VERSION",
     "KINDS",
     "Cues",
+    "Reminder",
     "Slot",
     "Values",
     "asks",
@@ -25,6 +27,7 @@ __all__ = [
     "mask_of",
     "names_somebody",
     "only_asks",
+    "reminder_in",
     "slot_of",
     "speaks_of_self",
     "values_in",

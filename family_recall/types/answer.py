@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from family_recall.types.answer_text import lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
 from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.relation_result import RelationResult
@@ -20,8 +21,8 @@ _HEADINGS: Mapping[Status, str] = {
     "weak": "You may remember this from recent conversations; none of it surely answers:",
     "no_match": "You remember nothing that answers this. What comes nearest, and is no answer:",
 }
-_PRINTED_RESULTS = 3
 _PRINTED_CHARS = 100
+_SPOKEN_RESULTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,23 +261,8 @@ class Answer:
         return self.results if self.status == "no_match" else ()
 
     def __str__(self) -> str:
-        """Return a few lines to read: status, confidence, the first results, what was missing."""
-        counted = f"{len(self)} result{'' if len(self) == 1 else 's'}"
-        if self.completeness is not None:
-            counted += f", about {100 * self.completeness:.0f} % of it all"
-        lines = [f"{self.status} (confidence {self.confidence:.2f}, {counted})"]
-        if self.uncovered:
-            lines.append(f"nothing about {', '.join(self.uncovered)}")
-        if self.closest:
-            lines.append("nothing stored seems to answer; the closest:")
-        lines += [f"{relation}" for relation in self.relations if relation.answers]
-        if self.changed:
-            lines.append(f"changed on {self.changed[0].since[:10]}: {self.changed[0].reason}")
-        lines += [f"{result.rank}. {result}" for result in self.results[:_PRINTED_RESULTS]]
-        if len(self) > _PRINTED_RESULTS:
-            lines.append("…")
-        lines += [f"without {missing}" for missing in self.degraded]
-        return "\n".join(lines)
+        """Return a few lines to read: what answers, how surely, and at most three others."""
+        return "\n".join(line.text for line in lines_of(self))
 
     def briefing(
         self,
@@ -315,6 +301,29 @@ class Answer:
             numbered=numbered,
         )
 
+    def spoken(self, person_id: str | None = None, *, max_chars: int = 300) -> str:
+        """Return the answer as sentences to say aloud; empty when nothing stored answers.
+
+        The first result or, where relations answer, those; up to three where a list or a period is
+        asked for. A weak answer begins with "I think".
+
+        Args:
+            person_id: Who asked; of what they said themselves it says "You said".
+            max_chars: Most characters of one memory's text, the ellipsis included.
+        """
+        if self.status == "no_match":
+            return ""
+        sentences = [str(relation) for relation in self.relations if relation.answers]
+        if not sentences:
+            wants_several = self.strategy == "TIMELINE" or self.completeness is not None
+            results = self.results if wants_several else self.results[:1]
+            sentences = [_spoken(result, person_id, max_chars) for result in results]
+        closed = [
+            sentence if sentence.endswith((".", "!", "?", ELLIPSIS)) else f"{sentence}."
+            for sentence in sentences[:_SPOKEN_RESULTS]
+        ]
+        return " ".join(["I think:", *closed] if closed and self.status == "weak" else closed)
+
     def to_json(self) -> dict[str, Any]:
         """Return the whole answer, moments as ISO 8601."""
         return {name: as_json(getattr(self, name)) for name in _JSON_ORDER}
@@ -347,6 +356,14 @@ def _briefed(result: Result, max_chars: int) -> BriefedMemory:
     asked = result.reply_to.text if result.reply_to else ""
     text = result.excerpt(max_chars)
     return BriefedMemory(text, result.said_by, asked=asked, outdated=outdated, day=day)
+
+
+def _spoken(result: Result, person_id: str | None, max_chars: int) -> str:
+    text = shortened(result.excerpt(max_chars), max_chars)
+    if result.said_by is None:
+        return text
+    is_own = person_id is not None and result.author == person_id
+    return f"{'You' if is_own else result.said_by} said: {text}"
 
 
 _JSON_ORDER = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
 from family_recall.types.checks import check_choice, is_number
@@ -121,6 +121,26 @@ class ForgetPlan(JsonRecord):
     token: str
 
 
+Said = Literal["keep", "nobody", "forget"]
+About = Literal["keep", "forget"]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovalPlan(JsonRecord):
+    """What removing a person would come to: nothing has been changed.
+
+    ``forgotten`` goes, and its token confirms the removal; ``n_said`` memories that they said stay,
+    and ``n_mentioning`` that mention them. ``spaces`` are the private ones that only they may
+    enter, which go.
+    """
+
+    person_id: str
+    forgotten: ForgetPlan
+    n_said: int
+    n_mentioning: int
+    spaces: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Proof(JsonRecord):
     """How what was forgotten was cleaned out of the file, and what a search for it then found.
@@ -154,7 +174,8 @@ class Receipt(JsonRecord):
 
     ``chosen_by`` names the criteria and not their values; ``counts`` are rows by table;
     ``undo_until`` is when its copy in the trash goes too, None where there is none.
-    ``person_id`` is None where a retention rule, or the caller for a source, forgot it. ``rows``
+    ``person_id`` is None where a retention rule, or the caller for a source or with a person,
+    forgot it, and where who did is no longer here. ``rows``
     are the numbers that the memories' rows had, which no other row gets; none in a receipt of an
     earlier version.
 

@@ -104,7 +104,7 @@ def application(reader: Reader, token: str) -> ASGIApp:
         return _response(_error(status, "There is no such page."), reader)
 
     app = Starlette(routes=routes, exception_handlers={404: unknown, 405: unknown})
-    return localhost.ThisMachineOnly(SessionAuthentication(app, token))
+    return localhost.KnownHostsOnly(SessionAuthentication(app, token))
 
 
 def serve(reader: Reader, port: int, ready: Callable[[str], None]) -> None:

@@ -1,11 +1,11 @@
-"""A server for this machine alone: checks of Host and Origin, tokens, and uvicorn."""
+"""A server for this machine, or for named hosts: checks of Host and Origin, tokens, uvicorn."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import h11
@@ -24,18 +24,22 @@ REQUEST_TIMEOUT_S = 10.0
 """Seconds in which a request, once begun, has to be whole; no token is known before."""
 _SHUTDOWN_TIMEOUT_S = 3
 _NAMES = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
+_PORT = re.compile(rb":[0-9]{1,5}\Z")
 _ORIGINS = re.compile(rb"http://" + _NAMES.pattern)
 
 
-class ThisMachineOnly:
+class KnownHostsOnly:
     """Middleware that passes on requests sent to this machine under one of its own names.
+
+    Or under one of ``hosts``, with any port.
 
     A page elsewhere may resolve its own name to this machine (DNS rebinding); its browser then
     still sends that name as the Host, and the page's address as the Origin.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
         self._app = app
+        self._hosts = frozenset(host.lower().encode("ascii", "replace") for host in hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; answer 421 to a foreign Host and 403 to a foreign Origin."""
@@ -43,7 +47,7 @@ class ThisMachineOnly:
             await self._app(scope, receive, send)
             return
         hosts, origins = headers(scope, b"host"), headers(scope, b"origin")
-        if len(hosts) != 1 or not _NAMES.fullmatch(hosts[0]):
+        if len(hosts) != 1 or not self._is_known(hosts[0]):
             refusal = PlainTextResponse("this Host is not a name of this machine", status_code=421)
         elif len(origins) > 1 or not all(map(_ORIGINS.fullmatch, origins)):
             refusal = PlainTextResponse("pages of other sites may not ask this", status_code=403)
@@ -51,6 +55,9 @@ class ThisMachineOnly:
             await self._app(scope, receive, send)
             return
         await refusal(scope, receive, send)
+
+    def _is_known(self, host: bytes) -> bool:
+        return bool(_NAMES.fullmatch(host)) or _PORT.sub(b"", host.lower()) in self._hosts
 
 
 def headers(scope: Scope, name: bytes) -> list[bytes]:
@@ -76,23 +83,27 @@ def check_token(token: str) -> None:
         )
 
 
-def serve(app: ASGIApp, port: int, ready: Callable[[str], None]) -> None:
-    """Serve on this machine's own address until stopped, as :func:`local_server` says."""
-    local_server(app, port, ready).run()
+def serve(app: ASGIApp, port: int, ready: Callable[[str], None], *, address: str = HOST) -> None:
+    """Serve until stopped, as :func:`local_server` says."""
+    local_server(app, port, ready, address=address).run()
 
 
-def local_server(app: ASGIApp, port: int, ready: Callable[[str], None]) -> uvicorn.Server:
-    """Return a server for this machine's own address, to be run.
+def local_server(
+    app: ASGIApp, port: int, ready: Callable[[str], None], *, address: str = HOST
+) -> uvicorn.Server:
+    """Return a server, to be run.
 
     Args:
         app: What to serve.
         port: Where to listen; 0 for any free port.
         ready: Called with ``http://127.0.0.1:…``, without a final slash, once requests are
             accepted.
+        address: The address of this machine to listen at; its own, which no other machine
+            reaches, when left out.
     """
     config = uvicorn.Config(
         app,
-        host=HOST,
+        host=address,
         port=port,
         http=_BoundedConnection,
         ws="none",
@@ -155,4 +166,5 @@ class _AnnouncingServer(uvicorn.Server):
         await super().startup(sockets)
         for server in self.servers:
             for listener in server.sockets:
-                self._ready(f"http://{HOST}:{listener.getsockname()[1]}")
+                address = f"[{self.config.host}]" if ":" in self.config.host else self.config.host
+                self._ready(f"http://{address}:{listener.getsockname()[1]}")

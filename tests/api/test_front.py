@@ -143,7 +143,7 @@ def test_an_answer_is_a_series_of_results(home: FamilyRecall) -> None:
 
 
 def test_an_answer_prints_in_a_few_lines(home: FamilyRecall) -> None:
-    """Status, confidence, the best three results in one line each, and what was missing."""
+    """What answers, how surely, three others in one line each, and what was missing."""
     best = Result(
         rank=1, doc_id="a", score=1.0, confidence=0.874, text="The spare\nkey " + "x" * 200,
         space_id=HOME, kind="fact", author="Tom", title=None, session_id=None, url=None,
@@ -163,19 +163,19 @@ def test_an_answer_prints_in_a_few_lines(home: FamilyRecall) -> None:
         recall(home, KEY), results=(best, plain), status="ok", confidence=0.874,
         degraded=("vector: no model",),
     )  # fmt: skip
-    shortened = "The spare key " + "x" * 85 + "…"
 
     assert str(plain) == "Short (confidence 0.10)"
     assert str(answer).splitlines() == [
-        "ok (confidence 0.87, 2 results)",
-        f"1. {shortened} (Tom, 2025-06-01, replaced by b, confidence 0.87)",
-        "2. Short (confidence 0.10)",
-        "without vector: no model",
+        f"The spare key {'x' * 145}… — Tom, 1 June 2025",
+        "Sure (87 %).",
+        "Also:",
+        "  Short",
+        "Without vector: no model.",
     ]
-    longer = dataclasses.replace(answer, results=(best, plain, plain, plain), degraded=())
-    assert str(longer).splitlines()[-1] == "…"
-    assert len(str(longer).splitlines()) == 5
-    assert str(recall(home, "")).startswith("no_match (confidence 0.00, 0 results)")
+    several = (dataclasses.replace(plain, text=text) for text in ("a", "b", "b", "c", "d"))
+    longer = dataclasses.replace(answer, results=(best, *several), degraded=())
+    assert str(longer).splitlines()[2:] == ["Also:", "  a", "  b", "  c"]
+    assert str(recall(home, "")) == "Nothing stored answers that."
 
 
 def test_every_public_method_is_in_the_reference() -> None:

@@ -193,6 +193,11 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "unlearn": closed(taken_back={"type": ["integer", "null"]}, all=YES_NO),
     "forget": {"anyOf": [PLAN, closed(receipt=RECEIPT, verification=VERIFICATION)]},
+    "people remove": {"anyOf": [
+        closed(person_id=TEXT, forgotten=PLAN, n_said=WHOLE, n_mentioning=WHOLE,
+               spaces=listed(TEXT)),
+        closed(receipt=RECEIPT, verification=VERIFICATION),
+    ]},
     "undo": closed(undone=TEXT, memories=WHOLE),
     "forgotten": listed({**RECEIPT, "properties": {
         **RECEIPT["properties"], "verification": VERIFICATION,

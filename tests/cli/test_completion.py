@@ -56,7 +56,7 @@ def test_another_shell_is_refused() -> None:
 def test_commands_and_options_are_completed(tmp_path: Path) -> None:
     """Of the group, of a command, and of a command's command; a bad config file is no hindrance."""
     assert completed("for") == ["forget", "forgotten"]
-    assert completed("people", "") == ["add"]
+    assert completed("people", "") == ["add", "remove"]
     assert set(completed("recall", "--b")) == {"--budget-ms", "--before", "--before-session"}
     assert completed("retention", "a") == ["apply"]
     assert completed("add", "x", "--kind", "m") == ["milestone"]

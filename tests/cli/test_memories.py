@@ -62,4 +62,4 @@ def test_a_fact_told_again_replaces_the_earlier_one(db: Path) -> None:
     by_id = {result["doc_id"]: result for result in answer["results"]}
     assert [answer["results"][0]["doc_id"], by_id["4417"]["superseded_by"]] == ["9052", "9052"]
     assert by_id["9052"]["kind"] == "fact"
-    assert "changed on 2026-02-07" in done(*asked)
+    assert "— 7 February 2026 (until then: 4417)" in done(*asked)

@@ -27,6 +27,19 @@ def test_what_was_added_is_found(db: Path) -> None:
     assert "ran " in shown
 
 
+def test_what_answers_stands_first(db: Path) -> None:
+    """With who said it and when, then how sure that is; nothing is said that a person would not."""
+    first, sure, *_ = done(
+        "recall", "--db", db, "when will grandma land?", "--person", "alice", *NOW
+    ).splitlines()
+    assert first == "Grandma will land on Sunday at 6:40 — Alice, 8 January 2026"
+    assert sure.startswith(("Sure (", "Probably ("))
+
+    nothing = done("recall", "--db", db, "what is the capital of France?", *NOW)
+    assert nothing.startswith("Nothing stored answers that.\nNothing about France.\n")
+    assert "conf" not in nothing
+
+
 def test_a_relation_is_the_first_line_of_an_answer(db: Path) -> None:
     """Who is what to whom stands before the memories, and in the JSON with its evidence."""
     done("relate", "Otto", "swimming coach of", "Alice", "--db", db, "--evidence", "landing")
@@ -34,8 +47,7 @@ def test_a_relation_is_the_first_line_of_an_answer(db: Path) -> None:
     shown = done("recall", "--db", db, "Who is Alice's coach?", "--person", "alice", *NOW)
     answer = ask(db, "Who is my coach?")
 
-    assert shown.startswith("ok, confidence 0.9")
-    assert "swimming coach of Alice: Otto\nOtto swimming coach of Alice\n1. " in shown
+    assert shown.startswith("Otto swimming coach of Alice\nSure (9")
     (relation,) = answer["relations"]
     assert (relation["asked_for"], relation["evidence"]) == ("Otto", ["landing"])
 
@@ -204,3 +216,25 @@ def test_words_that_name_no_time_are_refused(diary: Path) -> None:
 
     assert result.exit_code == 1
     assert "period must be words for a time, such as 'last week'" in result.stderr
+
+
+def test_a_question_needs_no_quotes(db: Path) -> None:
+    """Several words that read as a question are one; those that do not are no command."""
+    asked = done("when", "will", "grandma", "land", "--db", db, "--person", "alice")
+    assert asked == done("when will grandma land", "--db", db, "--person", "alice")
+    wrong = call("forgt", "landing", "--db", db)
+    assert (wrong.exit_code, wrong.stdout) == (2, "")
+    assert "Did you mean forget" in wrong.stderr
+
+
+def test_somebody_unknown_is_told_who_there_is(db: Path, tmp_path: Path) -> None:
+    """By id, with who may be meant: by a name, an alias, or a letter more."""
+    done("people", "add", "mia", "--name", "Mia Rose", "--alias", "Mimi", "--db", db)
+    here = "people here: alice, bob, mia"
+    for said, meant in (("Alice", "alice"), ("bobb", "bob"), ("mimi", "mia"), ("Mia Rose", "mia")):
+        error = call("recall", "--db", db, "x", "--person", said).stderr
+        assert error == f"Error: no person {said!r}; {here}. Did you mean {meant}?\n"
+    assert call("recall", "--db", db, "x", "--person", "zq").stderr.endswith(f"; {here}\n")
+    empty = tmp_path / "empty.db"
+    done("init", "--db", empty)
+    assert "nobody lives here yet" in call("recall", "--db", empty, "x", "--person", "zq").stderr

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from family_recall import FamilyRecall
-from family_recall.demo import SCENES, ask, run
+from family_recall.demo import SCENES, ask, ask_own, run
 from family_recall.demo.household import KINSHIP, MEMORIES, STATED, TIMEZONE, move_in
 
 if TYPE_CHECKING:
@@ -140,3 +140,14 @@ def steady(text: str) -> str:
 def words(text: str) -> set[str]:
     """Return the words of a text, in lower case."""
     return set(re.findall(r"\w+", text.casefold()))
+
+
+def test_a_question_of_ones_own_is_answered() -> None:
+    """For the person who asks: the secret of one is none of another's."""
+    told = {}
+    for person in ("priya", "rajesh"):
+        out = io.StringIO()
+        ask_own("Where is the birthday telescope hidden?", person, out)
+        told[person] = out.getvalue()
+    assert "telescope" in told["priya"].splitlines()[0]
+    assert "telescope" not in told["rajesh"]

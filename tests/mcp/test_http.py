@@ -160,3 +160,69 @@ def test_the_sdks_client_recalls_over_http(home: FamilyRecall) -> None:
     answer = connect(home, run_client)
 
     assert answer.structured_content["memories"][0]["doc_id"] == "key"
+
+
+def asked_by_url(home: FamilyRecall, path: str, host: str = "", **how: Any) -> int:
+    """Send a request with no token but in its path, and return the status."""
+
+    async def run() -> int:
+        server = build(home, RecallContext("rajesh", time_budget_ms=PLENTY_MS, now=NOW))
+        app = application(server, TOKEN, **how)
+        transport = httpx2.ASGITransport(app=app)
+        async with (
+            server.session_manager.run(),
+            httpx2.AsyncClient(transport=transport, base_url=URL) as client,
+        ):
+            accepted = {"Accept": "application/json, text/event-stream"}
+            headers = accepted | ({"Host": host} if host else {})
+            response = await client.post(path, json=LISTING, headers=headers)
+            assert TOKEN not in response.text
+            return response.status_code
+
+    return anyio.run(run)
+
+
+@pytest.mark.parametrize(
+    ("url_path", "in_url", "status"),
+    [
+        (f"/{TOKEN}/mcp", True, 200),
+        (f"/{TOKEN}/messages", True, 400),
+        (f"/{TOKEN}/nowhere", True, 404),
+        (f"/{TOKEN}/mcp", False, 401),
+        (f"/{TOKEN}", True, 401),
+        (f"/{TOKEN}x/mcp", True, 401),
+        (f"/{TOKEN[:-1]}/mcp", True, 401),
+        (f"/{TOKEN.upper()}/mcp", True, 401),
+        (f"//{TOKEN}/mcp", True, 401),
+        (f"/mcp/{TOKEN}/mcp", True, 401),
+        ("/mcp", True, 401),
+        ("/messages", True, 401),
+        ("/sse", True, 401),
+    ],
+)
+def test_a_path_that_begins_with_the_token_is_enough_where_that_is_asked_for(
+    home: FamilyRecall, url_path: str, in_url: bool, status: int
+) -> None:
+    """The whole token, at the beginning, and only then; a message needs a stream besides."""
+    assert asked_by_url(home, url_path, token_in_url=in_url) == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("family", 200), ("Family:8787", 200), ("127.0.0.1", 200), ("family.evil", 421),
+        ("evil.family", 421), ("family:", 421), ("family:80:80", 421), ("other:8787", 421),
+    ],
+)  # fmt: skip
+def test_a_host_is_accepted_that_was_named(home: FamilyRecall, host: str, status: int) -> None:
+    """Whole, in either case and with any port; a page of it may not ask all the same."""
+    how: dict[str, Any] = {"hosts": ("family",), "token_in_url": True}
+    assert asked_by_url(home, f"/{TOKEN}/mcp", host, **how) == status
+
+
+def test_a_token_that_cannot_stand_in_a_url_is_refused(home: FamilyRecall) -> None:
+    """Where it is to stand there; in a header it may."""
+    server = build(home, RecallContext("rajesh"))
+    with pytest.raises(InvalidRequestError, match="in a URL"):
+        application(server, "a token / of 16 or more", token_in_url=True)
+    assert application(server, "a token / of 16 or more") is not None

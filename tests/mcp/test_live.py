@@ -13,7 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from mcp.client.session import ClientSession
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
 
 from family_recall import FamilyRecall, RecallContext
 from family_recall.mcp import application, build, new_token
@@ -35,11 +39,11 @@ WHOLE = json.dumps(CALL).encode()
 class Listening:
     """A server of one person on a port of this machine."""
 
-    def __init__(self, home: FamilyRecall, person_id: str) -> None:
+    def __init__(self, home: FamilyRecall, person_id: str, **how: Any) -> None:
         self.token = new_token()
         ctx = RecallContext(person_id, time_budget_ms=PLENTY_MS, now=NOW)
         addresses: queue.Queue[str] = queue.Queue()
-        app = application(build(home, ctx), self.token)
+        app = application(build(home, ctx), self.token, **how)
         self._server = localhost.local_server(app, 0, addresses.put)
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
@@ -266,3 +270,28 @@ def server_status(server: Listening, token: str) -> int:
     with contextlib.closing(connection):
         connection.request("POST", "/mcp", WHOLE, {"Authorization": f"Bearer {token}"})
         return connection.getresponse().status
+
+
+def test_a_client_that_knows_a_url_alone_is_answered(home: FamilyRecall) -> None:
+    """Over either transport, with the token in the path; a session ends with its connection."""
+    server = Listening(home, "rajesh", token_in_url=True)
+    root = f"http://127.0.0.1:{server.port}/{server.token}"
+
+    async def ask(streams: Any) -> str:
+        async with (
+            streams as (incoming, outgoing, *_),
+            ClientSession(incoming, outgoing) as session,
+        ):
+            await session.initialize()
+            assert "recall" in {tool.name for tool in (await session.list_tools()).tools}
+            return str(await session.call_tool("recall", {"question": "Where is the spare key?"}))
+
+    async def ask_twice() -> list[str]:
+        transports = (sse_client(f"{root}/sse"), streamable_http_client(f"{root}/mcp"))
+        return [await ask(streams) for streams in transports]
+
+    try:
+        answers = anyio.run(ask_twice)
+    finally:
+        server.stop()
+    assert all("blue pot" in answer for answer in answers)

@@ -56,8 +56,8 @@ def test_a_list_says_how_complete_it_is(lenders: FamilyRecall) -> None:
     assert eight.completeness is not None
     assert 0.0 < two.completeness < eight.completeness < 1.0
     assert one.completeness is None
-    assert "of it all" in str(two)
-    assert "of it all" not in str(one)
+    assert "of all there is" in str(two)
+    assert "of all there is" not in str(one)
     assert type(two).from_json(two.to_json()) == two
     assert len(two) == 2
 

@@ -78,7 +78,9 @@ def test_the_newer_stands_first_and_says_so(
     assert (change.doc_id, change.replaced_by) == ("0", "1")
     assert change.since == "2024-03-31T09:00:00+00:00"
     assert change.reason
-    assert "changed on 2024-03-31" in str(answer)
+    assert (
+        str(answer).splitlines()[0] == f"{newer} — Priya Rao, 31 March 2024 (until then: {older})"
+    )
     assert "(no longer; from 2024-03-01)" in answer.briefing()
 
 

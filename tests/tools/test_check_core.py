@@ -10,6 +10,7 @@ import pytest
 
 from tools import check_core
 from tools.common import ROOT
+from tools.environments import NOT_RUN
 
 
 def project(path: str) -> dict[str, Any]:
@@ -42,5 +43,5 @@ def test_what_was_not_run_is_printed(
 
     monkeypatch.setattr(subprocess, "run", fail)
 
-    assert check_core.main([]) == check_core.NOT_RUN
+    assert check_core.main([]) == NOT_RUN
     assert capsys.readouterr().out.startswith("NOT RUN: the core")

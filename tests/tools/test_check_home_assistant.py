@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.check_home_assistant import CHECKS, KIT, NOT_RUN, main, python_3_13, requirements
+from tools.check_home_assistant import CHECKS, KIT, main, python_3_13, requirements
 from tools.common import ROOT
+from tools.environments import NOT_RUN
 
 
 def test_it_installs_home_assistant_and_what_the_library_needs() -> None:

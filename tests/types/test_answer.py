@@ -8,6 +8,7 @@ import pytest
 
 from family_recall import Answer, FamilyRecall
 from family_recall.types.answer import Status
+from family_recall.types.relation_result import RelationResult
 from tests.conftest import recall, remember
 
 KEY = "Where is the spare key?"
@@ -44,7 +45,52 @@ def test_what_answers_nothing_is_not_told(answer: Answer) -> None:
     assert told.briefing() == ""
     assert told.results[0].text in told.briefing(closest=True)
     assert "is no answer" in told.briefing(closest=True)
-    assert "nothing stored seems to answer; the closest:" in str(told)
+    assert str(told).startswith("Nothing stored answers that.\n")
+
+
+@pytest.mark.parametrize(
+    ("status", "author", "name", "spoken"),
+    [
+        ("ok", None, None, "The key is in the pot."),
+        ("weak", None, None, "I think: The key is in the pot."),
+        ("no_match", None, None, ""),
+        ("ok", "raj", "Rajesh", "Rajesh said: The key is in the pot."),
+        ("ok", "mia", "Mia", "You said: The key is in the pot."),
+    ],
+)
+def test_an_answer_is_spoken_in_a_sentence(
+    answer: Answer, status: Status, author: str | None, name: str | None, spoken: str
+) -> None:
+    """The first result, who said it, and "I think" where it is weak; nothing where none answers."""
+    first = dataclasses.replace(
+        answer.results[0], text="The key is in the pot", passage=None, author=author,
+        author_name=name,
+    )  # fmt: skip
+    one = dataclasses.replace(of(answer, status), results=(first, *answer.results[1:]))
+
+    assert one.spoken("mia") == spoken
+    assert one.spoken("mia", max_chars=8) == spoken.replace(" is in the pot.", "…")
+
+
+def test_a_list_is_spoken_as_a_list(answer: Answer) -> None:
+    """Up to three results of a question for all of something, and relations alone if they answer.
+
+    What ends a sentence already gets no second full stop.
+    """
+    results = tuple(
+        dataclasses.replace(answer.results[0], text=text, author=None, author_name=None)
+        for text in ("Ferns", "Moss!", "Ivy…", "Figs")
+    )
+    plants = dataclasses.replace(of(answer, "ok"), results=results, completeness=0.5)
+    sister = RelationResult("Alice", "sister of", "Dora", answers=True)
+    other = RelationResult("Dora", "aunt of", "Bo")
+
+    assert plants.spoken() == "Ferns. Moss! Ivy…"
+    assert dataclasses.replace(plants, completeness=None).spoken() == "Ferns."
+    assert dataclasses.replace(plants, relations=(sister, other)).spoken() == (
+        "Alice sister of Dora."
+    )
+    assert dataclasses.replace(plants, results=(), relations=(other,)).spoken() == ""
 
 
 def test_no_fact_is_told_to_a_question_that_nothing_answers(home: FamilyRecall) -> None:
@@ -73,7 +119,7 @@ def test_what_a_question_names_and_nothing_says_is_uncovered(home: FamilyRecall)
     assert plain.trace.evidence["said"] == 1.0
     assert office.confidence < plain.confidence
     assert "ok" not in {office.status, priya.status}
-    assert "nothing about office" in str(office)
+    assert "Nothing about office." in str(office)
 
 
 def test_an_answer_is_read_back_whole(answer: Answer) -> None:

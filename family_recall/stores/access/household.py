@@ -47,6 +47,18 @@ class Household:
             (person.person_id, person.name, json.dumps(person.aliases)),
         )
 
+    def remove_person(self, person_id: str) -> None:
+        """Delete a person, with their grants and guardianships.
+
+        Raises:
+            UnknownPersonError: If the household has no such person.
+        """
+        no = self.person_no(person_id)
+        for table, column in (
+            ("access", "person"), ("guardian", "child"), ("guardian", "guardian"), ("person", "no")
+        ):  # fmt: skip
+            self.connection.execute(f"DELETE FROM main.{table} WHERE {column} = ?", (no,))
+
     def spaces(self) -> list[Space]:
         """List the household's spaces, by id."""
         rows = sql.rows(self.connection, "SELECT space_id, kind, name FROM space ORDER BY space_id")
@@ -208,6 +220,15 @@ class Household:
             )
         ]
 
+    def partitions_for_guardians_of(self, child_id: str) -> list[int]:
+        """List the partitions that the guardians of a child alone may see."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT o.no FROM partition o JOIN person c ON c.no = o.child WHERE c.person_id = ?",
+            (child_id,),
+        )
+        return [no for (no,) in rows]
+
     def space_of(self, partition: int) -> str:
         """Return the space of a partition."""
         (space_id,) = sql.row(
@@ -232,7 +253,8 @@ class Household:
         if row is None:
             raise UnknownPersonError(
                 f"nobody here has the id {person_id!r}; add them with home.people.add(), "
-                "or ask with person_id=None as somebody unknown"
+                "or ask with person_id=None as somebody unknown",
+                person_id,
             )
         return int(row[0])
 

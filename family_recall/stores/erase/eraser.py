@@ -108,12 +108,16 @@ class Eraser:
         self._delete("memory", "id", ids)
         self._context.set(self._context.contexts(followers))
         self._words.add(followers)
+        self.clear_copies()
+        erased.stems = self._words.unused(stems)
+        return erased
+
+    def clear_copies(self) -> None:
+        """Empty the tables that hold copies, and the indexes of words where much was removed."""
         existing = {row[0] for row in sql.rows(self._connection, "SELECT name FROM sqlite_master")}
         for table in existing & {*EMPTIED}:
             self._connection.execute(f"DELETE FROM {table}")
         self._words.rewrite_if_stale()
-        erased.stems = self._words.unused(stems)
-        return erased
 
     def raw_rows(self, ids: Sequence[int]) -> list[dict[str, Any]]:
         """Return whole rows of memories, by column, from which :meth:`restore` makes them again."""

@@ -111,6 +111,25 @@ class Entities:
             )
         ]
 
+    def of_person(self, person_id: str) -> set[int]:
+        """List the entities that are a person."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT e.id FROM entity e JOIN person p ON p.no = e.person WHERE p.person_id = ?",
+            (person_id,),
+        )
+        return {entity for (entity,) in rows}
+
+    def authors_of(self, memories: Sequence[int]) -> set[int]:
+        """List the entities that some memories have as their author."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT DISTINCT entity FROM mention WHERE role = 'author'"
+            " AND memory IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(memories)),),
+        )
+        return {entity for (entity,) in rows}
+
     def author_names(self, entity: int) -> list[tuple[float, str]]:
         """List the authors, as written, of memories by an entity, with the earliest moment."""
         return sql.rows(

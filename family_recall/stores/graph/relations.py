@@ -119,8 +119,8 @@ class Relations:
             "UPDATE relation SET subject = ?, object = ? WHERE no = ?", (subject, object_, no)
         )
 
-    def given_names(self, entities: Collection[int]) -> list[GivenNames]:
-        """List the names that relations of some entities were recorded with."""
+    def given_names(self, entities: Collection[int] | None = None) -> list[GivenNames]:
+        """List the names that relations of some entities, or all, were recorded with."""
         return [
             GivenNames(no, recorded_s, subject, object_, tuple(json.loads(names)))
             for no, recorded_s, subject, object_, names in sql.rows(
@@ -129,9 +129,9 @@ class Relations:
                 " coalesce(r.stated, json_array(a.name, b.name))"
                 " FROM relation r JOIN entity a ON a.id = r.subject"
                 " JOIN entity b ON b.id = r.object"
-                " WHERE r.subject IN (SELECT value FROM json_each(?1))"
+                " WHERE ?1 IS NULL OR r.subject IN (SELECT value FROM json_each(?1))"
                 " OR r.object IN (SELECT value FROM json_each(?1)) ORDER BY r.no",
-                (json.dumps(list(entities)),),
+                (None if entities is None else json.dumps(list(entities)),),
             )
         ]
 

@@ -110,6 +110,14 @@ class AuditTables:
         )
         self.connection.execute("DELETE FROM main.audit WHERE at_s < ?", (before_s,))
 
+    def remove_person(self, person_id: str, at_s: float) -> None:
+        """Delete the calls of a person, and write how many are missing."""
+        self._remove("person = (SELECT no FROM person WHERE person_id = ?)", person_id, at_s)
+
+    def remove_space(self, space_id: str, at_s: float) -> None:
+        """Delete the calls in a space, and write how many are missing."""
+        self._remove("space = (SELECT no FROM space WHERE space_id = ?)", space_id, at_s)
+
     def rows(self, limit: int, before_no: int | None = None) -> list[tuple[int, AuditRow]]:
         """Return up to ``limit`` entries with their numbers, the newest first."""
         entries = sql.rows(
@@ -124,6 +132,13 @@ class AuditTables:
             (no, AuditRow(at_s, call, person, space, lost, tuple(returned.get(no, ()))))
             for no, at_s, call, person, space, lost in entries
         ]
+
+    def _remove(self, condition: str, value: str, at_s: float) -> None:
+        entries = sql.rows(self.connection, f"SELECT no FROM audit WHERE {condition}", (value,))
+        if entries:
+            for table, column in (("audit_memory", "entry"), ("audit", "no")):
+                self.connection.executemany(f"DELETE FROM main.{table} WHERE {column} = ?", entries)
+            self.put_gap(at_s, len(entries))
 
     def _returned(self, entries: Sequence[int]) -> Mapping[int, list[tuple[int, str, str]]]:
         returned: dict[int, list[tuple[int, str, str]]] = {}

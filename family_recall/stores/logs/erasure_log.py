@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,24 @@ class ErasureLog:
         """Delete a receipt, with its rows in the trash."""
         for table in ("trash", "receipt"):
             self.connection.execute(f"DELETE FROM main.{table} WHERE receipt_id = ?", (receipt_id,))
+
+    def remove_person(self, person_id: str, authors: Collection[str]) -> None:
+        """Delete what a person alone could undo, or said, from the trash, and their id."""
+        said = (
+            "SELECT t.receipt_id FROM trash t JOIN receipt r USING(receipt_id)"
+            " WHERE r.record ->> 'person_id' = ?1 OR EXISTS"
+            " (SELECT 1 FROM json_each(t.record, '$.memory') m WHERE m.value ->> 'author' IN"
+            "  (SELECT value FROM json_each(?2)))"
+        )
+        self.connection.execute(
+            f"DELETE FROM main.trash WHERE receipt_id IN ({said})",
+            (person_id, json.dumps(sorted(authors))),
+        )
+        self.connection.execute(
+            "UPDATE main.receipt SET record = json_set(record, '$.person_id', NULL)"
+            " WHERE record ->> 'person_id' = ?",
+            (person_id,),
+        )
 
     def receipts(self) -> list[Receipt]:
         """List the receipts, the newest first."""

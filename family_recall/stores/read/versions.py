@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import apsw
@@ -74,8 +74,9 @@ class Criteria:
         conditions: list[tuple[str, object]] = [
             (
                 (
-                    "EXISTS (SELECT 1 FROM json_each(?) d WHERE m.doc_id = d.value ->> 1"
-                    " AND s.space_id = coalesce(d.value ->> 0, s.space_id))"
+                    "((m.doc_id, s.space_id) IN"
+                    " (SELECT d.value ->> 1, d.value ->> 0 FROM json_each(?) d) OR m.doc_id IN"
+                    " (SELECT d.value ->> 1 FROM json_each(?) d WHERE d.value ->> 0 IS NULL))"
                 ),
                 memories,
             ),
@@ -94,7 +95,9 @@ class Criteria:
                 self.older_than_s,
             ),
         ]
-        return scope_sql.every(*((sql, (value,)) for sql, value in conditions if value is not None))
+        return scope_sql.every(
+            *((sql, (value,) * sql.count("?")) for sql, value in conditions if value is not None)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,15 @@ class Versions:
         """List the superseded versions of a partition, by id."""
         in_partition = ("m.id BETWEEN ? AND ? AND m.superseded_s IS NOT NULL", id_range(partition))
         return self._load(in_partition)
+
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Yield the texts of each version in which a name may stand, joined, by row id."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT id, text, title, summary, section, fact_value, labels FROM memory ORDER BY id",
+        )
+        for memory, *texts in rows:
+            yield memory, "\n".join(filter(None, texts))
 
     def authors(self, partitions: Collection[int]) -> list[str]:
         """List the authors in some partitions, as written."""

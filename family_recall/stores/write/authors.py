@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import apsw
+import numpy as np
 
 from family_recall.stores.access.household import Household
-from family_recall.stores.file import sql
+from family_recall.stores.file import checksums, sql
 
 _BATCH = 500  # memories
 
@@ -50,6 +51,14 @@ class Authors:
             ids = ",".join(map(str, batch))
             both.update(self._ids(f"SELECT id FROM memory WHERE context_id IN ({ids})"))
         yield from batches(sorted(both))
+
+    def put_author(self, memory: int, author: str | None, content_hash: bytes) -> None:
+        """Change a memory's author; its header and words are the caller's."""
+        self._connection.execute(
+            "UPDATE memory SET author = ?, content_hash = ? WHERE id = ?",
+            (author, content_hash, memory),
+        )
+        checksums.fill(self._connection, np.array([memory], np.int64))
 
     def put_header(self, memory: int, header: str) -> None:
         """Write a memory's header, while its words are not in the index."""

@@ -100,14 +100,40 @@ class Partitions:
         )
         return RedactedView(self._connection.last_insert_rowid(), hidden)
 
+    def remove_space(self, space_id: str) -> None:
+        """Delete a space with its partitions, views and grants, and whatever is in it.
+
+        Raises:
+            UnknownSpaceError: If the household has no such space.
+        """
+        space = self._household.space_no(space_id)
+        for view in self.views_of(space_id):
+            self._delete_view(view.no)
+        self._delete("space", space)
+        self._connection.execute("DELETE FROM main.access WHERE space = ?", (space,))
+        self._connection.execute("DELETE FROM main.space WHERE no = ?", (space,))
+        self._views.clear()
+
+    def remove_for_guardians_of(self, child_id: str) -> None:
+        """Delete the partitions that only the guardians of a child may see.
+
+        Raises:
+            UnknownPersonError: If the household has no such person.
+        """
+        self._delete("child", self._household.person_no(child_id))
+
     def _delete_view(self, view: int) -> None:
         """Delete a view with every partition that holds it."""
+        self._delete("redacted_view", view)
+        self._connection.execute("DELETE FROM main.redacted_view WHERE no = ?", (view,))
+
+    def _delete(self, column: str, value: int) -> None:
+        """Delete the partitions with a value in a column."""
         for (partition,) in sql.rows(
-            self._connection, "SELECT no FROM partition WHERE redacted_view = ?", (view,)
+            self._connection, f"SELECT no FROM partition WHERE {column} = ?", (value,)
         ):
             self._empty(partition)
             self._connection.execute("DELETE FROM main.partition WHERE no = ?", (partition,))
-        self._connection.execute("DELETE FROM main.redacted_view WHERE no = ?", (view,))
 
     def _empty(self, partition: int) -> None:
         """Delete the memories of a partition, what was derived from them, and its entities."""

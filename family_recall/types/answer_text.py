@@ -1,0 +1,128 @@
+"""An answer in plain words: what is known first, then how surely, then what else was found."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from family_recall.types.briefing import shortened
+
+if TYPE_CHECKING:
+    from family_recall.types.answer import Answer, Result
+
+OTHERS = 3
+"""How many memories are named beside the one that answers, or under "nothing answers"."""
+
+_WORTH_NAMING = 0.1  # confidence of another memory
+_CHARS = 160
+_OF_EARLIER = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, and what it is: the answer, how sure it is, another memory, or a remark."""
+
+    kind: Literal["answer", "sureness", "other", "remark"]
+    text: str
+
+
+def lines_of(answer: Answer) -> Iterator[Line]:
+    """Yield an answer as lines to read, the answer itself first."""
+    if answer.status == "no_match":
+        yield Line("sureness", "Nothing stored answers that.")
+        yield from _uncovered(answer)
+        yield from _others("What comes closest:", answer.results, frozenset())
+    else:
+        yield from _known(answer)
+    for skip in answer.trace.skips:
+        if skip.hurried:
+            yield Line("remark", "There was no time for all steps; more may be found with more.")
+            break
+    yield from (Line("remark", f"Without {missing}.") for missing in answer.degraded)
+
+
+def _known(answer: Answer) -> Iterator[Line]:
+    """Yield what answers, how sure it is, and what else was found."""
+    relations = [str(relation) for relation in answer.relations if relation.answers]
+    yield from (Line("answer", relation) for relation in relations)
+    results = list(answer.results)
+    told: set[str] = set()
+    if not relations and (answer.strategy == "TIMELINE" or answer.completeness is not None):
+        yield from (Line("answer", _named(result, indent="")) for result in results)
+        results = []
+    elif not relations and results:
+        first = results.pop(0)
+        earlier = next(
+            (one.doc_id for one in answer.changed if one.replaced_by == first.doc_id), ""
+        )
+        before = next((result for result in results if result.doc_id == earlier), None)
+        yield Line("answer", _told(first, before))
+        told = {one.text for one in (first, before, first.reply_to) if one is not None}
+    sure = "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
+    whole = ""
+    if answer.completeness is not None:
+        whole = f"; about {100 * answer.completeness:.0f} % of all there is"
+    yield Line("sureness", f"{sure} ({100 * answer.confidence:.0f} %{whole}).")
+    if not relations:
+        yield from _uncovered(answer)
+    values = {result.fact_value for result in answer.results[:1]}
+    for key, value in answer.facts.items():
+        if value not in values:
+            yield Line("other", f"{key.replace('_', ' ')}: {value}")
+    yield from _others("Also:", results, told)
+
+
+def _others(heading: str, results: Sequence[Result], told: Collection[str]) -> Iterator[Line]:
+    """Yield memories that may be worth a look, each text once."""
+    others = {
+        result.text: result
+        for result in reversed(results)
+        if result.confidence >= _WORTH_NAMING and result.text not in told
+    }
+    if others:
+        yield Line("other", heading)
+        named = [*others.values()][::-1][:OTHERS]
+        yield from (Line("other", _named(result)) for result in named)
+
+
+def _told(first: Result, before: Result | None) -> str:
+    """Return the memory that answers, with what it replaced."""
+    was = ""
+    if before is not None:
+        earlier = before.fact_value or shortened(_flat(before.text), _OF_EARLIER)
+        was = f" (until then: {earlier})"
+    return f"{_quoted(first)}{_origin(first)}{was}"
+
+
+def _named(result: Result, indent: str = "  ") -> str:
+    """Return another memory on one line."""
+    replaced = ", replaced since" if result.superseded_by or result.superseded else ""
+    return f"{indent}{_quoted(result)}{_origin(result)}{replaced}"
+
+
+def _quoted(result: Result) -> str:
+    """Return the words of a memory, with the question that it replies to."""
+    text = shortened(_flat(result.excerpt(_CHARS)), _CHARS)
+    if result.reply_to is None:
+        return text
+    return f"{text} (in reply to “{shortened(_flat(result.reply_to.text), _OF_EARLIER)}”)"
+
+
+def _origin(result: Result) -> str:
+    day = ""
+    if result.occurred_at:
+        at = dt.datetime.fromisoformat(result.occurred_at)
+        day = f"{at.day} {at:%B %Y}"
+    origin = ", ".join(part for part in (result.said_by, day) if part)
+    return f" — {origin}" if origin else ""
+
+
+def _uncovered(answer: Answer) -> Iterator[Line]:
+    if answer.uncovered:
+        yield Line("remark", f"Nothing about {', '.join(answer.uncovered)}.")
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
