@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +132,14 @@ def import_(
     own = [says_itself(file, file_format, options["source"], of_columns) for file in files]
     if options["source"] is not None and len(files) > 1:
         raise click.UsageError("--source names one file's source; import the files one by one")
+    names = Counter(
+        file.resolve().name for file, is_own in zip(files, own, strict=True) if not is_own
+    )
+    if twice := [name for name, n in names.items() if n > 1 and name != "_chat.txt"]:
+        raise click.UsageError(
+            f"several files are called {twice[0]!r}, and would be one source; import them one by "
+            "one, each with its own --source"
+        )
     with open_household(db) as home:
         spaces = Spaces(home, add=options.pop("add_spaces"))
         lines = [file for file, is_own in zip(files, own, strict=True) if is_own]

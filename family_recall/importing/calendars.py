@@ -119,10 +119,13 @@ def _repeated(
     first = next(event for event in events if "RRULE" in event or "RDATE" in event)
     now, zone = settings.now, settings.zone
     rule = rule_in_words(first.get("RRULE"), zone)
+    occurrences: list[icalendar.Component] = []
     try:
-        query = repeats.of(series)
-        occurrences = query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
-        if not occurrences:
+        # A rule of hours or seconds has millions; following it would take as long.
+        query = None if any(map(_within_days, events)) else repeats.of(series)
+        if query is not None:
+            occurrences = query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
+        if query is not None and not occurrences:
             following = query.between(now, now + NEXT_WITHIN)
             occurrences = sorted(following, key=lambda event: _key(uid, event))[:1]
     except Exception as error:  # noqa: BLE001 -- see _calendars
@@ -138,6 +141,16 @@ def _repeated(
     else:
         drafts[uid] = _draft(uid, first, where, zone, rule or "repeatedly")
     yield from (drafts[key] for key in sorted(drafts))
+
+
+def _within_days(event: icalendar.Component) -> bool:
+    """Whether an event is repeated several times a day."""
+    rules = event.get("RRULE", [])
+    return any(
+        str(freq).upper() not in _EVERY
+        for rule in (rules if isinstance(rules, list) else [rules])
+        for freq in rule.get("FREQ", ())
+    )
 
 
 def _draft(
@@ -177,7 +190,9 @@ def when_in_words(start: dt.date, end: dt.date | None, zone: dt.tzinfo) -> str:
     """
     first = _local(start, zone)
     if not isinstance(start, dt.datetime):
-        last = first if end is None else max(first, _local(end, zone) - dt.timedelta(days=1))
+        last = first
+        if end is not None and not isinstance(end, dt.datetime):
+            last = max(first, _local(end, zone) - dt.timedelta(days=1))
         return f"{_day(first)}, all day" if last == first else f"{_day(first)} to {_day(last)}"
     words = f"{_day(first)}, {first:%H:%M}"
     if end is None or not isinstance(end, dt.datetime):
@@ -189,7 +204,7 @@ def when_in_words(start: dt.date, end: dt.date | None, zone: dt.tzinfo) -> str:
     return f"{words} to {until}"
 
 
-def rule_in_words(rule: Mapping[str, Any] | None, zone: dt.tzinfo) -> str:
+def rule_in_words(rule: object, zone: dt.tzinfo) -> str:
     """Return a rule such as FREQ=WEEKLY;BYDAY=TU in words; empty where it is too involved.
 
     >>> rule_in_words({"FREQ": ["WEEKLY"], "INTERVAL": [2], "BYDAY": ["TU", "TH"]}, dt.UTC)
@@ -197,7 +212,7 @@ def rule_in_words(rule: Mapping[str, Any] | None, zone: dt.tzinfo) -> str:
     >>> rule_in_words({"FREQ": ["MONTHLY"], "BYDAY": ["-1FR"], "COUNT": [5]}, dt.UTC)
     'every month on the last Friday, 5 times'
     """
-    if rule is None or set(rule) - _PUT_INTO_WORDS:
+    if not isinstance(rule, Mapping) or set(rule) - _PUT_INTO_WORDS:
         return ""
     every = _EVERY.get(str(rule["FREQ"][0]).upper()) if rule.get("FREQ") else None
     if every is None:

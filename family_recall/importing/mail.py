@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import email
 import email.errors
 import email.header
 import email.utils
@@ -87,7 +88,9 @@ def _drafts(box: mailbox.mbox, name: str, settings: ReadSettings) -> Iterator[Dr
     seen: set[str] = set()
     keys = ContentKeys()
     latest = settings.now + dt.timedelta(days=1)
-    for number, message in enumerate(box, 1):
+    for number, box_key in enumerate(box.iterkeys(), 1):
+        # Its own messages refuse a first line that is not ASCII.
+        message = email.message_from_bytes(box.get_bytes(box_key))
         where = f"{name}, message {number}"
         labels = {
             label.strip().casefold() for label in _header(message, "X-Gmail-Labels").split(",")
@@ -197,7 +200,7 @@ def _aware(moment: dt.datetime, settings: ReadSettings) -> dt.datetime:
 def _header(message: Message, name: str) -> str:
     """Return a header in plain words, its encoded ones decoded as far as they can be."""
     raw = str(message.get(name, ""))
-    with contextlib.suppress(LookupError, ValueError, email.errors.HeaderParseError):
+    with contextlib.suppress(LookupError, ValueError, email.errors.MessageError):
         raw = str(email.header.make_header(email.header.decode_header(raw)))
     return " ".join(visible(raw).split())[:1000]
 

@@ -34,11 +34,11 @@ _HEADERS = {
 _FROM = re.compile(r"(?P<author>[^:]+?)\s?:(?:\s(?P<text>.*)|$)")
 # Of Android's own lines these have a colon: Tom changed the subject from “A: b” to “C”.
 _OWN_LINE = re.compile(
-    r"[“”\"]|\s(?:changed|created|added|removed|updated|pinned|started)\s(?:the|this|a|an|your|to)\s"
+    r"\s(?:changed|created|renamed|updated|pinned|started)\s(?:the|this|group|a|an|your|to)\b"
 )
 _NO_MESSAGE = re.compile(
-    r"(?:this message was deleted|you deleted this message|null|"
-    r"waiting for this message.*|missed (?:voice|video) call.*)\.?",
+    r"(?:this message was deleted|you deleted this message|null|missed (?:voice|video) call|"
+    r"waiting for this message\. this may take a while)\.?",
     re.IGNORECASE,
 )
 _OMITTED = (

@@ -198,10 +198,10 @@ def test_columns_and_formats_are_what_is_said(db: Path, tmp_path: Path) -> None:
     ("options", "message"),
     [
         (("--source", "x"), "--source names one file's source; import the files one by one"),
+        ((), "several files are called 'WhatsApp Chat with Us.txt', and would be one source"),
         (("--author", "Mum"), "expected NAME=ID, such as Mum=sarah, got 'Mum'"),
         (("--columns", "Note"), "expected FIELD=HEADER, such as text=Note, got 'Note'"),
         (("--format", "pdf"), "'pdf' is not one of"),
-        (("--space", "shared:moon"), "expected a space of this household, got 'shared:moon'"),
     ],
 )
 def test_options_that_cannot_be_meant_are_refused(
@@ -215,6 +215,14 @@ def test_options_that_cannot_be_meant_are_refused(
     assert result.exit_code
     assert message in " ".join(result.stderr.split())
     assert done("sources", "--db", db) == "no memory has a source\n"
+
+
+def test_a_file_goes_to_a_space_that_is_there(db: Path, tmp_path: Path) -> None:
+    """Another is added only when told to."""
+    into = ("import", "--db", db, chat_of(tmp_path), "--space", "shared:moon")
+
+    assert "expected a space of this household, got 'shared:moon'" in call(*into).stderr
+    assert "in shared:moon" in call(*into, "--add-spaces").stdout
 
 
 def test_most_of_a_source_is_withdrawn_only_when_told_to(db: Path, tmp_path: Path) -> None:

@@ -47,11 +47,13 @@ def test_whole_days_end_before_the_day_that_is_named() -> None:
     text = calendar(
         "UID:a\nDTSTART;VALUE=DATE:20261019\nDTEND;VALUE=DATE:20261031\nSUMMARY:Holidays",
         "UID:b\nDTSTART;VALUE=DATE:20261019\nSUMMARY:Bring cake",
+        "UID:c\nDTSTART;VALUE=DATE:20261019\nDTEND:20261031T170000Z\nSUMMARY:Half",
     )
 
     assert texts(read_calendar(text, "c.ics", SETTINGS)) == [
         "Holidays: Monday 19 October 2026 to Friday 30 October 2026.",
         "Bring cake: Monday 19 October 2026, all day.",
+        "Half: Monday 19 October 2026, all day.",
     ]
 
 
@@ -91,6 +93,16 @@ def test_a_repeated_event_is_its_occurrences_around_now() -> None:
             "FREQ=WEEKLY;INTERVAL=2;COUNT=3",
             "20190101T080000",
             ["Pills: Tuesday 1 January 2019, 08:00, every 2 weeks, 3 times."],
+        ),
+        (
+            "FREQ=DAILY\nRRULE:FREQ=WEEKLY",
+            "20260101T080000",
+            ["Pills: Thursday 1 January 2026, 08:00, repeatedly."],
+        ),
+        (
+            "FREQ=SECONDLY",
+            "20260101T080000",
+            ["Pills: Thursday 1 January 2026, 08:00, repeatedly."],
         ),
         ("FREQ=YEARLY", "20000704T080000", ["Pills: Sunday 4 July 2027, 08:00, every year."]),
         (

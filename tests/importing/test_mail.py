@@ -123,6 +123,8 @@ def test_an_unknown_charset_loses_no_message(tmp_path: Path) -> None:
     )
 
     assert texts(reading) == ["Hi"]
+    (tmp_path / "b.mbox").write_bytes("From Zoë\nSubject: =?utµ?q?x?=\n\nHi\n".encode())
+    assert texts(read_mailbox(tmp_path / "b.mbox", SETTINGS)) == ["Hi"]
 
 
 def test_what_is_no_mailbox_is_an_error(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ The new bike
 30/10/2026, 18:09 - Mum: This message was deleted
 30/10/2026, 18:10 - Mum: At six <This message was edited>
 30/10/2026, 18:11 - Tom changed the subject from “Us” to “Us: all”
+30/10/2026, 18:12 - Tom "Tommy" Ray: Missed voice call from the school, ring back
 """
 IOS = (
     "\u200e[10/30/26, 6:04:12\u202fPM] Us: \u200eMessages and calls are end-to-end encrypted.\n"
@@ -46,6 +47,7 @@ def test_an_android_chat_is_its_messages_without_what_the_app_says() -> None:
         (("Tom",), 'I do.\nThe key is at "Keller": ring there'),
         (("Tom",), "The new bike"),
         (("Mum",), "At six"),
+        (('Tom "Tommy" Ray',), "Missed voice call from the school, ring back"),
     ]
     assert moments(reading.drafts)[0] == dt.datetime(2026, 10, 30, 18, 5)  # noqa: DTZ001
     assert [(item.where, item.reason) for item in reading.left_out] == [
