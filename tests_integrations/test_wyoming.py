@@ -39,7 +39,10 @@ def serving(file: Path, *options: str) -> Iterator[str]:
             yield uri
         finally:
             server.terminate()
-            assert server.wait() == 0
+            try:
+                assert server.wait(timeout=20) == 0
+            finally:
+                server.kill()
 
 
 def ask(uri: str, *messages: Eventable | Event) -> list[Event]:
@@ -115,14 +118,31 @@ def test_what_is_remembered_stays(file: Path) -> None:
         assert reply == Handled("Bob said: the plumber comes on Tuesday at nine.")
 
 
-def test_a_space_answers_alone(file: Path) -> None:
-    """And is where things are stored."""
+@pytest.fixture
+def club(file: Path) -> Path:
+    """Return the file with a second shared space, of Bob."""
     with FamilyRecall.open(file) as home:
         home.spaces.add(Space("shared:club", "shared"))
         home.spaces.grant(Grant("bob", "shared:club", "adult"))
-    with serving(file, "--person", "bob", "--space", "shared:club") as uri:
-        stored, club, key = say(uri, "Remember that chess is at six", "When is chess?", KEY)
-    assert (stored, club) == (
+    return file
+
+
+def test_a_failure_is_said(club: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Aloud without its reason, which the log has; and the connection stays."""
+    with serving(club, "--person", "bob", "--space", "shared:club") as uri:
+        with FamilyRecall.open(club) as home:
+            home.spaces.revoke("bob", "shared:club")
+        failed = NotHandled("That did not work; my log says why.")
+        assert say(uri, KEY, "Remember that chess is at six") == [failed, failed]
+    reason = "error: there is no space 'shared:club', or not for this person"
+    assert capfd.readouterr().err.count(reason) == 2
+
+
+def test_a_space_answers_alone(club: Path) -> None:
+    """And is where things are stored."""
+    with serving(club, "--person", "bob", "--space", "shared:club") as uri:
+        stored, chess, key = say(uri, "Remember that chess is at six", "When is chess?", KEY)
+    assert (stored, chess) == (
         Handled("I will remember that."),
         Handled("You said: chess is at six."),
     )
@@ -168,3 +188,4 @@ def test_an_address_in_use_is_said(file: Path) -> None:
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert "in use" in ended.stderr
+    assert ended.stderr.count("\n") == 1
