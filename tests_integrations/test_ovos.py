@@ -10,6 +10,7 @@ import pytest
 from ovos_bus_client.session import Session
 from ovos_persona import Persona
 from ovos_plugin_manager.agents import find_memory_plugins, load_memory_plugin
+from ovos_plugin_manager.templates.agents import AgentMessage, MessageRole
 
 from family_recall import FamilyRecall
 from family_recall.errors import FamilyRecallError
@@ -99,6 +100,15 @@ def test_a_session_is_continued(persona: Made) -> None:
     assert messages(ann, question, "hall")[1:-1] == []
 
 
+def test_a_turn_without_a_reply_is_left_out(persona: Made) -> None:
+    """The model never reads two questions in a row."""
+    ann = persona()
+    ann.remember("first question", "first reply", Session("kitchen"))
+    memory_of(ann).update_history([AgentMessage(MessageRole.USER, "turn it up")], "kitchen")
+    roles = [role for role, _ in messages(ann, "What is the capital of France?")]
+    assert roles == ["system", "user", "assistant", "user"]
+
+
 def test_nothing_said_is_stored(persona: Made, file: Path) -> None:
     """A conversation leaves the household's file as it is."""
     ann = persona(person="alice")
@@ -125,8 +135,10 @@ def test_a_failed_recall_does_not_end_the_conversation(persona: Made) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused(
-    persona: Made, config: dict[str, Any], reason: str
+    persona: Made, file: Path, monkeypatch: pytest.MonkeyPatch, config: dict[str, Any], reason: str
 ) -> None:
     """When the persona is loaded, not at its first question."""
+    monkeypatch.chdir(file.parent)
     with pytest.raises(FamilyRecallError, match=reason):
         persona(**config)
+    assert not file.with_name("family.db-wal").exists(), "the file was left open"

@@ -141,11 +141,8 @@ def test_a_failure_is_said(club: Path, capfd: pytest.CaptureFixture[str]) -> Non
 def test_a_space_answers_alone(club: Path) -> None:
     """And is where things are stored."""
     with serving(club, "--person", "bob", "--space", "shared:club") as uri:
-        stored, club, key = say(uri, "Remember that chess is at six", "When is chess?", KEY)
-    assert (stored, club) == (
-        Handled("I will remember that."),
-        Handled("You said: chess is at six."),
-    )
+        stored, chess, key = say(uri, "Remember that chess is at six", "When is chess?", KEY)
+    assert (stored, chess) == (STORED, Handled("You said: chess is at six."))
     assert "blue pot" not in str(key)
 
 
@@ -188,3 +185,4 @@ def test_an_address_in_use_is_said(file: Path) -> None:
         ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert "in use" in ended.stderr
+    assert ended.stderr.count("\n") == 1

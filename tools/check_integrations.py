@@ -1,7 +1,7 @@
 """Run the tests of the Wyoming server and of the OVOS plugin with the real frameworks.
 
 Each gets an environment of its own, which is made under build/, or used again; making both takes
-about two minutes and 600 MB. There the integration is installed as its users do, its types are
+about two minutes and 800 MB. There the integration is installed as its users do, its types are
 checked, and a real server process or persona is asked. Exit status: 0 when all pass, 3 when an
 environment cannot be made, otherwise that of the check that failed.
 
