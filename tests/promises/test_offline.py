@@ -126,6 +126,7 @@ for name, text in {
 }.items():
     (folder / name).write_text(text)
     assert home.sources.import_file(folder / name, space_id="s").created, name
+home.people.remove("cem", said="keep")
 home.move(timezone="Asia/Kolkata")
 home.people.all(); home.spaces.all(); home.spaces.grants(); home.region
 home.maintenance.stats(); home.maintenance.pending(); home.maintenance.check()
