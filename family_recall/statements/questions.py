@@ -36,7 +36,7 @@ _AUXILIARY = (
     "|(?:is|are|was|were|do|does|did|has|have|could|would|should)n['’]?t|can['’]?t|won['’]?t)"
 )
 _OPENING = re.compile(
-    "^(?:(?:so|and|but|or|ok|okay|hey|hi|hello|oh|oi|right|wait|e?r+m+|um+|uh|ah|eh|sorry|also|well|yo"
+    "(?:(?:so|and|but|or|ok|okay|hey|hi|hello|oh|oi|right|wait|e?r+m+|um+|uh|ah|eh|sorry|also|well|yo"
     "|now|then|anyway|just|quick question|question|please|guys|everyone|sir|ma['’]?am|mate|love"
     "|darling|honey|mija|mijo|bro|sis|as of now"
     rf"|{_KIN}(?=,|\s+(?:what|who|where|when|which|how|why)|\s+{_AUXILIARY}\s+{_PRONOUN}\b))"
@@ -45,34 +45,38 @@ _OPENING = re.compile(
 )
 _ASKING = re.compile(
     # What size is it; how many did she say; in which drawer is the torch.
-    r"^(?:(?:at|in|on|for|from|to|with|by|since|till|until)\s+)?(?:what|which|whose|how)\s+"
+    r"(?:(?:at|in|on|for|from|to|with|by|since|till|until)\s+)?(?:what|which|whose|how)\s+"
     rf"(?!{_PRONOUN}\b)(?:[\w'’]+\s+){{0,4}}?{_AUXILIARY}\b"
     # Who's going; when does it start.
-    rf"|^(?:what|where|when|who|how|why)(?:['’](?:s|re|d|ll)|\s+(?:the\s+\w+\s+)?{_AUXILIARY})\b"
-    r"|^(?:whats|whos|wheres|whens|hows)\b"
+    rf"|(?:what|where|when|who|how|why)(?:['’](?:s|re|d|ll)|\s+(?:the\s+\w+\s+)?{_AUXILIARY})\b"
+    r"|(?:whats|whos|wheres|whens|hows)\b"
     # Who left it there; who put it back.
-    r"|^(?:who|whose|which)\s+(?!am\b)(?:\w+(?:s|ed|ing)|left|put|took|got|ate|bought|made|said|sent"
+    r"|(?:who|whose|which)\s+(?!am\b)(?:\w+(?:s|ed|ing)|left|put|took|got|ate|bought|made|said|sent"
     r"|lent|gave|found|lost|broke|won)\b"
-    r"|^(?:how (?:much|many|long|far|often|old|big|tall|late|early|come|about)"
+    r"|(?:how (?:much|many|long|far|often|old|big|tall|late|early|come|about)"
     r"|what (?:time|day|date|colou?r|size|number)|why|whereabouts)\b"
     # Can we go; is the torch there; did Mum say; is swimming today.
-    rf"|^{_AUXILIARY}\s+(?!not\b){_PRONOUN}\b|^{_BE}\s+(?:{_DETERMINER}\b|(?-i:[A-Z])\w+)"
-    rf"|^(?:{_BE}|did)\s+{_KIN}\b|^did\s+(?-i:[A-Z])\w+"
-    r"|^did\s+(?:[\w'’]+\s+){1,3}(?:say|tell|go|get|take|make|give|come|like|want|need|buy|bring"
+    rf"|{_AUXILIARY}\s+(?!not\b){_PRONOUN}\b|{_BE}\s+(?:{_DETERMINER}\b|(?-i:[A-Z])\w+)"
+    rf"|(?:{_BE}|did)\s+{_KIN}\b|did\s+(?-i:[A-Z])\w+"
+    r"|did\s+(?:[\w'’]+\s+){1,3}(?:say|tell|go|get|take|make|give|come|like|want|need|buy|bring"
     r"|find|pay|win|finish|call|ring|book|eat|see|have|leave|send|pick|end|put|do|be|think|know)\b"
-    r"|^(?:is|are|was|does)\s+(?!(?:not|due|done|gone|back|now|so|too|very|in|at|on|for|to|from"
+    r"|(?:is|are|was|does)\s+(?!(?:not|due|done|gone|back|now|so|too|very|in|at|on|for|to|from"
     r"|getting|going|being|been|nice|good|great|fine|ready|here|off|out|only|also|still|just)\b)"
     r"\w+\s+\w+"
-    # Tell me when; anyone know where.
-    r"|\b(?:tell|remind) (?:me|us)\b|\blet me know\b|\b(?:does|do) (?:you|any(?:one|body)) know\b"
-    r"|^any(?:one|body)? (?:know|seen|got|have|remember|ideas?|news|word|chance)\b"
-    r"|^any(?:one|body)\s+\w+ing\b"
-    r"|^(?:remember|know) (?:what|where|when|who|which|how|why|if|whether)\b",
+    # Anyone know where; remember when.
+    r"|any(?:one|body)? (?:know|seen|got|have|remember|ideas?|news|word|chance)\b"
+    r"|any(?:one|body)\s+\w+ing\b"
+    r"|(?:remember|know) (?:what|where|when|who|which|how|why|if|whether)\b",
     re.IGNORECASE,
 )
+_REQUEST = re.compile(
+    r"\b(?:tell|remind) (?:me|us)\b|\blet me know\b|\b(?:does|do) (?:you|any(?:one|body)) know\b"
+)
+"""Tell me when: anywhere in a clause, in lower case."""
+
 _NOT_ASKING = re.compile(
-    "^(?:what|how) an?\\b|^whatever\\b|^which (?:is|was|means)\\b|^do(?: not|n['’]t)\\b"
-    "|^(?:tell|told) (?:me|us) about it\\b|^have (?:a|the|you) (?:good|nice|great|lovely)\\b",
+    "(?:what|how) an?\\b|whatever\\b|which (?:is|was|means)\\b|do(?: not|n['’]t)\\b"
+    "|(?:tell|told) (?:me|us) about it\\b|have (?:a|the|you) (?:good|nice|great|lovely)\\b",
     re.IGNORECASE,
 )
 _ANSWERED = re.compile(r"\?\s+(?:no|yes|yep|nope|yeah)\b", re.IGNORECASE)
@@ -81,7 +85,6 @@ _VERB = re.compile(
     "|\\b(?:go|goes|went|gets?|got|takes?|took|needs?|wants?|says?|said|comes?|came|puts?|makes?|made"
     "|think|know|see|saw|keeps?|kept|told|left|found|lost|bought|gave|gives?|likes?|loves?|hates?"
     "|eats?|ate)\\b",
-    re.IGNORECASE,
 )
 
 
@@ -92,6 +95,11 @@ class Asked:
     asking: int
     before: int
     after: int
+
+    @property
+    def only(self) -> bool:
+        """Whether it asks and states nothing."""
+        return self.asking > 0 and self.before + self.after == 0
 
 
 def asked_in(text: str) -> Asked:
@@ -104,12 +112,13 @@ def asked_in(text: str) -> Asked:
     goes_on = False  # whether the sentence asks, so that all of it does
     clauses = _clauses(_QUOTED.sub("", text[:_MAX_CHARS].strip()))
     for at, (clause, end) in enumerate(clauses):
-        words = _OPENING.sub("", clause)
+        opening = _OPENING.match(clause)
+        words = clause[opening.end() :] if opening else clause
         n = len(_WORD.findall(clause))
         if n and (end.startswith("?") or _asks(words) or (goes_on and _ends_in_mark(clauses[at:]))):
             asking, before, after = asking + n, before + after, 0
             goes_on = True
-        elif _VERB.search(words) or n > _LONGEST_TOPIC:
+        elif _VERB.search(words.lower()) or n > _LONGEST_TOPIC:
             after += n
         if end[:1] in tuple(".!?…\n;:"):
             goes_on = False
@@ -118,7 +127,11 @@ def asked_in(text: str) -> Asked:
 
 def asks(text: str) -> bool:
     """Whether a text waits for an answer: it asks, and states little besides."""
-    asked = asked_in(text)
+    return waits_for_answer(asked_in(text), text)
+
+
+def waits_for_answer(asked: Asked, text: str) -> bool:
+    """Whether a text that asks so much waits for an answer."""
     return (
         asked.asking > 0
         and asked.before + asked.after <= max(2 * asked.asking, MOST_STATED)
@@ -136,12 +149,12 @@ def only_asks(text: str) -> bool:
     >>> only_asks("what a day"), only_asks("The torch is here. Who put it back?")
     (False, False)
     """
-    asked = asked_in(text)
-    return asked.asking > 0 and asked.before + asked.after == 0
+    return asked_in(text).only
 
 
 def _asks(clause: str) -> bool:
-    return _ASKING.search(clause) is not None and _NOT_ASKING.search(clause) is None
+    asking = _ASKING.match(clause) or _REQUEST.search(clause.lower())
+    return asking is not None and _NOT_ASKING.match(clause) is None
 
 
 def _clauses(text: str) -> list[tuple[str, str]]:

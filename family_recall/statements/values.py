@@ -28,12 +28,10 @@ _TIME = re.compile(
     rf"|\b(?:at|by|until|till|from|around|about|before|after) (\d{{1,2}}|{_NUMBER_WORD}|one)"
     r"(?=\s*(?:$|[.,;!?)](?!\d)|(?:now|instead|on|sharp|every|not|for|to)\b|in the "
     r"(?:morning|ev|aft)))",
-    re.IGNORECASE,
 )
 _DAY_WORD = re.compile(
     r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend|weekday"
     r"|mon|tues?|wed|thurs?|fri|sat|sun)s?\b",
-    re.IGNORECASE,
 )
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
@@ -47,12 +45,10 @@ _DATE = re.compile(
     r"|\b(\d{1,2})/(\d{1,2})(?:/\d{2,4})?\b"
     r"|\b(?:in|until|till|by|from|since|to|for) (jan|feb|march|april|may|june|july|august|sept?|oct"
     r"|nov|dec)[a-z]*\b",
-    re.IGNORECASE,
 )
 _MONEY = re.compile(
     r"[£$€₹¥]\s?(\d[\d,]*(?:\.\d+)?)"
     r"|\b(\d[\d,]*(?:\.\d+)?)\s?(?:pounds?|quid|dollars?|bucks|euros?|rupees|cents|pence|sgd|nzd|usd)\b",
-    re.IGNORECASE,
 )
 _UNITS = (
     r"(?:mg|mcg|ml|millilitres?|milligrams?|grams?|g|kg|kilos?|kilograms?|lbs?|pounds|ounces|oz|stone"
@@ -66,21 +62,18 @@ _AMOUNT = re.compile(
     r"|\b(once|twice|three times) (?:a|per|every|each) (day|week|month|year|night)\b"
     r"|\bevery (other |second |two |three )?(day|week|month|fortnight|year|morning|night|evening)\b"
     r"|\b(daily|weekly|monthly|fortnightly|yearly|annually)\b",
-    re.IGNORECASE,
 )
 _SIZE = re.compile(
     rf"\bsizes? (\d+(?:\.\d+)?(?: ?½| and a half)?|{_NUMBER_WORD}|x{{0,3}}[sml]"
     r"|small|medium|large)\b"
     r"|\b(x{1,3}[sl]|extra (?:small|large))\b|\bage[sd]? (\d+ ?(?:-|–|to) ?\d+)\b"
     r"|\b(small|medium|large|double|single|king|queen)(?=[- ](?:size|bed|one))",
-    re.IGNORECASE,
 )
 _PLACE = re.compile(
     r"\b(?:in|inside|into|on|onto|under|underneath|behind|beside|beneath|above|below|over|near|by|at"
     r"|to|from|with|opposite|round|outside|next to|on top of|in front of|back of)\s+"
     r"((?:(?:the|our|my|your|his|her|their|its|a|an|that|this|mum['’]?s|dad['’]?s)\s+)?"
     r"(?:[\w'’-]+)(?:\s+[\w'’-]+){0,2})",
-    re.IGNORECASE,
 )
 _CAPITAL = re.compile(
     r"(?<![\w'’])((?:(?:Mr|Mrs|Ms|Miss|Dr)\.? )?[A-Z][a-zà-ÿ]+(?:[-'’][A-Z][a-z]+)?)"
@@ -95,10 +88,10 @@ _AFTER_NAME = re.compile(
 _COLOUR = re.compile(
     r"\b(red|blue|green|yellow|orange|purple|pink|black|white|grey|gray|brown|beige|cream|navy|teal"
     r"|turquoise|silver|gold|violet|magenta|maroon)\b",
-    re.IGNORECASE,
 )
 _TOKEN = re.compile(r"[^\W_]*\d[^\W_]*(?:[-.:/][^\W_]*\d[^\W_]*)*|\+\d+")
-_NUMBER = re.compile(rf"\b({_NUMBER_WORD})\b", re.IGNORECASE)
+_NUMBER = re.compile(rf"\b({_NUMBER_WORD})\b")
+_DIGIT = re.compile(r"\d")
 _NO_NAME = frozenset(
     """
     I I'm I'll I've I'd It The A An And But So My Our His Her Their He She We You They This That
@@ -133,9 +126,10 @@ def values_in(text: str, kinds: Iterable[str] = KINDS) -> Values:
     [('day', frozenset({'thu'})), ('time', frozenset({'4:30'}))]
     """
     text = text[:_MAX_CHARS]
+    lowered = text.lower()
     found: dict[str, frozenset[str]] = {}
     for kind in kinds:
-        values = _READERS[kind](text)
+        values = _names(text) if kind == "name" else _READERS[kind](lowered)
         if values:
             found[kind] = frozenset(values)
     return found
@@ -146,20 +140,20 @@ def _times(text: str) -> set[str]:
     for match in _TIME.finditer(text):
         hour, minutes, half, hour2, minutes2, clock, part, way, of, named, bare = match.groups()
         if named:
-            times.add({"midnight": "0:00"}.get(named.lower(), "12:00"))
+            times.add({"midnight": "0:00"}.get(named, "12:00"))
         elif part:
             number = _as_number(of)
             if number is None:
                 continue
-            shift = 30 if part.lower() == "half" else 15
-            minute = number * 60 + (shift if way.lower() == "past" else -shift)
+            shift = 30 if part == "half" else 15
+            minute = number * 60 + (shift if way == "past" else -shift)
             times.add(_clock(minute))
         else:
             number = _as_number(hour or hour2 or clock or bare)
             if number is None or number > 24:
                 continue
             minute = number * 60 + int(minutes or minutes2 or 0)
-            times.add(_clock(minute + (720 if (half or "").lower() == "p" and number < 12 else 0)))
+            times.add(_clock(minute + (720 if half == "p" and number < 12 else 0)))
     return times
 
 
@@ -174,17 +168,17 @@ def _as_number(word: str | None) -> int | None:
         return None
     if word.isdigit():
         return int(word)
-    counted = _COUNTED.get(word.lower())
+    counted = _COUNTED.get(word)
     return int(counted) if counted else None
 
 
 def _days(text: str) -> set[str]:
-    return {match.group(1).lower()[:3].replace("wee", "week") for match in _DAY_WORD.finditer(text)}
+    return {match.group(1)[:3].replace("wee", "week") for match in _DAY_WORD.finditer(text)}
 
 
 def _dates(text: str) -> set[str]:
     return {
-        "-".join(part.lower()[:3].lstrip("0") for part in match.groups() if part)
+        "-".join(part[:3].lstrip("0") for part in match.groups() if part)
         for match in _DATE.finditer(text)
     }
 
@@ -201,17 +195,16 @@ def _amounts(text: str) -> set[str]:
     for match in _AMOUNT.finditer(text):
         number, unit, *often = match.groups()
         if number:
-            word = number.lower()
-            amounts.add(f"{_COUNTED.get(word, word)} {unit.lower().rstrip('s')}")
+            amounts.add(f"{_COUNTED.get(number, number)} {unit.rstrip('s')}")
         else:
-            amounts.add(" ".join(part.lower().strip() for part in often if part))
+            amounts.add(" ".join(part.strip() for part in often if part))
     return amounts
 
 
 def _sizes(text: str) -> set[str]:
     sizes = set()
     for match in _SIZE.finditer(text):
-        size = next(part for part in match.groups() if part).lower()
+        size = next(part for part in match.groups() if part)
         sizes.add(_COUNTED.get(size, size))
     return sizes
 
@@ -219,7 +212,7 @@ def _sizes(text: str) -> set[str]:
 def _places(text: str) -> set[str]:
     places = set()
     for match in _PLACE.finditer(text):
-        words = [word.lower().replace("’", "'") for word in match.group(1).split()]
+        words = match.group(1).replace("’", "'").split()
         nouns = [word for word in words if word not in _NOUN_STOP]
         if nouns and nouns[0] not in _NO_PLACE and not nouns[0][0].isdigit():
             places.add(nouns[0] if len(nouns) == 1 else " ".join(nouns[:2]))
@@ -241,15 +234,17 @@ def _names(text: str) -> set[str]:
 
 
 def _colours(text: str) -> set[str]:
-    return {match.group(1).lower() for match in _COLOUR.finditer(text)}
+    return set(_COLOUR.findall(text))
 
 
 def _numbers(text: str) -> set[str]:
-    numbers = {match.group().upper() for match in _TOKEN.finditer(text)}
-    return numbers | {_COUNTED[match.group(1).lower()] for match in _NUMBER.finditer(text)}
+    numbers = {_COUNTED[word] for word in _NUMBER.findall(text)}
+    if _DIGIT.search(text):
+        numbers.update(token.upper() for token in _TOKEN.findall(text))
+    return numbers
 
 
-_READERS: Mapping[str, Callable[[str], set[str]]] = {
+_READERS: Mapping[str, Callable[[str], set[str]]] = {  # of a text in lower case
     "number": _numbers,
     "time": _times,
     "day": _days,
@@ -258,6 +253,5 @@ _READERS: Mapping[str, Callable[[str], set[str]]] = {
     "amount": _amounts,
     "size": _sizes,
     "place": _places,
-    "name": _names,
     "colour": _colours,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from . import ambiguity, repeats
@@ -9,7 +10,7 @@ from . import intervals as iv
 from .intervals import DAY, Interval, OpenInterval
 from .phrases import Phrase, Sentence, choose
 from .prepositions import Clause, around, closed, opened, simple
-from .readers import argument_at, phrase_at
+from .readers import argument_at, phrase_at, readers_of
 from .time_or_name import AROUND, OPENING, SIMPLE
 from .tokens import count_of
 from .words import DASHES, RANGES, UNITS
@@ -27,6 +28,7 @@ _VISITING = frozenset("came come coming comes stop stopped drop dropped swing sw
 """*Came by the day after* and *dropped by Monday* are visits, not deadlines."""
 
 _WHOLE = frozenset("all any most many".split())
+_JOINING = frozenset(("and", "or"))
 
 
 def clauses_of(s: Sentence) -> list[Clause]:
@@ -35,7 +37,11 @@ def clauses_of(s: Sentence) -> list[Clause]:
     held = False
     i = 0
     while i < len(s.tokens):
-        if s.word(i) in _HABIT:
+        word = s.tokens[i].word
+        if not (may_open(word) or (clauses and word in _JOINING)):
+            i += 1
+            continue
+        if word in _HABIT:
             i = _after_habit(s, i)
             continue
         read_to = clauses[-1].last if clauses else 0
@@ -62,6 +68,13 @@ def clauses_of(s: Sentence) -> list[Clause]:
     return [] if held and all(clause.phrase.grain == "year" for clause in clauses) else clauses
 
 
+@functools.lru_cache(maxsize=4096)
+def may_open(word: str) -> bool:
+    """Whether a clause, or what is said to repeat, may begin with a word."""
+    opening = word in OPENING or word in _CLAUSES or word in SIMPLE or word in _HABIT
+    return opening or word == "the" or bool(readers_of(word))
+
+
 def _after_habit(s: Sentence, i: int) -> int:
     """Return the token after *every Monday*; *all last week* is a time, after *all*."""
     habit = phrase_at(s, i + 1)
@@ -85,7 +98,7 @@ def _is_unclear(s: Sentence, clause: Clause, read_to: int) -> bool:
 
 def _continued(s: Sentence, i: int, before: Clause) -> Clause | None:
     """Read *and February* behind *in January* as *in February*."""
-    if before.last != i or s.word(i) not in {"and", "or"}:
+    if before.last != i or s.word(i) not in _JOINING:
         return None
     phrase = argument_at(s, i + 1)
     if phrase is None or phrase.grain != before.phrase.grain:

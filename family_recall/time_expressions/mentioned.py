@@ -74,13 +74,12 @@ def times_mentioned(
 def _mentions_in(s: Sentence) -> list[Mention]:
     """Return the one time that a sentence means, or each that it names."""
     try:
-        meant = find_meant(s)
+        clauses = clauses_of(s)
+        meant = find_meant(s, clauses)
         if meant is not None:
             intervals = [(*meant.interval, meant.certainty)]
         else:
-            intervals = [
-                interval for clause in clauses_of(s) if (interval := _of_clause(s, clause))
-            ]
+            intervals = [interval for clause in clauses if (interval := _of_clause(s, clause))]
         zoned = [
             (in_zone(start, s.moment), in_zone(end, s.moment), certainty)
             for start, end, certainty in intervals

@@ -41,7 +41,8 @@ def register_numbers(*readers: Reader) -> None:
     _NUMBER_READERS.extend(readers)
 
 
-def _readers(word: str) -> Sequence[Reader]:
+def readers_of(word: str) -> Sequence[Reader]:
+    """Return the readers of phrases that begin with a word."""
     if word in READERS:
         return READERS[word]
     return _NUMBER_READERS if word[:1].isdigit() or word[:1] in {"'", "’"} else ()
@@ -63,7 +64,7 @@ def phrase_at(s: Sentence, i: int, *, anchored: bool = False) -> Phrase | None:
             inner = phrase_at(s, i + 1, anchored=anchored)
             return inner._replace(first=i, article=True) if inner else None
         longest: Phrase | None = None
-        for read in _readers(word):
+        for read in readers_of(word):
             phrase = read(s, i)
             if phrase and (longest is None or phrase.last > longest.last):
                 longest = phrase

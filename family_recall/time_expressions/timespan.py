@@ -78,7 +78,7 @@ def find_timespan(
         return None
     sentence = Sentence(tokens, now, country, anchors, hemisphere == "south")
     try:
-        meant = find_meant(sentence)
+        meant = find_meant(sentence, clauses_of(sentence))
         if meant is None:
             return None
         start, end = (in_zone(edge, now) for edge in meant.interval)
@@ -110,9 +110,11 @@ def may_begin(token: Token) -> bool:
     return token.word in _STARTERS or token.word[0] in _FIGURES or token.word in _WITHOUT_DATE
 
 
-def find_meant(s: Sentence) -> Meant | None:
-    """Return the days that a sentence names, narrowed by the hours or by what is still to come."""
-    clauses = clauses_of(s)
+def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
+    """Return the days that a sentence names, narrowed by the hours or by what is still to come.
+
+    ``clauses`` are all its clauses.
+    """
     combined = _combined(s, clauses)
     days = None
     if combined is not None and combined.interval is not None:

@@ -23,14 +23,13 @@ _SHORTENED = {
     word[:at] + word[at + 1 :]: word for word in _OFTEN_MISSPELT for at in range(len(word))
 }
 _TOKEN = re.compile(
-    r"[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])"
+    r"[^\W\d_]+(?:['’](?i:s|t|ll|re|ve|d|m)(?![^\W_]))?"
+    r"|[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])"
     r"|[0-9]{1,2}([-/.])[0-9]{1,2}\2[0-9]{4}(?![0-9])"
     r"|[0-9]+(?:[:/.,][0-9]+)+"
-    r"|['’]?[0-9]+(?:st|nd|rd|th|s)?(?![^\W_])"
+    r"|['’]?[0-9]+(?i:st|nd|rd|th|s)?(?![^\W_])"
     r"|[0-9]+"
-    r"|[^\W\d_]+(?:['’](?:s|t|ll|re|ve|d|m)(?![^\W_]))?"
-    r"|\S",
-    re.IGNORECASE,
+    r"|\S"
 )
 
 
@@ -58,18 +57,23 @@ def tokens_of(question: str) -> tuple[Token, ...]:
     tokens = []
     for match in _TOKEN.finditer(question[:MAX_SCANNED_CHARS]):
         raw = match.group()
-        word = raw.lower().replace("’", "'")
-        possessive = word.endswith("'s")
-        if possessive:
-            word = word[:-2]
-        word = _corrected(word) if len(word) > 4 else _MISSPELLINGS.get(word, word)
-        tokens.append(Token(word, raw, match.start(), match.end(), possessive))
+        word, possessive = _read(raw)
+        tokens.append(Token(word, raw, *match.span(), possessive))
     if not any(token.word in TENS for token in tokens):
         return tuple(tokens)
     return tuple(_with_whole_numbers(tokens))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=16384)
+def _read(raw: str) -> tuple[str, bool]:
+    """Return a token in lower case, spelt right and without a closing 's, and whether it had one."""
+    word = raw.lower().replace("’", "'")
+    possessive = word.endswith("'s")
+    if possessive:
+        word = word[:-2]
+    return _corrected(word) if len(word) > 4 else _MISSPELLINGS.get(word, word), possessive
+
+
 def _corrected(word: str) -> str:
     """Correct a long time word in which one letter is wrong, missing, doubled or swapped."""
     if word in _MISSPELLINGS:
