@@ -38,11 +38,8 @@ def clauses_of(s: Sentence) -> list[Clause]:
     i = 0
     while i < len(s.tokens):
         word = s.tokens[i].word
-        if not (may_open(word) or (clauses and word in _JOINING)):
-            i += 1
-            continue
-        if word in _HABIT:
-            i = _after_habit(s, i)
+        if word in _HABIT or not (may_open(word) or word in _JOINING):
+            i = _after_habit(s, i) if word in _HABIT else i + 1
             continue
         read_to = clauses[-1].last if clauses else 0
         clause = _continued(s, i, clauses[-1]) if clauses else None

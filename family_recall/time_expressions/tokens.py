@@ -66,7 +66,7 @@ def tokens_of(question: str) -> tuple[Token, ...]:
 
 @lru_cache(maxsize=16384)
 def _read(raw: str) -> tuple[str, bool]:
-    """Return a token in lower case, spelt right and without a closing 's, and whether it had one."""
+    """Return a token in lower case, spelt right, without a closing 's; and whether it had one."""
     word = raw.lower().replace("’", "'")
     possessive = word.endswith("'s")
     if possessive:
