@@ -24,7 +24,8 @@ from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
 from family_recall.stores.logs.stage_costs import StageCost
-from family_recall.stores.read.snapshot import ReadCaches, Snapshot
+from family_recall.stores.read.caches import ReadCaches
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.read.statistics import statistics
 from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.write.transaction import WriteTransaction

@@ -240,8 +240,12 @@ class Household:
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
         """Return, for each category with a retention rule, the moment before which it is gone."""
+        return tuple((category, wall_s - keep_s) for category, keep_s in self.retention())
+
+    def retention(self) -> list[tuple[str, float]]:
+        """List for how many seconds each category with a retention rule is kept."""
         rows = sql.rows(self.connection, "SELECT category, keep_days FROM retention")
-        return tuple((category, wall_s - days * DAY_S) for category, days in rows)
+        return [(category, days * DAY_S) for category, days in rows]
 
     def person_no(self, person_id: str) -> int:
         """Return a person's number.

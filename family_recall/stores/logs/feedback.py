@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, MutableMapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -170,7 +170,7 @@ class FeedbackLog:
 
     def last_step(self, person_id: str) -> LearningStep | None:
         """Return a person's last step; None if there is none."""
-        return last_step(self.connection, person_id, {})
+        return last_step(self.connection, person_id)
 
     def put_step(self, person_id: str, no: int, at_s: float, step: LearningStep) -> None:
         """Store the step learned from an entry, and delete the oldest ones beyond the limit."""
@@ -240,27 +240,18 @@ class FeedbackLog:
             )
 
 
-def last_step(
-    connection: apsw.Connection, person_id: str, cache: MutableMapping[int, LearningStep]
-) -> LearningStep | None:
-    """Return a person's last step; None if there is none, or a damaged or newer one.
-
-    One probe of an index; ``cache`` has what was read, by number, since no number is used twice.
-    """
-    (no,) = sql.row(
+def last_step(connection: apsw.Connection, person_id: str) -> LearningStep | None:
+    """Return a person's last step; None if there is none, or a damaged or newer one."""
+    row = sql.row(
         connection,
-        "SELECT max(no) FROM learned WHERE person = (SELECT no FROM person WHERE person_id = ?)",
+        "SELECT record FROM learned"
+        " WHERE person = (SELECT no FROM person WHERE person_id = ?) ORDER BY no DESC LIMIT 1",
         (person_id,),
     )
-    if no is None:
+    try:
+        return None if row is None else _read(json.loads(row[0]))
+    except MALFORMED:
         return None
-    if no not in cache:
-        try:
-            (record,) = sql.row(connection, "SELECT record FROM learned WHERE no = ?", (no,))
-            cache[no] = _read(json.loads(record))
-        except MALFORMED:
-            return None
-    return cache[no]
 
 
 def _read(record: Mapping[str, Any]) -> LearningStep:

@@ -9,6 +9,7 @@ import numpy as np
 
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, shard_of
+from family_recall.stores.read.caches import Unchanged
 from family_recall.stores.records import Hits, Partition, PassageVectors, TokenVectors, among
 from family_recall.stores.text import memories
 from family_recall.stores.vectors import index, loading, tables
@@ -25,13 +26,13 @@ class ScopedVectors:
         connection: apsw.Connection,
         indexes: VectorIndexes,
         partitions: Mapping[int, Partition],
+        unchanged: Unchanged,
     ) -> None:
         self._connection = connection
         self._indexes = indexes
         self._partitions = partitions
-        self._models: dict[str, list[tables.Model]] = {}
+        self._unchanged = unchanged
         self._loaded: dict[tuple[int, int], VectorIndex] = {}
-        self._last_no: int | None = None
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
@@ -193,20 +194,22 @@ class ScopedVectors:
             for shard in self.shards(scope):
                 key = (model.no, shard)
                 if key not in self._loaded:
-                    if self._last_no is None:
-                        self._last_no = loading.last_number(self._connection)
+                    last_no = self._unchanged.get("last_number", self._last_number)
                     rewrites = self._partitions[shard // 2].rewrites
                     self._loaded[key] = self._indexes.get(
-                        self._connection, model, shard, rewrites, self._last_no
+                        self._connection, model, shard, rewrites, last_no
                     )
                 loaded.append((shard, self._loaded[key]))
         return loaded
 
     def _models_of(self, model_id: str) -> list[tables.Model]:
         """List a model and then its views; nothing if the file does not know it."""
-        if model_id not in self._models:
-            self._models[model_id] = tables.find_views(self._connection, model_id)
-        return self._models[model_id]
+        return self._unchanged.get(
+            ("models", model_id), lambda: tables.find_views(self._connection, model_id)
+        )
+
+    def _last_number(self) -> int:
+        return loading.last_number(self._connection)
 
 
 _NO_IDS: IdArray = np.zeros(0, np.int64)

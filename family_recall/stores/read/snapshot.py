@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 import apsw
@@ -18,6 +18,7 @@ from family_recall.stores.file.row_ids import PARTITION_SHIFT, partition_of
 from family_recall.stores.graph import edges, relation_queries
 from family_recall.stores.graph.entities import Entities
 from family_recall.stores.logs.feedback import LearningStep, last_step
+from family_recall.stores.read.caches import ReadCaches
 from family_recall.stores.read.scoped_vectors import ScopedVectors
 from family_recall.stores.records import (
     Access,
@@ -50,24 +51,10 @@ from family_recall.stores.text import (
     session_turns,
     timeline,
 )
-from family_recall.stores.vectors.index import VectorIndexes
 from family_recall.types import FloatArray, IdArray, Relation, Scope
 
 _T = TypeVar("_T")
 _UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
-
-
-class ReadCaches:
-    """What several snapshots of one file share. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self.indexes = VectorIndexes()
-        self.learned: dict[int, LearningStep] = {}
-
-    def clear(self) -> None:
-        """Release everything."""
-        self.indexes.clear()
-        self.learned.clear()
 
 
 class Snapshot:
@@ -81,13 +68,13 @@ class Snapshot:
         self.damaged: set[int] = set()
         self._connection = connection
         self._zone = zone
-        self._learned = caches.learned
+        self._unchanged = caches.unchanged(connection)
         self._household = Household(connection)
         self._entities = Entities(connection)
-        self._partitions = {
-            partition.no: partition for partition in self._household.every_partition()
-        }
-        self._vectors = ScopedVectors(connection, caches.indexes, self._partitions)
+        self._partitions: Mapping[int, Partition] = self._unchanged.get(
+            "partitions", lambda: {each.no: each for each in self._household.every_partition()}
+        )
+        self._vectors = ScopedVectors(connection, caches.indexes, self._partitions, self._unchanged)
         self._occurred: dict[Scope, Occurred] = {}
         self._stems: dict[str, list[tuple[str, str]]] = {}
         self._turns: dict[Scope, dict[int, list[Turn]]] = {}
@@ -99,7 +86,7 @@ class Snapshot:
 
     def access(self, person_id: str | None) -> list[Access]:
         """List the spaces a person may enter; ``UnknownPersonError`` if there is no such one."""
-        return self._household.access(person_id)
+        return self._unchanged.get(("access", person_id), lambda: self._household.access(person_id))
 
     def every_partition(self) -> tuple[Partition, ...]:
         """List all partitions of the file: for deciding a scope, and for nothing else."""
@@ -107,14 +94,16 @@ class Snapshot:
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
         """Return, for each category with a rule, the moment before which it is not kept."""
-        return self._household.expired(wall_s)
+        rules = self._unchanged.get("retention", self._household.retention)
+        return tuple((category, wall_s - keep_s) for category, keep_s in rules)
 
     def learned(self, person_id: str | None) -> LearningStep | None:
-        """Return what was learned from one person's feedback; None where that is nothing.
-
-        One probe of an index; the record is read once, since no number is used twice.
-        """
-        return None if person_id is None else last_step(self._connection, person_id, self._learned)
+        """Return what was learned from one person's feedback; None where that is nothing."""
+        if person_id is None:
+            return None
+        return self._unchanged.get(
+            ("learned", person_id), lambda: last_step(self._connection, person_id)
+        )
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
         """Return the statistics of the partitions in scope, ascending."""

@@ -13,8 +13,9 @@ from family_recall.stores.file.archive import ArchiveReader
 from family_recall.stores.logs.audit import AuditTables
 from family_recall.stores.logs.erasure_log import ErasureLog
 from family_recall.stores.logs.feedback import FeedbackLog
+from family_recall.stores.read.caches import ReadCaches
 from family_recall.stores.read.listing import Listings
-from family_recall.stores.read.snapshot import ReadCaches, Snapshot
+from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.read.versions import Versions
 from family_recall.stores.vectors.pending import PendingVectors
 
