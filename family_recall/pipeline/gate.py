@@ -61,6 +61,7 @@ class Admitted:
     def reserve(self, stage: str, n: int) -> None:
         """Keep from the stages between now and then what n units of a stage may take."""
         self._reserved[stage] = n
+        self._tails.clear()
 
     def tail_ms(self, *following: str) -> float:
         """Return the milliseconds that the stages which must follow are expected to take.
@@ -71,23 +72,24 @@ class Admitted:
         With the fewest candidates: a question whose meaning was searched for answers better with
         few of them scored than one whose words alone were, with many.
         """
-        alone_ms = self._tails.get(following)
-        if alone_ms is None:
+        tail_ms = self._tails.get(following)
+        if tail_ms is None:
             units = {
                 "candidate": self.gate.config.fewest_candidates,
                 "result": self.request.ctx.top_k,
                 "stage": 1 + len(following),
             }
-            alone_ms = self.gate.costs.combined_ms(
+            tail_ms = self.gate.costs.combined_ms(
                 {
                     name: self._reserved.get(name) or units.get(stages.STAGES[name].unit, 0)
                     for name in (*following, "between")
                 }
             )
-            self._tails[following] = alone_ms
-        reserved = [(stage, n) for stage, n in self._reserved.items() if stage not in following]
-        reserved_ms = sum([self.gate.costs.expected_ms(stage, n) for stage, n in reserved])
-        return (alone_ms + _RESERVED * reserved_ms) * self.gate.contention(self.service_class)
+            for stage, n in self._reserved.items():
+                if stage not in following:
+                    tail_ms += _RESERVED * self.gate.costs.expected_ms(stage, n)
+            self._tails[following] = tail_ms
+        return tail_ms * self.gate.contention(self.service_class)
 
     def refusal(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> Skip | None:
         """Return why n units of a stage cannot be paid for, or None when they can.
@@ -204,6 +206,7 @@ class Gate:
         self._processors = processors or os.cpu_count() or 1
         # All classes from the start, so that counting needs no lock.
         self._running = Counter(dict.fromkeys(SERVICE_CLASSES, 0))
+        self._n_running = 0
         self._changed = threading.Condition()
         self._writer = threading.local()
 
@@ -219,17 +222,19 @@ class Gate:
         service_class = service_class_of(request.ctx)
         with self._changed:
             self._running[service_class] += 1
+            self._n_running += 1
         try:
             request, clamps = self._clamped(request, deadline)
             yield Admitted(self, request, deadline, service_class, clamps)
         finally:
             with self._changed:
                 self._running[service_class] -= 1
+                self._n_running -= 1
                 self._changed.notify_all()
 
     def contention(self, service_class: str) -> float:
         """Return how many times slower stages are beside what is at least as urgent: 1 or more."""
-        if sum(self._running.values()) <= self._processors:
+        if self._n_running <= self._processors:
             return 1.0  # a recall asks this fifty times
         return max(1.0, self._ahead(service_class) / self._processors)
 

@@ -1,4 +1,4 @@
-"""What is kept between two recalls is never older than the file, whoever changed it."""
+"""What is kept between two recalls is never older than the file, in any connection."""
 
 from __future__ import annotations
 
