@@ -44,7 +44,14 @@ class UnknownPersonError(FamilyRecallError, LookupError):
 
 
 class UnknownSpaceError(FamilyRecallError, LookupError):
-    """No space of that id, or none the person may see: the two read alike on purpose."""
+    """No space of that id, or none the person may see: the two read alike on purpose.
+
+    ``space_id`` is what was asked for.
+    """
+
+    def __init__(self, message: str, space_id: str | None = None) -> None:
+        super().__init__(message)
+        self.space_id = space_id
 
 
 class UnknownMemoryError(FamilyRecallError, LookupError):

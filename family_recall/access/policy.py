@@ -112,7 +112,8 @@ def scope_of(
         if ctx.space_id not in spaces:
             raise UnknownSpaceError(
                 f"there is no space {ctx.space_id!r}, or not for this person; "
-                "ask with space_id=None for every space the person may enter"
+                "ask with space_id=None for every space the person may enter",
+                ctx.space_id,
             )
         if spaces[ctx.space_id].space_kind != "private":
             spaces = {ctx.space_id: spaces[ctx.space_id]}

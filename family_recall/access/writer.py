@@ -41,7 +41,9 @@ class Writer:
         """
         space_id, band, child = memory.space_id, memory.band, memory.guardians_of
         if space_id not in self.entered:
-            raise UnknownSpaceError(f"there is no space {space_id!r}, or not for this person")
+            raise UnknownSpaceError(
+                f"there is no space {space_id!r}, or not for this person", space_id
+            )
         policy.check_band(space_id, self.entered[space_id].role, band)
         if child is not None and child not in self.children:
             raise InvalidMemoryError(

@@ -13,14 +13,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.cli.options import json_option
+from family_recall.cli.options import in_place, json_option
 from family_recall.cli.output import Output, one_line, plain
 from family_recall.cli.progress import Interrupted
 from family_recall.cli.settings import SETTINGS, config_path, in_effect, required_db_option
-from family_recall.errors import FamilyRecallError, NotAStoreError, UnknownPersonError
+from family_recall.errors import (
+    FamilyRecallError,
+    NotAStoreError,
+    UnknownPersonError,
+    UnknownSpaceError,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
+
+
+_LIKE = 0.66
+"""How alike two names are, at least, for one to be offered instead: *Tim* and *Tom*, at 2/3."""
 
 
 class Documented(click.Command):
@@ -30,6 +39,11 @@ class Documented(click.Command):
         text, _, examples = inspect.cleandoc(kwargs["help"]).partition("\nExamples:\n")
         super().__init__(*args, **{**kwargs, "help": text.strip()})
         self.examples = tuple(line.strip() for line in examples.splitlines())
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence whole: a list of commands wraps it."""
+        del limit
+        return super().get_short_help_str(limit=1_000)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, each on a line of its own, however long."""
@@ -152,9 +166,13 @@ def household_command(
         def with_household(*, db: Path, **options: Any) -> Output | None:
             with open_household(db) as home:
                 try:
-                    return function(home, **options)
+                    return function(home, **in_place(options, home.zone, home.region))
                 except UnknownPersonError as error:
                     raise click.ClickException(_nobody(home, error.person_id)) from error
+                except UnknownSpaceError as error:
+                    person_id = options.get("person_id")
+                    nowhere = _no_space(home, error.space_id, person_id)
+                    raise click.ClickException(nowhere) from error
 
         return command(name, group=group)(required_db_option(with_household))
 
@@ -166,15 +184,34 @@ def _nobody(home: fr.FamilyRecall, person_id: str | None) -> str:
     people = home.people.all()
     if not people:
         return f"no person {person_id!r}; nobody lives here yet: family-recall people add ID"
-    names = {
-        name.casefold(): person.person_id
-        for person in reversed(people)
-        for name in (*person.aliases, person.name, person.person_id)
-    }
-    close = difflib.get_close_matches((person_id or "").casefold(), names, n=1)
-    meant = f". Did you mean {names[close[0]]}?" if close else ""
+    close = similar(person_id or "", names_of(people))
+    meant = f". Did you mean {close}?" if close else ""
     here = ", ".join(person.person_id for person in people)
     return f"no person {person_id!r}; people here: {here}{meant}"
+
+
+def names_of(people: Iterable[fr.Person]) -> dict[str, str]:
+    """Return the id of the person whom each name, alias and id stands for, in lower case."""
+    return {
+        name.casefold(): person.person_id
+        for person in reversed(list(people))
+        for name in (*person.aliases, person.name, person.person_id)
+    }
+
+
+def similar(word: str, names: Mapping[str, str]) -> str | None:
+    """Return what the name that is most like a word stands for; None where none is like it."""
+    close = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=_LIKE)
+    return names[close[0]] if close else None
+
+
+def _no_space(home: fr.FamilyRecall, space_id: str | None, person_id: str | None) -> str:
+    """Return that there is no such space, which there are for this person, and what is meant."""
+    spaces = [space.space_id for space in home.spaces.all(person_id)]
+    close = difflib.get_close_matches(space_id or "", spaces, n=1)
+    meant = f". Did you mean {close[0]}?" if close else "; to add it: family-recall spaces add"
+    whose = "" if person_id is None else f" for {person_id}"
+    return f"no space {space_id!r}{whose}; spaces: {', '.join(spaces) or 'none yet'}{meant}"
 
 
 def open_household(db: Path) -> fr.FamilyRecall:

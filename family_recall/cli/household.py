@@ -10,7 +10,7 @@ import click
 from family_recall.cli.output import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import family_recall as fr
 
@@ -115,8 +115,17 @@ class Household:
             yield f"in {hidden.space_id} the role {hidden.role} does not see: {fields}"
 
 
+def changed_output(home: fr.FamilyRecall, change: Callable[[], object]) -> Output:
+    """Change who lives here or who sees what; return the lines that read otherwise than before."""
+    before = set(household_output(home).lines)
+    change()
+    output = household_output(home)
+    changed = [line for line in output.lines if line not in before]
+    return Output(output.record, changed or ["nothing changed: it was so already"])
+
+
 def household_output(home: fr.FamilyRecall) -> Output:
-    """Return who lives here and who sees what; every command that changes that prints it."""
+    """Return who lives here and who sees what."""
     household = Household.seen_by(home)
     people, spaces = household.people_output(), household.spaces_output()
     path = click.get_current_context().params["db"]

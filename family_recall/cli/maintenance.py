@@ -77,6 +77,9 @@ def doctor(db: Path | None, folder: Path | None, repair: bool) -> Output:
         lines.append(f"{'ok' if check.ok else 'WRONG'} {check.name}: {check.found}")
         if check.fix:
             lines.append(f"  fix: {check.fix}")
+    n_wrong = sum(not check.ok for check in report.checks)
+    sound = "everything is sound" if db is None else f"everything is sound, {db} too"
+    lines.append(f"{counted(n_wrong, 'fault')} found, see above" if n_wrong else sound)
     return Output(report.to_json(), lines, failed=not report.ok)
 
 

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 import family_recall as fr
-from family_recall.cli.command import household_command
+from family_recall.cli.command import household_command, names_of, similar
 from family_recall.cli.options import field_options, option
 from family_recall.cli.output import Output
 from family_recall.cli.settings import person_option, setting_option, storage_space_option
@@ -29,12 +29,15 @@ CORRECTED = [spec for name, spec in MEMORY_FIELDS.items() if name not in {"text"
     *("--author", "author"),
     help=f"{MEMORY_FIELDS['author'].help} (default: the person configured, or nobody)",
 )
+@click.option(
+    "--heard", is_flag=True, help="the author is a name as it was heard, of nobody who lives here"
+)
 @field_options(ADDED)
-def add(home: fr.FamilyRecall, text: str, **fields: Any) -> Output:
+def add(home: fr.FamilyRecall, text: str, heard: bool, **fields: Any) -> Output:
     """Store one memory; the text "-" is read from standard input.
 
-    With --fact-key it is a fact, unless --kind says otherwise: a later one of the same key replaces
-    it in answers.
+    --at is a day or moment, or words such as yesterday. With --fact-key it is a fact, unless --kind
+    says otherwise: a later one of the same key replaces it in answers.
 
     Examples:
       family-recall add "Grandma lands on Sunday at 6:40" --author alice --db family.db
@@ -44,6 +47,8 @@ def add(home: fr.FamilyRecall, text: str, **fields: Any) -> Output:
     if fields["fact_key"] and context.get_parameter_source("kind") is ParameterSource.DEFAULT:
         fields["kind"] = "fact"
     fields["occurred_at"] = fields["occurred_at"] or dt.datetime.now(dt.UTC)
+    if fields["author"] and not heard:
+        fields["author"] = _author(home, fields["author"])
     stored = home.remember(fr.Memory(text=_text(text), **fields))
     return Output(
         {"doc_id": stored.doc_id, "outcome": stored.outcome}, [f"{stored.outcome} {stored.doc_id}"]
@@ -90,6 +95,23 @@ def correct(
     lines = [f"corrected {done.doc_id} in {done.space_id}"]
     lines += [f"  {name}: {_cell(was)} → {_cell(now)}" for name, (was, now) in done.changed.items()]
     return Output(done.to_json(), lines)
+
+
+def _author(home: fr.FamilyRecall, author: str) -> str:
+    """Return the id of the person who is called so.
+
+    Raises:
+        ClickException: If nobody is.
+    """
+    names = names_of(home.people.all())
+    if author.casefold() in names:
+        return names[author.casefold()]
+    close = similar(author, names)
+    meant = f"Did you mean {close}? " if close else ""
+    raise click.ClickException(
+        f"nobody here is called {author!r}; nothing was stored. {meant}"
+        "To store the name as it was heard: --heard"
+    )
 
 
 def _text(argument: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from click.shell_completion import CompletionItem
 
+    from family_recall.types import Region
     from family_recall.types.field_specs import FieldSpec
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
@@ -35,14 +36,63 @@ FLAGS = {
 """Flags that are not simply the name of their field."""
 
 
-def moment(value: str) -> dt.datetime:
+class InWords(str):
+    """A moment in words, such as *yesterday*: read where the household's place is known."""
+
+    __slots__ = ()
+
+    def moment(self, zone: dt.tzinfo, region: Region, *, ahead: bool = False) -> dt.datetime:
+        """Return the moment, counted from now: the middle of an hour or evening, a day's beginning.
+
+        ``ahead`` reads *Friday* as the coming one.
+        """
+        from family_recall import time_expressions  # noqa: PLC0415 -- help needs no grammar
+
+        now = dt.datetime.now(zone)
+        hemisphere: Literal["north", "south"] = "south" if region.hemisphere == "south" else "north"
+        place: dict[str, Any] = {"country": region.country, "hemisphere": hemisphere}
+        if ahead and (times := time_expressions.times_mentioned(self, said_at=now, **place)):
+            return _moment_in(times[0].start, times[0].end)
+        span = time_expressions.find_timespan(self, now=now, **place)
+        if span is None or span.start is None:
+            raise click.BadParameter(
+                f"{str(self)!r} is no moment; write an ISO day or moment such as 2026-03-01T18:30, "
+                "or words such as 'yesterday' or 'last Tuesday at 6 pm'"
+            )
+        return _moment_in(span.start, span.end)
+
+
+def _moment_in(start: dt.datetime, end: dt.datetime | None) -> dt.datetime:
+    """Return the middle of a stretch shorter than half a day; of a longer one its beginning."""
+    if end is None or end - start > dt.timedelta(hours=12):
+        return start
+    return start + (end - start) / 2
+
+
+def moment(value: str) -> dt.datetime | InWords:
     """Read an ISO 8601 day or moment; without an offset it is in the household's time zone."""
     try:
         return dt.datetime.fromisoformat(value)
     except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is not an ISO day or moment such as 2026-03-01T18:30"
-        ) from None
+        return InWords(value)
+
+
+def in_place(options: dict[str, Any], zone: dt.tzinfo, region: Region) -> dict[str, Any]:
+    """Return a command's options with the moments that are in words read in a household's place.
+
+    Raises:
+        BadParameter: If the words name no time.
+    """
+    return {
+        name: value.moment(zone, region, ahead=name in _AHEAD)
+        if isinstance(value, InWords)
+        else value
+        for name, value in options.items()
+    }
+
+
+_AHEAD = frozenset(("expires", "until", "valid_until"))
+"""Options whose moment is most often to come."""
 
 
 _TYPES: Mapping[str, Any] = {

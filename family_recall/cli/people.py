@@ -16,7 +16,7 @@ from family_recall.cli.command import (
     open_household,
 )
 from family_recall.cli.erasure import plan_lines, receipt_output
-from family_recall.cli.household import Household, household_output
+from family_recall.cli.household import Household, changed_output, household_output
 from family_recall.cli.options import json_option, option
 from family_recall.cli.output import Output, counted
 from family_recall.cli.settings import DEFAULT_SPACE, db_option, require, required_db_option
@@ -62,14 +62,14 @@ def init(db: Path, people: tuple[str, ...], spaces: tuple[str, ...], **where: An
             home.spaces.add(fr.Space(space_id, "shared"))
         granted = {(grant.person_id, grant.space_id) for grant in home.spaces.grants()}
         for spec in people:
-            person_id, _, name = spec.partition("=")
-            _move_in(home, fr.Person(person_id, name or person_id.title()))
+            person = _person(spec)
+            _move_in(home, person)
             for space_id in shared:
-                if (person_id, space_id) not in granted:
+                if (person.person_id, space_id) not in granted:
                     is_first = space_id not in {space for _, space in granted}
                     role = "owner" if is_first else "adult"
-                    home.spaces.grant(fr.Grant(person_id, space_id, role))
-                    granted.add((person_id, space_id))
+                    home.spaces.grant(fr.Grant(person.person_id, space_id, role))
+                    granted.add((person.person_id, space_id))
         return household_output(home)
 
 
@@ -93,20 +93,20 @@ def people(ctx: click.Context, db: Path | None, person_id: str | None, as_json: 
 
 
 @household_command("add", group=people)
-@click.argument("person_id", metavar="ID")
+@click.argument("spec", metavar="ID[=NAME]")
 @option("--name", "NAME", "as the family says it", absent="the ID, capitalised")
 @option("--alias", "NAME", "another name they go by", name="aliases", multiple=True)
 def people_add(
-    home: fr.FamilyRecall, person_id: str, name: str | None, aliases: tuple[str, ...]
+    home: fr.FamilyRecall, spec: str, name: str | None, aliases: tuple[str, ...]
 ) -> Output:
     """Add a person with a private space, or change their names.
 
     Examples:
-      family-recall people add alice --name Alice --alias Mum --db family.db
+      family-recall people add alice=Alice --alias Mum --db family.db
       family-recall grant alice shared:household --role adult
     """
-    _move_in(home, fr.Person(person_id, name or person_id.title(), aliases))
-    return household_output(home)
+    person = _person(spec, name, aliases)
+    return changed_output(home, lambda: _move_in(home, person))
 
 
 @household_command("remove", group=people)
@@ -184,11 +184,20 @@ def guardian(home: fr.FamilyRecall, person_id: str, child_id: str, remove: bool)
       family-recall guardian alice mia --db family.db
       family-recall add "Mia sees Dr. Roy on Monday" --guardians-of mia
     """
-    if not remove:
-        home.people.add_guardian(person_id, child_id)
-    elif not home.people.remove_guardian(person_id, child_id):
-        raise click.ClickException(f"{person_id} is not a guardian of {child_id}")
-    return household_output(home)
+
+    def change() -> None:
+        if not remove:
+            home.people.add_guardian(person_id, child_id)
+        elif not home.people.remove_guardian(person_id, child_id):
+            raise click.ClickException(f"{person_id} is not a guardian of {child_id}")
+
+    return changed_output(home, change)
+
+
+def _person(spec: str, name: str | None = None, aliases: tuple[str, ...] = ()) -> fr.Person:
+    """Return the person that ID or ID=NAME describes; ``name`` goes before that."""
+    person_id, _, named = spec.partition("=")
+    return fr.Person(person_id, name or named or person_id.title(), aliases)
 
 
 def _move_in(home: fr.FamilyRecall, person: fr.Person) -> None:

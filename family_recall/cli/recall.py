@@ -80,10 +80,17 @@ def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: An
       family-recall recall "when does grandma land?" --person alice --db family.db
       family-recall recall "what did we plan for March?" --person alice --explain
     """
+    ctx = context_of(options)
     home.warmup()
-    answer = home.recall(question, context_of(options))
+    answer = home.recall(question, ctx)
     draw = _print_explained if with_terms else _print_answer
-    return Output(answer.to_json(), draw=lambda out: draw(out, answer))
+
+    def print_all(out: Console) -> None:
+        draw(out, answer)
+        if ctx.person_id is None:
+            print_line(out, _STRANGER, "yellow")
+
+    return Output(answer.to_json(), draw=print_all)
 
 
 @household_command()
@@ -220,6 +227,12 @@ def _headline(answer: Answer) -> str:
 
 
 _STYLES = {"answer": "bold", "other": "", "remark": "yellow"}
+
+
+_STRANGER = (
+    "Asked by nobody who lives here: only what every visitor may see was searched. To ask as "
+    "somebody: --person ID, or FAMILY_RECALL_PERSON"
+)
 
 
 def _print_answer(out: Console, answer: Answer) -> None:

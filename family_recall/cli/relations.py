@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.cli.command import household_command
+from family_recall.cli.command import household_command, names_of, similar
 from family_recall.cli.options import field_option, option
 from family_recall.cli.output import Output
 from family_recall.cli.settings import (
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @option("--until", "WHEN", "when it ceased to hold", absent="still holds")
 @field_option(MEMORY_FIELDS["band"])
 @field_option(MEMORY_FIELDS["guardians_of"])
+@click.option("--new", is_flag=True, help="names that are like known ones are meant as they are")
 @option("--as-of", "WHEN", "list what was true then", absent="now")
 def relate(
     home: fr.FamilyRecall,
@@ -46,6 +47,7 @@ def relate(
     space_id: str | None,
     since: dt.datetime | None,
     until: dt.datetime | None,
+    new: bool,
     as_of: dt.datetime | None,
     **fields: Any,
 ) -> Output:
@@ -65,12 +67,14 @@ def relate(
         )
     if triple:
         subject, relation, object_ = triple
-        new = fr.Relation(
+        if not new:
+            _check_names(home, subject, object_)
+        stated = fr.Relation(
             subject, relation, object_, space_id or DEFAULT_SPACE,
             valid_from=since, valid_until=until, **fields,
         )  # fmt: skip
-        home.relations.add(new)
-        relations = [new]
+        home.relations.add(stated)
+        relations = [stated]
     else:
         ctx = fr.RecallContext(person_id=person_id, space_id=space_id, as_of=as_of)
         relations = home.relations.all(ctx)
@@ -110,6 +114,26 @@ def unrelate(
         {"unrelated": [subject, relation, object_], "space_id": stored.space_id},
         [f"removed: {subject} {relation} {object_}, in {stored.space_id}"],
     )
+
+
+def _check_names(home: fr.FamilyRecall, *names: str) -> None:
+    """Refuse a name that nobody and nothing has, but that is like one.
+
+    Raises:
+        ClickException: If there is one; it names the one that may be meant.
+    """
+    people = home.people.all()
+    known = {name: name for name in names_of(people)}
+    known |= {person.name.casefold(): person.name for person in people}
+    for relation in home.relations.all():
+        known |= {end.casefold(): end for end in (relation.subject, relation.object)}
+    for name in names:
+        close = None if name.casefold() in known else similar(name, known)
+        if close is not None:
+            raise click.ClickException(
+                f"nobody and nothing here is called {name!r}; nothing was stored. Did you mean "
+                f"{close}? If not: --new"
+            )
 
 
 def _parts(relation: fr.Relation) -> Iterator[str]:

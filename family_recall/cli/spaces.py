@@ -11,7 +11,7 @@ import click
 import family_recall as fr
 from family_recall import types
 from family_recall.cli.command import DocumentedGroup, household_command, open_household
-from family_recall.cli.household import Household, household_output
+from family_recall.cli.household import Household, changed_output
 from family_recall.cli.options import json_option, option
 from family_recall.cli.output import Output
 from family_recall.cli.people import as_seen_by_option
@@ -54,8 +54,8 @@ def spaces_add(home: fr.FamilyRecall, space_id: str, kind: str | None, name: str
       family-recall grant alice shared:garden --role owner
     """
     by_id = "private" if space_id.startswith("private:") else "shared"
-    home.spaces.add(fr.Space(space_id, cast("Any", kind or by_id), name))
-    return household_output(home)
+    space = fr.Space(space_id, cast("Any", kind or by_id), name)
+    return changed_output(home, lambda: home.spaces.add(space))
 
 
 @household_command()
@@ -77,8 +77,8 @@ def grant(
       family-recall grant alice shared:garden --db family.db
       family-recall grant sitter shared:household --role guest --expires 2026-03-01
     """
-    home.spaces.grant(fr.Grant(person_id, space_id, role, expires))
-    return household_output(home)
+    granted = fr.Grant(person_id, space_id, role, expires)
+    return changed_output(home, lambda: home.spaces.grant(granted))
 
 
 @household_command()
@@ -91,9 +91,12 @@ def revoke(home: fr.FamilyRecall, person_id: str, space_id: str) -> Output:
       family-recall revoke sitter shared:household --db family.db
       family-recall spaces
     """
-    if not home.spaces.revoke(person_id, space_id):
-        raise click.ClickException(f"{person_id} has no grant for {space_id}")
-    return household_output(home)
+
+    def end() -> None:
+        if not home.spaces.revoke(person_id, space_id):
+            raise click.ClickException(f"{person_id} has no grant for {space_id}")
+
+    return changed_output(home, end)
 
 
 @household_command()
@@ -110,5 +113,5 @@ def hide(home: fr.FamilyRecall, space_id: str, role: str, fields: tuple[str, ...
       family-recall hide shared:household guest author source url --db family.db
       family-recall hide shared:household guest
     """
-    home.spaces.hide(fr.Hidden(space_id, role, fields))
-    return household_output(home)
+    hidden = fr.Hidden(space_id, role, fields)
+    return changed_output(home, lambda: home.spaces.hide(hidden))

@@ -139,16 +139,21 @@ def test_init_gives_everybody_a_space_of_their_own_and_a_shared_one(db: Path) ->
 
 def test_a_household_grows_by_people_spaces_and_grants(db: Path) -> None:
     """A sitter with a nickname becomes a guest of the garden until March."""
-    done("people", "add", "--db", db, "sitter", "--name", "Sam", "--alias", "Sammy")
-    done("spaces", "add", "--db", db, "shared:garden")
+    before = done("people", "--db", db) + done("spaces", "--db", db)
+    added = done("people", "add", "--db", db, "sitter=Sam", "--alias", "Sammy")
+    added += done("spaces", "add", "--db", db, "shared:garden")
     shown = done(
         "grant", "--db", db, "sitter", "shared:garden", "--role", "guest", "--until", "2026-03-01"
     )
 
     assert "sitter: Sam, also Sammy; in private:sitter (owner), shared:garden (guest" in shown
     assert "shared space shared:garden: seen by sitter (guest until 2026-03-01)" in shown
-    assert "private space private:sitter: seen by sitter (owner)" in shown
-    assert shown == done("people", "--db", db) + done("spaces", "--db", db)
+    assert "private space private:sitter: seen by sitter (owner)" in added
+    after = done("people", "--db", db) + done("spaces", "--db", db)
+    changed = set(after.splitlines()) - set(before.splitlines())
+    assert changed == {*added.splitlines()[1:-1], *shown.splitlines()}  # and no other line
+    again = ("grant", "--db", db, "sitter", "shared:garden", "--role", "guest")
+    assert done(*again, "--until", "2026-03-01") == "nothing changed: it was so already\n"
 
 
 def test_people_and_spaces_are_listed_as_somebody_may_know_them(diary: Path) -> None:

@@ -95,7 +95,7 @@ def test_explain_says_why_a_memory_is_there(db: Path) -> None:
         ),
         (("recall", "--db", "{db}", "x", "--person", "zoe"), 1, "zoe"),
         (("add", "--db", "{db}", "x", "--kind", "rumour"), 1, "kind must be one of fact, episode"),
-        (("add", "--db", "{db}", "x", "--at", "soon"), 2, "'soon' is not an ISO day or moment"),
+        (("add", "--db", "{db}", "x", "--at", "soon"), 2, "'soon' is no moment; write an ISO day"),
         (("recall", "--db", "{db}"), 2, "Missing argument 'QUESTION'"),
         (("eval", "nowhere"), 1, "cannot be read"),
         (

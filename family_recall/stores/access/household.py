@@ -272,6 +272,7 @@ class Household:
         if row is None:
             raise UnknownSpaceError(
                 f"there is no space {space_id!r}, or not for this person; "
-                "add it with home.spaces.add()"
+                "add it with home.spaces.add()",
+                space_id,
             )
         return int(row[0])
