@@ -91,7 +91,7 @@ class Engine:
         self.integrity = IntegrityMonitor(store, wall_clock)
         self.broker = Broker(store, models, config, gate, self.executor, self.integrity.damage)
         self.indexer = Indexer(store, config, gate.yield_to_recalls)
-        self.learner = Learner(store)
+        self.learner = Learner(store, models)
         self.forgetter = Forgetter(store, self.indexer)
         self.trace_hook = TraceHook(on_trace) if on_trace else None
         self.audit_log = AuditWriter(store, wall_clock)

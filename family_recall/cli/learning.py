@@ -41,8 +41,10 @@ def feedback(
 ) -> Output:
     """Record whether a memory was what a question wanted; the person's weights learn from it.
 
-    The question is asked again, and the memory is compared with those ranked around it. Numbers
-    are stored, and no word of the question or of a memory.
+    --reject moves it behind all others at once, for that person, for this question and those that
+    ask the same in other words; unlearn undoes it. The question is asked again, and the memory is
+    compared with those ranked around it. Numbers are stored, and no word of the question or of a
+    memory.
 
     Examples:
       family-recall feedback "plans for March?" MEMORY_ID --accept --person al --db family.db
@@ -51,10 +53,14 @@ def feedback(
     ctx = fr.RecallContext(person_id=person_id, space_id=space_id)
     home.warmup()
     done = home.feedback(question, doc_id, accepted, ctx=ctx, weight=weight)
-    outcome = (
-        "stored, and learned from" if done.learned else "stored" if done.kept else "not stored"
+    if not done.kept:
+        return Output(done.to_json(), [f"Not stored: {done.why}."])
+    weights = (
+        "What ranks it counts differently for you now; family-recall learned shows how."
+        if done.learned
+        else f"The weights stay as they are: {done.why}."
     )
-    return Output(done.to_json(), [f"{outcome}: {done.why}" if done.why else outcome])
+    return Output(done.to_json(), [f"{done.effect[0].upper()}{done.effect[1:]}.", weights])
 
 
 @household_command()

@@ -11,6 +11,7 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.dataflow import Profile
+from family_recall.encoders.loader import Models
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
 from family_recall.learning.fitting import fit_calibration, fit_ratios
 from family_recall.learning.guard import MIN_QUESTIONS, Guard, calibration_generalises, replay
@@ -20,10 +21,10 @@ from family_recall.learning.samples import (
     feature_values,
     first_results_of,
     pairs_of,
-    question_hash,
     vectors_of,
     why_not_learnable,
 )
+from family_recall.query.sketch import question_hash, sketch_of
 from family_recall.ranking.calibration import find_calibration
 from family_recall.ranking.learned_weights import LEARNING_PROFILE, personal_profile
 from family_recall.ranking.profiles import find_profile
@@ -48,13 +49,22 @@ them made the calibration error larger.
 """
 
 
+_REJECTED = "it comes last for you from now on, for this question and others like it"
+_ACCEPTED = "it answers this question and others like it, whatever you rejected for them before"
+_DOUBTED = "it counts a little against what ranked it there; its place stays"
+
+
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What became of feedback: whether it was kept, whether weights changed, and why not."""
+    """What became of feedback: whether it was kept, whether weights changed, and why not.
+
+    ``effect`` says in a sentence what is different from now on; empty where nothing was kept.
+    """
 
     kept: bool
     learned: bool
     why: str
+    effect: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return every field."""
@@ -111,6 +121,7 @@ class Learner:
     """Records feedback in one store and learns from it. Safe to share between threads."""
 
     store: Store
+    models: Models
 
     def record(
         self,
@@ -149,6 +160,9 @@ class Learner:
             raise InvalidRequestError(f"weight must be above 0 and at most 1, got {weight!r}")
         shipped = find_profile(LEARNING_PROFILE)
         why = why_not_learnable(answer, shipped.weights)
+        with self.store.snapshot() as snapshot:
+            asked = sketch_of(answer.query_text, snapshot, self.models.static())
+        effect = _ACCEPTED if accepted else _REJECTED if weight == 1.0 else _DOUBTED
         with self.store.writing() as writing:
             log = writing.feedback
             scope = _scope(writing, ctx, wall_s)
@@ -164,6 +178,7 @@ class Learner:
                 kind=vectors_of(answer),
                 features=tuple(shipped.weights),
                 shown=shown,
+                asked=asked,
             )
             no = log.put(person_id, entry)
             everywhere = _scope(writing, RecallContext(person_id=person_id), wall_s)
@@ -171,12 +186,13 @@ class Learner:
             guard, step = fit_step(entries, shipped, log.last_step(person_id))
             if guard is None:
                 why = f"no step before {MIN_QUESTIONS} questions with something to prefer"
-                return Feedback(kept=True, learned=False, why=why)
+                return Feedback(kept=True, learned=False, why=why, effect=effect)
             log.put_guard(no, guard.to_json())
             if step is None:
-                return Feedback(kept=True, learned=False, why="the replay was no better with it")
+                why = "the replay was no better with it"
+                return Feedback(kept=True, learned=False, why=why, effect=effect)
             log.put_step(person_id, no, wall_s, step)
-        return Feedback(kept=True, learned=True, why="")
+        return Feedback(kept=True, learned=True, why="", effect=effect)
 
 
 def fit_step(

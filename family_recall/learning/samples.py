@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.dataflow import Kind
-from family_recall.query.text import normalise
 from family_recall.stores.logs.feedback import FeedbackEntry
 from family_recall.types import Answer, Contribution, FloatArray
 
@@ -76,22 +74,13 @@ def why_not_learnable(answer: Answer, weights: Mapping[str, float]) -> str | Non
     if answer.profile != "default":
         return f"the answer was ranked by the profile {answer.profile}, and only default learns"
     features = {part.feature for result in answer.results for part in result.contributions}
-    if not features <= {*weights, "pending", "static", "inherited", "withheld"}:
+    if not features <= {*weights, "pending", "static", "inherited", "withheld", "rejected"}:
         return "the answer was not ranked by the default profile's features"
     if answer.strategy == "TIMELINE" or any(
         span.stage == "timeline" for span in answer.trace.spans
     ):
         return "the answer is in the order of time, not of score"
     return None
-
-
-def question_hash(person_id: str, question: str) -> bytes:
-    """Hash a question, so that feedback on the same one is recognised without its words."""
-    return hashlib.blake2b(
-        normalise(question).encode("utf-8", "surrogatepass"),
-        digest_size=8,
-        person=hashlib.blake2b(person_id.encode(), digest_size=16).digest(),
-    ).digest()
 
 
 def feature_values(

@@ -20,6 +20,7 @@ from family_recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.ranking.calibration import DOUBTED, Certainty, status_of
 from family_recall.ranking.completeness import completeness, list_model
 from family_recall.ranking.deduplication import without
+from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions, weights_by_name
 from family_recall.ranking.reranker import first_was_read
 from family_recall.stores.records import StoredMemory, among
@@ -97,7 +98,10 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
     relations = context.plan.relations
     related = related_confidence(relations)
     best = max(best, related)
-    answerable = max(ranked.certainty.answerable if results else 0.0, best)
+    # Where something was rejected, what was thought to answer it may be just that.
+    rejected = ranking.features[:, INDEX["rejected"]].any()
+    answerable = ranked.certainty.answerable if results and not rejected else 0.0
+    answerable = max(answerable, best)
     status = status_of(best)
     facts: dict[str, str] = {}
     if status != "no_match":

@@ -21,6 +21,7 @@ from family_recall.pipeline.answer import Ranked, explanation, make_answer
 from family_recall.pipeline.explain import Explanation, Inspection
 from family_recall.pipeline.gate import Gate
 from family_recall.pipeline.near_misses import near_misses
+from family_recall.pipeline.rejecting import set_rejected_last
 from family_recall.pipeline.runner import Runner
 from family_recall.pipeline.scoring import Candidates
 from family_recall.pipeline.trace import TraceBuilder
@@ -191,6 +192,13 @@ class Broker:
         return dataclasses.replace(ranked, context=context)
 
     def _rank(self, recall: _Recall) -> Ranked:
+        ranked = self._rank_for_anybody(recall)
+        # Last, so that what a rejection makes the first is no surer than it was before.
+        ranking = set_rejected_last(recall.run, ranked.context, ranked.ranking)
+        return dataclasses.replace(ranked, ranking=ranking)
+
+    def _rank_for_anybody(self, recall: _Recall) -> Ranked:
+        """Rank without what the asker rejected before."""
         run, context = recall.run, self._admit(recall)
         describe(run.trace, context, self.store.zone)
         quoted = searching.identifiers(run, context)

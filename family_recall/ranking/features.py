@@ -76,6 +76,7 @@ FEATURES = (
     Feature("cross_encoder", 0, 1, 0, "probability the cross-encoder gives the pair"),
     Feature("withheld", 0, 10, 0, "score that a memory which only asks loses"),
     Feature("inherited", 0, 10, 0, "score of the one it was placed above, as far as it lacked it"),
+    Feature("rejected", 0, 10, 0, "score that it loses, since the asker rejected it for the like"),
 )  # fmt: skip
 
 _ABSENT, _LOW, _HIGH = np.array(
@@ -92,6 +93,7 @@ FOR_SOME = frozenset(
         "near_focus",
         "implied",
         "inherited",
+        "rejected",
         "related_words",
         "withheld",
     }
@@ -364,10 +366,10 @@ def weight_of(name: str, weights: Mapping[str, float]) -> float:
     """Return the weight of a feature.
 
     ``pending`` and ``static``, if a profile does not weigh them itself, weigh as much as the
-    transformer's vectors that they replace. ``inherited`` and ``withheld`` are
+    transformer's vectors that they replace. ``inherited``, ``withheld`` and ``rejected`` are
     scores already, and weigh 1 and −1.
     """
-    if name in {"inherited", "withheld"}:
+    if name in {"inherited", "withheld", "rejected"}:
         return 1.0 if name == "inherited" else -1.0
     if name in weights or name not in {"pending", "static"}:
         return weights.get(name, 0.0)

@@ -364,7 +364,10 @@ def test_the_command_line_gives_shows_and_takes_back_feedback(tmp_path: Path) ->
         "--person",
         "alice",
     )
-    assert output.startswith("stored: no step before 10 questions")
+    assert output.splitlines() == [
+        "It answers this question and others like it, whatever you rejected for them before.",
+        "The weights stay as they are: no step before 10 questions with something to prefer.",
+    ]
     (learning,) = json.loads(run("learned", "--db", db, "--json"))
     assert (learning["person_id"], learning["samples"]) == ("alice", 1)
     assert (

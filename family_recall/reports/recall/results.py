@@ -15,7 +15,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "tier", "tier_share", "in_mode"),
     "links": ("ppr", "graph_bias", "entities", "near_focus", "evidence", "concerns"),
     "time": ("temporal_match", "recency", "tells_when", "event_kind"),
-    "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited", "withheld"),
+    "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited", "withheld", "rejected"),
     "itself": (
         "importance",
         "matters",

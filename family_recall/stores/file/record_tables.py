@@ -118,7 +118,10 @@ RECORDS: tuple[Table, ...] = (
         "feedback",
         "entries of feedback",
         "no",
-        (Column("guard", maybe("guard", _json("guard", "object")), "NULL"),),
+        (
+            Column("guard", maybe("guard", _json("guard", "object")), "NULL"),
+            Column("asked", maybe("asked", _json("asked", "object")), "NULL"),
+        ),
         f"({whole('person')}) AND ({whole('memory', 1, 2**62)}) AND ({moment('at_s')})"
         f" AND typeof(question) = 'blob' AND {among('accepted', (0, 1))}"
         f" AND ({number('weight', 1e-9, 1)}) AND {among('kind', ('full', 'static', 'words'))}"

@@ -124,7 +124,7 @@ CREATE TABLE feedback(
   no INTEGER PRIMARY KEY AUTOINCREMENT, person INTEGER NOT NULL REFERENCES person,
   memory INTEGER NOT NULL, at_s REAL NOT NULL, question BLOB NOT NULL,
   accepted INTEGER NOT NULL, weight REAL NOT NULL, kind TEXT NOT NULL,
-  features TEXT NOT NULL, guard TEXT);
+  features TEXT NOT NULL, guard TEXT, asked TEXT);
 CREATE INDEX feedback_person ON feedback(person, no);
 CREATE INDEX feedback_memory ON feedback(memory);
 CREATE TABLE shown(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import apsw
@@ -29,13 +29,58 @@ class ShownResult:
     values: FloatArray
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionSketch:
+    """What is stored of a question, to know one like it: numbers, and no word of it.
+
+    ``vector`` (d,) is a unit vector of the static embedder ``model_id``, or None where there was
+    none; ``stems`` are the numbers of its words, and ``kinds`` those of the values it asks for.
+    """
+
+    model_id: str | None
+    vector: FloatArray | None
+    stems: frozenset[int]
+    kinds: frozenset[str]
+
+    def to_text(self) -> str:
+        """Return it as it is stored; the vector in one byte a dimension."""
+        record: dict[str, Any] = {"stems": sorted(self.stems), "kinds": sorted(self.kinds)}
+        if self.vector is not None:
+            scaled = np.rint(127.0 * self.vector / max(float(np.abs(self.vector).max()), 1e-9))
+            record |= {"model": self.model_id, "vector": scaled.astype(np.int8).tobytes().hex()}
+        return json.dumps(record)
+
+    @classmethod
+    def from_text(cls, text: str) -> QuestionSketch:
+        """Read what :meth:`to_text` wrote; raises one of :data:`MALFORMED` for anything else."""
+        record = json.loads(text)
+        vector = None
+        if "vector" in record:
+            scaled = np.frombuffer(bytes.fromhex(record["vector"]), np.int8).astype(np.float32)
+            vector = scaled / max(float(np.linalg.norm(scaled)), 1e-9)
+        return cls(
+            record.get("model"), vector, frozenset(record["stems"]), frozenset(record["kinds"])
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """Whether one person found that a memory answers a question; ``question`` is its hash."""
+
+    memory: int
+    question: bytes
+    accepted: bool
+    asked: QuestionSketch | None
+
+
 @dataclass(frozen=True, slots=True)
 class FeedbackEntry:
     """One person's feedback on one result, ``memory``.
 
-    ``question`` is a hash; ``weight`` is in (0, 1], below 1 for feedback that was only implied;
-    ``kind`` says which vectors the ranking rested on; ``features`` name the values of each of
-    ``shown``, the results in the order of ranks, the one with feedback among them.
+    ``question`` is a hash, and ``asked`` a sketch; ``weight`` is in (0, 1], below 1 for feedback
+    that was only implied; ``kind`` says which vectors the ranking rested on; ``features`` name the
+    values of each of ``shown``, the results in the order of ranks, the one with feedback among
+    them.
     """
 
     memory: int
@@ -46,6 +91,7 @@ class FeedbackEntry:
     kind: Literal["full", "static", "words"]
     features: tuple[str, ...]
     shown: tuple[ShownResult, ...]
+    asked: QuestionSketch | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +142,10 @@ class FeedbackLog:
         person = self._person_no(person_id)
         self.connection.execute(
             "INSERT INTO feedback(person, memory, at_s, question, accepted, weight, kind,"
-            " features) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+            " features, asked) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 person, entry.memory, entry.at_s, entry.question, entry.accepted, entry.weight,
-                entry.kind, " ".join(entry.features),
+                entry.kind, " ".join(entry.features), entry.asked and entry.asked.to_text(),
             ),
         )  # fmt: skip
         no = int(self.connection.last_insert_rowid())
@@ -250,6 +296,28 @@ def last_step(connection: apsw.Connection, person_id: str) -> LearningStep | Non
     )
     try:
         return None if row is None else _read(json.loads(row[0]))
+    except MALFORMED:
+        return None
+
+
+def verdicts(connection: apsw.Connection, person_id: str) -> tuple[Verdict, ...]:
+    """List what one person said outright of memories they once rejected, the newest first."""
+    return tuple(
+        Verdict(memory, question, bool(accepted), _sketch(asked))
+        for memory, question, accepted, asked in sql.rows(
+            connection,
+            "WITH own AS (SELECT * FROM feedback WHERE weight = 1.0"
+            "  AND person = (SELECT no FROM person WHERE person_id = ?))"
+            " SELECT memory, question, accepted, asked FROM own"
+            " WHERE memory IN (SELECT memory FROM own WHERE NOT accepted) ORDER BY no DESC",
+            (person_id,),
+        )
+    )
+
+
+def _sketch(asked: str | None) -> QuestionSketch | None:
+    try:
+        return None if asked is None else QuestionSketch.from_text(asked)
     except MALFORMED:
         return None
 

@@ -17,7 +17,7 @@ from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, partition_of
 from family_recall.stores.graph import edges, relation_queries
 from family_recall.stores.graph.entities import Entities
-from family_recall.stores.logs.feedback import LearningStep, last_step
+from family_recall.stores.logs.feedback import LearningStep, Verdict, last_step, verdicts
 from family_recall.stores.read.caches import ReadCaches
 from family_recall.stores.read.scoped_vectors import ScopedVectors
 from family_recall.stores.records import (
@@ -103,6 +103,14 @@ class Snapshot:
             return None
         return self._unchanged.get(
             ("learned", person_id), lambda: last_step(self._connection, person_id)
+        )
+
+    def verdicts(self, person_id: str | None) -> tuple[Verdict, ...]:
+        """List what one person said of memories they once rejected, the newest first."""
+        if person_id is None:
+            return ()
+        return self._unchanged.get(
+            ("verdicts", person_id), lambda: verdicts(self._connection, person_id)
         )
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
