@@ -10,8 +10,9 @@ from family_recall import __version__
 from family_recall.cli.audit import audit
 from family_recall.cli.command import CommandOrQuestion
 from family_recall.cli.configuration import completion, config
+from family_recall.cli.demo import demo
 from family_recall.cli.erasure import forget, forgotten, retention, undo
-from family_recall.cli.evaluation import bench, compare, demo, evaluate
+from family_recall.cli.evaluation import bench, compare, evaluate
 from family_recall.cli.imports import import_
 from family_recall.cli.learning import feedback, learned, unlearn
 from family_recall.cli.maintenance import (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -302,19 +301,6 @@ def bench(
 
         _write_page(report_file, pages.timing_page(timing, name=name, made_at=_local_now()))
     return Output(timing.to_json(), draw=lambda out: print_timing(out, name, timing))
-
-
-@command(prints_json=False)
-def demo() -> None:
-    """Ask a small family nine questions, each of which shows one thing.
-
-    Examples:
-      family-recall demo
-      family-recall demo > demo.txt
-    """
-    from family_recall.demo import run  # noqa: PLC0415 -- brings numpy
-
-    run(sys.stdout)
 
 
 def _print_pair(out: Console, comparison: Comparison, verdict: str) -> None:

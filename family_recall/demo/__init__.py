@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from family_recall.types import Answer, Result
 
-__all__ = ["MEMORIES", "NOW", "SCENES", "Scene", "ask", "ask_own", "run"]
+__all__ = ["MEMORIES", "NOW", "SCENES", "Scene", "ask", "ask_own", "furnished", "run"]
 
 WIDTH = 96
 N_TERMS = 3
@@ -35,13 +35,15 @@ FIRST = {"plan": 0, "lexical": 1, "embed": 2}
 NAMES = {person.person_id: person.name for person in PEOPLE}
 
 
-def run(out: TextIO) -> None:
+def run(out: TextIO, *, explain: bool = False) -> None:
     """Store the household in a temporary file, ask every question, and write the answers.
 
-    The text is the same every time, except for times and what a budget of 2 ms allows.
+    With ``explain`` each result has its reasons, and the stages their times. The text is the same
+    every time, except for times and what a budget of 2 ms allows.
     """
-    with _household() as path:
-        lines = [*introduction(), *(line for s, a in ask(path) for line in screen(s, a))]
+    with furnished() as path:
+        answered = ask(path)
+        lines = [*introduction(), *(line for s, a in answered for line in screen(s, a, explain))]
         out.write("\n".join(lines) + "\n")
 
 
@@ -61,15 +63,15 @@ def ask_own(question: str, person_id: str | None, out: TextIO) -> None:
     Raises:
         UnknownPersonError: If there is no such person.
     """
-    with _household() as path, FamilyRecall.open(path) as home:
+    with furnished() as path, FamilyRecall.open(path) as home:
         home.warmup()
         answer = home.recall(question, person_id=person_id, now=NOW, time_budget_ms=AMPLE_MS)
         out.write(f"{answer}\n")
 
 
 @contextlib.contextmanager
-def _household() -> Iterator[Path]:
-    """Store the household in a temporary file."""
+def furnished() -> Iterator[Path]:
+    """Store the household in a temporary file, which is deleted at the end."""
     with tempfile.TemporaryDirectory(prefix="family_recall_demo_") as scratch:
         path = Path(scratch) / "family.db"
         with FamilyRecall.open(path, timezone=TIMEZONE) as home:
@@ -86,21 +88,29 @@ def introduction() -> Iterator[str]:
     )
 
 
-def screen(scene: Scene, answer: Answer) -> Iterator[str]:
-    """Yield the lines of one question: who asks, the answer with its reasons, and the stages."""
+def screen(scene: Scene, answer: Answer, explain: bool = False) -> Iterator[str]:
+    """Yield the lines of one question: who asks, the answer, how long it took, what to look for."""
     asker = f"{NAMES[scene.person_id]}, in {scene.space_id or 'every space open to them'}"
     as_of = f", as of {scene.as_of:%d %B %Y}" if scene.as_of else ""
     profile = "" if scene.profile == "default" else f", profile {scene.profile}"
     yield from ("", f"── {SCENES.index(scene) + 1}. {scene.title} ".ljust(WIDTH, "─"))
     yield f"{asker}{as_of}{profile}: “{scene.question}”"
-    yield (
-        f"{answer.status}, confidence {answer.confidence:.2f}, {answer.used_time_ms:.1f} ms "
-        f"of {scene.time_budget_ms:,.0f} ms"
-    )
-    for result in answer.results:
-        yield from _result(result)
-    yield from _trace(answer)
+    for line in str(answer).splitlines():
+        yield from _wrapped(line.replace(str(Path(tempfile.gettempdir())), "…"), "  ", "    ")
+    yield f"  {_time(scene, answer)}"
+    if explain:
+        for result in answer.results:
+            yield from _result(result)
+        yield from _trace(answer)
     yield f"  ↳ {scene.look_for}"
+
+
+def _time(scene: Scene, answer: Answer) -> str:
+    """Return how long the answer took and, where that is more than was allowed, why."""
+    took = f"{answer.used_time_ms:.1f} ms"
+    if answer.used_time_ms <= scene.time_budget_ms:
+        return f"It took {took}; {scene.time_budget_ms:,.0f} ms were allowed."
+    return f"It took {took} and not {scene.time_budget_ms:,.0f} ms: words are searched in any case."
 
 
 def _result(result: Result) -> Iterator[str]:

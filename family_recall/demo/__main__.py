@@ -20,6 +20,9 @@ def main() -> None:
         epilog=f"examples:{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument(
+        "--explain", action="store_true", help="show how each answer was found and ranked"
+    )
     parser.add_argument("--ask", metavar="QUESTION", help="a question of your own")
     parser.add_argument(
         "--person", metavar="ID", choices=sorted(NAMES), default="priya",
@@ -27,7 +30,7 @@ def main() -> None:
     )  # fmt: skip
     options = parser.parse_args()
     if options.ask is None:
-        run(sys.stdout)
+        run(sys.stdout, explain=options.explain)
     else:
         ask_own(options.ask, options.person, sys.stdout)
 

@@ -12,6 +12,7 @@ from family_recall.dataflow import QueryContext, Ranking
 from family_recall.query.kinship_terms import KINSHIP_ROLES
 from family_recall.query.text import normalise
 from family_recall.ranking.coverage import covers, question_weights
+from family_recall.stores.records import stem_number
 from family_recall.types import IdArray
 
 CLOSE: Final = 0.8
@@ -80,11 +81,29 @@ def _unmentioned(context: QueryContext, ranking: Ranking, rows: list[int]) -> li
     names = {entity.name for entity in mentioned}
     people = {entity.person_id for entity in mentioned}
     people |= {ranking.rows.authors[row] for row in rows} | {context.scope.person_id}
-    return [
+    unmentioned = [
         entity.name
         for entity in entities.values()
         if entity.name not in names and (entity.person_id is None or entity.person_id not in people)
     ]
+    if unmentioned and _holds_role(context, ranking, rows):
+        # *Grandma lands at 6:40* is about the grandma that the question asks about.
+        asked = normalise(context.request.query_text)
+        unmentioned = [name for name in unmentioned if normalise(name) in asked]
+    return unmentioned
+
+
+def _holds_role(context: QueryContext, ranking: Ranking, rows: list[int]) -> bool:
+    """Whether a row holds a word for a relative by which the question names one."""
+    words = map(normalise, _WORD.findall(context.request.query_text))
+    stems = {
+        stem_number(stem)
+        for word in words
+        if word in KINSHIP_ROLES
+        for _, stem in context.snapshot.stems(word)
+    }
+    entries = ranking.rows.words[np.isin(ranking.rows.word_rows, rows)]
+    return not stems.isdisjoint(entries["stem"][entries["body"] > 0].tolist())
 
 
 def _comes_close(

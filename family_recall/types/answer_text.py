@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -18,6 +19,15 @@ OTHERS = 3
 _WORTH_NAMING = 0.1  # confidence of another memory
 _CHARS = 160
 _OF_EARLIER = 80
+_WITHOUT = {
+    "vector": "the search by meaning",
+    "embed": "the larger embedder",
+    "rerank": "the cross-encoder",
+}
+_SECRET = re.compile(
+    r"\b(?:pass(?:word|code|phrase)s?|pins?|(?:alarm|gate|door|safe|entry|security) codes?)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +43,17 @@ def lines_of(answer: Answer) -> Iterator[Line]:
     if answer.status == "no_match":
         yield Line("sureness", "Nothing stored answers that.")
         yield from _uncovered(answer)
-        yield from _others("What comes closest:", answer.results, frozenset())
+        yield from _others("What comes closest:", _fit_to_show(answer), frozenset())
     else:
         yield from _known(answer)
     for skip in answer.trace.skips:
         if skip.hurried:
             yield Line("remark", "There was no time for all steps; more may be found with more.")
             break
-    yield from (Line("remark", f"Without {missing}.") for missing in answer.degraded)
+    for missing in answer.degraded:
+        stage, _, why = missing.partition(": ")
+        what = _WITHOUT.get(stage)
+        yield Line("remark", f"Answered without {what}." if what else f"Without {stage}: {why}.")
 
 
 def _known(answer: Answer) -> Iterator[Line]:
@@ -68,10 +81,18 @@ def _known(answer: Answer) -> Iterator[Line]:
     if not relations:
         yield from _uncovered(answer)
     values = {result.fact_value for result in answer.results[:1]}
+    values |= {relation.object for relation in answer.relations if relation.answers}
     for key, value in answer.facts.items():
         if value not in values:
             yield Line("other", f"{key.replace('_', ' ')}: {value}")
     yield from _others("Also:", results, told)
+
+
+def _fit_to_show(answer: Answer) -> list[Result]:
+    """Return the closest memories without those that hold a password nobody asked for."""
+    if _SECRET.search(answer.query_text):
+        return list(answer.results)
+    return [result for result in answer.results if not _SECRET.search(result.text)]
 
 
 def _others(heading: str, results: Sequence[Result], told: Collection[str]) -> Iterator[Line]:

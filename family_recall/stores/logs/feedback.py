@@ -288,13 +288,13 @@ class FeedbackLog:
 
 def last_step(connection: apsw.Connection, person_id: str) -> LearningStep | None:
     """Return a person's last step; None if there is none, or a damaged or newer one."""
-    row = sql.row(
-        connection,
-        "SELECT record FROM learned"
-        " WHERE person = (SELECT no FROM person WHERE person_id = ?) ORDER BY no DESC LIMIT 1",
-        (person_id,),
-    )
     try:
+        row = sql.row(
+            connection,
+            "SELECT record FROM learned"
+            " WHERE person = (SELECT no FROM person WHERE person_id = ?) ORDER BY no DESC LIMIT 1",
+            (person_id,),
+        )
         return None if row is None else _read(json.loads(row[0]))
     except MALFORMED:
         return None
@@ -308,16 +308,16 @@ def verdicts(connection: apsw.Connection, person_id: str) -> tuple[Verdict, ...]
             connection,
             "WITH own AS (SELECT * FROM feedback WHERE weight = 1.0"
             "  AND person = (SELECT no FROM person WHERE person_id = ?))"
-            " SELECT memory, question, accepted, asked FROM own"
+            " SELECT memory, question, accepted, CAST(asked AS BLOB) FROM own"
             " WHERE memory IN (SELECT memory FROM own WHERE NOT accepted) ORDER BY no DESC",
             (person_id,),
         )
     )
 
 
-def _sketch(asked: str | None) -> QuestionSketch | None:
+def _sketch(asked: bytes | None) -> QuestionSketch | None:
     try:
-        return None if asked is None else QuestionSketch.from_text(asked)
+        return None if asked is None else QuestionSketch.from_text(asked.decode())
     except MALFORMED:
         return None
 
