@@ -30,6 +30,7 @@ from family_recall.cli.memories import add, correct
 from family_recall.cli.models import models
 from family_recall.cli.options import option
 from family_recall.cli.people import guardian, init, people
+from family_recall.cli.prompt import prompt
 from family_recall.cli.recall import explain, inspect, recall, timeline, understand
 from family_recall.cli.relations import relate, unrelate
 from family_recall.cli.serve import browse, mcp
@@ -63,7 +64,8 @@ def main(**_: Path | None) -> None:
     """Find the right memory for a family's question, on this device, and say why.
 
     Anything with a space or a final "?" that is not a command is treated as a question and
-    recalled, and so is anything after "--". Nothing leaves this machine.
+    recalled, and so is anything after "--"; family-recall alone opens a prompt, at a terminal.
+    Nothing leaves this machine.
 
     An option comes before FAMILY_RECALL_DB, _PERSON, _SPACE, _BUDGET_MS, _PROFILE and _KEY_FILE of
     the environment, these before the config file, and that before the default.
@@ -80,7 +82,7 @@ def main(**_: Path | None) -> None:
 for _command in (
     *(init, people, spaces, grant, revoke, guardian, hide, audit),
     *(add, correct, import_, sources, relate, unrelate),
-    *(recall, timeline, explain, inspect, understand, stats),
+    *(recall, prompt, timeline, explain, inspect, understand, stats),
     *(feedback, learned, unlearn),
     *(forget, undo, forgotten, retention),
     *(doctor, backup, restore, export, migrate, rebuild, reembed, rekey),

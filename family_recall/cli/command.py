@@ -7,6 +7,7 @@ import functools
 import inspect
 import itertools
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,7 @@ class CommandOrQuestion(DocumentedGroup):
 
     Anything with a space or a final ``?``, or after ``--``, is treated as a question, and so are
     several words that read as one. Any other word that is no command is a misspelt command, and
-    nothing is recalled.
+    nothing is recalled. Nothing at all opens the prompt, at a terminal.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -82,6 +83,8 @@ class CommandOrQuestion(DocumentedGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Pass what comes after ``--`` to ``recall``, the first of it as the question."""
+        if not args and sys.stdin.isatty() and sys.stdout.isatty():
+            args = ["prompt"]
         _, rest, _ = self.make_parser(ctx).parse_args(list(args))
         at = len(args) - len(rest)
         if rest and args[:at][-1:] == ["--"]:

@@ -83,7 +83,7 @@ def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: An
     ctx = context_of(options)
     home.warmup()
     answer = home.recall(question, ctx)
-    draw = _print_explained if with_terms else _print_answer
+    draw = _print_explained if with_terms else print_answer
 
     def print_all(out: Console) -> None:
         draw(out, answer)
@@ -235,11 +235,13 @@ _STRANGER = (
 )
 
 
-def _print_answer(out: Console, answer: Answer) -> None:
+def print_answer(out: Console, answer: Answer, *, numbered: bool = False) -> None:
+    """Print an answer in plain words; ``numbered``: each memory of it with its rank."""
     for line in lines_of(answer):
         nothing = answer.status == "no_match" and line.kind == "other"
         style = _STATUS_STYLES[answer.status] if line.kind == "sureness" else _STYLES[line.kind]
-        print_line(out, line.text, "dim" if nothing else style)
+        rank = f"  [{line.rank}]" if numbered and line.rank else ""
+        print_line(out, f"{line.text}{rank}", "dim" if nothing else style)
 
 
 def _print_explained(out: Console, answer: Answer) -> None:
@@ -254,7 +256,7 @@ def _print_explained(out: Console, answer: Answer) -> None:
     for relation in answer.relations:
         print_line(out, f"{relation}", "bold" if relation.answers else "")
     for result in answer.results:
-        _print_result(out, result)
+        print_result(out, result)
     for period in answer.timeline:
         if not period.n_stored:
             out.print(period.heading, style="yellow")
@@ -263,7 +265,8 @@ def _print_explained(out: Console, answer: Answer) -> None:
         print_line(out, f"without {name}", "yellow")
 
 
-def _print_result(out: Console, result: Result) -> None:
+def print_result(out: Console, result: Result) -> None:
+    """Print a memory with where it is from, and its score term by term."""
     origin = ", ".join(part for part in (result.said_by, (result.occurred_at or "")[:10]) if part)
     notes = " (superseded)" if result.superseded else ""
     if result.superseded_by:

@@ -32,10 +32,14 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line, and what it is: the answer, how sure it is, another memory, or a remark."""
+    """One line, and what it is: the answer, how sure it is, another memory, or a remark.
+
+    ``rank`` is that of the memory it quotes; None where it quotes none.
+    """
 
     kind: Literal["answer", "sureness", "other", "remark"]
     text: str
+    rank: int | None = None
 
 
 def lines_of(answer: Answer) -> Iterator[Line]:
@@ -63,7 +67,7 @@ def _known(answer: Answer) -> Iterator[Line]:
     results = list(answer.results)
     told: set[str] = set()
     if not relations and (answer.strategy == "TIMELINE" or answer.completeness is not None):
-        yield from (Line("answer", _named(result, indent="")) for result in results)
+        yield from (Line("answer", _named(result, indent=""), result.rank) for result in results)
         results = []
     elif not relations and results:
         first = results.pop(0)
@@ -71,7 +75,7 @@ def _known(answer: Answer) -> Iterator[Line]:
             (one.doc_id for one in answer.changed if one.replaced_by == first.doc_id), ""
         )
         before = next((result for result in results if result.doc_id == earlier), None)
-        yield Line("answer", _told(first, before))
+        yield Line("answer", _told(first, before), first.rank)
         told = {one.text for one in (first, before, first.reply_to) if one is not None}
     sure = "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
     whole = ""
@@ -105,7 +109,7 @@ def _others(heading: str, results: Sequence[Result], told: Collection[str]) -> I
     if others:
         yield Line("other", heading)
         named = [*others.values()][::-1][:OTHERS]
-        yield from (Line("other", _named(result)) for result in named)
+        yield from (Line("other", _named(result), result.rank) for result in named)
 
 
 def _told(first: Result, before: Result | None) -> str:

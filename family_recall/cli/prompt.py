@@ -1,0 +1,219 @@
+"""Ask one question after another, and change what is found: ``prompt``."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+import family_recall as fr
+from family_recall.cli.command import command, open_household
+from family_recall.cli.output import console, one_line, print_line
+from family_recall.cli.recall import print_answer, print_result
+from family_recall.cli.settings import (
+    DEFAULT_SPACE,
+    budget_option,
+    db_option,
+    person_option,
+    space_option,
+)
+from family_recall.errors import FamilyRecallError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from family_recall.types import Answer, Result
+
+BUDGET_MS: Final = 2_000.0
+"""A person at a terminal waits so long for a better answer."""
+
+UNDO_FOR: Final = dt.timedelta(days=1)
+HELP: Final = (
+    ("a question", "find what answers it"),
+    ("/why N", "how memory N of the last answer was found and ranked"),
+    ("/not N", "memory N is not what was asked for: it comes last for you from now on"),
+    ("/yes N", "memory N is what was asked for"),
+    ("/add TEXT", "store a memory, said by you"),
+    ("/correct N TEXT", "give memory N another text"),
+    ("/forget N", "forget memory N"),
+    ("/undo", "undo the last of these changes; one that was forgotten, within a day"),
+    ("/help", "list these"),
+    ("/quit", "leave; so does Ctrl-D"),
+)
+COMMANDS: Final = tuple(name.split()[0] for name, _ in HELP if name.startswith("/"))
+
+
+@command(prints_json=False)
+@db_option
+@person_option()
+@space_option()
+@budget_option(BUDGET_MS)
+def prompt(
+    db: Path | None, person_id: str | None, space_id: str | None, time_budget_ms: float
+) -> None:
+    """Ask one question after another; family-recall alone does this, too, at a terminal.
+
+    Questions are stored nowhere but in this window's own history, which ends with it. Lines may
+    come from a pipe.
+
+    Examples:
+      family-recall prompt --person alice --db family.db
+      family-recall prompt --person alice < questions.txt
+    """
+    if db is None or not db.exists():
+        parent = click.get_current_context().parent
+        click.echo(parent.get_help() if parent else "")
+        click.echo("\nto begin: family-recall init --db family.db --person alice=Alice")
+        return
+    ctx = fr.RecallContext(person_id=person_id, space_id=space_id, time_budget_ms=time_budget_ms)
+    with open_household(db) as home:
+        home.understand("", ctx)  # refuses an unknown person, and a space they may not enter
+        home.warmup()
+        Prompt(home, ctx).run()
+
+
+class Prompt:
+    """One person's questions, the last answer, and how to undo what was changed."""
+
+    def __init__(self, home: fr.FamilyRecall, ctx: fr.RecallContext) -> None:
+        self._home, self._ctx = home, ctx
+        self._out = console()
+        self._answer: Answer | None = None
+        self._undo: list[tuple[str, Callable[[], object]]] = []
+
+    def run(self) -> None:
+        """Read lines until the end; an error is printed, and the next line is read."""
+        if sys.stdin.isatty():
+            self.complete()
+            print_line(self._out, "Ask a question. /help lists what else there is.", "dim")
+        while (line := self._line()) is not None and line not in {"/quit", "/exit"}:
+            try:
+                self.handle(line)
+            except FamilyRecallError as error:
+                print_line(self._out, f"Error: {one_line(str(error))}", "red")
+
+    def handle(self, line: str) -> None:
+        """Do what one line says."""
+        word, _, rest = line.partition(" ")
+        if not line:
+            return
+        if not line.startswith("/"):
+            self._ask(line)
+        elif word == "/help":
+            for name, what in HELP:
+                print_line(self._out, f"{name:<18}{what}")
+        elif word == "/add":
+            self._add(rest.strip())
+        elif word == "/undo":
+            self._undo_last()
+        elif word in COMMANDS and word != "/why" and self._ctx.person_id is None:
+            print_line(self._out, "only a person who lives here changes that: --person ID", "red")
+        elif word in COMMANDS:
+            number, _, text = rest.strip().partition(" ")
+            result = self._result(number)
+            if result is not None:
+                self._on_result(word, result, text.strip())
+        else:
+            print_line(self._out, f"there is no {word}; /help lists what there is", "red")
+
+    def complete(self) -> None:
+        """Complete commands and names with Tab, and keep the lines of this window, where it can."""
+        with contextlib.suppress(ImportError):
+            import readline  # noqa: PLC0415 -- not on every system
+
+            names = [person.name for person in self._home.people.all(self._ctx.person_id)]
+            words = (*COMMANDS, *names)
+
+            def complete(text: str, state: int) -> str | None:
+                matching = [word for word in words if word.lower().startswith(text.lower())]
+                return matching[state] if state < len(matching) else None
+
+            readline.set_completer(complete)
+            readline.set_completer_delims(" ")
+            readline.parse_and_bind("tab: complete")
+
+    def _ask(self, question: str) -> None:
+        self._answer = self._home.recall(question, self._ctx)
+        print_answer(self._out, self._answer, numbered=True)
+
+    def _result(self, number: str) -> Result | None:
+        """Return the result of that rank in the last answer; print why there is none."""
+        results = {str(result.rank): result for result in self._answer or ()}
+        if number not in results:
+            said = ", ".join(results) or "none: ask a question first"
+            print_line(self._out, f"which memory of the last answer? there are: {said}", "red")
+        return results.get(number)
+
+    def _on_result(self, word: str, result: Result, text: str) -> None:
+        person_id = self._ctx.person_id or ""
+        if word == "/why":
+            print_result(self._out, result)
+        elif word in {"/not", "/yes"}:
+            if self._answer is None:
+                return
+            accepted = word == "/yes"
+            done = self._home.feedback(self._answer, result.doc_id, accepted, ctx=self._ctx)
+            if done.kept:
+                undo = self._home.learning.undo
+                self._undo.append(("your word on it", lambda: undo(person_id=person_id)))
+            print_line(self._out, f"Noted: {done.effect}." if done.kept else f"{done.why}.")
+        elif word == "/correct":
+            self._home.correct(
+                result.doc_id, text=text, person_id=person_id, space_id=result.space_id
+            )
+            self._undo.append(
+                (
+                    "the correction",
+                    lambda: self._home.correct(
+                        result.doc_id,
+                        text=result.text,
+                        person_id=person_id,
+                        space_id=result.space_id,
+                    ),
+                )
+            )
+            print_line(self._out, "Corrected; /undo brings the earlier text back.")
+        elif word == "/forget":
+            receipt = self._home.forget(result.doc_id, person_id=person_id, undo_for=UNDO_FOR)
+            restore = self._home.erasure.undo
+            self._undo.append(
+                ("the forgetting", lambda: restore(receipt.receipt_id, person_id=person_id))
+            )
+            print_line(self._out, f"Forgotten: {result.text} (/undo brings it back)")
+
+    def _add(self, text: str) -> None:
+        person_id = self._ctx.person_id
+        stored = self._home.remember(
+            text,
+            author=person_id,
+            space_id=self._ctx.space_id or DEFAULT_SPACE,
+            occurred_at=dt.datetime.now(dt.UTC),
+        )
+        if stored.outcome == "created" and person_id is not None:
+            forget = self._home.forget
+            self._undo.append(
+                ("what you added", lambda: forget(stored.doc_id, person_id=person_id))
+            )
+        print_line(self._out, f"Stored ({stored.outcome}).")
+
+    def _undo_last(self) -> None:
+        if not self._undo:
+            print_line(self._out, "there is nothing to undo", "red")
+            return
+        what, undo = self._undo.pop()
+        undo()
+        print_line(self._out, f"Undone: {what}.")
+
+    def _line(self) -> str | None:
+        """Return the next line, None at the end; Ctrl-C drops a line that is half written."""
+        try:
+            return input("› " if sys.stdin.isatty() else "").strip()
+        except EOFError:
+            return None
+        except KeyboardInterrupt:
+            click.echo()
+            return ""
