@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 import family_recall as fr
 from family_recall.cli.command import check_output, command, household_command, open_household
+from family_recall.cli.formats import format_option, formatted
 from family_recall.cli.options import field_option, field_options, option
 from family_recall.cli.output import Output, counted, print_line
 from family_recall.cli.settings import (
@@ -69,8 +70,11 @@ def context_of(options: dict[str, Any]) -> fr.RecallContext:
     is_flag=True,
     help="show every result with its id and score term by term, and what was done when",
 )
+@format_option
 @context_options()
-def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: Any) -> Output:
+def recall(
+    home: fr.FamilyRecall, question: str, with_terms: bool, form: str, **options: Any
+) -> Output | None:
     """Find the memories that answer a question.
 
     Prints what answers, who said it and when, how sure that is, and at most three other memories;
@@ -83,6 +87,9 @@ def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: An
     ctx = context_of(options)
     home.warmup()
     answer = home.recall(question, ctx)
+    if form != "text":
+        click.echo(formatted(answer, form))
+        return None
     draw = _print_explained if with_terms else print_answer
 
     def print_all(out: Console) -> None:
@@ -95,8 +102,9 @@ def recall(home: fr.FamilyRecall, question: str, with_terms: bool, **options: An
 
 @household_command()
 @click.argument("period")
+@format_option
 @context_options(TIMELINE_RESULTS)
-def timeline(home: fr.FamilyRecall, period: str, **options: Any) -> Output:
+def timeline(home: fr.FamilyRecall, period: str, form: str, **options: Any) -> Output | None:
     """Show what is remembered of a time, in order, and which of its days hold nothing.
 
     PERIOD is a time in words, as in a question: "last week", "in March 2025", "since Christmas",
@@ -112,6 +120,9 @@ def timeline(home: fr.FamilyRecall, period: str, **options: Any) -> Output:
     ctx = context_of(options)
     home.warmup()
     answer = recall_period(home, ctx, period)
+    if form != "text":
+        click.echo(formatted(answer, form))
+        return None
     return Output(answer.to_json(), draw=lambda out: _print_timeline(out, answer))
 
 
