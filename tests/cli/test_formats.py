@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import datetime as dt
 import io
 import json
 from pathlib import Path
@@ -29,7 +30,7 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> Answer:
         home.people.add(fr.Person("ana", "Ana"))
         home.spaces.add(fr.Space("home", "household"))
         for text in ("The gate is blue", "Ana mended the gate", "The cat sleeps"):
-            home.remember(text, author="ana", occurred_at="2026-01-02")
+            home.remember(text, author="ana", occurred_at=dt.datetime(2026, 1, 2))
         return home.recall("Who mended the gate?", person_id="ana", time_budget_ms=1000)
 
 
