@@ -30,7 +30,7 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> Answer:
         home.people.add(fr.Person("ana", "Ana"))
         home.spaces.add(fr.Space("home", "household"))
         for text in ("The gate is blue", "Ana mended the gate", "The cat sleeps"):
-            home.remember(text, author="ana", occurred_at=dt.datetime(2026, 1, 2))
+            home.remember(text, author="ana", occurred_at=dt.datetime(2026, 1, 2, tzinfo=dt.UTC))
         return home.recall("Who mended the gate?", person_id="ana", time_budget_ms=1000)
 
 
