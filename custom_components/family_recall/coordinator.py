@@ -141,7 +141,7 @@ class FamilyRecallCoordinator(DataUpdateCoordinator[Readings]):
             return await self._timed(call)
         with translated_errors():
             result = await call()
-        if name in {"remember", "forget"}:
+        if name in {"remember", "correct", "relate", "forget"}:
             await self.async_request_refresh()
         return result
 

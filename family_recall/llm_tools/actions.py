@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
 from family_recall.llm_tools import results
-from family_recall.types import Answer, Memory, RecallContext
+from family_recall.types import Answer, Memory, RecallContext, Relation
 from family_recall.types.erasure import Selection
 from family_recall.types.field_specs import CONTEXT_FIELDS, FILTER_FIELDS
 
@@ -72,6 +72,29 @@ def remember(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> di
     memory = Memory(space_id=space_id, author=ctx.person_id, source=SOURCE, **fields)
     stored = home.remember(memory, person_id=ctx.person_id)
     return {"doc_id": stored.doc_id, "outcome": stored.outcome, "space_id": space_id}
+
+
+def correct(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
+    """Replace the text of a memory; the earlier one is kept as a version."""
+    if ctx.person_id is None:
+        raise InvalidRequestError("a stranger may not correct; set person_id to who is speaking")
+    doc_id = sent["doc_id"]
+    space_id = _heard_space(home, ctx, [doc_id]) if ctx.aloud else ctx.space_id
+    done = home.correct(doc_id, person_id=ctx.person_id, space_id=space_id, text=sent["text"])
+    return results.corrected(done)
+
+
+def relate(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
+    """Store who or what is what to whom, in the space of the memories that say so."""
+    evidence = sent["evidence"] or ()
+    if ctx.person_id is None or not evidence:
+        space_id = writable_space(home, ctx)
+    else:
+        space_id = _heard_space(home, ctx, evidence)
+    ends = (sent["subject"], sent["relation"], sent["object"])
+    stated = Relation(*ends, space_id, evidence=tuple(evidence))
+    home.relations.add(stated, person_id=ctx.person_id)
+    return results.related(stated)
 
 
 def forget(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:

@@ -192,7 +192,10 @@ def test_a_schema_needs_no_native_library() -> None:
         (
             "recal",
             {},
-            "there is no tool 'recal'; there is recall, timeline, explain, remember, forget",
+            (
+                "there is no tool 'recal'; there is recall, timeline, explain, remember, correct, "
+                "relate, forget"
+            ),
         ),
         ("recall", {}, "recall needs 'question': What to find out"),
         ("recall", {"question": None}, "recall needs 'question'"),
@@ -486,6 +489,55 @@ def test_anothers_memory_cannot_be_forgotten(home: FamilyRecall) -> None:
             call(home, "forget", doc_ids=["present"], confirm=confirm)
     with pytest.raises(InvalidRequestError, match="a stranger may not forget"):
         call(home, "forget", None, doc_ids=["cake"])
+
+
+def test_a_memory_is_corrected_by_the_person_it_belongs_to(home: FamilyRecall) -> None:
+    """The answer is the new text at once; another's memory, a stranger and a far space refuse."""
+    doc_id = remember(home, "The alarm code is 4402", HOME, author="rajesh", doc_id="alarm")
+    done = call(home, "correct", doc_id=doc_id, text="The alarm code is 7719")
+
+    jsonschema.validate(done, returns("correct"))
+    assert done == {
+        "doc_id": "alarm", "space_id": HOME, "changed": True, "before": "The alarm code is 4402",
+    }  # fmt: skip
+    assert call(home, "recall", question="alarm code")["memories"][0]["text"].endswith("7719")
+    again = call(home, "correct", doc_id=doc_id, text="The alarm code is 7719")
+    assert (again["changed"], again["before"]) == (False, None)
+    with pytest.raises(NotTheirsError):
+        call(home, "correct", "mia", doc_id=doc_id, text="The alarm code is 1")
+    with pytest.raises(InvalidRequestError, match="a stranger may not correct"):
+        call(home, "correct", None, doc_id=doc_id, text="The alarm code is 1")
+    private = remember(home, "My locker is 218", "private:rajesh", author="rajesh")
+    for ctx in (RecallContext("rajesh", HOME), RecallContext("rajesh", aloud=True)):
+        with pytest.raises(UnknownMemoryError):
+            llm_tools.dispatch(home, ctx, "correct", {"doc_id": private, "text": "It is 1"})
+
+
+def test_a_relation_is_stored_where_its_evidence_is(home: FamilyRecall) -> None:
+    """Without evidence in the person's own space; of another's memory not at all."""
+    said = remember(home, "Otto teaches Mia this year", HOME, author="rajesh")
+    ends = {"subject": "Otto", "relation": "teacher of", "object": "Mia"}
+    done = call(home, "relate", **ends, evidence=[said])
+    own = call(home, "relate", **ends)
+
+    jsonschema.validate(done, returns("relate"))
+    assert (done["space_id"], own["space_id"]) == (HOME, "private:rajesh")
+    asked = call(home, "recall", "priya", question="Who is Mia's teacher?")["relations"]
+    assert [(one["subject"], one["evidence"]) for one in asked] == [("Otto", [said])]
+    with pytest.raises(NotTheirsError):
+        call(home, "relate", "mia", **ends, evidence=[said])
+    with pytest.raises(InvalidRequestError):
+        call(home, "relate", None, **ends)
+
+
+def test_what_is_more_likely_wrong_is_marked(home: FamilyRecall) -> None:
+    """Each memory below one half, and no other."""
+    for text in ("The plumber comes on Tuesday", "The cat sleeps", "Dinner was late"):
+        remember(home, text, HOME, author="rajesh")
+    answer = call(home, "recall", question="When does the plumber come?", top_k=20)
+    marked = {one["confidence"] < 0.5: one["low_confidence"] for one in answer["memories"]}
+
+    assert marked == {False: False, True: True}
 
 
 def test_forgetting_stays_in_the_programs_space(home: FamilyRecall) -> None:
