@@ -157,7 +157,9 @@ def people_remove(
     receipt = home.people.remove(
         person_id, said=said, about=about, token=token or plan.forgotten.token
     )
-    return receipt_output(home, receipt)
+    output = receipt_output(home, receipt)
+    stays = f"; {counted(plan.n_said, 'memory', 'memories')} they said stay" if plan.n_said else ""
+    return Output(output.record, [f"removed {person_id}{stays}", *output.lines])
 
 
 def _removal_output(plan: fr.RemovalPlan) -> Output:

@@ -56,7 +56,7 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
             by_uid[_uid(event)].append(event)
 
     def keeps(key: str) -> bool:
-        uid, _, moment = key.rpartition(" ")
+        uid, _, moment = key.rpartition("@")
         return uid in by_uid and moment < (settings.now - SHOWN_BEFORE).date().isoformat()
 
     def items() -> Iterator[Draft | LeftOut]:
@@ -273,7 +273,7 @@ def _key(uid: str, event: icalendar.Component, otherwise: dt.date | None = None)
         return uid
     if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
         moment = moment.astimezone(dt.UTC)
-    return f"{uid} {moment.isoformat()}"
+    return f"{uid}@{moment.isoformat()}"
 
 
 def _words(event: icalendar.Component, name: str) -> str:

@@ -136,7 +136,7 @@ def _drafts(
             yield LeftOut(where, FUTURE)
         else:
             fields["occurred_at"] = moment
-        key = keys.key(author, text, prefix=f"{moment.isoformat()} ")
+        key = keys.key(author, text, prefix=f"{moment.isoformat()}-")
         yield Draft(key, where, text, (author,), fields)
 
 

@@ -43,19 +43,35 @@ def timeline(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> di
 def recall_period(home: FamilyRecall, ctx: RecallContext, period: str) -> Answer:
     """Recall a stretch of time, given in words, in the order it happened.
 
+    *In December* is the last one or, where nothing is remembered of that, the coming one.
+
     Raises:
         InvalidRequestError: If the words name no time.
     """
     # "2025" alone is a number to the grammar of time; "in 2025" is a year.
     for words in (period, f"in {period}"):
         question = f"What happened {words}?"
-        understanding = home.understand(question, ctx)
-        if understanding.timespan is not None and understanding.strategy == "TIMELINE":
-            return home.recall(question, ctx)
+        spans = [_span_of(home, asked, ctx) for asked in (question, f"What will happen {words}?")]
+        if spans[0] is None:
+            continue
+        answer = home.recall(question, ctx)
+        if answer.results or spans[1] in {None, spans[0]}:
+            return answer
+        return home.recall(f"What will happen {words}?", ctx)
     raise InvalidRequestError(
         "period must be words for a time, such as 'last week', 'in March 2025' or "
         f"'from 2025-06-01 to 2025-06-10', got {period!r}"
     )
+
+
+def _span_of(
+    home: FamilyRecall, question: str, ctx: RecallContext
+) -> tuple[dt.datetime | None, dt.datetime | None] | None:
+    """Return the time that a question is about, if it asks for what lies in that."""
+    understanding = home.understand(question, ctx)
+    if understanding.timespan is None or understanding.strategy != "TIMELINE":
+        return None
+    return understanding.timespan.start, understanding.timespan.end
 
 
 def explain(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:

@@ -344,7 +344,7 @@ class Broker:
         waited_s = 0.0 if asked_at_s is None else self.gate.clock() - asked_at_s
         with (
             self.gate.admitted(request, asked_at_s) as admitted,
-            self.store.snapshot() as snapshot,
+            self.store.snapshot((request.ctx.person_id,)) as snapshot,
         ):
             admitted.yield_to_urgent()
             trace = TraceBuilder(

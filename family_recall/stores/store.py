@@ -24,7 +24,7 @@ from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
 from family_recall.stores.logs.stage_costs import StageCost
-from family_recall.stores.read.caches import ReadCaches
+from family_recall.stores.read.caches import Asker, ReadCaches
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.read.statistics import statistics
 from family_recall.stores.read.transaction import ReadTransaction
@@ -90,10 +90,13 @@ class Store:
             yield ReadTransaction(connection, self.zone, self._caches)
 
     @contextlib.contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
-        """Read what recalls need, as :meth:`reading` does."""
-        with self.reading() as reading:
-            yield reading.snapshot
+    def snapshot(self, asker: Asker | None = None) -> Iterator[Snapshot]:
+        """Read what recalls need, as :meth:`reading` does.
+
+        For an asker, small tables are read again only after a commit.
+        """
+        with self._connections.reading() as connection:
+            yield Snapshot(connection, self.zone, self._caches, asker)
 
     @contextlib.contextmanager
     def writing(self, place: Mapping[str, str] | None = None) -> Iterator[WriteTransaction]:

@@ -85,7 +85,8 @@ def _known(answer: Answer) -> Iterator[Line]:
     if not relations:
         yield from _uncovered(answer)
     values = {result.fact_value for result in answer.results[:1]}
-    values |= {relation.object for relation in answer.relations if relation.answers}
+    for relation in answer.relations:
+        values |= {relation.subject, relation.object} if relation.answers else set()
     for key, value in answer.facts.items():
         if value not in values:
             yield Line("other", f"{key.replace('_', ' ')}: {value}")

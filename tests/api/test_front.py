@@ -170,7 +170,7 @@ def test_an_answer_prints_in_a_few_lines(home: FamilyRecall) -> None:
         "Sure (87 %).",
         "Also:",
         "  Short",
-        "Without vector: no model.",
+        "Answered without the search by meaning.",
     ]
     several = (dataclasses.replace(plain, text=text) for text in ("a", "b", "b", "c", "d"))
     longer = dataclasses.replace(answer, results=(best, *several), degraded=())

@@ -530,6 +530,20 @@ def test_a_relation_is_stored_where_its_evidence_is(home: FamilyRecall) -> None:
         call(home, "relate", None, **ends)
 
 
+def test_a_month_that_is_to_come_is_listed_where_the_last_one_is_empty(home: FamilyRecall) -> None:
+    """*In December* is the last one; with nothing in that and something in the next, the next."""
+    ctx = RecallContext("rajesh", now=dt.datetime(2026, 1, 9, 12, tzinfo=dt.UTC))
+    play = dt.datetime(2026, 12, 20, tzinfo=dt.UTC)
+    remember(home, "School play", HOME, occurred_at=play, doc_id="play")
+    asked = {"period": "in December"}
+    coming = llm_tools.dispatch(home, ctx, "timeline", asked)
+    assert [one["doc_id"] for one in coming["memories"]] == ["play"]
+    last = dt.datetime(2025, 12, 24, tzinfo=dt.UTC)
+    remember(home, "We lit candles", HOME, occurred_at=last, doc_id="candles")
+    then = llm_tools.dispatch(home, ctx, "timeline", asked)
+    assert [one["doc_id"] for one in then["memories"]] == ["candles"]
+
+
 def test_what_is_more_likely_wrong_is_marked(home: FamilyRecall) -> None:
     """Each memory below one half, and no other."""
     for text in ("The plumber comes on Tuesday", "The cat sleeps", "Dinner was late"):

@@ -14,6 +14,7 @@ from family_recall.stores.read.caches import ReadCaches
 from tests.conftest import found, move_in, open_home, recall, remember
 
 PRIVATE = "private:priya"
+ASKER = ("priya",)
 
 
 def revoke(home: FamilyRecall) -> None:
@@ -76,16 +77,21 @@ def test_what_is_kept_lasts_until_a_commit(tmp_path: Path) -> None:
         reads.append(1)
         return len(reads)
 
-    assert [caches.unchanged(reader).get("n", read) for _ in range(3)] == [1, 1, 1]
+    assert [caches.unchanged(reader, ASKER).get("n", read) for _ in range(3)] == [1, 1, 1]
     writer.execute("INSERT INTO t VALUES(1)")
-    assert [caches.unchanged(reader).get("n", read) for _ in range(3)] == [2, 2, 2]
+    assert [caches.unchanged(reader, ASKER).get("n", read) for _ in range(3)] == [2, 2, 2]
     reader.execute("BEGIN")
     assert len(reader.execute("SELECT * FROM t").fetchall()) == 1
     writer.execute("INSERT INTO t VALUES(2)")
-    assert caches.unchanged(reader).get("n", read) == 2  # the transaction sees what was before
+    assert (
+        caches.unchanged(reader, ASKER).get("n", read) == 2
+    )  # the transaction sees what was before
     reader.execute("COMMIT")
-    assert caches.unchanged(reader).get("n", read) == 3
+    assert caches.unchanged(reader, ASKER).get("n", read) == 3
+    assert caches.unchanged(reader, ("rajesh",)).get("n", read) == 4  # for another it is read again
+    assert caches.unchanged(reader, ASKER).get("n", read) == 3
+    assert [caches.unchanged(reader, None).get("n", read) for _ in range(2)] == [5, 6]
     caches.clear()
-    assert caches.unchanged(reader).get("n", read) == 4
+    assert caches.unchanged(reader, ASKER).get("n", read) == 7
     for connection in (reader, writer):
         connection.close()

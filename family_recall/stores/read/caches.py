@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import apsw
 
@@ -12,6 +12,10 @@ from family_recall.stores.file import sql
 from family_recall.stores.vectors.index import VectorIndexes
 
 _T = TypeVar("_T")
+MAX_ASKERS = 64
+"""Askers for whom something is kept at once; an id that nobody has counts, too."""
+Asker: TypeAlias = tuple[str | None]
+"""Who asks: a person's id, or None for a stranger, in a tuple."""
 
 
 class Unchanged:
@@ -22,8 +26,7 @@ class Unchanged:
     is kept must not be changed by those who read it.
     """
 
-    def __init__(self, version: int) -> None:
-        self.version = version
+    def __init__(self) -> None:
         self._values: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, read: Callable[[], _T]) -> _T:
@@ -40,20 +43,25 @@ class ReadCaches:
 
     def __init__(self) -> None:
         self.indexes = VectorIndexes()
-        self._unchanged: weakref.WeakKeyDictionary[apsw.Connection, Unchanged] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._unchanged: weakref.WeakKeyDictionary[
+            apsw.Connection, tuple[int, dict[Asker, Unchanged]]
+        ] = weakref.WeakKeyDictionary()
 
-    def unchanged(self, connection: apsw.Connection) -> Unchanged:
-        """Return what a connection has read since the last commit to the file.
+    def unchanged(self, connection: apsw.Connection, asker: Asker | None) -> Unchanged:
+        """Return what a connection has read for somebody since the last commit to the file.
 
-        Inside a transaction: the one that is open sees that state until it ends.
+        Inside a transaction: the one that is open sees that state until it ends. What was read for
+        one person is kept for nobody else, since what a recall finds there takes it less time:
+        that would tell what others asked. Nothing is kept for None.
         """
+        if asker is None:
+            return Unchanged()
         (version,) = sql.row(connection, "PRAGMA data_version")
-        kept = self._unchanged.get(connection)
-        if kept is None or kept.version != version:
-            kept = self._unchanged[connection] = Unchanged(version)
-        return kept
+        before, askers = self._unchanged.get(connection, (None, {}))
+        if before != version or len(askers) > MAX_ASKERS:
+            askers = {}
+            self._unchanged[connection] = (version, askers)
+        return askers.setdefault(asker, Unchanged())
 
     def clear(self) -> None:
         """Release everything."""

@@ -18,7 +18,7 @@ from family_recall.stores.file.row_ids import PARTITION_SHIFT, partition_of
 from family_recall.stores.graph import edges, relation_queries
 from family_recall.stores.graph.entities import Entities
 from family_recall.stores.logs.feedback import LearningStep, Verdict, last_step, verdicts
-from family_recall.stores.read.caches import ReadCaches
+from family_recall.stores.read.caches import Asker, ReadCaches
 from family_recall.stores.read.scoped_vectors import ScopedVectors
 from family_recall.stores.records import (
     Access,
@@ -64,11 +64,17 @@ class Snapshot:
     that do not match their checksum or cannot be read.
     """
 
-    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, caches: ReadCaches) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        zone: dt.tzinfo,
+        caches: ReadCaches,
+        asker: Asker | None = None,
+    ) -> None:
         self.damaged: set[int] = set()
         self._connection = connection
         self._zone = zone
-        self._unchanged = caches.unchanged(connection)
+        self._unchanged = caches.unchanged(connection, asker)
         self._household = Household(connection)
         self._entities = Entities(connection)
         self._partitions: Mapping[int, Partition] = self._unchanged.get(
