@@ -1,6 +1,6 @@
 """The pages in a real browser without scripts: opened by the link; corrected, forgotten, undone.
 
-Needs Chromium and, all but one of them, ``playwright`` to drive it; without, they are left out.
+Needs a Chromium on the PATH; without one they are left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from family_recall import FamilyRecall, Grant, Memory, Person, Space
 from tests.page_checks import CHROMIUM
@@ -27,7 +28,9 @@ WIDER_THAN_THE_WINDOW = (
     "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 )
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium here")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium on the PATH: apt install chromium"
+)
 
 
 @contextlib.contextmanager
@@ -69,8 +72,7 @@ def link(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def pages(link: str) -> Iterator[Any]:
     """Open the link in a browser, once with scripts and once without."""
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         context = browser.new_context(java_script_enabled=False)
         page = context.new_page()
