@@ -559,9 +559,12 @@ class FamilyRecall:
     ) -> Feedback:
         """Record whether a memory was what a question wanted, and learn from it.
 
-        What is learned moves the ``default`` profile's weights and confidence for that person
-        alone, within bounds, and only while their own feedback, replayed, is ranked no worse.
-        Stored are numbers, feature names, row ids and a hash of the question.
+        A rejection of weight 1 puts the memory last for that person at once, for this question and
+        those that ask the same in other words, until they accept it or undo it. What is learned
+        moves the ``default`` profile's weights and confidence for that person alone, within bounds,
+        and only while their own feedback, replayed, is ranked no worse. Stored are numbers, feature
+        names and row ids; of the question a hash, its static vector, the numbers of its stems and
+        the kinds of values it asks for.
 
         Args:
             asked: The answer that was shown, or a question, which is then asked again.

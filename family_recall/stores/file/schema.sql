@@ -118,6 +118,7 @@ CREATE TABLE edge(
   PRIMARY KEY(src, weight DESC, dst DESC, kind, valid_from_s)) WITHOUT ROWID;
 
 -- Feedback on results, and what was learned from it: numbers, feature names and row ids, no text.
+-- asked: what tells whether another question is like the one that got it; stores/logs/feedback.py.
 -- Each row belongs to one person and refers to memories that person could see. The rows on a memory
 -- that is superseded or deleted are deleted with it.
 CREATE TABLE feedback(
