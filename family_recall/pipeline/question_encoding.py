@@ -91,7 +91,8 @@ def _transformer(run: Runner, context: QueryContext, static: Encoder | None) -> 
         run.trace.skip("embed", refusal.reason, refusal.detail + instead)
         run.admitted.count_refusal(refusal)
         return None
-    wait_ms = context.deadline.remaining_ms() - run.admitted.expected_ms("embed", n)
+    # Half of the time is left for what follows, should the model not come.
+    wait_ms = (context.deadline.remaining_ms() - run.admitted.expected_ms("embed", n)) / 2.0
     if static is not None and wait_ms < run.config.embedder_load_ms:
         wait_ms = 0.0
     encoder = run.models.encoder(min(wait_ms, run.config.load_wait_ms))
