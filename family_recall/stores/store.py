@@ -144,7 +144,7 @@ class Store:
 
     def check(self) -> list[Finding]:
         """Check the file, and what is made from the texts against them."""
-        with self._connections.reading() as connection:
+        with self._connections.reading(fresh=True) as connection:
             findings = checks.check_texts(connection)
         if any(finding.problem for finding in findings):
             return findings

@@ -184,7 +184,7 @@ def test_a_step_by_another_process_is_seen_at_once(path: Path) -> None:
 
 def looked_up(store: Store, person_id: str | None) -> LearningStep | None:
     """Look up a step as a request does, in a snapshot of its own."""
-    with store.snapshot() as snapshot:
+    with store.snapshot((person_id,)) as snapshot:
         return snapshot.learned(person_id)
 
 

@@ -109,14 +109,18 @@ class Connections:
             remove_leftovers(path.parent)
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[apsw.Connection]:
-        """Lend a connection inside one read transaction: one snapshot from start to end."""
+    def reading(self, *, fresh: bool = False) -> Iterator[apsw.Connection]:
+        """Lend a connection inside one read transaction: one snapshot from start to end.
+
+        A ``fresh`` one has read nothing before: FTS5's check of an index takes what another
+        connection has rewritten since for damage.
+        """
         self.check_open()
         with self._lock:
             if self._closed:
                 raise self._was_closed()
             self._n_lent += 1
-            connection = self._idle.pop() if self._idle else None
+            connection = self._idle.pop() if self._idle and not fresh else None
         try:
             with translated(self.path):
                 connection = connection or self._connect()
@@ -129,7 +133,7 @@ class Connections:
                         connection.execute("ROLLBACK")
         finally:
             with self._lock:
-                if self._closed and connection is not None:
+                if connection is not None and (self._closed or fresh):
                     connection.close()
                 elif connection is not None:
                     self._idle.append(connection)
