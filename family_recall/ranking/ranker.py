@@ -43,24 +43,23 @@ def weights_by_name(ranking: Ranking) -> dict[str, float]:
     }
 
 
-def contributions(ranking: Ranking, rows: IdArray) -> list[tuple[Contribution, ...]]:
-    """Split the score of each of some rows into its weighted features, largest part first.
+def contributions(features: FloatArray, weights: FloatArray) -> tuple[Contribution, ...]:
+    """Split the score of one candidate into its weighted features, largest part first.
 
     Features of weight 0 are left out, and those for some candidates alone where they are 0; the
     rest add up to the score.
+
+    Args:
+        features: Its features (f,) in the order of ``FEATURES``.
+        weights: Their weights (f,).
     """
-    counted = np.flatnonzero(ranking.weights)
-    named = [(_NAMES[at], float(ranking.weights[at]), _NAMES[at] in FOR_SOME) for at in counted]
-    split = []
-    for values in ranking.features[rows][:, counted].tolist():
-        parts = [
-            (-abs(value * weight), name, value, weight)
-            for value, (name, weight, for_some) in zip(values, named, strict=True)
-            if value != 0.0 or not for_some
-        ]
-        parts.sort()
-        split.append(tuple([Contribution(*part[1:]) for part in parts]))
-    return split
+    parts = [
+        (-abs(value * weight), name, value, weight)
+        for name, value, weight in zip(_NAMES, features.tolist(), weights.tolist(), strict=True)
+        if weight and (value != 0.0 or name not in FOR_SOME)
+    ]
+    parts.sort()
+    return tuple([Contribution(*part[1:]) for part in parts])
 
 
 _NAMES = tuple(INDEX)

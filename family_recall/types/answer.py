@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from family_recall.types.answer_text import lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
+from family_recall.types.deferred import Deferred
 from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.relation_result import RelationResult
 from family_recall.types.timeline import Period
@@ -70,7 +71,7 @@ class RepliedTo(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(JsonRecord):
+class Result(Deferred, JsonRecord):
     """One memory of an answer.
 
     ``score`` compares results of this answer alone; ``confidence`` in [0, 1] is calibrated and

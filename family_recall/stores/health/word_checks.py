@@ -60,7 +60,7 @@ def memory_problem(connection: apsw.Connection) -> str | None:
         counts: dict[int, list[int]] = {}
         total = 0
         for column, text in enumerate(texts):
-            for _, stem in full_text.split(connection, text):
+            for _, stem in full_text.split(text):
                 counts.setdefault(stem_number(stem), [0, 0, 0])[column] += 1
                 total += 1
         expected = [(stem, *(min(n, 255) for n in counts[stem])) for stem in sorted(counts)]

@@ -127,15 +127,11 @@ class Snapshot:
         """Split a text as the index does: (word as written, stem) pairs in order."""
         pairs = self._stems.get(text)
         if pairs is None:
-            pairs = self._stems[text] = full_text.split(self._connection, text)
+            pairs = self._stems[text] = full_text.split(text)
             # A word by itself is split as it is within a text.
             for pair in pairs:
                 self._stems.setdefault(pair[0], [pair])
         return pairs
-
-    def find_stems(self, text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
-        """Return where words with some stems stand in a text: (start, end) in characters."""
-        return full_text.find_stems(self._connection, text, stems)
 
     def word_statistics(self, stems: Sequence[str], scope: Scope) -> WordStatistics:
         """Count the scope's memories, words, and memories that hold each stem."""
@@ -231,7 +227,7 @@ class Snapshot:
         """Count stems in the passages of those memories that are long."""
         loaded = self.authors_and_texts(ids, scope)
         texts = ((memory, text) for memory, (_, text) in loaded.items())
-        return passage_words.count(self._connection, texts, stems)
+        return passage_words.count(texts, stems)
 
     def n_current(self, scope: Scope) -> int:
         """Count the scope's current memories."""

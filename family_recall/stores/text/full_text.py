@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import struct
-from collections.abc import Callable, Collection, Sequence
+import threading
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,31 +34,24 @@ class Words:
     n_words: int
 
 
-def split(connection: apsw.Connection, text: str) -> list[tuple[str, str]]:
+def split(text: str) -> list[tuple[str, str]]:
     """Split a text exactly as the index does: (word as written, stem) pairs."""
-    raw, tokens = _tokens(connection, text)
+    raw, tokens = _tokens(text)
     return [(raw[start:end].decode(), stem) for start, end, stem in tokens]
 
 
-def splitter() -> Callable[[str], list[tuple[str, str]]]:
-    """Return a function that splits texts as the index does, without a file."""
-    return functools.partial(split, apsw.Connection(":memory:"))
-
-
-def find_stems(
-    connection: apsw.Connection, text: str, stems: Collection[str]
-) -> tuple[tuple[int, int], ...]:
+def find_stems(text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Return where words with some stems stand in a text: (start, end) in characters."""
-    raw, tokens = _tokens(connection, text)
+    raw, tokens = _tokens(text)
     spans = [(start, end) for start, end, stem in tokens if stem in stems]
     if text.isascii():
         return tuple(spans)
     return tuple((len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans)
 
 
-def place_words(connection: apsw.Connection, text: str) -> list[tuple[int, str]]:
+def place_words(text: str) -> list[tuple[int, str]]:
     """Return where the words of a text begin, in characters, with their stems."""
-    raw, tokens = _tokens(connection, text)
+    raw, tokens = _tokens(text)
     if text.isascii():
         return [(start, stem) for start, _, stem in tokens]
     steps = itertools.pairwise([0, *(start for start, _, _ in tokens)])
@@ -251,10 +245,22 @@ def quoted(word: str) -> str:
     return '"' + word.replace('"', '""').replace("\0", " ") + '"'
 
 
-def _tokens(connection: apsw.Connection, text: str) -> tuple[bytes, list[tuple[int, int, str]]]:
+class _Tokenizer(threading.local):
+    """FTS5's tokenizer, which needs a connection and no file: one for each thread."""
+
+    def __init__(self) -> None:
+        self._connection = apsw.Connection(":memory:")
+        self.tokenize: Any = self._connection.fts5_tokenizer(*_TOKENIZER)
+
+
+@functools.cache
+def _tokenizer() -> _Tokenizer:
+    return _Tokenizer()
+
+
+def _tokens(text: str) -> tuple[bytes, list[tuple[int, int, str]]]:
     raw = text.encode("utf-8", "replace")
-    tokenize: Any = connection.fts5_tokenizer(*_TOKENIZER)
-    tokens = tokenize(
+    tokens = _tokenizer().tokenize(
         raw, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=True, include_colocated=False
     )
     return raw, tokens

@@ -112,7 +112,7 @@ class WordIndex:
             stem
             for texts in rows
             for text in texts
-            for _, stem in full_text.split(self._connection, text)
+            for _, stem in full_text.split(text)
         }
 
     def unused(self, stems: Iterable[str]) -> set[str]:

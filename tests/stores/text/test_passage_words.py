@@ -25,9 +25,9 @@ FILLER = "We swept the yard and had rolls before the others came. "
 )
 def test_words_outside_a_passage_are_those_of_the_text_without_it(text: str) -> None:
     """Each count is that of the text less the passage, for every stem and all words."""
-    split = full_text.splitter()
+    split = full_text.split
     stems = ["otter", "cafe", "swim", "nothing"]
-    counted = passage_words.count(apsw.Connection(":memory:"), [(7, text)], stems)
+    counted = passage_words.count([(7, text)], stems)
     spans = passages(text)
 
     assert counted.memories.tolist() == [7] * len(spans)
