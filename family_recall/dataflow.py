@@ -157,9 +157,8 @@ class QueryContext:
 
     @property
     def mode(self) -> str:
-        """The mode that the request names or, where it leaves that open, the question's own."""
-        asked = self.request.ctx.mode
-        return self.plan.mode if asked == "hybrid" else asked
+        """The mode that it is answered in."""
+        return mode_of(self.request, self.plan)
 
     @property
     def searched_text(self) -> str:
@@ -169,6 +168,12 @@ class QueryContext:
     def pool_size(self, configured: int) -> int:
         """Return the size of a pool: the configured one, or twice the results wanted."""
         return max(configured, 2 * self.request.ctx.top_k)
+
+
+def mode_of(request: RecallRequest, plan: QueryPlan) -> str:
+    """Return the mode that a request names or, where it leaves that open, the question's own."""
+    asked = request.ctx.mode
+    return plan.mode if asked == "hybrid" else asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from family_recall.ranking.diversify import (
 )
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.reranker import first_was_read
-from family_recall.types import IdArray
 
 
 def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:

@@ -10,16 +10,20 @@ from family_recall.stores.records import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
 
 
-def rank(rows: Rows, features: FloatArray, profile: Profile) -> Ranking:
+def rank(
+    rows: Rows, features: FloatArray, profile: Profile, closest: FloatArray | None = None
+) -> Ranking:
     """Order candidates by ``Σ weight × feature``; ties by doc_id.
 
     Args:
         rows: The candidates (n).
         features: Shape (n, f) in the order of ``FEATURES``.
         profile: Whose weights.
+        closest: Shape (n, q), how close each token of the question comes; None if unknown.
     """
     weights = weights_of(profile)
-    return Ranking(rows, features, weights, *scored(rows, features, weights))
+    score, order = scored(rows, features, weights)
+    return Ranking(rows, features, weights, score, order, closest=closest)
 
 
 def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[FloatArray, IdArray]:

@@ -97,7 +97,7 @@ class Hits:
     scores: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # two are the same if they are one object
 class WordStatistics:
     """Counts over everything a scope may see, and nothing else.
 

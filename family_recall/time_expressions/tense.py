@@ -115,6 +115,8 @@ def is_past_reference(question: str) -> bool:
     question = question[:4000]
     if _PAST_REFERENCE.search(question):
         return True
+    if "use" not in question.casefold():  # the next pattern looks at every word three times
+        return False
     before = (m.group(1).lower().replace("’", "'").split() for m in _USED_TO.finditer(question))
     return any(_ACCUSTOMED.isdisjoint(words) for words in before)
 

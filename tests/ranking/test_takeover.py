@@ -56,9 +56,13 @@ def test_a_row_inherits_the_score_it_lacks() -> None:
 
     assert ranking.order.tolist() == [2, 0, 1]
     assert inherited(ranking, 2) == pytest.approx(0.8 * weight + MARGIN, abs=1e-6)
-    parts = {part.feature: part.amount for part in contributions(ranking.features[2], ranking.weights)}
+    parts = {
+        part.feature: part.amount for part in contributions(ranking.features[2], ranking.weights)
+    }
     assert sum(parts.values()) == pytest.approx(0.81 * weight + MARGIN, abs=1e-6)
-    assert "inherited" not in {part.feature for part in contributions(ranking.features[0], ranking.weights)}
+    assert "inherited" not in {
+        part.feature for part in contributions(ranking.features[0], ranking.weights)
+    }
 
 
 def test_a_row_that_is_above_already_stays() -> None:

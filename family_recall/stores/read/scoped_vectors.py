@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import apsw
 import numpy as np
@@ -33,6 +33,8 @@ class ScopedVectors:
         self._partitions = partitions
         self._unchanged = unchanged
         self._loaded: dict[tuple[int, int], VectorIndex] = {}
+        self._listed: dict[tuple[object, ...], list[tuple[int, VectorIndex]]] = {}
+        self._bodies: dict[str, tuple[dict[int, int], FloatArray]] = {}
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
@@ -45,16 +47,14 @@ class ScopedVectors:
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
         cosines = np.full(len(ids), np.nan, np.float32)
-        partitions = ids >> PARTITION_SHIFT
-        for shard, vector_index in self._in_scope(model_id, scope, views=True):
-            own = (partitions == shard // 2).nonzero()[0]
-            if len(own) and vector_index.of_passages:
+        for vector_index, own in self._holding(model_id, ids, scope, views=True):
+            if vector_index.of_passages:
                 numbers, owners = vector_index.locate_all(ids[own])
                 np.fmax.at(cosines, own[owners], vector_index.cosines(vector, numbers))
-            elif len(own):
+            else:
                 numbers, here = vector_index.locate(ids[own])
-                own = own[here]
-                cosines[own] = np.fmax(cosines[own], vector_index.cosines(vector, numbers[here]))
+                rows = own[here]
+                cosines[rows] = np.fmax(cosines[rows], vector_index.cosines(vector, numbers[here]))
         return cosines
 
     def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
@@ -67,15 +67,21 @@ class ScopedVectors:
 
     def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the unit vectors of bodies (n, dim), zeros for a memory without one."""
-        units = np.zeros((len(ids), 0), np.float32)
-        partitions = ids >> PARTITION_SHIFT
-        for shard, vector_index in self._in_scope(model_id, scope):
-            if not units.shape[1]:
-                units = np.zeros((len(ids), vector_index.dim), np.float32)
-            own = (partitions == shard // 2).nonzero()[0]
-            if len(own):
-                numbers, here = vector_index.locate(ids[own])
-                units[own[here]] = vector_index.units(numbers[here])
+        # The best are compared with each other twice, as rivals and for diversity.
+        rows, bodies = self._bodies.get(model_id, ({}, np.zeros((0, 0), np.float32)))
+        wanted = ids.tolist()
+        if not rows.keys() >= set(wanted):
+            bodies = self._read_bodies(model_id, ids, scope)
+            rows = {memory: row for row, memory in enumerate(wanted)}
+            self._bodies[model_id] = rows, bodies
+        return bodies[[rows[memory] for memory in wanted]]
+
+    def _read_bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
+        indexes = self._in_scope(model_id, scope)
+        units = np.zeros((len(ids), indexes[0][1].dim if indexes else 0), np.float32)
+        for vector_index, own in self._holding(model_id, ids, scope):
+            numbers, here = vector_index.locate(ids[own])
+            units[own[here]] = vector_index.units(numbers[here])
         return units
 
     def token_vectors(
@@ -188,6 +194,26 @@ class ScopedVectors:
         self, model_id: str, scope: Scope, *, views: bool = False
     ) -> list[tuple[int, VectorIndex]]:
         """List the indexes of bodies or, if wanted, those of bodies and of views, by shard."""
+        key = (model_id, views, scope.partitions, scope.known_at_s is None)
+        listed = self._listed.get(key)
+        if listed is None:
+            listed = self._listed[key] = self._list(model_id, scope, views=views)
+        return listed
+
+    def _holding(
+        self, model_id: str, ids: IdArray, scope: Scope, *, views: bool = False
+    ) -> Iterator[tuple[VectorIndex, IdArray]]:
+        """Yield the indexes of the shards of some memories, and which memories may be there."""
+        partitions = ids >> PARTITION_SHIFT
+        held: dict[int, IdArray] = {}
+        for shard, vector_index in self._in_scope(model_id, scope, views=views):
+            own = held.get(shard // 2)
+            if own is None:
+                own = held[shard // 2] = (partitions == shard // 2).nonzero()[0]
+            if len(own):
+                yield vector_index, own
+
+    def _list(self, model_id: str, scope: Scope, *, views: bool) -> list[tuple[int, VectorIndex]]:
         models = self._models_of(model_id)
         loaded = []
         for model in models if views else models[:1]:

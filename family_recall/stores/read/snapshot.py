@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import apsw
@@ -39,7 +39,6 @@ from family_recall.stores.records import (
     TokenVectors,
     Turn,
     WordStatistics,
-    among,
 )
 from family_recall.stores.text import (
     about,
@@ -51,7 +50,7 @@ from family_recall.stores.text import (
     session_turns,
     timeline,
 )
-from family_recall.types import FloatArray, IdArray, Relation, Scope
+from family_recall.types import BoolArray, FloatArray, IdArray, Relation, Scope
 
 _T = TypeVar("_T")
 _UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
@@ -461,14 +460,17 @@ class Snapshot:
 
 def _in_scope(nodes: IdArray, scope: Scope) -> IdArray:
     """Return those of some nodes that are of the scope's partitions."""
-    known = _numbers(scope.partitions)
-    visible: IdArray = nodes[among(np.abs(nodes) >> PARTITION_SHIFT, known, ordered=True)]
+    is_visible = _is_of(scope.partitions).take(np.abs(nodes) >> PARTITION_SHIFT, mode="clip")
+    visible: IdArray = nodes[is_visible]
     return visible
 
 
 @functools.lru_cache(maxsize=64)
-def _numbers(partitions: tuple[int, ...]) -> IdArray:
-    return np.array(partitions, np.int64)
+def _is_of(partitions: tuple[int, ...]) -> BoolArray:
+    """Return whether each number is of some partitions: up to the first that is greater."""
+    is_of = np.zeros(max(partitions, default=0) + 2, np.bool_)
+    is_of[list(partitions)] = True
+    return is_of
 
 
 def _is_readable(read: Callable[[IdArray], object], ids: IdArray) -> bool:

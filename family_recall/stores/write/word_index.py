@@ -108,12 +108,7 @@ class WordIndex:
             "SELECT body, header FROM words_content WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(ids)),),
         )
-        return {
-            stem
-            for texts in rows
-            for text in texts
-            for _, stem in full_text.split(text)
-        }
+        return {stem for texts in rows for text in texts for _, stem in full_text.split(text)}
 
     def unused(self, stems: Iterable[str]) -> set[str]:
         """Return those of some stems that no memory of the file has any more."""

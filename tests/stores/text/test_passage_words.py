@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -41,9 +40,7 @@ def test_words_outside_a_passage_are_those_of_the_text_without_it(text: str) -> 
 def test_a_text_without_end_is_not_counted() -> None:
     """Neither is a short one: both have the words they have as a whole."""
     endless = FILLER * 12 * MOST_PASSAGES
-    counted = passage_words.count(
-        apsw.Connection(":memory:"), [(1, FILLER), (2, endless)], ["yard"]
-    )
+    counted = passage_words.count([(1, FILLER), (2, endless)], ["yard"])
 
     assert len(passages(endless)) == MOST_PASSAGES
     assert (len(counted.memories), counted.counts.shape) == (0, (0, 1))
