@@ -34,6 +34,7 @@ class ScopedVectors:
         self._unchanged = unchanged
         self._loaded: dict[tuple[int, int], VectorIndex] = {}
         self._listed: dict[tuple[object, ...], list[tuple[int, VectorIndex]]] = {}
+        self._shards: dict[tuple[object, ...], list[int]] = {}
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
@@ -157,13 +158,17 @@ class ScopedVectors:
 
     def shards(self, scope: Scope) -> list[int]:
         """List the scope's shards; those of superseded memories where it asks about the past."""
-        past = (False,) if scope.known_at_s is None else (False, True)
-        return [
-            shard_of(no, past=side)
-            for no in scope.partitions
-            if no in self._partitions
-            for side in past
-        ]
+        key = (scope.partitions, scope.known_at_s is None)
+        shards = self._shards.get(key)
+        if shards is None:
+            past = (False,) if scope.known_at_s is None else (False, True)
+            shards = self._shards[key] = [
+                shard_of(no, past=side)
+                for no in scope.partitions
+                if no in self._partitions
+                for side in past
+            ]
+        return shards
 
     def narrows(self, shard: int, scope: Scope) -> bool:
         """Whether a scope may leave out rows of a shard."""
