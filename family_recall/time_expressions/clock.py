@@ -8,6 +8,7 @@ people are awake for: 7 to 12 in the morning, 1 to 6 in the afternoon.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import re
 from typing import NamedTuple
 
@@ -74,7 +75,7 @@ class Hours(NamedTuple):
 def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     """Find the first time of day that a sentence names, outside the tokens already read."""
     for i in range(len(s.tokens)):
-        if i not in taken:
+        if i not in taken and _may_begin(s.word(i)):
             hours = _hours_at(s, i)
             if hours and taken.isdisjoint(range(hours.first, hours.last)):
                 return hours
@@ -175,10 +176,20 @@ def _next(time: ClockTime, start: dt.datetime) -> dt.datetime:
     return min(moment for moment in moments if moment > start)
 
 
+@functools.lru_cache(maxsize=4096)
+def _may_begin(word: str) -> bool:
+    return word in _SINGLE or _begins_range(word)
+
+
+def _begins_range(word: str) -> bool:
+    is_time = count_of(word) is not None or _COLON.fullmatch(word) is not None
+    return is_time or word in {"between", "from"}
+
+
 def _hours_at(s: Sentence, i: int) -> Hours | None:
     """Read the preposition at a token and the times behind it."""
     word = s.word(i)
-    if word in {"between", "from"} or count_of(word) is not None or _COLON.fullmatch(word):
+    if _begins_range(word):
         return _range_at(s, i)
     side = _SINGLE.get(word)
     if side is None or s.word(i - 1) in _SINGLE:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from .clauses import clauses_of
 from .phrases import Sentence, choose
 from .prepositions import Clause
-from .timespan import find_meant, in_zone, may_begin
+from .timespan import find_meant, in_zone, may_name_a_time
 from .tokens import MAX_SCANNED_CHARS, tokens_of
 
 MAX_SENTENCES = 60
@@ -58,11 +58,13 @@ def times_mentioned(
     if said_at.tzinfo is None:
         raise ValueError(f"said_at must carry the household's zone, got {said_at.isoformat()}")
     mentions: dict[tuple[dt.datetime, dt.datetime], float] = {}
-    for sentence in _SENTENCE_END.split(text[:MAX_SCANNED_CHARS])[:MAX_SENTENCES]:
-        tokens = tokens_of(sentence)
-        if not any(may_begin(token) for token in tokens):
+    text = text[:MAX_SCANNED_CHARS]
+    if not may_name_a_time(text):
+        return ()
+    for sentence in _SENTENCE_END.split(text)[:MAX_SENTENCES]:
+        if not may_name_a_time(sentence):
             continue
-        statement = Sentence(tokens, said_at, country, (), hemisphere == "south", statement=True)
+        statement = Sentence(tokens_of(sentence), said_at, country, (), hemisphere == "south", statement=True)
         for mention in _mentions_in(statement):
             if not _is_that_day(mention, said_at):
                 key = mention.start, mention.end
