@@ -64,7 +64,9 @@ def times_mentioned(
     for sentence in _SENTENCE_END.split(text)[:MAX_SENTENCES]:
         if not may_name_a_time(sentence):
             continue
-        statement = Sentence(tokens_of(sentence), said_at, country, (), hemisphere == "south", statement=True)
+        statement = Sentence(
+            tokens_of(sentence), said_at, country, (), hemisphere == "south", statement=True
+        )
         for mention in _mentions_in(statement):
             if not _is_that_day(mention, said_at):
                 key = mention.start, mention.end

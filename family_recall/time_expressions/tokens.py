@@ -9,10 +9,12 @@ from typing import NamedTuple
 from .words import COUNTS, DASHES, ORDINALS, TENS
 
 MAX_SCANNED_CHARS = 4000
-_OFTEN_MISSPELT = dict.fromkeys((
-    "yesterday tomorrow tonight weekend january february september october november december "
-    "tuesday wednesday thursday saturday christmas thanksgiving halloween afternoon"
-).split())
+_OFTEN_MISSPELT = dict.fromkeys(
+    (
+        "yesterday tomorrow tonight weekend january february september october november december "
+        "tuesday wednesday thursday saturday christmas thanksgiving halloween afternoon"
+    ).split()
+)
 _MISSPELLINGS = {
     "tommorow": "tomorrow", "tmrw": "tomorrow", "tonite": "tonight",
     "lst": "last", "nxt": "next", "nite": "night", "wk": "week", "wks": "weeks", "mth": "month",
