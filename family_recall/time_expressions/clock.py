@@ -74,12 +74,20 @@ class Hours(NamedTuple):
 
 def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     """Find the first time of day that a sentence names, outside the tokens already read."""
+    if not any(_may_tell(token.word) for token in s.tokens):
+        return None
     for i in range(len(s.tokens)):
-        if i not in taken and _may_begin(s.word(i)):
+        if i not in taken:
             hours = _hours_at(s, i)
             if hours and taken.isdisjoint(range(hours.first, hours.last)):
                 return hours
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _may_tell(word: str) -> bool:
+    """Whether a word may tell an hour: every time of day has such a word."""
+    return word in _NAMED or count_of(word) is not None or _COLON.fullmatch(word) is not None
 
 
 def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenInterval, float]:
@@ -176,20 +184,10 @@ def _next(time: ClockTime, start: dt.datetime) -> dt.datetime:
     return min(moment for moment in moments if moment > start)
 
 
-@functools.lru_cache(maxsize=4096)
-def _may_begin(word: str) -> bool:
-    return word in _SINGLE or _begins_range(word)
-
-
-def _begins_range(word: str) -> bool:
-    is_time = count_of(word) is not None or _COLON.fullmatch(word) is not None
-    return is_time or word in {"between", "from"}
-
-
 def _hours_at(s: Sentence, i: int) -> Hours | None:
     """Read the preposition at a token and the times behind it."""
     word = s.word(i)
-    if _begins_range(word):
+    if word in {"between", "from"} or count_of(word) is not None or _COLON.fullmatch(word):
         return _range_at(s, i)
     side = _SINGLE.get(word)
     if side is None or s.word(i - 1) in _SINGLE:

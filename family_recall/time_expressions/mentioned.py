@@ -61,8 +61,9 @@ def times_mentioned(
     text = text[:MAX_SCANNED_CHARS]
     if not may_name_a_time(text):
         return ()
-    for sentence in _SENTENCE_END.split(text)[:MAX_SENTENCES]:
-        if not may_name_a_time(sentence):
+    sentences = _SENTENCE_END.split(text)[:MAX_SENTENCES]
+    for sentence in sentences:
+        if len(sentences) > 1 and not may_name_a_time(sentence):
             continue
         statement = Sentence(
             tokens_of(sentence), said_at, country, (), hemisphere == "south", statement=True
