@@ -19,7 +19,7 @@ _ANY_LETTER = ("*", True)
 
 
 def first_words(pattern: str) -> frozenset[str]:
-    """Return every word that a match of a pattern in lower case may begin with.
+    r"""Return every word that a match of a pattern in lower case may begin with.
 
     Reads letters, groups, sets, alternatives, ``?`` and ``{m,n}``; anything else ends the word.
     A word is a run of letters; matches that begin with none, such as numbers, are left out.
@@ -27,7 +27,7 @@ def first_words(pattern: str) -> frozenset[str]:
     Raises:
         ValueError: If a match may begin with any letter.
 
-    >>> sorted(first_words(r"\\b(?:stopp(?:ed|ing)|can['’]?t stand|not any ?more|\\d+ am)"))
+    >>> sorted(first_words(r"\b(?:stopp(?:ed|ing)|can['’]?t stand|not any ?more|\d+ am)"))
     ['can', 'cant', 'not', 'stopped', 'stopping']
     """
     words = frozenset(word for word, _ in _alternatives(_Tokens(pattern)) if word)
@@ -78,17 +78,17 @@ def _sequence(tokens: _Tokens) -> _Begun:
 
 
 def _part(tokens: _Tokens) -> _Begun:
-    token = tokens.take()
-    if token.startswith("("):
+    taken = tokens.take()
+    if taken.startswith("("):
         inside = _alternatives(tokens)
         tokens.take()
         # What stands around a word is no part of it.
-        return inside if token in {"(", "(?:"} else {("", False)}
-    if token.startswith("["):
-        inside = token[1:-1].replace(r"\s", " ")
-        is_range = "\\" in inside or inside.startswith("^") or "-" in inside[1:-1]
-        return {_ANY_LETTER} if is_range else {_letter(character) for character in inside}
-    return {("", False)} if token == r"\b" else {_letter(token)}
+        return inside if taken in {"(", "(?:"} else {("", False)}
+    if taken.startswith("["):
+        letters = taken[1:-1].replace(r"\s", " ")
+        is_range = "\\" in letters or letters.startswith("^") or "-" in letters[1:-1]
+        return {_ANY_LETTER} if is_range else {_letter(each) for each in letters}
+    return {("", False)} if taken == r"\b" else {_letter(taken)}
 
 
 def _letter(token: str) -> tuple[str, bool]:

@@ -34,8 +34,6 @@ _JOINING = frozenset(("and", "or"))
 def clauses_of(s: Sentence) -> list[Clause]:
     """Find every time named, in order; none overlap. One that is unclear makes the list empty."""
     clauses: list[Clause] = []
-    if not s.anchors and not _has_phrase(s):
-        return clauses
     held = False
     i = 0
     while i < len(s.tokens):
@@ -67,11 +65,15 @@ def clauses_of(s: Sentence) -> list[Clause]:
     return [] if held and all(clause.phrase.grain == "year" for clause in clauses) else clauses
 
 
-def _has_phrase(s: Sentence) -> bool:
-    """Whether a time can be read anywhere: without one there is no clause, which most lack."""
-    return any(
-        phrase_at(s, i) is not None if readers_of(word) else word == "in" and _in_future(s, i)
-        for i, word in enumerate(token.word for token in s.tokens)
+def may_have_clauses(s: Sentence) -> bool:
+    """Whether a time can be read anywhere: without one there is no clause."""
+    if s.anchors:
+        return True
+    for i, readers in enumerate(map(readers_of, s.words)):
+        if readers and phrase_at(s, i) is not None:
+            return True
+    return "in" in s.words and any(
+        _in_future(s, i) is not None for i, word in enumerate(s.words) if word == "in"
     )
 
 

@@ -74,7 +74,7 @@ class Hours(NamedTuple):
 
 def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     """Find the first time of day that a sentence names, outside the tokens already read."""
-    if not any(_may_tell(token.word) for token in s.tokens):
+    if not any(map(_may_tell, s.words)):
         return None
     for i in range(len(s.tokens)):
         if i not in taken:

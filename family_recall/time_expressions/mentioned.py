@@ -10,7 +10,7 @@ import datetime as dt
 import re
 from typing import Literal, NamedTuple
 
-from .clauses import clauses_of
+from .clauses import clauses_of, may_have_clauses
 from .phrases import Sentence, choose
 from .prepositions import Clause
 from .timespan import find_meant, in_zone, may_name_a_time
@@ -79,7 +79,7 @@ def times_mentioned(
 def _mentions_in(s: Sentence) -> list[Mention]:
     """Return the one time that a sentence means, or each that it names."""
     try:
-        clauses = clauses_of(s)
+        clauses = clauses_of(s) if may_have_clauses(s) else []
         meant = find_meant(s, clauses)
         if meant is not None:
             intervals = [(*meant.interval, meant.certainty)]

@@ -86,10 +86,7 @@ _COLUMNS = (
     *checksums.COVERED, "order_s", "header", "cues", "context_id", "content_hash", "checksum",
     "redacted_view", "n_words", "words",
 )  # fmt: skip
-_INSERT = (
-    f"INSERT INTO memory({', '.join(_COLUMNS)})"
-    f" VALUES({', '.join('?' * len(_COLUMNS))})"
-)
+_INSERT = f"INSERT INTO memory({', '.join(_COLUMNS)}) VALUES({', '.join('?' * len(_COLUMNS))})"
 
 
 def load(
