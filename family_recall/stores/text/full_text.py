@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import words_table
-from family_recall.stores.records import WORD_ENTRY, Hits, stem_number
+from family_recall.stores import word_entries
+from family_recall.stores.records import Hits, stem_number
 from family_recall.stores.scope_sql import Condition
 from family_recall.types import IdArray
 
@@ -127,25 +128,23 @@ class WordCounter:
 
 
 def _entries(stems: npt.NDArray[np.uint32], sizes: IdArray) -> tuple[bytes, list[int]]:
-    """Count stems by memory and column: :data:`WORD_ENTRY` records, and where each's end.
+    """Count stems by memory and column: :mod:`stores.word_entries`, and where each's end, in bytes.
 
     ``sizes`` (3 n,) says how many of ``stems`` each column of each of n memories has.
     """
+    n = len(sizes) // _N_COLUMNS
     if not len(stems):
-        return b"", [0] * (len(sizes) // _N_COLUMNS)
+        return b"", [0] * n
     row, column = np.divmod(np.repeat(np.arange(len(sizes)), sizes), _N_COLUMNS)
     keys = row << 32 | stems
     order = np.argsort(keys, kind="stable")
     keys, column = keys[order], column[order]
     first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    # Little-endian: the stem's number in the low half, a byte a column above it.
-    packed = keys[first] & 0xFFFFFFFF
-    for at in range(_N_COLUMNS):
-        counts = np.add.reduceat(column == at, first, dtype=np.int64)
-        packed |= np.minimum(counts, 255) << (32 + 8 * at)
-    n_of = np.bincount(keys[first] >> 32, minlength=len(sizes) // _N_COLUMNS)
-    ends = (n_of.cumsum() * WORD_ENTRY.itemsize).tolist()
-    return packed.astype("<i8").tobytes(), ends
+    counts = np.add.reduceat(column[:, None] == np.arange(_N_COLUMNS), first, dtype=np.int64)
+    keys = keys[first]
+    packed, n_entries = word_entries.pack(keys & 0xFFFFFFFF, np.minimum(counts, 255))
+    n_of = np.bincount(keys >> 32, n_entries, minlength=n).astype(np.int64)
+    return packed, (n_of.cumsum() * word_entries.ENTRY_BYTES).tolist()
 
 
 def add(connection: apsw.Connection, shard: int, rows: Sequence[Words]) -> None:
@@ -263,7 +262,7 @@ def match(
 
 
 def _count(connection: apsw.Connection, shard: int, rows: Sequence[Words], sign: int) -> None:
-    entries = np.frombuffer(b"".join(row.entries for row in rows), WORD_ENTRY)
+    entries, _ = word_entries.unpack([row.entries for row in rows])
     stems, counts = np.unique(entries["stem"], return_counts=True)
     connection.executemany(
         "INSERT INTO word_count(shard, stem, n) VALUES(?, ?, ?)"

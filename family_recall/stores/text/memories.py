@@ -12,10 +12,10 @@ from typing import Any
 import apsw
 import numpy as np
 
-from family_recall.stores import scope_sql
+from family_recall.stores import scope_sql, word_entries
 from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
-from family_recall.stores.records import WORD_ENTRY, NewMemory, Rows, Statement, StoredMemory
+from family_recall.stores.records import NewMemory, Rows, Statement, StoredMemory
 from family_recall.stores.text.author_names import name_of
 from family_recall.stores.text.full_text import Words
 from family_recall.types import CATEGORIES, KINDS, IdArray, Memory, Scope, parse_moment
@@ -170,8 +170,7 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
     columns = list(zip(*rows, strict=True)) if rows else [()] * 13
     if rows:
         _check(columns[1:3], columns[3], columns[4], columns[6:9])
-    blobs: tuple[bytes, ...] = columns[11]
-    counts = [len(blob) // WORD_ENTRY.itemsize for blob in blobs]
+    words, n_entries = word_entries.unpack(columns[11])
     occurred = [np.nan if moment is None else moment for moment in columns[5]]
     return Rows(
         ids=np.array(columns[0], np.int64),
@@ -186,8 +185,8 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
         n_words=np.array(columns[9], np.int64),
         cues=np.array(columns[12], np.int64),
         sessions=_session_numbers(columns[0], columns[10]),
-        words=np.frombuffer(b"".join(blobs), WORD_ENTRY),
-        word_rows=np.repeat(np.arange(len(rows)), counts),
+        words=words,
+        word_rows=np.repeat(np.arange(len(rows)), n_entries),
     )
 
 
