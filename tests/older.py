@@ -28,11 +28,10 @@ def bring_back(path: Path, version: int) -> None:
 
 def _unpack_words(connection: apsw.Connection) -> None:
     """Keep the words of each memory as they were kept before schema 13."""
-    rows = connection.execute("SELECT words, id FROM memory").fetchall()
-    connection.executemany(
-        "UPDATE memory SET words = ? WHERE id = ?",
-        [(word_entries.unpack([words])[0].tobytes(), memory) for words, memory in rows],
-    )
+    for words, memory in connection.execute("SELECT words, id FROM memory").fetchall():
+        assert isinstance(words, bytes)
+        entries, _ = word_entries.unpack([words])
+        connection.execute("UPDATE memory SET words = ? WHERE id = ?", (entries.tobytes(), memory))
 
 
 def _rename_in_vector_tables(connection: apsw.Connection) -> None:

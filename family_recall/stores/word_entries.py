@@ -1,8 +1,9 @@
 """The words of a memory as they are kept in its row: five bytes for each stem.
 
-Four are the number of the stem, little-endian, and the last says how often it stands in each of the
-three columns: ``36 · body + 6 · header + context``, of at most 6, 5 and 5. A stem that stands there
-more often has as many entries as it takes, one after the other, which add up. Entries ascend by stem.
+Four are the number of the stem, little-endian, and the last says how often it stands in each of
+the three columns: ``36 · body + 6 · header + context``, of at most 6, 5 and 5. A stem that stands
+there more often has as many entries as it takes, one after the other, which add up. Entries ascend
+by stem.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.stores import word_entries
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import words_table
-from family_recall.stores import word_entries
 from family_recall.stores.records import Hits, stem_number
 from family_recall.stores.scope_sql import Condition
 from family_recall.types import IdArray
