@@ -1,0 +1,160 @@
+"""Take pictures of every page: browse, the page of a recall, and the reports of eval and bench.
+
+The demo's household is served and used in a real browser, at two widths, light and dark. Needs the
+dev extra and a Chromium on the PATH.
+
+Examples:
+  python -m tools.docs.screenshots --folder build/screenshots
+  python -m tools.docs.screenshots --folder build/screenshots --only question --width 390
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from queue import Queue
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from family_recall import FamilyRecall, RecallContext
+from family_recall.cli import main as command_line
+from family_recall.demo import NOW, furnished
+from tools.common import ROOT, parser_of, say
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ASKER, BUDGET_MS = "priya", 5_000.0
+WIDTHS: Mapping[int, int] = {390: 844, 1280: 900}
+"""Heights of the windows, by their widths."""
+SCHEMES = ("light", "dark")
+PAGES: Mapping[str, str] = {
+    "start": "/",
+    "question": "/?q=What+is+Mira+allergic+to",
+    "no-match": "/?q=Which+bank+holds+the+mortgage",
+    "list": "/?q=What+are+all+the+things+Mira+likes",
+    "timeline": "/?q=What+did+we+do+in+August+last+year",
+    "why": "/why?q=What+is+Mira+allergic+to",
+    "memories": "/browse",
+    "memory": "/memory?id=allergy-test",
+    "correct": "/correct?id=allergy-test",
+    "relate": "/relate?id=allergy-test",
+    "forget": "/forget?id=allergy-test",
+    "forgotten": "/forgotten",
+    "people": "/people",
+    "error": "/memory?id=nothing",
+}
+REPORTS: Mapping[str, Sequence[str]] = {
+    "eval": ("eval", str(ROOT / "tools/fit/households/dunedin/dev"), "--limit", "24", "--budgets",
+             "20,300", "--ablate", "graph,rerank", "--baseline", "bm25"),
+    "bench": ("bench", "--invented", "400"),
+}  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Take them all, or those asked for."""
+    parser = parser_of(__doc__)
+    parser.add_argument("--folder", type=Path, required=True, help="where to")
+    parser.add_argument("--only", choices=[*PAGES, *REPORTS], nargs="+", help="default: all")
+    parser.add_argument("--width", type=int, choices=list(WIDTHS), help="default: both")
+    parser.add_argument("--scheme", choices=SCHEMES, help="default: both")
+    options = parser.parse_args(arguments)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    wanted = options.only or [*PAGES, *REPORTS]
+    widths = [options.width] if options.width else list(WIDTHS)
+    schemes = [options.scheme] if options.scheme else list(SCHEMES)
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- an extra
+
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        pages = {name: path for name, path in PAGES.items() if name in wanted}
+        if pages:
+            with served() as link:
+                shoot(browser, pages, widths, schemes, options.folder, link)
+        files = {name: options.folder / f"{name}.html" for name in REPORTS if name in wanted}
+        for name, file in files.items():
+            write_report(name, file)
+        addresses = {name: file.resolve().as_uri() for name, file in files.items()}
+        shoot(browser, addresses, widths, schemes, options.folder)
+        browser.close()
+    return 0
+
+
+@contextlib.contextmanager
+def served() -> Iterator[str]:
+    """Serve the demo's household on its own day; yield the link that opens the pages."""
+    from family_recall.web import Reader, application, localhost  # noqa: PLC0415 -- an extra
+
+    with (
+        furnished() as path,
+        FamilyRecall.open(path) as home,
+    ):
+        home.warmup()
+        ctx = RecallContext(ASKER, time_budget_ms=BUDGET_MS, now=NOW)
+        token, ready = localhost.new_token(), Queue[str]()
+        app = application(Reader(home=home, ctx=ctx), token)
+        server = localhost.local_server(app, 0, ready.put)
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            yield f"{ready.get()}/?token={token}"
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def shoot(
+    browser: Browser,
+    pages: Mapping[str, str],
+    widths: Sequence[int],
+    schemes: Sequence[str],
+    folder: Path,
+    link: str = "",
+) -> None:
+    """Save each page in each width and scheme, whole; on a phone also what a screen shows of it."""
+    state = None
+    if link:
+        context = browser.new_context()
+        context.new_page().goto(link)
+        state = context.storage_state()
+    base = link.partition("/?")[0]
+    for width in widths:
+        for scheme in schemes:
+            context = browser.new_context(
+                viewport={"width": width, "height": WIDTHS[width]},
+                color_scheme="dark" if scheme == "dark" else "light",
+                java_script_enabled=False,
+                storage_state=state,
+            )
+            page = context.new_page()
+            for name, address in pages.items():
+                page.goto(f"{base}{address}")
+                save(page, folder / f"{name}-{width}-{scheme}")
+            context.close()
+
+
+def save(page: Page, file: Path) -> None:
+    """Save the whole page, and its first screen."""
+    page.screenshot(path=file.with_suffix(".png"), full_page=True)
+    page.screenshot(path=file.with_name(f"{file.name}-screen.png"))
+    say(str(file.with_suffix(".png")))
+
+
+def write_report(name: str, file: Path) -> None:
+    """Run a command that writes a report, unless the file is there."""
+    if file.exists():
+        return
+    done = CliRunner().invoke(command_line, [*REPORTS[name], "--report", str(file)])
+    if done.exit_code:
+        raise SystemExit(done.output)
+    say(str(file))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
