@@ -167,7 +167,8 @@ def browse(
             threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
     with _serving(db, ctx) as home:
-        web.serve(web.Reader(home=home, ctx=ctx, read_only=read_only), port, ready)
+        name = db.stem.replace("_", " ").capitalize()
+        web.serve(web.Reader(home=home, ctx=ctx, read_only=read_only, household=name), port, ready)
 
 
 @contextlib.contextmanager

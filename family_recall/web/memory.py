@@ -29,7 +29,6 @@ def page(reader: Reader, params: QueryParams) -> Page:
             "spaces": reader.spaces(),
             "detail": detail,
             "memory": memory,
-            "done": param(params, "done"),
             "is_editable": is_editable(reader, memory),
             "not_editable": NOT_EDITABLE,
             "relations": [

@@ -25,7 +25,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
 def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
     """Store a relation that is seen by the people who see its memory."""
     memory = find(reader, params).current.memory
-    reader.home.relations.add(
+    change = reader.changes.relate(
         Relation(
             subject=param(form, "subject"),
             relation=param(form, "relation"),
@@ -34,10 +34,10 @@ def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
             band=memory.band,
             evidence=(str(memory.doc_id),),
             guardians_of=memory.guardians_of,
-        ),
-        person_id=reader.person_id,
+        )
     )
-    return memory_link(memory, done="related")
+    text = "The relation is stored, with this memory as its evidence."
+    return reader.note(text, memory_link(memory), change)
 
 
 def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
@@ -49,7 +49,7 @@ def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
         if params.get(name)
     }
     matches = [relation for relation in detail.relations if relation_params(relation) == wanted]
-    removed = [
-        reader.home.relations.remove(relation, person_id=reader.person_id) for relation in matches
-    ]
-    return memory_link(detail.current.memory, done="unrelated" if any(removed) else "unchanged")
+    change = reader.changes.unrelate(matches)
+    text = "The relation is removed. The memories it was based on stay."
+    then = memory_link(detail.current.memory)
+    return reader.note(text if change else "Nothing was changed.", then, change)

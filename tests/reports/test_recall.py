@@ -371,9 +371,8 @@ def test_colours_have_enough_contrast(scheme: int) -> None:
         for name in GROUPS:
             assert contrast(colour[name], colour[behind]) >= 3.0, (name, behind)
     assert contrast(colour["ink"], colour["mark"]) >= 4.5
-    for name in (f"c{n}" for n in range(7)):
-        assert contrast("#fff", colour[name]) >= 4.5, name
-        assert contrast(colour[name], colour["paper"]) >= 3.0, name
+    for name in ("ink", "soft", "other"):  # behind the number of a rank
+        assert contrast(colour["paper"], colour[name]) >= 3.0, name
 
 
 def contrast(one: str, other: str) -> float:

@@ -112,7 +112,7 @@ def test_a_memory_is_edited_without_a_script(pages: Any) -> None:
     page.fill("input[name=q]", "which locker")
     page.click("button:has-text('Ask')")
     page.click("button:has-text('This was it') >> nth=0")
-    assert "Thank you" in page.inner_text(".notice")
+    assert "Noted" in page.inner_text(".notice")
     page.goto(f"{base}/memory?id=locker")
     page.click("a:has-text('Correct')")
     page.fill("textarea[name=text]", "My locker is 812")

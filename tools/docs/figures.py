@@ -75,13 +75,13 @@ def funnel(answer: Answer) -> str:
     """Draw how many memories are left after each step."""
     spans = {span.stage: span for span in answer.trace.spans}
     steps = {
-        "may be seen": (answer.trace.counts["visible"], "ranks"),
+        "may be seen": (answer.trace.counts["visible"], "other"),
         "found by words": (spans["lexical"].n_out, "words"),
         "found by meaning": (spans["vector"].n_out, "meaning"),
         "found by links": (spans["graph"].n_out, "links"),
-        "in one pool": (spans["fusion"].n_out, "time"),
-        "scored": (spans["rank"].n_out, "session"),
-        "read with the question": (spans["rerank"].n_in, "reading"),
+        "in one pool": (spans["fusion"].n_out, "other"),
+        "scored": (spans["rank"].n_out, "other"),
+        "read with the question": (spans["rerank"].n_in, "other"),
         "returned": (len(answer.results), "accent"),
     }
 

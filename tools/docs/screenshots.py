@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 ASKER, BUDGET_MS = "priya", 5_000.0
 WIDTHS: Mapping[int, int] = {390: 844, 1280: 900}
 """Heights of the windows, by their widths."""
+ADDED = "The spare fuse for the geyser is in the blue tin"
 SCHEMES = ("light", "dark")
 PAGES: Mapping[str, str] = {
     "start": "/",
@@ -46,6 +47,8 @@ PAGES: Mapping[str, str] = {
     "relate": "/relate?id=allergy-test",
     "forget": "/forget?id=allergy-test",
     "forgotten": "/forgotten",
+    "add": "/add",
+    "added": "",
     "people": "/people",
     "error": "/memory?id=nothing",
 }
@@ -118,12 +121,17 @@ def shoot(
     link: str = "",
 ) -> None:
     """Save each page in each width and scheme, whole; on a phone also what a screen shows of it."""
-    state = None
+    state, base = None, link.partition("/?")[0]
     if link:
         context = browser.new_context()
-        context.new_page().goto(link)
+        page = context.new_page()
+        page.goto(link)
+        if "added" in pages:
+            page.goto(f"{base}/add")
+            page.fill("textarea", ADDED)
+            page.click("button.main")
+            pages = {**pages, "added": page.url.removeprefix(base)}
         state = context.storage_state()
-    base = link.partition("/?")[0]
     for width in widths:
         for scheme in schemes:
             context = browser.new_context(
