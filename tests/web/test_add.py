@@ -73,7 +73,7 @@ def test_the_same_again_is_not_stored_twice(home: FamilyRecall) -> None:
 
 
 def test_a_child_adds_too(home: FamilyRecall) -> None:
-    """Whoever may enter a space may add to it; the name of the household is on the page."""
+    """A person who may enter a space may add to it; the name of the household is on the page."""
     home.spaces.grant(Grant("mia", HOME, "child"))
     browser = Browser(home, "mia")
 

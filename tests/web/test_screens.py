@@ -34,7 +34,7 @@ class Screen:
     """A browser's window on the demo's pages."""
 
     def __init__(self, page: Any, base: str) -> None:
-        """Take a page in which the link was opened."""
+        """Use a page in which the link was opened."""
         self.page, self.base = page, base
 
     def show(self, path: str, width: int = PHONE) -> Any:

@@ -23,7 +23,7 @@ def correct(browser: Browser) -> Read:
 
 
 def relate(browser: Browser) -> Read:
-    """Say that Elena is Rajesh's coach."""
+    """Relate Elena to Rajesh, as his coach."""
     return browser.send(browser.form("/relate?id=mine", "/relate"), subject="Elena",
                         relation="coach of", object="Rajesh")  # fmt: skip
 
@@ -39,12 +39,12 @@ def forget(browser: Browser) -> Read:
 
 
 def accept(browser: Browser) -> Read:
-    """Say that a result was it."""
+    """Accept a result."""
     return browser.send(browser.form("/?q=spare+key", "/feedback"), accepted="yes")
 
 
 def reject(browser: Browser) -> Read:
-    """Say that a result was not it."""
+    """Reject a result."""
     return browser.send(browser.form("/?q=spare+key", "/feedback"), accepted="no")
 
 

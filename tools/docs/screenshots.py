@@ -1,11 +1,11 @@
-"""Take pictures of every page: browse, the page of a recall, and the reports of eval and bench.
+"""Photograph every page: browse, the page of a recall, and the reports of eval and bench.
 
 The demo's household is served and used in a real browser, at two widths, light and dark. Needs the
 dev extra and a Chromium on the PATH.
 
 Examples:
-  python -m tools.docs.screenshots --folder build/screenshots
-  python -m tools.docs.screenshots --folder build/screenshots --only question --width 390
+  python -m tools.docs.screenshots
+  python -m tools.docs.screenshots --only question added --width 390 --scheme light --guide
 """
 
 from __future__ import annotations
@@ -29,6 +29,13 @@ from tools.common import ROOT, parser_of, say
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+FOLDER = Path("build") / "screenshots"
+IMAGES = ROOT / "docs" / "how-to" / "images"
+GUIDE: Mapping[str, str] = {
+    "browse-answer.png": "question-390-light-screen.png",
+    "browse-added.png": "added-390-light-screen.png",
+}
+"""Pictures of the guide, by the names of those taken here."""
 ASKER, BUDGET_MS = "priya", 5_000.0
 WIDTHS: Mapping[int, int] = {390: 844, 1280: 900}
 """Heights of the windows, by their widths."""
@@ -59,16 +66,24 @@ REPORTS: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 
 
+NAMES = [*PAGES, *REPORTS]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Take them all, or those asked for."""
+    """Photograph them all, or those asked for."""
     parser = parser_of(__doc__)
-    parser.add_argument("--folder", type=Path, required=True, help="where to")
-    parser.add_argument("--only", choices=[*PAGES, *REPORTS], nargs="+", help="default: all")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help=f"default: {FOLDER}")
+    parser.add_argument(
+        "--only", choices=NAMES, metavar="PAGE", nargs="+", help=f"{', '.join(NAMES)}"
+    )
+    parser.add_argument(
+        "--guide", action="store_true", help="replace the pictures that the guide shows"
+    )
     parser.add_argument("--width", type=int, choices=list(WIDTHS), help="default: both")
     parser.add_argument("--scheme", choices=SCHEMES, help="default: both")
     options = parser.parse_args(arguments)
     options.folder.mkdir(parents=True, exist_ok=True)
-    wanted = options.only or [*PAGES, *REPORTS]
+    wanted = options.only or NAMES
     widths = [options.width] if options.width else list(WIDTHS)
     schemes = [options.scheme] if options.scheme else list(SCHEMES)
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 -- an extra
@@ -86,6 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         addresses = {name: file.resolve().as_uri() for name, file in files.items()}
         shoot(browser, addresses, widths, schemes, options.folder)
         browser.close()
+    if options.guide:
+        for name, picture in GUIDE.items():
+            shutil.copyfile(options.folder / picture, IMAGES / name)
     return 0
 
 
