@@ -13,11 +13,6 @@ from family_recall.types.field_specs import MEMORY_FIELDS
 from family_recall.web.memory import memory_link
 from family_recall.web.pages import Page, Reader, param
 
-_OUTCOMES = {
-    "created": "Added.",
-    "duplicate": "You had added just that before; here it is.",
-}
-
 
 def page(reader: Reader, params: QueryParams) -> Page:
     """Show the form."""
@@ -47,7 +42,8 @@ def add(reader: Reader, _: QueryParams, form: QueryParams) -> Page | str:
     there = reader.home.memories.get(
         stored.doc_id, reader.ctx, space_id=memory.space_id
     ).current.memory
-    return reader.note(_OUTCOMES[stored.outcome], memory_link(there), change, back="/")
+    text = "Added." if change else "You had added just that before; here it is."
+    return reader.note(text, memory_link(there), change, back="/")
 
 
 def _form(reader: Reader, typed: Mapping[str, str], error: str = "") -> Page:

@@ -33,7 +33,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
             "not_editable": NOT_EDITABLE,
             "relations": [
                 (relation, None if reader.read_only else _removal(reader, memory, relation))
-                for relation in detail.relations
+                for relation in relations_of(reader, detail)
             ],
             "links": itertools.groupby(
                 sorted(detail.links, key=lambda pair: pair[0]), lambda pair: pair[0]
@@ -78,6 +78,18 @@ def is_editable(reader: Reader, memory: Memory) -> bool:
 def memory_link(memory: Memory, path: str = "/memory", **params: str) -> str:
     """Return the link to a memory, or to a page that edits it."""
     return link(path, id=memory.doc_id, space=memory.space_id, **params)
+
+
+def relations_of(reader: Reader, detail: MemoryDetail) -> list[Relation]:
+    """Return the relations that rest on a memory, then the others of whom and what it names."""
+    memory = detail.current.memory
+    everything = reader.home.relations.all(person_id=reader.person_id, space_id=memory.space_id)
+    stated = [
+        relation
+        for relation in everything
+        if memory.doc_id in relation.evidence and relation.space_id == memory.space_id
+    ]
+    return [*stated, *(relation for relation in detail.relations if relation not in stated)]
 
 
 def relation_params(relation: Relation) -> dict[str, str]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from starlette.datastructures import QueryParams
 
 from family_recall.types import Relation
-from family_recall.web.memory import find, find_editable, memory_link, relation_params
+from family_recall.web.memory import (
+    find,
+    find_editable,
+    memory_link,
+    relation_params,
+    relations_of,
+)
 from family_recall.web.pages import Page, Reader, param
 
 
@@ -48,7 +54,9 @@ def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
         for name in ("subject", "relation", "object", "since")
         if params.get(name)
     }
-    matches = [relation for relation in detail.relations if relation_params(relation) == wanted]
+    matches = [
+        relation for relation in relations_of(reader, detail) if relation_params(relation) == wanted
+    ]
     change = reader.changes.unrelate(matches)
     text = "The relation is removed. The memories it was based on stay."
     then = memory_link(detail.current.memory)
