@@ -136,7 +136,7 @@ WIDER_THAN_THE_WINDOW = (
 
 
 def hues(colours: list[str]) -> list[int]:
-    """Return the hues among computed colours in degrees, 30 or more apart; greys have none."""
+    """Return the hues among computed colours in degrees, 20 or more apart; greys have none."""
     apart: list[int] = []
     for text in colours:
         numbers = [float(number) for number in re.findall(r"[\d.]+", text)]
@@ -148,6 +148,6 @@ def hues(colours: list[str]) -> list[int]:
         if chroma < 40 or saturation < 0.15 or (alpha and alpha[0] == 0.0):
             continue
         degrees = round(360 * hue)
-        if all(min(abs(degrees - h), 360 - abs(degrees - h)) >= 30 for h in apart):
+        if all(min(abs(degrees - h), 360 - abs(degrees - h)) >= 20 for h in apart):
             apart.append(degrees)
     return sorted(apart)

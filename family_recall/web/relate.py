@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from starlette.datastructures import QueryParams
 
 from family_recall.types import Relation
@@ -55,7 +57,9 @@ def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
         if params.get(name)
     }
     matches = [
-        relation for relation in relations_of(reader, detail) if relation_params(relation) == wanted
+        relation
+        for relation in itertools.chain(*relations_of(reader, detail))
+        if relation_params(relation) == wanted
     ]
     change = reader.changes.unrelate(matches)
     text = "The relation is removed. The memories it was based on stay."

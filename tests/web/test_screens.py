@@ -102,7 +102,7 @@ def test_every_bar_is_on_one_track_from_0_to_1(screen: Screen, name: str, width:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "added"])
+@pytest.mark.parametrize("name", list(PAGES))
 def test_a_page_fits_and_has_five_colours_at_most(screen: Screen, name: str, scheme: Any) -> None:
     """Nothing is wider than the window, no tab is cut off, and few colours mean something."""
     screen.page.emulate_media(color_scheme=scheme)
@@ -116,7 +116,7 @@ def test_a_page_fits_and_has_five_colours_at_most(screen: Screen, name: str, sch
         assert len(hues(page.evaluate(HUES))) <= MAX_COLOURS
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name not in {"added", "why"}])
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "why"])
 def test_a_page_has_names_and_no_ids(screen: Screen, name: str) -> None:
     """The household's and the reader's on top, and no id of a space, a person or a memory."""
     page = screen.show(PAGES[name])

@@ -27,7 +27,7 @@ from family_recall.demo import NOW, furnished
 from tools.common import ROOT, parser_of, say
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, StorageState
 
 FOLDER = Path("build") / "screenshots"
 IMAGES = ROOT / "docs" / "how-to" / "images"
@@ -39,7 +39,11 @@ GUIDE: Mapping[str, str] = {
 ASKER, BUDGET_MS = "priya", 5_000.0
 WIDTHS: Mapping[int, int] = {390: 844, 1280: 900}
 """Heights of the windows, by their widths."""
+MEMORY, FORGOTTEN = "allergy-test", "telescope"
 ADDED = "The spare fuse for the geyser is in the blue tin"
+CORRECTED = (
+    "The test is back: Mira is allergic to cashews and pistachios. Almonds and peanuts are fine."
+)
 SCHEMES = ("light", "dark")
 PAGES: Mapping[str, str] = {
     "start": "/",
@@ -49,16 +53,21 @@ PAGES: Mapping[str, str] = {
     "timeline": "/?q=What+did+we+do+in+August+last+year",
     "why": "/why?q=What+is+Mira+allergic+to",
     "memories": "/browse",
-    "memory": "/memory?id=allergy-test",
-    "correct": "/correct?id=allergy-test",
-    "relate": "/relate?id=allergy-test",
-    "forget": "/forget?id=allergy-test",
+    "memory": f"/memory?id={MEMORY}",
+    "correct": f"/correct?id={MEMORY}",
+    "relate": f"/relate?id={MEMORY}",
+    "forget": f"/forget?id={MEMORY}",
     "forgotten": "/forgotten",
     "add": "/add",
-    "added": "",
     "people": "/people",
     "error": "/memory?id=nothing",
 }
+OPENED: Mapping[str, str] = {
+    f"{name}-opened": PAGES[name] for name in ("no-match", "why", "memory")
+}
+"""The same once more, with everything open that opens on a click."""
+CHANGED = ("added", "corrected", "rejected", "receipt")
+"""What follows a change, with the undo that it offers; the last is a forgetting."""
 REPORTS: Mapping[str, Sequence[str]] = {
     "eval": ("eval", str(ROOT / "tools/fit/households/dunedin/dev"), "--limit", "24", "--budgets",
              "20,300", "--ablate", "graph,rerank", "--baseline", "bm25"),
@@ -66,7 +75,7 @@ REPORTS: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 
 
-NAMES = [*PAGES, *REPORTS]
+NAMES = [*PAGES, *OPENED, *CHANGED, *REPORTS]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -91,15 +100,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        pages = {name: path for name, path in PAGES.items() if name in wanted}
-        if pages:
-            with served() as link:
-                shoot(browser, pages, widths, schemes, options.folder, link)
+        pages = {name: path for name, path in {**PAGES, **OPENED}.items() if name in wanted}
+        with served() as link:
+            context = browser.new_context()
+            page = context.new_page()
+            page.goto(link)
+            base, state = link.partition("/?")[0], context.storage_state()
+            there = {name: f"{base}{path}" for name, path in pages.items()}
+            shoot(browser, there, widths, schemes, options.folder, state)
+            changed = {name: change(page, base, name) for name in CHANGED if name in wanted}
+            shoot(browser, changed, widths, schemes, options.folder, state)
         files = {name: options.folder / f"{name}.html" for name in REPORTS if name in wanted}
         for name, file in files.items():
             write_report(name, file)
         addresses = {name: file.resolve().as_uri() for name, file in files.items()}
-        shoot(browser, addresses, widths, schemes, options.folder)
+        shoot(browser, addresses, widths, schemes, options.folder, None)
         browser.close()
     if options.guide:
         for name, picture in GUIDE.items():
@@ -130,26 +145,34 @@ def served() -> Iterator[str]:
             thread.join()
 
 
+def change(page: Page, base: str, name: str) -> str:
+    """Change something as a person does; return the address of the page that follows."""
+    if name == "added":
+        page.goto(f"{base}/add")
+        page.fill("textarea", ADDED)
+        page.click("button.main")
+    elif name == "corrected":
+        page.goto(f"{base}/correct?id={MEMORY}")
+        page.fill("textarea[name=text]", CORRECTED)
+        page.click("button.main")
+    elif name == "rejected":
+        page.goto(f"{base}{PAGES['question']}")
+        page.click("text=Not this >> nth=1")
+    else:
+        page.goto(f"{base}/forget?id={FORGOTTEN}")
+        page.click("button.danger")
+    return page.url
+
+
 def shoot(
     browser: Browser,
     pages: Mapping[str, str],
     widths: Sequence[int],
     schemes: Sequence[str],
     folder: Path,
-    link: str = "",
+    state: StorageState | None,
 ) -> None:
-    """Save each page in each width and scheme, whole; on a phone also what a screen shows of it."""
-    state, base = None, link.partition("/?")[0]
-    if link:
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(link)
-        if "added" in pages:
-            page.goto(f"{base}/add")
-            page.fill("textarea", ADDED)
-            page.click("button.main")
-            pages = {**pages, "added": page.url.removeprefix(base)}
-        state = context.storage_state()
+    """Save each page by its address in each width and scheme: whole, and what one screen shows."""
     for width in widths:
         for scheme in schemes:
             context = browser.new_context(
@@ -160,7 +183,9 @@ def shoot(
             )
             page = context.new_page()
             for name, address in pages.items():
-                page.goto(f"{base}{address}")
+                page.goto(address)
+                for summary in page.query_selector_all("summary") if name in OPENED else ():
+                    summary.click()
                 save(page, folder / f"{name}-{width}-{scheme}")
             context.close()
 
@@ -173,9 +198,7 @@ def save(page: Page, file: Path) -> None:
 
 
 def write_report(name: str, file: Path) -> None:
-    """Run a command that writes a report, unless the file is there."""
-    if file.exists():
-        return
+    """Run a command that writes a report."""
     done = CliRunner().invoke(command_line, [*REPORTS[name], "--report", str(file)])
     if done.exit_code:
         raise SystemExit(done.output)
