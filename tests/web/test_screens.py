@@ -164,6 +164,8 @@ def test_each_change_is_undone_by_a_button(screen: Screen) -> None:
     page.fill("textarea[name=text]", "Mira is allergic to cashews.")
     page.click("text=Save")
     assert page.inner_text("ins")
+    box = page.query_selector("text=Undo").bounding_box()
+    assert box["width"] > box["height"]
     page.click("text=Undo")
     assert page.inner_text(".text.whole") in before
     page.click("main >> text=Relate")
