@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 import family_recall as fr
-from family_recall.api import Change, Changes
 from family_recall.cli.command import command, open_household
 from family_recall.cli.output import console, one_line, print_line
 from family_recall.cli.recall import print_answer, print_result
@@ -25,6 +24,7 @@ from family_recall.cli.settings import (
 from family_recall.errors import FamilyRecallError
 
 if TYPE_CHECKING:
+    from family_recall.api import Change
     from family_recall.types import Answer, Result
 
 BUDGET_MS: Final = 2_000.0
@@ -78,6 +78,8 @@ class Prompt:
     """One person's questions, the last answer, and how to undo what was changed."""
 
     def __init__(self, home: fr.FamilyRecall, ctx: fr.RecallContext) -> None:
+        from family_recall.api import Changes  # noqa: PLC0415 -- opens files, and help needs none
+
         self._home, self._ctx = home, ctx
         self._out = console()
         self._answer: Answer | None = None
