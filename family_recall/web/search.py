@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from family_recall.errors import InvalidRequestError
 from family_recall.reports.recall import page as recall_page
 from family_recall.reports.recall import results
-from family_recall.reports.recall.understood import understood
+from family_recall.reports.recall.understood import days_text, understood
 from family_recall.types import KINDS, AccessibleSpace, RecallContext
 from family_recall.types.answer_text import closest_to_show
 from family_recall.web import filters
@@ -46,6 +46,11 @@ def page(reader: Reader, params: QueryParams) -> Page:
             **view,
             "answer": answer,
             "understood": understood(answer),
+            "headings": {
+                period.doc_ids[0]: days_text(period.first, period.last)
+                for period in answer.timeline
+                if period.doc_ids
+            },
             "cards": results.cards(closest if answer.closest else answer.results),
             "has_more": len(answer.results) == N_RESULTS and not param(params, "more"),
         },

@@ -86,6 +86,7 @@ def test_the_page_says_how_the_question_was_read(
     summary = screen.show(PAGES[name]).inner_text(".summary")
 
     assert [word for word in words if word not in summary] == []
+    assert ("11 to 17 August 2025" in screen.page.inner_text(".results")) == (name == "timeline")
     assert ("about" in summary) == (name == "timeline")
 
 

@@ -54,9 +54,14 @@ def time_text(start: dt.datetime | None, end: dt.datetime | None) -> str:
     if start.time() != dt.time() or end.time() != dt.time():
         same_day = start.date() == end.date()
         return f"{_moment(start)} to {f'{end:%H:%M}' if same_day else _moment(end)}"
-    first, last = start.date(), (end - _DAY).date()
-    if first.day == 1 and end.day == 1:
-        if (first.month, end.month) == (1, 1):
+    return days_text(start.date(), (end - _DAY).date())
+
+
+def days_text(first: dt.date, last: dt.date) -> str:
+    """Return days in words, the last among them; whole months and years by their names."""
+    after = last + _DAY
+    if first.day == 1 and after.day == 1:
+        if (first.month, after.month) == (1, 1):
             return _range(str(first.year), str(last.year))
         years = "" if first.year == last.year else f" {first.year}"
         return _range(f"{first:%B}{years}", f"{last:%B}", f" {last.year}")
