@@ -221,7 +221,7 @@ def _report(imported: Imported) -> Iterator[str]:
         if (n := getattr(imported, outcome))
     ]
     what = ", ".join(counts) or "no memories in it"
-    yield f"  nothing was stored; it would be {what}" if imported.dry_run else f"  {what}"
+    yield f"  nothing was stored; this would be: {what}" if imported.dry_run else f"  {what}"
     for omission in imported.left_out:
         yield f"  left out: {omission.reason} ({omission.n:,}, first at {omission.first})"
     known = {name: person for name, person in imported.authors.items() if person is not None}

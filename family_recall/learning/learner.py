@@ -295,5 +295,5 @@ def _shown(
             rank = max([rank, *(result.rank + 1 for result in shown)])
             shown.append(ShownResult(memory, rank, feature_values(contributions, shipped.weights)))
     if memory is None:
-        raise UnknownMemoryError(f"no memory {doc_id!r} that this request may see")
+        raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
     return tuple(shown), memory

@@ -49,6 +49,7 @@ from family_recall.types.memory import (
 from family_recall.types.relation_result import RelationResult
 from family_recall.types.request import Affect, Filters, RecallContext, RecallRequest, kinds_of
 from family_recall.types.scope import Scope
+from family_recall.types.short_ids import ShortIds
 from family_recall.types.trace import Admission, Clamp, Hit, Skip, SkipReason, Span, Trace
 from family_recall.types.understanding import (
     Breadth,
@@ -108,6 +109,7 @@ __all__ = [
     "RetentionRule",
     "Scope",
     "Selection",
+    "ShortIds",
     "Skip",
     "SkipReason",
     "SourceCount",

@@ -198,9 +198,9 @@ def test_feedback_needs_a_person_and_a_memory_they_can_see(home: FamilyRecall) -
 
     with pytest.raises(InvalidRequestError, match="who gives feedback"):
         give_feedback(home, QUESTION, "march", person_id=None)
-    with pytest.raises(UnknownMemoryError, match="no memory 'telescope' that this request may see"):
+    with pytest.raises(UnknownMemoryError, match="no memory 'telescope' that you can see"):
         give_feedback(home, seen, "telescope")
-    with pytest.raises(UnknownMemoryError, match="no memory 'never' that this request may see"):
+    with pytest.raises(UnknownMemoryError, match="no memory 'never' that you can see"):
         give_feedback(home, QUESTION, "never")
     for weight in (0.0, 1.5, float("nan")):
         with pytest.raises(InvalidRequestError, match="weight must be above 0"):
@@ -374,6 +374,6 @@ def test_the_command_line_gives_shows_and_takes_back_feedback(tmp_path: Path) ->
         learning["weights"]["bm25_squared"]["now"] == learning["weights"]["bm25_squared"]["shipped"]
     )
     assert run("learned", "--db", db) == "alice: 1 feedback entry\n"
-    assert run("unlearn", "--db", db) == "1 undone\n"
+    assert run("unlearn", "--db", db) == "undone: 1 feedback entry\n"
     assert run("unlearn", "--db", db, "--all") == "nothing is learned any more\n"
     assert run("learned", "--db", db, "--json") == "[]\n"
