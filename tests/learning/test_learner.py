@@ -253,7 +253,10 @@ def test_an_outranked_memory_can_be_accepted(home: FamilyRecall) -> None:
 
 @pytest.mark.parametrize("kind", ["profile", "opening", "identifier"])
 def test_some_answers_teach_nothing(home: FamilyRecall, kind: str) -> None:
-    """Feedback on answers that the default weights did not order is refused with the reason."""
+    """Of what the default weights did not order the word is kept, and no features to learn from.
+
+    Where nothing was asked, as when a conversation begins, nothing is kept.
+    """
     remember(home, "Invoice #4711 is paid", doc_id="invoice")
     answer: Answer = {
         "profile": lambda: recall(home, QUESTION, "rajesh", profile="annie"),
@@ -262,9 +265,11 @@ def test_some_answers_teach_nothing(home: FamilyRecall, kind: str) -> None:
     }[kind]()
     done = give_feedback(home, answer, answer.results[0].doc_id)
 
-    assert not done.kept
+    assert not done.learned
     assert done.why
-    assert rows(path_of(home), "feedback") == []
+    assert done.kept == bool(done.effect) == (kind != "opening")
+    assert len(rows(path_of(home), "feedback")) == done.kept
+    assert rows(path_of(home), "shown") == []
 
 
 def test_an_answer_that_went_through_json_teaches_the_same(tmp_path: Path) -> None:
