@@ -20,8 +20,9 @@ from family_recall.cli.erasure import plan_lines, receipt_output
 from family_recall.cli.household import Household, changed_output, household_output
 from family_recall.cli.options import json_option, option
 from family_recall.cli.output import Output, counted
-from family_recall.cli.settings import DEFAULT_SPACE, db_option, require, required_db_option
+from family_recall.cli.settings import db_option, require, required_db_option
 from family_recall.errors import ModelError
+from family_recall.types import DEFAULT_SPACE
 from family_recall.types.erasure import About, Said
 
 as_seen_by_option = option(

@@ -16,13 +16,13 @@ from family_recall.cli.command import command, open_household
 from family_recall.cli.output import console, one_line, print_line
 from family_recall.cli.recall import print_answer, print_result
 from family_recall.cli.settings import (
-    DEFAULT_SPACE,
     budget_option,
     db_option,
     person_option,
     space_option,
 )
 from family_recall.errors import FamilyRecallError
+from family_recall.types import DEFAULT_SPACE
 from family_recall.types.short_ids import ACCEPTED
 
 if TYPE_CHECKING:

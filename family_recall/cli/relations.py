@@ -12,11 +12,11 @@ from family_recall.cli.command import household_command, names_of, similar
 from family_recall.cli.options import field_option, option
 from family_recall.cli.output import Output
 from family_recall.cli.settings import (
-    DEFAULT_SPACE,
     person_option,
     setting_option,
     storage_space_option,
 )
+from family_recall.types import DEFAULT_SPACE
 from family_recall.types.field_specs import MEMORY_FIELDS
 
 if TYPE_CHECKING:

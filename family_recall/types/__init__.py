@@ -31,6 +31,7 @@ from family_recall.types.importing import Imported, Omission
 from family_recall.types.memory import (
     BANDS,
     CATEGORIES,
+    DEFAULT_SPACE,
     FIXED,
     HIDEABLE,
     KINDS,
@@ -63,6 +64,7 @@ from family_recall.types.understanding import (
 __all__ = [
     "BANDS",
     "CATEGORIES",
+    "DEFAULT_SPACE",
     "FIXED",
     "HIDEABLE",
     "KINDS",
