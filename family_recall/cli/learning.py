@@ -52,6 +52,7 @@ def feedback(
     """
     ctx = fr.RecallContext(person_id=person_id, space_id=space_id)
     home.warmup()
+    doc_id = home.memories.ids(person_id).find(doc_id)
     done = home.feedback(question, doc_id, accepted, ctx=ctx, weight=weight)
     if not done.kept:
         return Output(done.to_json(), [f"Not stored: {done.why}."])
@@ -73,8 +74,9 @@ def learned(home: fr.FamilyRecall, person_id: str | None) -> Output:
       family-recall learned --person alice --json
     """
     people = home.learning.all(person_id)
-    lines = (line for learning in people for line in _lines(learning))
-    return Output([learning.to_json() for learning in people], lines)
+    lines = [line for learning in people for line in _lines(learning)]
+    nothing = "nothing was learned so far: family-recall feedback says what was right or wrong"
+    return Output([learning.to_json() for learning in people], lines or [nothing])
 
 
 @household_command()
@@ -94,7 +96,10 @@ def unlearn(home: fr.FamilyRecall, person_id: str | None, last: int, everything:
         home.learning.reset(person_id)
         return Output({"taken_back": None, "all": True}, ["nothing is learned any more"])
     n = home.learning.undo(last, person_id=person_id)
-    return Output({"taken_back": n, "all": False}, [f"{n} undone"])
+    what = f"undone: {counted(n, 'feedback entry', 'feedback entries')}"
+    return Output(
+        {"taken_back": n, "all": False}, [what if n else "there is no feedback to be undone"]
+    )
 
 
 def _lines(learning: Learning) -> Iterator[str]:

@@ -18,6 +18,7 @@ from .words import FOLLOWERS
 
 _SOON = frozenset(("weekday", "weekend", "nth"))
 _NEAR = 45 * DAY
+_EITHER = frozenset("day days month season holiday".split())
 _RECENT_DAYS = {"weekday": 2, "month": 170, "season": 60}
 
 
@@ -139,6 +140,18 @@ def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = 
         begun = tense == "past" or (tense == "none" and choice != "this")
         occurrence, certainty = _by_tense(phrase.repeat, phrase.grain, s.now, tense, begun=begun)
     return phrase._replace(fixed=occurrence, certainty=min(phrase.certainty, certainty))
+
+
+def coming_too(s: Sentence, phrase: Phrase, fixed: Interval) -> Interval | None:
+    """Return the coming occurrence, where the tense leaves open whether it or the last is meant.
+
+    *Who is away in March*, where *who was* and *who will be* say which; ``fixed`` is the last one.
+    """
+    if phrase.repeat is None or phrase.grain not in _EITHER or fixed.end > s.now:
+        return None
+    if s.tense(phrase.first, phrase.last) != "present" or s.word(phrase.first - 1) == "from":
+        return None
+    return repeats.first_not_over(phrase.repeat, s.now)
 
 
 def _last(repeat: Repeat, grain: str, now: dt.datetime) -> tuple[Interval | None, float]:

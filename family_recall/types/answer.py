@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from family_recall.types.answer_html import html_of
 from family_recall.types.answer_text import lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
 from family_recall.types.deferred import Deferred
@@ -264,6 +265,10 @@ class Answer:
     def __str__(self) -> str:
         """Return a few lines to read: what answers, how surely, and at most three others."""
         return "\n".join(line.text for line in lines_of(self))
+
+    def _repr_html_(self) -> str:
+        """Return the same lines as HTML, which a notebook shows."""
+        return html_of(self)
 
     def briefing(
         self,

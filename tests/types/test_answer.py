@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html.parser
 
 import pytest
 
@@ -127,3 +128,53 @@ def test_an_answer_is_read_back_whole(answer: Answer) -> None:
     told = dataclasses.replace(answer, uncovered=("office",), answerable=0.25)
 
     assert Answer.from_json(told.to_json()) == told
+
+
+class _Lines(html.parser.HTMLParser):
+    """The text of each paragraph and list item, and every tag and attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.lines: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a line with each paragraph and item."""
+        self.tags.add(tag)
+        self.attributes += attrs
+        if tag in {"p", "li"}:
+            self.lines.append("")
+
+    def handle_data(self, data: str) -> None:
+        """Add to the line."""
+        self.lines[-1] += data
+
+
+@pytest.mark.parametrize("status", ["ok", "weak", "no_match"])
+@pytest.mark.parametrize(
+    "text", ["<script>alert('x')</script> & \"y\"", "</bdi></p><img src=x onerror=y>", "a key"]
+)
+def test_a_notebook_shows_the_lines_of_an_answer(answer: Answer, status: Status, text: str) -> None:
+    """The same lines as printed, whatever a memory says: no tag of it is one."""
+    results = tuple(
+        dataclasses.replace(result, text=f"{text} {result.rank}", passage=None, confidence=0.5)
+        for result in answer.results
+    )
+    shown = dataclasses.replace(of(answer, status), results=results)
+    page = _Lines()
+    page.feed(shown._repr_html_())
+
+    assert page.lines == [line.strip() for line in str(shown).splitlines()]
+    assert page.tags <= {"div", "p", "ul", "li", "bdi", "strong", "em", "span"}
+    assert page.attributes == []
+
+
+def test_a_notebook_can_be_sent_what_no_text_should_hold(answer: Answer) -> None:
+    """A lone surrogate, which is in no UTF-8, is replaced."""
+    first = dataclasses.replace(answer.results[0], text="the key \ud800", passage=None)
+
+    page = dataclasses.replace(of(answer, "ok"), results=(first,))._repr_html_()
+
+    assert "the key ?" in page
+    assert page.encode("utf-8")
