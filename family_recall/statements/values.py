@@ -286,15 +286,21 @@ MENTIONED: Mapping[str, re.Pattern[str]] = {
 _BY_DIGITS = ("time", "date", "money", "amount", "size")
 
 
-def has_kind(kind: str, lowered: str, start: int) -> bool:
-    """Return whether a text in lower case states a value of a kind from a word on.
+def test_of(kind: str) -> Callable[[str, int], object]:
+    """Return what tells whether a text in lower case states a value of a kind from a word on.
 
-    That word is the first with which the kind's pattern in :data:`MENTIONED` may begin.
+    It is given the text, and where a word begins with which :data:`MENTIONED` may begin. Of a
+    place, the first such word.
     """
-    if kind == "place":
-        return any(_each_place(lowered, start))
-    stated = MENTIONED[kind].match(lowered, start) is not None
-    return stated and (kind != "time" or bool(_times(lowered)))
+    return {"place": _has_place, "time": _has_time}.get(kind, MENTIONED[kind].match)
+
+
+def _has_place(lowered: str, start: int) -> bool:
+    return any(_each_place(lowered, start))
+
+
+def _has_time(lowered: str, start: int) -> bool:
+    return _TIME.match(lowered, start) is not None and bool(_times(lowered))
 
 
 def kinds_of_digits(lowered: str) -> list[str]:

@@ -76,12 +76,18 @@ def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     """Find the first time of day that a sentence names, outside the tokens already read."""
     if not any(map(_may_tell, s.words)):
         return None
-    for i in range(len(s.tokens)):
-        if i not in taken:
+    for i, word in enumerate(s.words):
+        if i not in taken and _may_open(word):
             hours = _hours_at(s, i)
             if hours and taken.isdisjoint(range(hours.first, hours.last)):
                 return hours
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _may_open(word: str) -> bool:
+    """Whether a time of day, or what is said of one, may begin with a word."""
+    return word in {"between", "from"} or word in _SINGLE or _may_tell(word)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from .anchors import Anchor
 from .intervals import DAY, MICROSECOND, Interval
 from .repeats import Repeat
 from .tense import Tense, tense_at, tense_told
-from .tokens import NO_TOKEN, Token
+from .tokens import NO_TOKEN, LateTokens, Token
 from .words import FOLLOWERS
 
 _SOON = frozenset(("weekday", "weekend", "nth"))
@@ -66,7 +66,10 @@ class Sentence:
         """Derive the wall clock and the words."""
         # The sum no longer says which of two equal times of the wall clock is meant.
         self.now = self.moment.replace(tzinfo=None) + dt.timedelta()
-        self.words = [token.word for token in self.tokens]
+        if isinstance(self.tokens, LateTokens):
+            self.words = self.tokens.words()
+        else:
+            self.words = [token.word for token in self.tokens]
         self.word = _Words(enumerate(self.words)).__getitem__
 
     def at(self, i: int) -> Token:
