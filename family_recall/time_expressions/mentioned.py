@@ -82,7 +82,10 @@ def times_mentioned(
 def _mentions_in(s: Sentence) -> list[Mention]:
     """Return the one time that a sentence means, or each that it names."""
     try:
-        clauses = clauses_of(s) if may_have_clauses(s) else []
+        clauses: list[Clause] = []
+        if may_have_clauses(s):
+            s.cut()
+            clauses = clauses_of(s)
         meant = find_meant(s, clauses)
         if meant is not None:
             intervals = [(*meant.interval, meant.certainty)]

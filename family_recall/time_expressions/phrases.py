@@ -72,9 +72,13 @@ class Sentence:
             self.words = [token.word for token in self.tokens]
         self.word = _Words(enumerate(self.words)).__getitem__
 
+    def cut(self) -> None:
+        """Cut the sentence into tokens, if they were left for later."""
+        self.tokens = self.tokens[:]
+
     def at(self, i: int) -> Token:
         """Return a token; an empty one outside the question."""
-        return self.tokens[i] if 0 <= i < len(self.tokens) else NO_TOKEN
+        return self.tokens[i] if 0 <= i < len(self.words) else NO_TOKEN
 
     def reads(self, i: int, *pattern: str | Container[str]) -> bool:
         """Whether the words from a token on are these, each a word or one of several."""
