@@ -13,7 +13,7 @@ from .anchors import Anchor
 from .intervals import DAY, MICROSECOND, Interval
 from .repeats import Repeat
 from .tense import Tense, tense_at, tense_told
-from .tokens import NO_TOKEN, Token
+from .tokens import NO_TOKEN, LateTokens, Token
 from .words import FOLLOWERS
 
 _SOON = frozenset(("weekday", "weekend", "nth"))
@@ -67,12 +67,19 @@ class Sentence:
         """Derive the wall clock and the words."""
         # The sum no longer says which of two equal times of the wall clock is meant.
         self.now = self.moment.replace(tzinfo=None) + dt.timedelta()
-        self.words = [token.word for token in self.tokens]
+        if isinstance(self.tokens, LateTokens):
+            self.words = self.tokens.words()
+        else:
+            self.words = [token.word for token in self.tokens]
         self.word = _Words(enumerate(self.words)).__getitem__
+
+    def cut(self) -> None:
+        """Cut the sentence into tokens, if they were left for later."""
+        self.tokens = self.tokens[:]
 
     def at(self, i: int) -> Token:
         """Return a token; an empty one outside the question."""
-        return self.tokens[i] if 0 <= i < len(self.tokens) else NO_TOKEN
+        return self.tokens[i] if 0 <= i < len(self.words) else NO_TOKEN
 
     def reads(self, i: int, *pattern: str | Container[str]) -> bool:
         """Whether the words from a token on are these, each a word or one of several."""

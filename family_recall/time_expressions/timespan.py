@@ -132,7 +132,7 @@ def may_name_a_time(text: str) -> bool:
 
 @functools.lru_cache(maxsize=16384)
 def _raw_may_begin(raw: str) -> bool:
-    word, _ = read_word.__wrapped__(raw)  # kept here
+    word, _ = read_word(raw)
     return _may_begin(word)
 
 
