@@ -50,9 +50,9 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
         option(
             "--ledger",
             "DIR",
-            "what is done, and the results; continued if it is there",
+            "what is done, and the results; a run that is there is continued",
             type=FOLDER,
-            required=True,
+            absent="fleet-STEP, here",
         ),
         option(
             "--workers",
@@ -157,7 +157,7 @@ def doctor(catalogue: str, **shared: Any) -> Output:
 
 @command(group=fleet)
 @_shared
-@option("--to", "PLACE", "a folder or URL; a backup is PLACE/ID/MOMENT.db", required=True)
+@click.argument("to", metavar="PLACE")
 @option(
     "--keep-days",
     "NUMBER",
@@ -173,13 +173,14 @@ def doctor(catalogue: str, **shared: Any) -> Output:
 def backup(
     catalogue: str, to: str, keep_days: float | None, after_forgetting: bool, **shared: Any
 ) -> Output:
-    """Copy every household, check the copy, and put it beside its earlier ones.
+    """Copy every household, check the copy, and put it beside its earlier ones in PLACE.
 
-    A backup is encrypted if its household is, and its key is not with it.
+    PLACE is a folder or a URL, and a backup PLACE/ID/MOMENT.db. It is encrypted if its household
+    is, and its key is not with it.
 
     Examples:
-      family-recall fleet backup ./homes --to s3://copies/homes --ledger ./backup-2026-03-01
-      family-recall fleet backup ./homes --to ./copies --keep-days 30 --ledger ./backup
+      family-recall fleet backup ./homes s3://copies/homes --ledger ./backup-2026-03-01
+      family-recall fleet backup ./homes ./copies --keep-days 30 --ledger ./backup-2026-03-02
     """
     about = {"to": to, "keep_days": keep_days, "after_forgetting": after_forgetting}
     return _output("backup", _run("backup", catalogue, shared, **about)[0])
@@ -267,7 +268,8 @@ def _run(
     from family_recall import fleet as fleets  # noqa: PLC0415 -- brings numpy
     from family_recall.fleet import evaluation, ray_engine  # noqa: PLC0415 -- see above
 
-    workers, ledger, memory_mib = shared["workers"], shared["ledger"], shared["memory_mib"]
+    workers, memory_mib = shared["workers"], shared["memory_mib"]
+    ledger = shared["ledger"] or Path(f"fleet-{step}")
     options = fleets.Options(models=shared["folder"], keys=shared["keys"], **about)
     entries = fleets.read_catalogue(catalogue, datasets=fleets.STEPS[step].datasets)
     at = (0, len(entries))
@@ -314,8 +316,10 @@ def _output(step: str, done: FleetRun) -> Output:
     _warn(done)
     rows = [row for row in done.rows if row["error"] is None]
     lines = [f"{step}: {counted(len(rows), 'household')} of {len(done.rows):,}"]
-    if done.done_before:
-        lines[0] += f", {done.done_before:,} of them before"
+    if done.done_before == len(done.rows):
+        lines[0] += ", all by an earlier run: to do it again, name another --ledger"
+    elif done.done_before:
+        lines[0] += f", {done.done_before:,} of them by an earlier run"
     lines += [
         f"{name:<10} {sum(row.get(name, 0) for row in rows):,}"
         for name in ("memories", "made", "bytes", "pending", "deleted")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from family_recall.fleet.catalogue import Entry, read_catalogue
 from family_recall.fleet.evaluation import report
-from family_recall.fleet.run import FleetRun, InProcess, run
+from family_recall.fleet.mapping import FleetRun, InProcess, run
 from family_recall.fleet.steps import STEPS, Options
 
 __all__ = [

@@ -20,7 +20,7 @@ _MIB = 1024 * 1024
 
 @contextlib.contextmanager
 def memory_limit(mib: int | None) -> Iterator[None]:
-    """Let the block allocate this many MiB more, at most; None sets no limit.
+    """Limit the block to allocating this many MiB more; None sets no limit.
 
     What asks for more raises ``MemoryError``, or what a library makes of it; a native library may
     end the process instead, and the household counts as one whose worker died.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.errors import InvalidRequestError
-from family_recall.fleet.run import TRANSIENT, Task, attempt, failed
+from family_recall.fleet.mapping import TRANSIENT, Task, attempt, failed
 from family_recall.fleet.steps import Row
 
 TRIES = 4

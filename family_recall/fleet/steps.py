@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -207,7 +207,7 @@ def bench(entry: Entry, options: Options) -> Row:
     }
 
 
-STEPS: Mapping[str, Step] = {
+STEPS: dict[str, Step] = {
     step.name: step
     for step in (
         Step("eval", evaluate, datasets=True),
