@@ -83,7 +83,7 @@ def test_a_fleet_loads_ray_and_object_stores_only_to_run() -> None:
     """Importing the fleet and its commands, and printing their help, needs no extra."""
     for program in (
         "import family_recall.fleet.ray_engine",
-        "from family_recall.cli import fleet; fleet.fleet(['eval', '--help'], standalone_mode=False)",
+        "import family_recall.cli as c; c.main(['fleet', 'eval', '--help'], standalone_mode=False)",
     ):
         loaded = loaded_by(program)
 
