@@ -43,6 +43,14 @@ def fleet() -> None:
     """
 
 
+_address_option = option(
+    "--address", "ADDRESS", "the Ray cluster, or auto", absent="Ray on this machine"
+)
+_keys_option = option(
+    "--keys", "DIR", "keys of encrypted households, ID.key each", absent="not encrypted"
+)
+
+
 def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add what every map takes."""
     decorators = (
@@ -61,7 +69,7 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
             type=click.IntRange(0),
             absent="as many as there are processors",
         ),
-        option("--address", "ADDRESS", "the Ray cluster, or auto", absent="Ray on this machine"),
+        _address_option,
         option(
             "--memory-mib",
             "N",
@@ -70,9 +78,7 @@ def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
             absent="no limit",
         ),
         models_option,
-        option(
-            "--keys", "DIR", "keys of encrypted households, ID.key each", type=FOLDER, absent="none"
-        ),
+        _keys_option,
     )
     for decorate in reversed(decorators):
         function = decorate(function)
@@ -259,6 +265,82 @@ def bench(
     """
     about = {"questions": questions, "budget_ms": budget_ms, "rerank": allow_cross_encoder}
     return _output("bench", _run("bench", catalogue, shared, **about)[0])
+
+
+@command(group=fleet, prints_json=False)
+@click.argument("catalogue")
+@option(
+    "--shards", "N", "replicas, each with households of its own", type=click.IntRange(1), default=1
+)
+@option(
+    "--open-files",
+    "N",
+    "households that a shard has open at most",
+    type=click.IntRange(1),
+    default=100,
+)
+@option(
+    "--waiting",
+    "N",
+    "requests that may wait for a shard; further ones are refused",
+    type=click.IntRange(1),
+    default=32,
+)
+@option(
+    "--backup-every-s",
+    "NUMBER",
+    "seconds between two copies of an open household into its URL; what was remembered since is "
+    "lost with its machine",
+    type=click.FloatRange(1),
+    default=60.0,
+)
+@option("--port", "N", "the port on 127.0.0.1", default=8765)
+@option(
+    "--token-file", "FILE", "what callers have to send, on one line", absent="a new one, printed"
+)
+@_address_option
+@models_option
+@_keys_option
+def serve(
+    catalogue: str,
+    port: int,
+    token_file: Path | None,
+    address: str | None,
+    folder: Path | None,
+    keys: Path | None,
+    **about: Any,
+) -> None:
+    """Answer for every household of CATALOGUE over HTTP, until Ctrl-C.
+
+    POST /ID/TOOL with {"arguments": {…}, "ctx": {"person_id": …, "time_budget_ms": …}} and the
+    header "Authorization: Bearer TOKEN"; tools are recall, timeline, explain, remember, correct,
+    relate and forget. The caller answers for who asks. 503 means: not begun, ask again later.
+
+    Examples:
+      family-recall fleet serve ./homes --shards 2 --open-files 50
+      family-recall fleet serve s3://bucket/homes --address auto --token-file ./token
+    """
+    from family_recall import fleet as fleets  # noqa: PLC0415 -- brings numpy
+    from family_recall.fleet import ray_engine, serving  # noqa: PLC0415 -- see above
+    from family_recall.web.localhost import new_token  # noqa: PLC0415 -- brings asyncio
+
+    token = new_token() if token_file is None else str(key_in(token_file))
+    entries = fleets.read_catalogue(catalogue)
+    settings = serving.Serving(**about)
+    try:
+        ray_engine.connect(address, workers=settings.shards)
+    except ImportError as error:
+        raise click.ClickException(str(error)) from None
+    with (
+        on_interrupt(lambda: "households are closed"),
+        serving.running(
+            entries, fleets.Options(models=folder, keys=keys), settings, token=token, port=port
+        ),
+    ):
+        click.echo(f"{counted(len(entries), 'household')} on http://127.0.0.1:{port}")
+        if token_file is None:
+            click.echo(f"token: {token}")
+        serving.wait()
 
 
 def _run(

@@ -88,7 +88,10 @@ def doctor(entry: Entry, options: Options) -> Row:
     Raises:
         StoreError: If anything is wrong; the message names every fault.
     """
-    with working_copy(entry.place, writes=False) as path, _open(path, entry, options) as home:
+    with (
+        working_copy(entry.place, writes=False) as path,
+        open_household(path, entry, options) as home,
+    ):
         faults = [f"{f.what}: {f.problem}" for f in home.maintenance.check() if f.problem]
         if faults:
             raise StoreError("; ".join(faults))
@@ -107,7 +110,10 @@ def reembed(entry: Entry, options: Options) -> Row:
     Raises:
         StoreError: If some cannot be stored.
     """
-    with working_copy(entry.place, writes=True) as path, _open(path, entry, options) as home:
+    with (
+        working_copy(entry.place, writes=True) as path,
+        open_household(path, entry, options) as home,
+    ):
         done = home.maintenance.reembed(
             encoder=loaded_models(options.models).wait(), drop_others=options.drop_others
         )
@@ -191,7 +197,7 @@ def bench(entry: Entry, options: Options) -> Row:
     """Time recalls of the household's first person, on a copy."""
     key = options.key_of(entry.household_id)
     with working_copy(entry.place, writes=False) as path:
-        with _open(path, entry, options) as home:
+        with open_household(path, entry, options) as home:
             person = next((person.person_id for person in home.people.all()), None)
         context = RecallContext(
             person_id=person, time_budget_ms=options.budget_ms, allow_cross_encoder=options.rerank
@@ -236,7 +242,8 @@ def loaded_models(folder: Path | None) -> Models:
     return models
 
 
-def _open(path: Path, entry: Entry, options: Options) -> FamilyRecall:
+def open_household(path: Path, entry: Entry, options: Options) -> FamilyRecall:
+    """Open a household's file with its key, and models that are loaded once in a process."""
     models = loaded_models(options.models)
     return FamilyRecall.open(
         path,
@@ -251,7 +258,7 @@ def _open(path: Path, entry: Entry, options: Options) -> FamilyRecall:
 
 def _forgotten(path: Path, entry: Entry, options: Options) -> list[str]:
     """Return the moments from which a copy no longer holds something that was forgotten."""
-    with _open(path, entry, options) as home:
+    with open_household(path, entry, options) as home:
         return [receipt.undo_until or receipt.at for receipt in home.erasure.receipts()]
 
 
