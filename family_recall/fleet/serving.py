@@ -93,10 +93,11 @@ class Shard:
         except FamilyRecallError as error:
             return "refused", str(error)
 
-    async def stats(self) -> dict[str, int]:
-        """Return how many households are open, and how many were opened so far."""
+    async def stats(self) -> dict[str, Any]:
+        """Return how many households are open, how many were opened so far, and on which node."""
         households = self._server.households
-        return {"open": len(households), "opened": households.n_opened}
+        node = imported().get_runtime_context().get_node_id()
+        return {"open": len(households), "opened": households.n_opened, "node": node}
 
     async def back_up(self) -> int:
         """Put copies that were asked into their places now; return how many."""
@@ -212,7 +213,7 @@ def running(
     from ray import serve  # noqa: PLC0415 -- the extra
 
     logging.getLogger("ray.serve").setLevel(logging.ERROR)
-    serve.start(http_options={"host": "127.0.0.1", "port": port, "location": "HeadOnly"})
+    serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": port})
     try:
         yield serve.run(
             application(entries, options, serving, token=token), name=APPLICATION, route_prefix="/"

@@ -29,6 +29,7 @@ from random import Random
 
 from family_recall import FamilyRecall
 from family_recall.encoders import StaticEncoder
+from family_recall.encoders.base import Encoder
 from family_recall.evaluation import load_dataset
 from family_recall.evaluation.testbed import furnish, region_of
 from tools.common import parser_of
@@ -122,15 +123,18 @@ def write_dataset(home: Home, rng: Random, folder: Path, *, most: int | None = N
     (folder / "household.json").write_text(json.dumps(household, ensure_ascii=False), "utf-8")
 
 
-def write_file(home: Home, rng: Random, path: Path, *, most: int | None = None) -> None:
-    """Write a home as a household's file, with vectors of the static embedder alone."""
+def write_file(
+    home: Home, rng: Random, path: Path, *, most: int | None = None, encoder: Encoder | None = None
+) -> None:
+    """Write a home as a household's file, with vectors of the static embedder, and of one given."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / home.name
         write_dataset(home, rng, folder, most=most)
         dataset = load_dataset(folder)
         made = Path(scratch) / "home.db"
-        with FamilyRecall.open(made, static=_static(), **region_of(dataset)) as opened:
+        place = region_of(dataset)
+        with FamilyRecall.open(made, encoder=encoder, static=_static(), **place) as opened:
             furnish(opened, dataset)
         shutil.move(made, path)
 
