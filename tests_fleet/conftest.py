@@ -72,6 +72,21 @@ def made_homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def made_few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return ten households of up to twelve memories."""
+    folder = tmp_path_factory.mktemp("few")
+    for home, rng in invented(10, seed=3):
+        write_file(home, rng, folder / f"{home.name}.db", most=12, encoder=OLD)
+    return folder
+
+
+@pytest.fixture
+def few(made_few: Path, tmp_path: Path) -> Path:
+    """Return a copy of the ten households."""
+    return Path(shutil.copytree(made_few, tmp_path / "few"))
+
+
 @pytest.fixture
 def homes(made_homes: Path, tmp_path: Path) -> Path:
     """Return a copy of the 200 households."""

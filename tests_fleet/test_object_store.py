@@ -43,11 +43,11 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_a_fleet_lives_in_a_bucket(
-    bucket: str, homes: Path, tmp_path: Path, request: pytest.FixtureRequest
+    bucket: str, few: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """Workers on two nodes fetch households, and put them back on the new model."""
     store = fsspec.filesystem("s3")
-    for path in sorted(homes.iterdir())[:12]:
+    for path in sorted(few.iterdir()):
         store.put_file(str(path), f"homes/north/{path.name}")
     request.getfixturevalue("two_nodes")  # after the environment is set, which nodes inherit
 
@@ -63,7 +63,7 @@ def test_a_fleet_lives_in_a_bucket(
         "north/home-000001",
     ]
     store.invalidate_cache()
-    assert len(store.find("homes")) == 12
+    assert len(store.find("homes")) == 10
     for entry, row in zip(entries, done.rows, strict=True):
         store.get_file(entry.place, str(tmp_path / "home.db"))
         with opened(tmp_path / "home.db") as home:
@@ -72,12 +72,12 @@ def test_a_fleet_lives_in_a_bucket(
             assert stats["vectors"][row["model"]] == row["memories"] == stats["memories"]
 
 
-def test_backups_in_a_bucket(bucket: str, homes: Path, tmp_path: Path) -> None:
+def test_backups_in_a_bucket(bucket: str, few: Path, tmp_path: Path) -> None:
     """Restored to a point in time; forgetting reaches them; the key is not there."""
     path, keys = tmp_path / "one" / "rao.db", tmp_path / "keys"
     path.parent.mkdir()
     keys.mkdir()
-    (homes / "home-000000.db").rename(path)
+    (few / "home-000000.db").rename(path)
     files.rekey(path, new_key=KEY)
     (keys / "rao.key").write_text(f"{KEY}\n")
     counts = []
