@@ -72,14 +72,18 @@ def expire(
         household_id: Whose.
         now: The moment to count days from.
         keep_days: How many days one is kept; None keeps all.
-        forgotten: Moments from which a copy no longer holds what was forgotten: those before the
-            last of them that has come are deleted.
+        forgotten: Moments at which something was forgotten: backups up to the last are deleted.
+            A backup has the moment at which its run began, and was made later.
     """
     earlier = list(listed(place, household_id).items())[:-1]
-    oldest = [moment for moment in map(_utc, forgotten) if moment <= _utc(now)]
-    if keep_days is not None:
-        oldest.append(_utc(now) - dt.timedelta(days=keep_days))
-    expired = [at for moment, at in earlier if oldest and moment < max(oldest)]
+    oldest = None if keep_days is None else _utc(now) - dt.timedelta(days=keep_days)
+    last_forgotten = max(map(_utc, forgotten), default=None)
+    expired = [
+        at
+        for moment, at in earlier
+        if (oldest is not None and moment < oldest)
+        or (last_forgotten is not None and moment <= last_forgotten)
+    ]
     for at in expired:
         delete(at)
     return len(expired)

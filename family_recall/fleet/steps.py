@@ -6,6 +6,7 @@ A step takes a file of this machine and returns plain values, one row of the res
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -143,7 +144,9 @@ def backup(entry: Entry, options: Options) -> Row:
             entry.household_id,
             now=options.moment,
             keep_days=options.keep_days,
-            forgotten=_forgotten(copy.path, entry, options) if options.after_forgetting else (),
+            forgotten=_forgotten(copy.path, entry, options, options.moment)
+            if options.after_forgetting
+            else (),
         )
     return {
         "backup": place,
@@ -256,10 +259,19 @@ def open_household(path: Path, entry: Entry, options: Options) -> FamilyRecall:
     )
 
 
-def _forgotten(path: Path, entry: Entry, options: Options) -> list[str]:
-    """Return the moments from which a copy no longer holds something that was forgotten."""
+def _forgotten(path: Path, entry: Entry, options: Options, now: str) -> list[str]:
+    """Return when something was forgotten that no copy made from then on holds.
+
+    What can still be restored from the trash does not count yet.
+    """
     with open_household(path, entry, options) as home:
-        return [receipt.undo_until or receipt.at for receipt in home.erasure.receipts()]
+        receipts = home.erasure.receipts()
+    moments = ((receipt.at, receipt.undo_until) for receipt in receipts)
+    return [undo or at for at, undo in moments if undo is None or _is_over(undo, now)]
+
+
+def _is_over(moment: str, now: str) -> bool:
+    return dt.datetime.fromisoformat(moment) <= dt.datetime.fromisoformat(now)
 
 
 def options_record(options: Options) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -53,8 +54,8 @@ def vectors(path: Path) -> dict[str, int]:
         return counted
 
 
-def forget_grandma(path: Path) -> None:
-    """Forget one of the stories, for good."""
+def forget_grandma(path: Path, undo_for_days: float | None = None) -> None:
+    """Forget one of the stories, for good or so that it can be undone."""
+    undo_for = None if undo_for_days is None else dt.timedelta(days=undo_for_days)
     with open_home(path, encoder=TINY, static=TINY_STATIC) as home:
-        plan = home.forget(person_id="priya", doc_ids=("grandma",), dry_run=True)
-        home.forget(person_id="priya", doc_ids=("grandma",), token=plan.token)
+        home.forget(person_id="priya", doc_ids=("grandma",), undo_for=undo_for)

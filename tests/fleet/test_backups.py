@@ -102,6 +102,32 @@ def test_forgetting_reaches_the_backups(place: str, tmp_path: Path) -> None:
     assert [text in content(at) for at in backups.listed(place, "a").values()] == [False, False]
 
 
+def test_a_backup_of_the_second_of_a_forgetting_is_deleted() -> None:
+    """It may have been copied before; names have seconds, and forgetting has fractions of them."""
+    place = "memory://seconds"
+    store = fsspec.filesystem("memory")
+    for name in ("20260301T020000Z", "20260301T020001Z", "20260301T020002Z"):
+        store.pipe_file(f"/seconds/a/{name}.db", b"")
+
+    forgotten = ["2026-03-01T02:00:01.7+00:00", "2026-03-01T01:00:00+00:00"]
+    deleted = backups.expire(place, "a", now="2026-03-01T02:00:02+00:00", forgotten=forgotten)
+
+    assert deleted == 2
+    assert [f"{moment:%S}" for moment in backups.listed(place, "a")] == ["02"]
+
+
+def test_what_can_be_undone_does_not_count_as_forgotten(tmp_path: Path) -> None:
+    """While the trash holds it, earlier backups stay; afterwards they go."""
+    homes, place = make_homes(tmp_path / "homes", 1), str(tmp_path / "copies")
+    do("backup", homes, tmp_path / "first", to=place, now="2025-06-14T00:00:00+00:00")
+    forget_grandma(homes / "a.db", undo_for_days=3.0)  # until the 18th at noon
+
+    for day, left in (("16", 2), ("19", 1)):
+        do("backup", homes, tmp_path / day, to=place, now=f"2025-06-{day}T00:00:00+00:00",
+           after_forgetting=True)  # fmt: skip
+        assert len(backups.listed(place, "a")) == left
+
+
 def test_a_key_is_not_beside_its_backups(place: str, tmp_path: Path) -> None:
     """An encrypted household's backup opens with its key alone, which is stored elsewhere."""
     homes, keys = make_homes(tmp_path / "homes", 1), tmp_path / "keys"
