@@ -94,7 +94,7 @@ class HouseholdServer:
         Raises:
             KeyError: If there is no such household.
             ShedError: If its time was over before it began, or less urgent ones are refused.
-            CrowdedError: If it is not open, and all that are open are in use.
+            AllInUseError: If it is not open, and all that are open are in use.
             FamilyRecallError: What the tool itself refuses.
         """
         if request.household_id not in self._entries:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 _T = TypeVar("_T")
 
 
-class CrowdedError(Exception):
+class AllInUseError(Exception):
     """Every household that is open is in use, and no more may be opened."""
 
 
@@ -62,7 +62,7 @@ class OpenHouseholds(Generic[_T]):
         """Open a household if it is not, and keep it open for the block.
 
         Raises:
-            CrowdedError: If it is not open, and all that are open are in use.
+            AllInUseError: If it is not open, and all that are open are in use.
             Exception: What opening it raises, or closing the one that has to make room.
         """
         slot = await self._slot(household_id)
@@ -110,7 +110,7 @@ class OpenHouseholds(Generic[_T]):
             idle = (name for name, slot in self._slots.items() if not slot.users)
             name = next((name for name in idle if self._slots[name].closing is None), None)
             if name is None:
-                raise CrowdedError
+                raise AllInUseError
             await self._shut(name)
 
     async def _shut(self, household_id: str) -> None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from family_recall.errors import FamilyRecallError, InvalidRequestError
 from family_recall.fleet.catalogue import Entry
 from family_recall.fleet.household_server import HouseholdServer, Request, ShedError
-from family_recall.fleet.open_households import CrowdedError
+from family_recall.fleet.open_households import AllInUseError
 from family_recall.fleet.ray_engine import imported
 from family_recall.fleet.steps import Options, loaded_models
 from family_recall.types import RecallContext
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 APPLICATION = "family-recall-fleet"
 _FIELDS = frozenset(("arguments", "ctx"))
-_STATUS = {"unknown": 404, "refused": 400, "shed": 503, "crowded": 503}
+_STATUS = {"unknown": 404, "refused": 400, "shed": 503, "in use": 503}
 
 logger = logging.getLogger("family_recall")
 
@@ -88,8 +88,8 @@ class Shard:
             return "unknown", f"no household {request.household_id!r}"
         except ShedError as error:
             return "shed", str(error)
-        except CrowdedError:
-            return "crowded", "every household that is open here is in use"
+        except AllInUseError:
+            return "in use", "every household that is open here is in use"
         except FamilyRecallError as error:
             return "refused", str(error)
 

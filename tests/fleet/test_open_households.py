@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from family_recall.fleet.open_households import CrowdedError, OpenHouseholds
+from family_recall.fleet.open_households import AllInUseError, OpenHouseholds
 
 
 class Files:
@@ -81,7 +81,7 @@ def test_what_is_in_use_is_not_closed() -> None:
 
     async def test(homes: OpenHouseholds[str], _: Files) -> None:
         async with homes.using("a"), homes.using("b"):
-            with pytest.raises(CrowdedError):
+            with pytest.raises(AllInUseError):
                 await use(homes, "c")
             await use(homes, "a")
         await use(homes, "c")
@@ -98,7 +98,7 @@ def test_never_more_are_open_than_allowed() -> None:
                 async with homes.using(name):
                     assert len(files.now_open) <= 3
                     await asyncio.sleep(0)
-            except CrowdedError:
+            except AllInUseError:
                 pass
 
         for _ in range(20):
