@@ -123,7 +123,7 @@ class OpenHouseholds(Generic[_T]):
         try:
             try:
                 opened = await slot.opening
-            except Exception:  # noqa: BLE001  it never was open: whoever asked for it was told
+            except Exception:  # noqa: BLE001  it never was open, and those who asked were told
                 del self._slots[household_id]
                 return
             await asyncio.to_thread(self._close, household_id, opened)
