@@ -13,7 +13,7 @@ import pytest
 
 from family_recall.api import files
 from family_recall.errors import DatasetError
-from family_recall.fleet import report, steps
+from family_recall.fleet import places, report, steps
 from family_recall.fleet.evaluation import questions
 from family_recall.fleet.steps import Options, Row
 from tests.conftest import STORIES
@@ -173,6 +173,21 @@ def test_households_of_an_object_store_are_put_back_whole(homes: Path, tmp_path:
     assert sorted(store.find("/homes")) == ["/homes/a.db", "/homes/b.db", "/homes/c.db"]
     store.get_file("/homes/a.db", str(tmp_path / "fetched.db"))
     assert vectors(tmp_path / "fetched.db")[NEW.model_id] == N
+
+
+def test_what_did_not_change_is_not_put_back(
+    homes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that finds nothing to do writes nothing."""
+    fsspec.filesystem("memory").put_file(str(homes / "a.db"), "/same/a.db")
+    do("migrate", "memory://same", tmp_path / "first")
+    put: list[str] = []
+    monkeypatch.setattr(places, "put", lambda _, place: put.append(place))
+
+    do("migrate", "memory://same", tmp_path / "second")
+    assert put == []
+    do("reembed", "memory://same", tmp_path / "third")
+    assert put == ["memory://same/a.db"]
 
 
 def test_each_household_has_its_own_key(tmp_path: Path) -> None:
