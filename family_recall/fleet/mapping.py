@@ -131,7 +131,7 @@ def attempt(task: Task) -> Row:
     Raises:
         OSError, StoreBusyError: What may succeed at the next try.
     """
-    started_s = time.perf_counter()
+    started_s, started_cpu_s = time.perf_counter(), time.process_time()
     try:
         with memory_limit(task.memory_mib):
             values = STEPS[task.step].do(task.entry, task.options)
@@ -144,6 +144,7 @@ def attempt(task: Task) -> Row:
         "place": task.entry.place,
         "error": None,
         "seconds": round(time.perf_counter() - started_s, 4),
+        "cpu_seconds": round(time.process_time() - started_cpu_s, 4),
         "worker_mib": round(resident_mib(), 1),
         **values,
     }

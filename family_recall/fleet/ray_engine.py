@@ -42,7 +42,7 @@ def connect(address: str | None = None, *, workers: int | None = None) -> None:
         "include_dashboard": False,
     }
     ray.init(
-        address,
+        address or "local",  # without it, Ray joins a cluster that happens to run here
         logging_level="error",
         log_to_driver=False,
         **(local if address is None else {}),

@@ -1,9 +1,11 @@
 """Measure a fleet: maps with Ray against a plain loop, and serving more households than fit.
 
-Households are invented. A map's rate is from its first household done to its last, so that starting
-Ray and loading models, which is printed apart, does not count; overhead is what a household takes
-beyond the plain loop, times the workers. Served requests go over HTTP, one after another or several
-at once; of the households some are asked far more than others (Zipf), or all alike.
+Households are invented. A map's rate is from its first households done to its last, so that
+starting Ray and loading models, which is printed apart, does not count; overhead is what a
+household takes beyond the plain loop, times the workers. Processor time is that of the step itself
+in the worker, and of all else that the calling process does. Served requests go over HTTP, one
+after another or several at once; of the households some are asked far more than others (Zipf), or
+all alike.
 
 Examples:
   python -m tools.bench.fleet
@@ -61,14 +63,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def maps(made: Path, scratch: Path) -> None:
     """Print what a household takes in a plain loop, in a map here, and in maps with Ray."""
-    print(f"{'step':<9} {'how':<22} {'start s':>8} {'a minute':>9} {'ms each':>8} {'overhead':>9}")
+    print(
+        f"{'step':<9} {'how':<22} {'start s':>8} {'a minute':>9} {'ms each':>8} {'overhead':>9} "
+        f"{'step cpu':>9} {'rest cpu':>9}"
+    )
     loaded_models(None)
     for step, loop in (("reembed", loop_reembed), ("doctor", loop_doctor)):
         homes = fresh(made, scratch)
-        begun = time.perf_counter()
+        begun, begun_cpu = time.perf_counter(), time.process_time()
         loop(homes)
-        alone_ms = 1000.0 * (time.perf_counter() - begun) / len(list(made.iterdir()))
-        row(step, "plain loop", 0.0, alone_ms, alone_ms, 1)
+        n = len(list(made.iterdir()))
+        alone_ms = 1000.0 * (time.perf_counter() - begun) / n
+        cpu_ms = 1000.0 * (time.process_time() - begun_cpu) / n
+        row(step, "plain loop", 0.0, alone_ms, cpu_ms, 0.0, alone_ms, 1)
         homes = fresh(made, scratch)
         row(step, "map in this process", *rate(homes, step, InProcess(), scratch), alone_ms, 1)
         for workers in WORKERS:
@@ -80,11 +87,16 @@ def maps(made: Path, scratch: Path) -> None:
             ray_engine.imported().shutdown()
 
 
-def rate(homes: Path, step: str, engine: Engine, scratch: Path) -> tuple[float, float]:
-    """Return the seconds until the first ones are done, and the milliseconds of a further one."""
+def rate(
+    homes: Path, step: str, engine: Engine, scratch: Path
+) -> tuple[float, float, float, float]:
+    """Return the seconds until the first ones are done, and the milliseconds of a further one.
+
+    Those of the clock, and of a processor: in the step, and in this process beside it.
+    """
     at: list[float] = []
     shutil.rmtree(scratch / "ledger", ignore_errors=True)
-    begun = time.perf_counter()
+    begun, begun_cpu = time.perf_counter(), time.process_time()
     entries = read_catalogue(str(homes))
     done = run(
         str(homes), entries, step, Options(), ledger=scratch / "ledger", engine=engine,
@@ -94,15 +106,28 @@ def rate(homes: Path, step: str, engine: Engine, scratch: Path) -> tuple[float, 
         raise SystemExit(f"{len(done.failures)} households failed: {done.failures[0]['error']}")
     # From the first whole round of the workers on: each has its models then.
     first = at[3]
-    return first - begun, 1000.0 * (at[-1] - first) / (len(at) - 4)
+    cpu_ms = 1000.0 * float(np.mean([row["cpu_seconds"] for row in done.rows]))
+    rest_ms = 1000.0 * (time.process_time() - begun_cpu) / len(done.rows)
+    if isinstance(engine, InProcess):
+        rest_ms -= 1000.0 * float(np.mean([row["cpu_seconds"] for row in done.rows]))
+    return first - begun, 1000.0 * (at[-1] - first) / (len(at) - 4), cpu_ms, rest_ms
 
 
-def row(step: str, how: str, start_s: float, each_ms: float, alone_ms: float, workers: int) -> None:
+def row(
+    step: str,
+    how: str,
+    start_s: float,
+    each_ms: float,
+    cpu_ms: float,
+    rest_ms: float,
+    alone_ms: float,
+    workers: int,
+) -> None:
     """Print a line of the table."""
     overhead_ms = each_ms * workers - alone_ms
     print(
         f"{step:<9} {how:<22} {start_s:8.1f} {60_000.0 / each_ms:9,.0f} {each_ms:8.1f} "
-        f"{overhead_ms:+6.1f} ms",
+        f"{overhead_ms:+6.1f} ms {cpu_ms:9.1f} {rest_ms:9.1f}",
         flush=True,
     )
 
