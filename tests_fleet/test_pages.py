@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +16,18 @@ GUIDES = ROOT / "docs" / "how-to"
 
 
 @pytest.mark.parametrize("page", ["run-a-fleet.md"])
-def test_a_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
+def test_a_page_prints_what_it_shows(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each command, those with Ray too, prints what stands below it."""
+    command, folder = tmp_path / "bin" / "family-recall", tmp_path / "page"
+    command.parent.mkdir()
+    folder.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m family_recall "$@"\n')
+    command.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
     try:
-        ran = run_examples.run((GUIDES / page).read_text("utf-8"), tmp_path, here={"needs Ray"})
+        ran = run_examples.run((GUIDES / page).read_text("utf-8"), folder, here={"needs Ray"})
     finally:
         ray.shutdown()
 

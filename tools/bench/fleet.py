@@ -10,7 +10,7 @@ all alike.
 Examples:
   python -m tools.bench.fleet
   python -m tools.bench.fleet --homes 40 --most 200 --only maps
-  python -m tools.bench.fleet --only serving --requests 2000
+  python -m tools.bench.fleet --only costs --homes 6 --most 1565
 """
 
 from __future__ import annotations
@@ -52,13 +52,54 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="family_recall_bench_") as scratch:
         made = Path(scratch) / "made"
         say(f"inventing {args.homes} households")
-        for home, rng in invented(args.homes, args.seed, years=(10.0,)):
+        for home, rng in invented(args.homes, args.seed, years=(10.0,), a_week=(10.0,)):
             write_file(home, rng, made / f"{home.name}.db", most=args.most)
-        if args.only != "serving":
+        if args.only in {None, "maps"}:
             maps(made, Path(scratch))
-        if args.only != "maps":
+        if args.only in {None, "serving"}:
             served(made, args.open_files, args.requests, args.seed)
+        if args.only in {None, "costs"}:
+            costs(made, Path(scratch))
     return 0
+
+
+def costs(made: Path, scratch: Path) -> None:
+    """Print the processor time of each step, of opening and asking, and the memory of an open file.
+
+    In this process, for one household after another; milliseconds of a processor are the same on a
+    busy machine, or nearly.
+    """
+    homes = fresh(made, scratch)
+    entries = read_catalogue(str(homes))
+    models = loaded_models(None)
+    print(f"\n{'step':<9} {'cpu ms':>9} {'memories':>9} {'bytes':>11}")
+    for step in ("reembed", "doctor", "migrate", "backup"):
+        shutil.rmtree(scratch / "ledger", ignore_errors=True)
+        rows = run(
+            str(homes), entries, step, Options(to=str(scratch / "copies")),
+            ledger=scratch / "ledger", engine=InProcess(), now=MOMENT,
+        ).rows  # fmt: skip
+        memories, n_bytes = (
+            float(np.mean([row.get(name, 0) for row in rows])) for name in ("memories", "bytes")
+        )
+        cpu_ms = 1000.0 * float(np.mean([row["cpu_seconds"] for row in rows]))
+        print(f"{step:<9} {cpu_ms:9.1f} {memories:9,.0f} {n_bytes:11,.0f}")
+    before, begun = resident_mib(), time.process_time()
+    opened = [open_household(Path(entry.place), entry, Options()) for entry in entries]
+    for home in opened:
+        home.recall(QUESTIONS[0], person_id="p0", time_budget_ms=1000.0)
+    opening_ms = 1000.0 * (time.process_time() - begun) / len(opened)
+    held = (resident_mib() - before) / len(opened)
+    begun = time.process_time()
+    for question in QUESTIONS:
+        for home in opened:
+            home.recall(question, person_id="p0", time_budget_ms=60.0)
+    asking_ms = 1000.0 * (time.process_time() - begun) / len(opened) / len(QUESTIONS)
+    print(f"opening, and the first question: {opening_ms:.1f} ms of a processor, {held:.2f} MiB")
+    print(f"a further question within 60 ms: {asking_ms:.1f} ms of a processor")
+    for home in opened:
+        home.close()
+    models.close()
 
 
 def maps(made: Path, scratch: Path) -> None:
@@ -233,7 +274,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--open-files", type=int, default=20, help="open at most (default: 20)")
     made.add_argument("--requests", type=int, default=600, help="requests a line (default: 600)")
     made.add_argument("--seed", type=int, default=0, help="of every draw (default: 0)")
-    made.add_argument("--only", choices=("maps", "serving"), help="one part (default: both)")
+    made.add_argument(
+        "--only", choices=("maps", "serving", "costs"), help="one part (default: all)"
+    )
     return made
 
 
