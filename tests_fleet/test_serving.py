@@ -15,7 +15,7 @@ import pytest
 from ray import serve
 
 from family_recall.fleet import Options, read_catalogue
-from family_recall.fleet.serving import APPLICATION, Serving, running, shard_of
+from family_recall.fleet.serving import Serving, running, shard_of
 from tests_fleet.conftest import TwoNodes, opened
 
 TOKEN = "an invented token that is long enough"  # noqa: S105
@@ -39,12 +39,15 @@ class Fleet:
         """Ask at a port."""
         self._port = port
 
-    def post(self, path: str, body: Any = None, token: str = TOKEN) -> tuple[int, Any]:
+    def post(
+        self, path: str, body: Any = None, token: str = TOKEN, *, get: bool = False
+    ) -> tuple[int, Any]:
         """Send a request; return status and JSON."""
         asked = urllib.request.Request(
             f"http://127.0.0.1:{self._port}/{path}",
             data=json.dumps(body or {}).encode(),
             headers={"Authorization": f"Bearer {token}"},
+            method="GET" if get else "POST",
         )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
@@ -67,9 +70,12 @@ class Fleet:
         body = {"arguments": {"text": text}, "ctx": {**PLENTY, "space_id": "home"}}
         return self.post(f"{household_id}/remember", body)[0]
 
-    def shard(self, number: int) -> Any:
-        """Return a handle of a shard."""
-        return serve.get_deployment_handle(f"shard-{number}", APPLICATION)
+    def shards(self) -> list[dict[str, Any]]:
+        """Return what each shard has open, and where it is."""
+        status, shards = self.post("", get=True)
+        assert status == 200
+        listed: list[dict[str, Any]] = shards
+        return listed
 
 
 @pytest.fixture
@@ -107,9 +113,8 @@ def test_requests_over_http(served: Callable[..., Fleet], few: Path) -> None:
         assert fleet.recall(name)[0] == 200
     _, answer = fleet.recall(names[0])
     assert answer["memories"][0]["text"] == TEXT
-    stats = [fleet.shard(number).stats.remote().result() for number in range(2)]
-    assert all(each["open"] <= 2 for each in stats)
-    assert sum(each["opened"] for each in stats) >= 11
+    assert all(shard["open"] <= 2 for shard in fleet.shards())
+    assert sum(shard["opened"] for shard in fleet.shards()) >= 11
     assert fleet.post("nobody/recall", {"arguments": {"question": "?"}})[0] == 404
     assert fleet.post(f"{names[0]}/recall", {}, token="another")[0] == 401  # noqa: S106
     assert fleet.post(f"{names[0]}/nosuch")[0] == 400
@@ -129,9 +134,9 @@ def test_a_lost_node_is_replaced_from_the_last_backup(
     fleet = served(f"file://{few}", shards=2, open_files=6, backup_every_s=10_000.0)
     name = next(name for name in names if shard_of(name, 2) == 0)
     assert fleet.remember(name) == 200
-    assert fleet.shard(0).back_up.remote().result() == 1
+    assert fleet.post("backup") == (200, [1, 0])
     assert fleet.store(name, "The boat was sold") == 200
-    node = fleet.shard(0).stats.remote().result()["node"]
+    node = fleet.shards()[0]["node"]
 
     number = next(i for i, each in enumerate(two_nodes.nodes) if each.node_id == node)
     two_nodes.kill(number)

@@ -94,7 +94,7 @@ class Shard:
             return "refused", str(error)
 
     async def stats(self) -> dict[str, Any]:
-        """Return how many households are open, how many were opened so far, and on which node."""
+        """Return how many households are open and were opened so far, and on which node."""
         households = self._server.households
         node = imported().get_runtime_context().get_node_id()
         return {"open": len(households), "opened": households.n_opened, "node": node}
@@ -120,10 +120,11 @@ class Shard:
 
 
 class Front:
-    """The door of the fleet: ``POST /ID/TOOL`` goes to the household's shard.
+    """The front of the fleet: ``POST /ID/TOOL`` goes to the household's shard.
 
     The body is JSON with the ``arguments`` of the tool and the ``ctx`` of the request. The caller
-    answers for who asks: it says whose words these are, in ``ctx.person_id``.
+    answers for who asks: it says whose words these are, in ``ctx.person_id``. ``GET /`` returns
+    what each shard has open, and ``POST /backup`` puts every open copy into its place.
     """
 
     def __init__(self, shards: Mapping[str, Any], token: str) -> None:
@@ -140,6 +141,9 @@ class Front:
         if not hmac.compare_digest(sent.encode(), self._token.encode()):
             return JSONResponse({"error": "expected the fleet's token"}, 401)
         household_id, _, tool = http.url.path.strip("/").rpartition("/")
+        if not household_id and tool in {"", "backup"}:
+            calls = (shard.back_up if tool else shard.stats for shard in self._shards)
+            return JSONResponse(await asyncio.gather(*(call.remote() for call in calls)))
         try:
             body = await http.json()
             request = read_request(household_id, tool, body, arrived_s)
@@ -205,8 +209,8 @@ def application(entries: Sequence[Entry], options: Options, serving: Serving, *,
 @contextlib.contextmanager
 def running(
     entries: Sequence[Entry], options: Options, serving: Serving, *, token: str, port: int
-) -> Iterator[Any]:
-    """Serve a catalogue on this cluster during the block; yield a handle of the front.
+) -> Iterator[None]:
+    """Serve a catalogue on this cluster during the block, which begins once it answers.
 
     HTTP listens on 127.0.0.1 of the head node alone. At the end every household is closed.
     """
@@ -215,9 +219,9 @@ def running(
     logging.getLogger("ray.serve").setLevel(logging.ERROR)
     serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": port})
     try:
-        yield serve.run(
-            application(entries, options, serving, token=token), name=APPLICATION, route_prefix="/"
-        )
+        made = application(entries, options, serving, token=token)
+        serve.run(made, name=APPLICATION, route_prefix="/")
+        yield
     finally:
         serve.shutdown()
 

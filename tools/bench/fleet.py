@@ -28,7 +28,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 
@@ -203,9 +202,7 @@ def served(homes: Path, open_files: int, requests: int, seed: int) -> None:
     print(f"\n{len(names)} households, {open_files} open at most, {requests} requests each line")
     print(f"{'asked':<8} {'at once':>7} {'p50 ms':>8} {'p99 ms':>8} {'a second':>9} {'opened':>7}")
     everything = Serving(shards=1, open_files=open_files)
-    with running(entries, Options(), everything, token=TOKEN, port=port) as front:
-        del front
-        shard = shard_handle()
+    with running(entries, Options(), everything, token=TOKEN, port=port):
         for name in names:
             ask(port, name, "Who called?")
         for kind in ("all", "zipf"):
@@ -213,14 +210,14 @@ def served(homes: Path, open_files: int, requests: int, seed: int) -> None:
                 rng = Random(seed)
                 weights = [1.0 if kind == "all" else 1.0 / (i + 1) for i in range(len(names))]
                 asked = rng.choices(names, weights, k=requests)
-                before = shard.stats.remote().result()["opened"]
+                before = n_opened(port)
                 begun = time.perf_counter()
                 with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
                     results = list(pool.map(lambda name: timed_ask(port, name), asked))
                 took_s = time.perf_counter() - begun
                 refused = sum(status != 200 for status, _ in results)
                 p50, p99 = np.percentile([ms for status, ms in results if status == 200], (50, 99))
-                opened = shard.stats.remote().result()["opened"] - before
+                opened = n_opened(port) - before
                 print(
                     f"{kind:<8} {at_once:7} {p50:8.1f} {p99:8.1f} {requests / took_s:9.1f} "
                     f"{opened:7}" + (f"  {refused} refused" if refused else ""),
@@ -230,13 +227,11 @@ def served(homes: Path, open_files: int, requests: int, seed: int) -> None:
     say(f"this process holds {resident_mib():.0f} MiB")
 
 
-def shard_handle() -> Any:
-    """Return a handle of the only shard."""
-    from ray import serve  # noqa: PLC0415 -- the extra
-
-    from family_recall.fleet.serving import APPLICATION  # noqa: PLC0415
-
-    return serve.get_deployment_handle("shard-0", APPLICATION)
+def n_opened(port: int) -> int:
+    """Return how many households the fleet has opened so far."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request("GET", "/", headers={"Authorization": f"Bearer {TOKEN}"})
+        return sum(shard["opened"] for shard in json.load(connection.getresponse()))
 
 
 def timed_ask(port: int, household_id: str) -> tuple[int, float]:
