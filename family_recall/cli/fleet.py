@@ -15,6 +15,7 @@ from family_recall.cli.evaluation_tables import print_report
 from family_recall.cli.options import FILE, FOLDER, models_option, option
 from family_recall.cli.output import Output, counted, one_line
 from family_recall.cli.progress import bar, on_interrupt
+from family_recall.cli.serve import TOKEN_VARIABLE, read_token
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -296,7 +297,10 @@ def bench(
 )
 @option("--port", "N", "the port on 127.0.0.1", default=8765)
 @option(
-    "--token-file", "FILE", "what callers have to send, on one line", absent="a new one, printed"
+    "--token-file",
+    "FILE",
+    "holds the token that requests must carry",
+    absent=f"${TOKEN_VARIABLE}, or a new token, printed",
 )
 @_address_option
 @models_option
@@ -322,9 +326,11 @@ def serve(
     """
     from family_recall import fleet as fleets  # noqa: PLC0415 -- brings numpy
     from family_recall.fleet import ray_engine, serving  # noqa: PLC0415 -- see above
-    from family_recall.web.localhost import new_token  # noqa: PLC0415 -- brings asyncio
+    from family_recall.web.localhost import check_token, new_token  # noqa: PLC0415 -- brings asyncio
 
-    token = new_token() if token_file is None else str(key_in(token_file))
+    given_token = read_token(token_file)
+    token = given_token or new_token()
+    check_token(token)
     entries = fleets.read_catalogue(catalogue)
     settings = serving.Serving(**about)
     try:
@@ -338,8 +344,8 @@ def serve(
         ),
     ):
         click.echo(f"{counted(len(entries), 'household')} on http://127.0.0.1:{port}")
-        if token_file is None:
-            click.echo(f"token: {token}")
+        if given_token is None:
+            click.echo(f"token {token}", err=True)
         serving.wait()
 
 
