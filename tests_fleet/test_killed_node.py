@@ -171,4 +171,4 @@ def test_results_are_parquet(tmp_path: Path) -> None:
         ("c", None, 5),
     ]
     with pytest.raises(InvalidRequestError, match=r"expected at most .* MiB a worker"):
-        RayEngine(reserve_mib=10_000_000)
+        RayEngine(memory_mib=10_000_000)

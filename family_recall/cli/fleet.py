@@ -379,7 +379,7 @@ def _run(
                 ray_engine.connect(shared["address"], workers=workers)
             except ImportError as error:
                 raise click.ClickException(str(error)) from None
-            engine = ray_engine.RayEngine(workers=workers, reserve_mib=memory_mib)
+            engine = ray_engine.RayEngine(workers=workers, memory_mib=memory_mib)
         done = fleets.run(
             catalogue,
             entries,

@@ -19,6 +19,8 @@ from family_recall.fleet.steps import Row
 TRIES = 4
 """How often a household is tried, at most."""
 _MIB = 1024 * 1024
+_WORKER_MIB = 384
+"""What a worker takes without its household: Python, Ray and the models; 310 were measured."""
 _OBJECT_STORE_MIB = 128
 """Rows are small; Ray takes 30 % of the memory otherwise."""
 
@@ -69,15 +71,19 @@ def imported() -> Any:
 class RayEngine:
     """An engine that does tasks on the cluster that :func:`connect` connected to.
 
-    Each takes one processor and, where its memory is limited, reserves that; no more are started
-    than fit.
+    Each takes one processor and, where the memory of a household is limited, reserves that and what
+    a worker takes itself; no more are started than fit.
     """
 
-    def __init__(self, *, workers: int | None = None, reserve_mib: int | None = None) -> None:
-        """Do ``workers`` tasks at once; with none given, as many as the cluster has processors."""
+    def __init__(self, *, workers: int | None = None, memory_mib: int | None = None) -> None:
+        """Do ``workers`` tasks at once; with none given, as many as the cluster has processors.
+
+        Raises:
+            InvalidRequestError: If no node has the memory for a worker.
+        """
         self._ray = imported()
         self._workers = workers
-        self._reserve_mib = reserve_mib
+        self._reserve_mib = None if memory_mib is None else memory_mib + _WORKER_MIB
         self._check_room()
 
     def rows(self, tasks: Iterable[Task]) -> Iterator[Row]:
@@ -126,10 +132,21 @@ def write_parquet(rows: Sequence[Row], folder: Path) -> None:
     """Write rows as a Parquet dataset, through Ray Data; what was in the folder is replaced."""
     import pyarrow as pa  # noqa: PLC0415 -- the extra
     import ray.data  # noqa: PLC0415 -- the extra
+    from ray.util.scheduling_strategies import (  # noqa: PLC0415 -- the extra
+        NodeAffinitySchedulingStrategy,
+    )
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False
-    ray.data.from_arrow(_table(pa, rows)).write_parquet(str(folder.resolve()), mode="overwrite")
+    here = ray.get_runtime_context().get_node_id()  # the folder may be on this machine alone
+    ray.data.from_arrow(_table(pa, rows)).write_parquet(
+        str(folder.resolve()),
+        mode="overwrite",
+        ray_remote_args={
+            "num_cpus": 0,
+            "scheduling_strategy": NodeAffinitySchedulingStrategy(here, soft=False),
+        },
+    )
 
 
 def _attempt(task: Task) -> Row:

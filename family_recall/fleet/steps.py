@@ -205,7 +205,7 @@ def bench(entry: Entry, options: Options) -> Row:
         context = RecallContext(
             person_id=person, time_budget_ms=options.budget_ms, allow_cross_encoder=options.rerank
         )
-        timing = time_household(path, context, n=options.questions, key=key)
+        timing = time_household(path, context, n=options.questions, key=key, models=options.models)
     return {
         "memories": timing.memories,
         "questions": timing.questions,

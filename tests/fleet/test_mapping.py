@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from family_recall.api import files
-from family_recall.errors import DatasetError
+from family_recall.errors import DatasetError, ModelError
 from family_recall.fleet import places, report, steps
 from family_recall.fleet.evaluation import questions
 from family_recall.fleet.steps import Options, Row
@@ -242,3 +242,18 @@ def test_timing_a_household_leaves_it_as_it_was(homes: Path, tmp_path: Path) -> 
     assert done.rows[0]["questions"] == 2
     assert done.rows[0]["recall_ms_p50"] > 0
     assert (homes / "a.db").read_bytes() == before
+
+
+def test_timing_uses_the_models_of_the_run(
+    homes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that --models names, not the shipped ones."""
+
+    def refuse(*_: object, models: Path, **__: object) -> None:
+        raise ModelError(f"asked for {models}")
+
+    monkeypatch.setattr(steps, "time_household", refuse)
+
+    done = do("bench", homes, tmp_path / "ledger", models=tmp_path / "new models")
+
+    assert done.failures[0]["error"] == f"ModelError: asked for {tmp_path / 'new models'}"
