@@ -13,6 +13,7 @@ from family_recall.cli.configuration import completion, config
 from family_recall.cli.demo import demo
 from family_recall.cli.erasure import forget, forgotten, retention, undo
 from family_recall.cli.evaluation import bench, compare, evaluate
+from family_recall.cli.fleet import fleet
 from family_recall.cli.imports import import_
 from family_recall.cli.learning import feedback, learned, unlearn
 from family_recall.cli.maintenance import (
@@ -88,7 +89,7 @@ for _command in (
     *(feedback, learned, unlearn),
     *(forget, undo, forgotten, retention),
     *(doctor, backup, restore, export, migrate, rebuild, reembed, rekey),
-    *(browse, mcp, models, bench, evaluate, compare, demo),
+    *(browse, mcp, models, bench, evaluate, compare, fleet, demo),
     *(config, completion),
 ):
     main.add_command(_command)
