@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.cli.command import DocumentedGroup, household_command
+from family_recall.cli.command import DocumentedGroup, household_command, names_of, similar
 from family_recall.cli.options import field_option, option
 from family_recall.cli.output import Output, counted
 from family_recall.cli.settings import person_option
@@ -77,6 +77,8 @@ def forget(
     by_id_alone = selection.criteria == ("doc_ids",)
     if dry_run or (token is None and not by_id_alone):
         plan = home.forget(selection, person_id=person_id, dry_run=True)
+        if not plan.doc_ids:
+            _check_people(home, selection.about, selection.by)
         if dry_run:
             return plan_output(plan, known)
         if len(plan.doc_ids) > 1 and not yes:
@@ -192,6 +194,20 @@ def retention_apply(home: fr.FamilyRecall, now: dt.datetime | None, dry_run: boo
     if receipt is None:
         return Output({"receipt": None}, ["nothing was due"])
     return Output({"receipt": receipt.to_json()}, receipt_lines(receipt))
+
+
+def _check_people(home: fr.FamilyRecall, *people: str | None) -> None:
+    """Refuse a name that nobody has, of which nothing is, and that is like one of somebody.
+
+    Raises:
+        ClickException: If there is one; it names the one that may be meant.
+    """
+    names = names_of(home.people.all())
+    for name in people:
+        if name is not None and name.casefold() not in names:
+            close = similar(name, names)
+            meant = f". Did you mean {close}?" if close else ""
+            raise click.ClickException(f"nothing of {name!r}, and nobody here is called so{meant}")
 
 
 def _rules_output(home: fr.FamilyRecall) -> Output:

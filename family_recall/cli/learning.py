@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @household_command()
 @click.argument("question")
 @click.argument("doc_id", metavar="MEMORY_ID")
-@click.option("--accept/--reject", "accepted", required=True, help="whether it was right")
+@click.option(
+    "--accept/--reject", "accepted", default=None, help="whether it was right; one is needed"
+)
 @person_option("whose feedback it is", needed=True)
 @space_option()
 @option(
@@ -34,7 +36,7 @@ def feedback(
     home: fr.FamilyRecall,
     question: str,
     doc_id: str,
-    accepted: bool,
+    accepted: bool | None,
     person_id: str,
     space_id: str | None,
     weight: float,
@@ -50,6 +52,8 @@ def feedback(
       family-recall feedback "plans for March?" MEMORY_ID --accept --person al --db family.db
       family-recall feedback "plans for March?" MEMORY_ID --reject
     """
+    if accepted is None:
+        raise click.UsageError("was it what the question wanted? Add --accept or --reject")
     ctx = fr.RecallContext(person_id=person_id, space_id=space_id)
     home.warmup()
     doc_id = home.memories.ids(person_id).find(doc_id)

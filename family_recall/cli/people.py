@@ -109,7 +109,18 @@ def people_add(
       family-recall grant alice shared:household --role adult
     """
     person = _person(spec, name, aliases)
-    return changed_output(home, lambda: _move_in(home, person))
+    output = changed_output(home, lambda: _move_in(home, person))
+    shared = [space.space_id for space in home.spaces.all() if space.kind == "shared"]
+    if not shared:
+        return output
+    whose = {
+        grant.space_id for grant in home.spaces.grants() if grant.person_id == person.person_id
+    }
+    hint = (
+        f"they see nothing shared yet: family-recall grant {person.person_id} {shared[0]}; a child"
+        " sees less with --role child"
+    )
+    return Output(output.record, [*output.lines, *([] if whose & {*shared} else [hint])])
 
 
 @household_command("remove", group=people)
@@ -212,6 +223,8 @@ def guardian(home: fr.FamilyRecall, person_id: str, child_id: str, remove: bool)
 def _person(spec: str, name: str | None = None, aliases: tuple[str, ...] = ()) -> fr.Person:
     """Return the person that ID or ID=NAME describes; ``name`` goes before that."""
     person_id, _, named = spec.partition("=")
+    if not person_id.strip():
+        raise click.BadParameter(f"expected an id, such as mia or mia=Mia, got {spec!r}")
     return fr.Person(person_id, name or named or person_id.title(), aliases)
 
 

@@ -23,6 +23,7 @@ from family_recall.cli.settings import (
     space_option,
 )
 from family_recall.types.answer_text import lines_of
+from family_recall.types.countries import check_country
 from family_recall.types.field_specs import CONTEXT_FIELDS, FILTER_FIELDS
 
 if TYPE_CHECKING:
@@ -220,6 +221,8 @@ def understand(
       family-recall understand "who is my wife?" --db family.db --person alice --json
     """
     where = {name: value for name, value in options.items() if value is not None}
+    if "country" in where:
+        check_country(where["country"])
     if db is None:
         source = click.get_current_context().get_parameter_source("person_id")
         if source is ParameterSource.COMMANDLINE:

@@ -207,7 +207,7 @@ class Answer:
     """A ranked answer, how sure it is, and how it was found; iterates over its results.
 
     ``confidence`` is the calibrated probability that the first result, or a relation, answers, and
-    ``answerable`` the one that anything stored does. ``status`` sums them up: ``ok``, to be told as
+    ``answerable`` the one that anything stored does. ``status`` sums them up: ``ok``, to be said as
     it is; ``weak``, with "I think"; ``no_match``, when nothing stored seems to answer. Then
     ``facts`` and ``briefing()`` tell nothing, ``best`` is None, and the results are merely what
     comes nearest: ``closest``. ``uncovered`` is what the question names and the first result says

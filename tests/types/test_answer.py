@@ -7,10 +7,10 @@ import html.parser
 
 import pytest
 
-from family_recall import Answer, FamilyRecall
+from family_recall import Answer, FamilyRecall, Relation
 from family_recall.types.answer import Status
 from family_recall.types.relation_result import RelationResult
-from tests.conftest import recall, remember
+from tests.conftest import HOME, recall, remember
 
 KEY = "Where is the spare key?"
 
@@ -178,3 +178,34 @@ def test_a_notebook_can_be_sent_what_no_text_should_hold(answer: Answer) -> None
 
     assert "the key ?" in page
     assert page.encode("utf-8")
+
+
+def test_somebody_who_said_it_under_a_longer_name_is_covered(home: FamilyRecall) -> None:
+    """*Grandma Elsa*, as a chat has her, is the Elsa whom the question asks about."""
+    home.relations.add(Relation("Elsa", "mother of", "Rajesh", HOME))
+    remember(home, "I am coming on 20 December by train", author="Grandma Elsa")
+    remember(home, "The train leaves at nine", author="Uncle Bert")
+
+    hers = recall(home, "When is Elsa coming by train?", "mia")
+    other = recall(home, "When does the train of Elsa leave at nine?", "mia")
+
+    assert (hers.results[0].author, hers.uncovered) == ("Grandma Elsa", ())
+    assert (other.results[0].author, other.uncovered) == ("Uncle Bert", ("Elsa",))
+
+
+def test_of_a_list_what_is_hardly_one_of_it_is_counted_and_not_told(answer: Answer) -> None:
+    """The first is listed in any case; of the others those that are one in four times or more."""
+    sure = (0.9, 0.4, 0.24, 0.11)
+    results = tuple(
+        dataclasses.replace(
+            answer.results[0], rank=rank, text=f"Item {rank}", passage=None, confidence=confidence
+        )
+        for rank, confidence in enumerate(sure, start=1)
+    )
+    listed = dataclasses.replace(of(answer, "ok"), results=results, completeness=0.8)
+
+    lines = str(listed).splitlines()
+
+    assert [line.split(" — ")[0] for line in lines[:2]] == ["Item 1", "Item 2"]
+    assert "2 more may belong to it, but probably do not." in lines
+    assert "Item 3" not in str(listed)
