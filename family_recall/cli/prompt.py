@@ -24,14 +24,12 @@ from family_recall.cli.settings import (
 from family_recall.errors import FamilyRecallError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from family_recall.api import Change
     from family_recall.types import Answer, Result
 
 BUDGET_MS: Final = 2_000.0
 """A person at a terminal waits so long for a better answer."""
 
-UNDO_FOR: Final = dt.timedelta(days=1)
 HELP: Final = (
     ("a question", "find what answers it"),
     ("/why N", "how memory N of the last answer was found and ranked"),
@@ -80,10 +78,13 @@ class Prompt:
     """One person's questions, the last answer, and how to undo what was changed."""
 
     def __init__(self, home: fr.FamilyRecall, ctx: fr.RecallContext) -> None:
+        from family_recall.api import Changes  # noqa: PLC0415 -- opens files, and help needs none
+
         self._home, self._ctx = home, ctx
         self._out = console()
         self._answer: Answer | None = None
-        self._undo: list[tuple[str, Callable[[], object]]] = []
+        self._changes = Changes(home, ctx.person_id or "")
+        self._undo: list[Change] = []
 
     def run(self) -> None:
         """Read lines until the end; an error is printed, and the next line is read."""
@@ -149,64 +150,48 @@ class Prompt:
         return results.get(number)
 
     def _on_result(self, word: str, result: Result, text: str) -> None:
-        person_id = self._ctx.person_id or ""
         if word == "/why":
             print_result(self._out, result)
         elif word in {"/not", "/yes"}:
             if self._answer is None:
                 return
-            accepted = word == "/yes"
-            done = self._home.feedback(self._answer, result.doc_id, accepted, ctx=self._ctx)
-            if done.kept:
-                undo = self._home.learning.undo
-                self._undo.append(("your word on it", lambda: undo(person_id=person_id)))
+            done, change = self._changes.feedback(
+                self._answer, result.doc_id, word == "/yes", self._ctx
+            )
+            self._note(change)
             print_line(self._out, f"Noted: {done.effect}." if done.kept else f"{done.why}.")
         elif word == "/correct":
-            self._home.correct(
-                result.doc_id, text=text, person_id=person_id, space_id=result.space_id
-            )
-            self._undo.append(
-                (
-                    "the correction",
-                    lambda: self._home.correct(
-                        result.doc_id,
-                        text=result.text,
-                        person_id=person_id,
-                        space_id=result.space_id,
-                    ),
-                )
-            )
+            _, change = self._changes.correct(result.doc_id, space_id=result.space_id, text=text)
+            self._note(change)
             print_line(self._out, "Corrected; /undo brings the earlier text back.")
         elif word == "/forget":
-            receipt = self._home.forget(result.doc_id, person_id=person_id, undo_for=UNDO_FOR)
-            restore = self._home.erasure.undo
-            self._undo.append(
-                ("the forgetting", lambda: restore(receipt.receipt_id, person_id=person_id))
-            )
+            _, change = self._changes.forget(result.doc_id)
+            self._note(change)
             print_line(self._out, f"Forgotten: {result.text} (/undo brings it back)")
 
     def _add(self, text: str) -> None:
-        person_id = self._ctx.person_id
-        stored = self._home.remember(
-            text,
-            author=person_id,
-            space_id=self._ctx.space_id or DEFAULT_SPACE,
-            occurred_at=dt.datetime.now(dt.UTC),
+        space_id = self._ctx.space_id or DEFAULT_SPACE
+        memory = fr.Memory(
+            text, space_id, author=self._ctx.person_id, occurred_at=dt.datetime.now(dt.UTC)
         )
-        if stored.outcome == "created" and person_id is not None:
-            forget = self._home.forget
-            self._undo.append(
-                ("what you added", lambda: forget(stored.doc_id, person_id=person_id))
-            )
+        if self._ctx.person_id is None:
+            stored = self._home.remember(memory)
+        else:
+            stored, change = self._changes.add(memory)
+            self._note(change)
         print_line(self._out, f"Stored ({stored.outcome}).")
+
+    def _note(self, change: Change | None) -> None:
+        if change is not None:
+            self._undo.append(change)
 
     def _undo_last(self) -> None:
         if not self._undo:
             print_line(self._out, "there is nothing to undo", "red")
             return
-        what, undo = self._undo.pop()
-        undo()
-        print_line(self._out, f"Undone: {what}.")
+        change = self._undo.pop()
+        change.undo()
+        print_line(self._out, f"Undone: {change.what}.")
 
     def _line(self) -> str | None:
         """Return the next line, None at the end; Ctrl-C drops a line that is half written."""

@@ -100,6 +100,9 @@ FOR_SOME = frozenset(
 )
 """Features that are of no interest where they are 0: most candidates have none of them."""
 
+DERIVED_WEIGHTS = ("static", "pending", "withheld", "inherited", "rejected")
+"""Features whose weight a profile need not name: see :func:`weight_of`."""
+
 TIERS = {
     "fact": "facts",
     "profile": "facts",

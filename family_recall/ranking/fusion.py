@@ -33,8 +33,9 @@ def reciprocal_rank_fusion(
 
     Source: Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114.
     """
-    ids = np.concatenate([np.zeros(0, np.int64), *(run.ids for run in runs)])
-    ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(run) + 1) for run in runs)])
+    found = [run for run in runs if len(run)]
+    ids = np.concatenate([np.zeros(0, np.int64), *(run.ids for run in found)])
+    ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(run) + 1) for run in found)])
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
     is_first = np.ones(len(ids), np.bool_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from family_recall.dataflow import Profile, Ranking, by_score
-from family_recall.ranking.features import FEATURES, FOR_SOME, INDEX, weight_of
+from family_recall.ranking.features import DERIVED_WEIGHTS, FOR_SOME, INDEX, weight_of
 from family_recall.stores.records import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
 
@@ -35,7 +35,10 @@ def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[Float
 
 def weights_of(profile: Profile) -> FloatArray:
     """Return a profile's weights in the order of ``FEATURES``: shape (f,)."""
-    return np.array([weight_of(feature.name, profile.weights) for feature in FEATURES], np.float32)
+    weights = np.array([profile.weights.get(name, 0.0) for name in _NAMES], np.float32)
+    for at, name in _DERIVED:
+        weights[at] = weight_of(name, profile.weights)
+    return weights
 
 
 def weights_by_name(ranking: Ranking) -> dict[str, float]:
@@ -67,3 +70,4 @@ def contributions(features: FloatArray, weights: FloatArray) -> tuple[Contributi
 
 
 _NAMES = tuple(INDEX)
+_DERIVED = [(INDEX[name], name) for name in DERIVED_WEIGHTS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 KINDS = ("number", "time", "day", "date", "money", "amount", "size", "place", "name", "colour")
 """What sort of thing a value is."""
@@ -210,18 +210,23 @@ def _sizes(text: str) -> set[str]:
 
 
 def _places(text: str) -> set[str]:
-    places = set()
-    for match in _PLACE.finditer(text):
+    return set(_each_place(text))
+
+
+def _each_place(text: str, start: int = 0) -> Iterator[str]:
+    for match in _PLACE.finditer(text, start):
         words = match.group(1).replace("’", "'").split()
         nouns = [word for word in words if word not in _NOUN_STOP]
         if nouns and nouns[0] not in _NO_PLACE and not nouns[0][0].isdigit():
-            places.add(nouns[0] if len(nouns) == 1 else " ".join(nouns[:2]))
-    return places
+            yield nouns[0] if len(nouns) == 1 else " ".join(nouns[:2])
 
 
 def _names(text: str) -> set[str]:
     """Collect capitalised words; the first of a sentence only where what follows needs a name."""
-    names = set()
+    return set(_each_name(text))
+
+
+def _each_name(text: str) -> Iterator[str]:
     for match in _CAPITAL.finditer(text):
         name = match.group(1)
         if name in _NO_NAME or name.endswith("days"):
@@ -229,8 +234,7 @@ def _names(text: str) -> set[str]:
         begins = _SENTENCE_START.search(text, 0, match.start()) is not None
         if begins and " " not in name and _AFTER_NAME.match(text, match.end()) is None:
             continue
-        names.add(name.lower().replace(".", ""))
-    return names
+        yield name.lower().replace(".", "")
 
 
 def _colours(text: str) -> set[str]:
@@ -255,3 +259,40 @@ _READERS: Mapping[str, Callable[[str], set[str]]] = {  # of a text in lower case
     "place": _places,
     "colour": _colours,
 }
+
+MENTIONED: Mapping[str, re.Pattern[str]] = {
+    "number": _NUMBER,
+    "time": _TIME,
+    "day": _DAY_WORD,
+    "date": _DATE,
+    "amount": _AMOUNT,
+    "size": _SIZE,
+    "place": _PLACE,
+    "colour": _COLOUR,
+}
+"""What a value of a kind begins with where it begins with a word of a text in lower case."""
+
+_BY_DIGITS = ("time", "date", "money", "amount", "size")
+
+
+def has_kind(kind: str, lowered: str, start: int) -> bool:
+    """Return whether a text in lower case states a value of a kind from a word on.
+
+    That word is the first with which the kind's pattern in :data:`MENTIONED` may begin.
+    """
+    if kind == "place":
+        return any(_each_place(lowered, start))
+    stated = MENTIONED[kind].match(lowered, start) is not None
+    return stated and (kind != "time" or bool(_times(lowered)))
+
+
+def kinds_of_digits(lowered: str) -> list[str]:
+    """List the kinds of the values that a text in lower case may state in digits."""
+    if _DIGIT.search(lowered) is None:
+        return []
+    return ["number", *(kind for kind in _BY_DIGITS if _READERS[kind](lowered))]
+
+
+def has_name(text: str) -> bool:
+    """Return whether a text states a name."""
+    return any(_each_name(text))

@@ -346,8 +346,7 @@ class Milestone:
     occurred_at: dt.datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewMemory:
+class NewMemory(NamedTuple):
     """A memory prepared for writing: moments in epoch seconds, header, and bits of cues.
 
     ``author_name`` is the name of the person who is its author, or its author as heard.
@@ -364,8 +363,7 @@ class NewMemory:
     content_hash: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where in its session a memory stands: its neighbours' row ids, None at either end."""
 
     previous: int | None

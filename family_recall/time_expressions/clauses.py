@@ -65,6 +65,18 @@ def clauses_of(s: Sentence) -> list[Clause]:
     return [] if held and all(clause.phrase.grain == "year" for clause in clauses) else clauses
 
 
+def may_have_clauses(s: Sentence) -> bool:
+    """Whether a time can be read anywhere: without one there is no clause."""
+    if s.anchors:
+        return True
+    for i, readers in enumerate(map(readers_of, s.words)):
+        if readers and phrase_at(s, i) is not None:
+            return True
+    return "in" in s.words and any(
+        _in_future(s, i) is not None for i, word in enumerate(s.words) if word == "in"
+    )
+
+
 @functools.lru_cache(maxsize=4096)
 def may_open(word: str) -> bool:
     """Whether a clause, or what is said to repeat, may begin with a word."""

@@ -8,6 +8,7 @@ people are awake for: 7 to 12 in the morning, 1 to 6 in the afternoon.
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import re
 from typing import NamedTuple
 
@@ -73,12 +74,20 @@ class Hours(NamedTuple):
 
 def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     """Find the first time of day that a sentence names, outside the tokens already read."""
+    if not any(map(_may_tell, s.words)):
+        return None
     for i in range(len(s.tokens)):
         if i not in taken:
             hours = _hours_at(s, i)
             if hours and taken.isdisjoint(range(hours.first, hours.last)):
                 return hours
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def _may_tell(word: str) -> bool:
+    """Whether a word may tell an hour: every time of day has such a word."""
+    return word in _NAMED or count_of(word) is not None or _COLON.fullmatch(word) is not None
 
 
 def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenInterval, float]:

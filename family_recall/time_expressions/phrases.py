@@ -58,6 +58,7 @@ class Sentence:
     """Whether it tells a time rather than asks about one."""
     depth: int = 0
     now: dt.datetime = field(init=False)
+    words: Sequence[str] = field(init=False)
     word: Callable[[int], str] = field(init=False)
     """Returns a word; an empty one outside the question."""
 
@@ -65,7 +66,8 @@ class Sentence:
         """Derive the wall clock and the words."""
         # The sum no longer says which of two equal times of the wall clock is meant.
         self.now = self.moment.replace(tzinfo=None) + dt.timedelta()
-        self.word = _Words(enumerate(token.word for token in self.tokens)).__getitem__
+        self.words = [token.word for token in self.tokens]
+        self.word = _Words(enumerate(self.words)).__getitem__
 
     def at(self, i: int) -> Token:
         """Return a token; an empty one outside the question."""

@@ -7,6 +7,7 @@ Each reader registers the words its phrases begin with: ``dates``, ``recurring``
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -41,8 +42,9 @@ def register_numbers(*readers: Reader) -> None:
     _NUMBER_READERS.extend(readers)
 
 
+@functools.lru_cache(maxsize=4096)
 def readers_of(word: str) -> Sequence[Reader]:
-    """Return the readers of phrases that begin with a word."""
+    """Return the readers of phrases that begin with a word; asked of every word of a text."""
     if word in READERS:
         return READERS[word]
     return _NUMBER_READERS if word[:1].isdigit() or word[:1] in {"'", "’"} else ()
@@ -53,18 +55,20 @@ def phrase_at(s: Sentence, i: int, *, anchored: bool = False) -> Phrase | None:
 
     ``anchored`` counts the household's anchors as well: only after *since*, *on*, *when*.
     """
-    if s.depth >= _MAX_DEPTH:
+    word = s.word(i)
+    readers = readers_of(word)
+    may_begin = readers or word == "the" or (anchored and s.anchors)
+    if not may_begin or s.depth >= _MAX_DEPTH:
         return None
     s.depth += 1
     try:
-        word = s.word(i)
         if word == "the":
             if s.word(i + 1) == "the":
                 return None
             inner = phrase_at(s, i + 1, anchored=anchored)
             return inner._replace(first=i, article=True) if inner else None
         longest: Phrase | None = None
-        for read in readers_of(word):
+        for read in readers:
             phrase = read(s, i)
             if phrase and (longest is None or phrase.last > longest.last):
                 longest = phrase

@@ -45,9 +45,9 @@ class Line:
 def lines_of(answer: Answer) -> Iterator[Line]:
     """Yield an answer as lines to read, the answer itself first."""
     if answer.status == "no_match":
-        yield Line("sureness", "Nothing stored answers that.")
+        yield Line("sureness", f"{sureness(answer)}.")
         yield from _uncovered(answer)
-        yield from _others("What comes closest:", _fit_to_show(answer), frozenset())
+        yield from _others("What comes closest:", closest_to_show(answer), frozenset())
     else:
         yield from _known(answer)
     for skip in answer.trace.skips:
@@ -58,6 +58,13 @@ def lines_of(answer: Answer) -> Iterator[Line]:
         stage, _, why = missing.partition(": ")
         what = _WITHOUT.get(stage)
         yield Line("remark", f"Answered without {what}." if what else f"Without {stage}: {why}.")
+
+
+def sureness(answer: Answer) -> str:
+    """Return how sure an answer is, in words without a full stop."""
+    if answer.status == "no_match":
+        return "Nothing stored answers that"
+    return "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
 
 
 def _known(answer: Answer) -> Iterator[Line]:
@@ -77,11 +84,10 @@ def _known(answer: Answer) -> Iterator[Line]:
         before = next((result for result in results if result.doc_id == earlier), None)
         yield Line("answer", _told(first, before), first.rank)
         told = {one.text for one in (first, before, first.reply_to) if one is not None}
-    sure = "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
     whole = ""
     if answer.completeness is not None:
         whole = f"; about {100 * answer.completeness:.0f} % of all there is"
-    yield Line("sureness", f"{sure} ({100 * answer.confidence:.0f} %{whole}).")
+    yield Line("sureness", f"{sureness(answer)} ({100 * answer.confidence:.0f} %{whole}).")
     if not relations:
         yield from _uncovered(answer)
     values = {result.fact_value for result in answer.results[:1]}
@@ -93,7 +99,7 @@ def _known(answer: Answer) -> Iterator[Line]:
     yield from _others("Also:", results, told)
 
 
-def _fit_to_show(answer: Answer) -> list[Result]:
+def closest_to_show(answer: Answer) -> list[Result]:
     """Return the closest memories without those that hold a password nobody asked for."""
     if _SECRET.search(answer.query_text):
         return list(answer.results)

@@ -56,7 +56,7 @@ class Listings:
                 conditions.append((f"{_MOMENT} {sign} ?", (moment_s,)))
         if mentioning is not None:
             mention = (
-                "m.id IN (SELECT t.memory FROM mention t"
+                "m.id IN (SELECT t.memory FROM mentioned t"
                 " WHERE t.entity IN (SELECT value FROM carray(?)))"
             )
             conditions.append((mention, (sql.id_array(np.array(mentioning, np.int64)),)))

@@ -34,7 +34,7 @@ class ScopedVectors:
         self._unchanged = unchanged
         self._loaded: dict[tuple[int, int], VectorIndex] = {}
         self._listed: dict[tuple[object, ...], list[tuple[int, VectorIndex]]] = {}
-        self._bodies: dict[str, tuple[dict[int, int], FloatArray]] = {}
+        self._shards: dict[tuple[object, ...], list[int]] = {}
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
@@ -67,16 +67,6 @@ class ScopedVectors:
 
     def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the unit vectors of bodies (n, dim), zeros for a memory without one."""
-        # The best are compared with each other twice, as rivals and for diversity.
-        rows, bodies = self._bodies.get(model_id, ({}, np.zeros((0, 0), np.float32)))
-        wanted = ids.tolist()
-        if not rows.keys() >= set(wanted):
-            bodies = self._read_bodies(model_id, ids, scope)
-            rows = {memory: row for row, memory in enumerate(wanted)}
-            self._bodies[model_id] = rows, bodies
-        return bodies[[rows[memory] for memory in wanted]]
-
-    def _read_bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         indexes = self._in_scope(model_id, scope)
         units = np.zeros((len(ids), indexes[0][1].dim if indexes else 0), np.float32)
         for vector_index, own in self._holding(model_id, ids, scope):
@@ -168,13 +158,17 @@ class ScopedVectors:
 
     def shards(self, scope: Scope) -> list[int]:
         """List the scope's shards; those of superseded memories where it asks about the past."""
-        past = (False,) if scope.known_at_s is None else (False, True)
-        return [
-            shard_of(no, past=side)
-            for no in scope.partitions
-            if no in self._partitions
-            for side in past
-        ]
+        key = (scope.partitions, scope.known_at_s is None)
+        shards = self._shards.get(key)
+        if shards is None:
+            past = (False,) if scope.known_at_s is None else (False, True)
+            shards = self._shards[key] = [
+                shard_of(no, past=side)
+                for no in scope.partitions
+                if no in self._partitions
+                for side in past
+            ]
+        return shards
 
     def narrows(self, shard: int, scope: Scope) -> bool:
         """Whether a scope may leave out rows of a shard."""
@@ -204,14 +198,18 @@ class ScopedVectors:
         self, model_id: str, ids: IdArray, scope: Scope, *, views: bool = False
     ) -> Iterator[tuple[VectorIndex, IdArray]]:
         """Yield the indexes of the shards of some memories, and which memories may be there."""
+        indexes = self._in_scope(model_id, scope, views=views)
         partitions = ids >> PARTITION_SHIFT
-        held: dict[int, IdArray] = {}
-        for shard, vector_index in self._in_scope(model_id, scope, views=views):
-            own = held.get(shard // 2)
-            if own is None:
-                own = held[shard // 2] = (partitions == shard // 2).nonzero()[0]
-            if len(own):
-                yield vector_index, own
+        order = partitions.argsort(kind="stable")
+        ordered, sought = (
+            partitions[order],
+            np.array([shard // 2 for shard, _ in indexes], np.int64),
+        )
+        firsts = ordered.searchsorted(sought).tolist()
+        ends = ordered.searchsorted(sought, side="right").tolist()
+        for (_, vector_index), first, end in zip(indexes, firsts, ends, strict=True):
+            if first < end:
+                yield vector_index, order[first:end]
 
     def _list(self, model_id: str, scope: Scope, *, views: bool) -> list[tuple[int, VectorIndex]]:
         models = self._models_of(model_id)

@@ -80,6 +80,7 @@ class Snapshot:
             "partitions", lambda: {each.no: each for each in self._household.every_partition()}
         )
         self._vectors = ScopedVectors(connection, caches.indexes, self._partitions, self._unchanged)
+        self._of_scope: dict[tuple[int, ...], tuple[Partition, ...]] = {}
         self._occurred: dict[Scope, Occurred] = {}
         self._stems: dict[str, list[tuple[str, str]]] = {}
         self._turns: dict[Scope, dict[int, list[Turn]]] = {}
@@ -120,7 +121,11 @@ class Snapshot:
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
         """Return the statistics of the partitions in scope, ascending."""
-        return tuple(self._partitions[no] for no in scope.partitions if no in self._partitions)
+        partitions = self._of_scope.get(scope.partitions)
+        if partitions is None:
+            known = [self._partitions[no] for no in scope.partitions if no in self._partitions]
+            partitions = self._of_scope[scope.partitions] = tuple(known)
+        return partitions
 
     def stems(self, text: str) -> list[tuple[str, str]]:
         """Split a text as the index does: (word as written, stem) pairs in order."""
@@ -138,8 +143,8 @@ class Snapshot:
         partitions = self.partitions(scope)
         counts = self._stem_counts(stems, tuple(self._vectors.shards(scope)))
         return WordStatistics(
-            n_memories=sum(p.n_current + past * p.n_past for p in partitions),
-            n_words=sum(p.words_current + past * p.words_past for p in partitions),
+            n_memories=sum([p.n_current + past * p.n_past for p in partitions]),
+            n_words=sum([p.words_current + past * p.words_past for p in partitions]),
             document_frequency=np.array([sum(counts[stem].values()) for stem in stems], np.int64),
         )
 
