@@ -79,6 +79,18 @@ def test_importing_loads_no_native_library() -> None:
         assert not loaded & {*NATIVE, *SOCKETS}
 
 
+def test_a_fleet_loads_ray_and_object_stores_only_to_run() -> None:
+    """Importing the fleet and its commands, and printing their help, needs no extra."""
+    for program in (
+        "import family_recall.fleet.ray_engine",
+        "import family_recall.cli as c; c.main(['fleet', 'eval', '--help'], standalone_mode=False)",
+    ):
+        loaded = loaded_by(program)
+
+        assert any(name.startswith(("family_recall.fleet", "family_recall.cli")) for name in loaded)
+        assert not loaded & {"ray", "fsspec", "pyarrow"}
+
+
 def test_importing_loads_little() -> None:
     """Importing the package loads fewer than a hundred modules beyond the interpreter's own."""
     assert len(loaded_by("import family_recall") - loaded_by("pass")) < 100

@@ -36,7 +36,7 @@ WRITTEN = {
 WRITTEN["../README.md"] = README
 """Pages that run as they stand; recipes have tests of their own."""
 
-NOT_RUN = {"installs", "uses the network", "needs a model of your own"}
+NOT_RUN = {"installs", "uses the network", "needs a model of your own", "needs Ray"}
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 

@@ -13,6 +13,7 @@ from family_recall.cli.configuration import completion, config
 from family_recall.cli.demo import demo
 from family_recall.cli.erasure import forget, forgotten, retention, undo
 from family_recall.cli.evaluation import bench, compare, evaluate
+from family_recall.cli.fleet import fleet
 from family_recall.cli.imports import import_
 from family_recall.cli.learning import feedback, learned, unlearn
 from family_recall.cli.maintenance import (
@@ -70,6 +71,8 @@ def main(**_: Path | None) -> None:
     An option comes before FAMILY_RECALL_DB, _PERSON, _SPACE, _BUDGET_MS, _PROFILE and _KEY_FILE of
     the environment, these before the config file, and that before the default.
 
+    MEMORY_ID is an id, or the beginning of one that no other memory you can see has.
+
     The exit code is 0 also where nothing was found; 1 after an error, 2 after a wrong call, 130
     after Ctrl-C.
 
@@ -86,7 +89,7 @@ for _command in (
     *(feedback, learned, unlearn),
     *(forget, undo, forgotten, retention),
     *(doctor, backup, restore, export, migrate, rebuild, reembed, rekey),
-    *(browse, mcp, models, bench, evaluate, compare, demo),
+    *(browse, mcp, models, bench, evaluate, compare, fleet, demo),
     *(config, completion),
 ):
     main.add_command(_command)

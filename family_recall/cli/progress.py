@@ -48,10 +48,21 @@ def step_bars() -> Iterator[StepCallback]:
 
     class Rate(progress.ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+            return Text(rate(task.speed))
 
     with _bars(progress.MofNCompleteColumn(), Rate()) as show:
         yield show
+
+
+def rate(per_s: float | None) -> str:
+    """Return a rate in the unit in which it is a number of one or more; empty where unknown.
+
+    >>> rate(12.0), rate(0.5), rate(None)
+    ('12/s', '30/min', '')
+    """
+    if not per_s:
+        return ""
+    return f"{per_s:,.0f}/s" if per_s >= 1.0 else f"{per_s * 60.0:,.0f}/min"
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import contextlib
 import datetime as dt
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -15,13 +15,14 @@ from family_recall.cli.command import command, open_household
 from family_recall.cli.output import console, one_line, print_line
 from family_recall.cli.recall import print_answer, print_result
 from family_recall.cli.settings import (
-    DEFAULT_SPACE,
     budget_option,
     db_option,
     person_option,
     space_option,
 )
 from family_recall.errors import FamilyRecallError
+from family_recall.types import DEFAULT_SPACE
+from family_recall.types.short_ids import ACCEPTED
 
 if TYPE_CHECKING:
     from family_recall.api import Change
@@ -32,7 +33,7 @@ BUDGET_MS: Final = 2_000.0
 
 HELP: Final = (
     ("a question", "find what answers it"),
-    ("/why N", "how memory N of the last answer was found and ranked"),
+    ("/why N", "how memory N of the last answer was ranked; N may be the beginning of an id"),
     ("/not N", "memory N is not what was asked for: it comes last for you from now on"),
     ("/yes N", "memory N is what was asked for"),
     ("/add TEXT", "store a memory, said by you"),
@@ -42,6 +43,7 @@ HELP: Final = (
     ("/help", "list these"),
     ("/quit", "leave; so does Ctrl-D"),
 )
+_NOT_ASKED: Final = "ask a question first"
 COMMANDS: Final = tuple(name.split()[0] for name, _ in HELP if name.startswith("/"))
 
 
@@ -72,6 +74,15 @@ def prompt(
         home.understand("", ctx)  # refuses an unknown person, and a space they may not enter
         home.warmup()
         Prompt(home, ctx).run()
+
+
+class _Memory(NamedTuple):
+    """A memory that a line names; ``result`` is it in the last answer, None where it is not."""
+
+    doc_id: str
+    space_id: str
+    text: str
+    result: Result | None
 
 
 class Prompt:
@@ -114,10 +125,10 @@ class Prompt:
         elif word in COMMANDS and word != "/why" and self._ctx.person_id is None:
             print_line(self._out, "only a person who lives here changes that: --person ID", "red")
         elif word in COMMANDS:
-            number, _, text = rest.strip().partition(" ")
-            result = self._result(number)
-            if result is not None:
-                self._on_result(word, result, text.strip())
+            named, _, text = rest.strip().partition(" ")
+            memory = self._memory(named)
+            if memory is not None:
+                self._on_memory(word, memory, text.strip())
         else:
             print_line(self._out, f"there is no {word}; /help lists what there is", "red")
 
@@ -141,33 +152,55 @@ class Prompt:
         self._answer = self._home.recall(question, self._ctx)
         print_answer(self._out, self._answer, numbered=True)
 
-    def _result(self, number: str) -> Result | None:
-        """Return the result of that rank in the last answer; print why there is none."""
+    def _memory(self, named: str) -> _Memory | None:
+        """Return the memory of that rank in the last answer, or of that id; print why none is."""
         results = {str(result.rank): result for result in self._answer or ()}
-        if number not in results:
-            said = ", ".join(results) or "none: ask a question first"
-            print_line(self._out, f"which memory of the last answer? there are: {said}", "red")
-        return results.get(number)
+        if named in results:
+            ranked = results[named]
+            return _Memory(ranked.doc_id, ranked.space_id, ranked.text, ranked)
+        if len(named) >= ACCEPTED:
+            doc_id = self._home.memories.ids(self._ctx.person_id).find(named)
+            stored = self._home.memories.get(doc_id, self._ctx).current.memory
+            result = next((one for one in self._answer or () if one.doc_id == doc_id), None)
+            return _Memory(doc_id, stored.space_id, stored.text, result)
+        ranks = ", ".join(results) or "none: ask a question first"
+        print_line(self._out, f"which memory of the last answer? there are: {ranks}", "red")
+        return None
 
-    def _on_result(self, word: str, result: Result, text: str) -> None:
+    def _on_memory(self, word: str, memory: _Memory, text: str) -> None:
         if word == "/why":
-            print_result(self._out, result)
+            self._why(memory)
         elif word in {"/not", "/yes"}:
-            if self._answer is None:
-                return
-            done, change = self._changes.feedback(
-                self._answer, result.doc_id, word == "/yes", self._ctx
-            )
-            self._note(change)
-            print_line(self._out, f"Noted: {done.effect}." if done.kept else f"{done.why}.")
+            self._judge(memory, accepted=word == "/yes")
         elif word == "/correct":
-            _, change = self._changes.correct(result.doc_id, space_id=result.space_id, text=text)
+            _, change = self._changes.correct(memory.doc_id, space_id=memory.space_id, text=text)
             self._note(change)
             print_line(self._out, "Corrected; /undo brings the earlier text back.")
         elif word == "/forget":
-            _, change = self._changes.forget(result.doc_id)
+            _, change = self._changes.forget(memory.doc_id)
             self._note(change)
-            print_line(self._out, f"Forgotten: {result.text} (/undo brings it back)")
+            print_line(self._out, f"Forgotten: {memory.text} (/undo brings it back)")
+
+    def _why(self, memory: _Memory) -> None:
+        """Print how a memory was ranked, or why it is not in the last answer."""
+        known = self._home.memories.ids(self._ctx.person_id)
+        if memory.result is not None:
+            print_result(self._out, memory.result, known)
+        elif self._answer is None:
+            print_line(self._out, _NOT_ASKED, "red")
+        else:
+            explained = self._home.explain(self._answer.query_text, memory.doc_id, self._ctx)
+            for line in explained.lines(known.short):
+                print_line(self._out, line)
+
+    def _judge(self, memory: _Memory, *, accepted: bool) -> None:
+        """Record whether a memory was what the last question asked for."""
+        if self._answer is None:
+            print_line(self._out, _NOT_ASKED, "red")
+            return
+        done, change = self._changes.feedback(self._answer, memory.doc_id, accepted, self._ctx)
+        self._note(change)
+        print_line(self._out, f"Noted: {done.effect}." if done.kept else f"{done.why}.")
 
     def _add(self, text: str) -> None:
         space_id = self._ctx.space_id or DEFAULT_SPACE
@@ -179,7 +212,9 @@ class Prompt:
         else:
             stored, change = self._changes.add(memory)
             self._note(change)
-        print_line(self._out, f"Stored ({stored.outcome}).")
+        short = self._home.memories.ids(self._ctx.person_id).short(stored.doc_id)
+        already = " It was there already." if stored.outcome == "unchanged" else ""
+        print_line(self._out, f"Stored as {short}.{already}")
 
     def _note(self, change: Change | None) -> None:
         if change is not None:

@@ -79,6 +79,10 @@ class Checkpoint:
         """Return whether there is a result."""
         return (leg, of) in self._records
 
+    def record(self, leg: str, of: str) -> Any:
+        """Return a result as JSON has it; None where there is none."""
+        return self._records.get((leg, of))
+
     def keep(self, leg: str, of: str, record: Any) -> None:
         """Add a result, and write it before returning."""
         self._records[leg, of] = record
@@ -149,7 +153,7 @@ def fingerprint(
         if (value := getattr(config, setting.name)) != getattr(defaults, setting.name)
     }
     return {
-        "version": f"{family_recall.__version__} {_code()}",
+        **code_and_models(models),
         "dataset": f"{folder.resolve().name} {_digest(filter(Path.exists, files))}",
         "profile": context.profile,
         "budget": f"{context.time_budget_ms:.12g} ms",
@@ -161,8 +165,12 @@ def fingerprint(
             default=lambda value: sorted(value) if isinstance(value, frozenset) else dict(value),
             sort_keys=True,
         ),
-        **_models(models),
     }
+
+
+def code_and_models(folder: Path | None) -> dict[str, str]:
+    """Return the version of the code and the models of a folder, as :func:`fingerprint` does."""
+    return {"version": f"{family_recall.__version__} {_code()}", **_models(folder)}
 
 
 def _models(folder: Path | None) -> dict[str, str]:

@@ -74,6 +74,7 @@ def time_household(
     n: int = 100,
     seed: int = 0,
     key: Secret | None = None,
+    models: Path | None = None,
     progress: ProgressCallback | None = None,
 ) -> Timing:
     """Time recalls on a copy of a household's file.
@@ -87,6 +88,7 @@ def time_household(
         n: Questions to make, 1 or more.
         seed: Of the words that they are made of.
         key: What the file is encrypted with.
+        models: Folder of models; the shipped ones, when left out.
         progress: Called as work goes on; see ``types.progress.ProgressCallback``.
 
     Raises:
@@ -96,13 +98,13 @@ def time_household(
     with temporary_folder("family_recall_bench") as scratch:
         copy = scratch / "copy.db"
         files.copy_file(path, copy, key=key)
-        with FamilyRecall.open(copy, create=False, key=key) as home:
+        with FamilyRecall.open(copy, create=False, key=key, models=models) as home:
             home.audit.keep_days(0)
             if questions is None:
                 questions = questions_from(home, ctx, n, seed=seed)
         if not questions:
             raise InvalidRequestError("expected a question or more to time, got none")
-        return _time(copy, ctx, questions, key, progress)
+        return _time(copy, ctx, questions, key, models, progress)
 
 
 def time_synthetic(
@@ -135,7 +137,7 @@ def time_synthetic(
                 progress=(lambda done: making(done, n_memories)) if making else None,
             )
         questions = [made.text for made in synthetic.questions(n, n_memories, seed=seed)]
-        return _time(path, ctx, questions, None, progress)
+        return _time(path, ctx, questions, None, None, progress)
 
 
 def questions_from(home: FamilyRecall, ctx: RecallContext, n: int, *, seed: int = 0) -> list[str]:
@@ -188,10 +190,11 @@ def _time(
     ctx: RecallContext,
     questions: Sequence[str],
     key: Secret | None,
+    models: Path | None,
     progress: ProgressCallback | None,
 ) -> Timing:
     """Open a file, ask once before the models are loaded, load them, and ask everything."""
-    opening, home = timed(lambda: FamilyRecall.open(path, create=False, key=key))
+    opening, home = timed(lambda: FamilyRecall.open(path, create=False, key=key, models=models))
     totals: list[dict[str, float]] = []
     stages: dict[str, list[float]] = {}
     left_out: dict[str, list[str]] = {}

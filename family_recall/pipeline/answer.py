@@ -20,8 +20,8 @@ from family_recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.ranking.calibration import DOUBTED, Certainty, status_of
 from family_recall.ranking.completeness import completeness, list_model
 from family_recall.ranking.deduplication import without
-from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions, weights_by_name
+from family_recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.ranking.reranker import first_was_read
 from family_recall.stores.records import StoredMemory, among
 from family_recall.stores.text.full_text import find_stems
@@ -82,6 +82,9 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         ranked, by_id = _loaded(ranked)
         ranking = ranked.ranking
         chosen = ranking.order[: context.request.ctx.top_k]
+        if context.plan.strategy == "TIMELINE" or context.plan.breadth == "about":
+            # In the order of time, or among all that is known, the last place says little.
+            chosen = chosen[~rejected_among(ranking, chosen)]
         if context.plan.strategy == "TIMELINE":
             chosen = in_order_of_time(context, ranking, chosen)
         stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
@@ -89,6 +92,9 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
         confidence = ranked.certainty.confidences(ranking.score[chosen])
+        confidence = np.where(
+            rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
+        )
         if ranked.uncovered:  # the alarm code, and not that of the office
             confidence = np.minimum(confidence, np.float32(DOUBTED))
         provenance = _Provenance(
@@ -127,8 +133,8 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
     related = related_confidence(relations)
     best = max(best, related)
     # Where something was rejected, what was thought to answer it may be just that.
-    rejected = ranking.features[:, INDEX["rejected"]].any()
-    answerable = ranked.certainty.answerable if results and not rejected else 0.0
+    rejected = rejected_among(ranking, ranking.order)
+    answerable = ranked.certainty.answerable if results and not rejected.any() else 0.0
     answerable = max(answerable, best)
     status = status_of(best)
     facts: dict[str, str] = {}
@@ -194,7 +200,8 @@ def _completeness(ranked: Ranked, n_results: int) -> float | None:
     """Return the share of what was asked for that is in the results; None for one thing."""
     context, ranking = ranked.context, ranked.ranking
     if ranked.pool.runs.get("about"):
-        return n_results / max(len(ranking), 1)
+        n_rejected = int(rejected_among(ranking, ranking.order).sum())
+        return n_results / max(len(ranking) - n_rejected, 1)
     if context.exemplars is None:
         return None
     model = list_model(reranked=first_was_read(ranking))

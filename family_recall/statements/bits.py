@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Final
 from .cues import MAX_CHARS, WORDINGS, Cues
 from .first_words import first_words
 from .questions import asked_in, may_ask, waits_for_answer
-from .values import KINDS, MENTIONED, has_kind, has_name, kinds_of_digits
+from .values import KINDS, MENTIONED, has_name, kinds_of_digits, test_of
 
 BITS_VERSION: Final = "2"
 """Of the rules behind the bits: a file whose bits were found by others finds them again."""
@@ -95,7 +94,7 @@ class _Tests:
             if kind in _SINGLE_WORDS and MENTIONED[kind].fullmatch(word):
                 certain |= BITS[f"kind:{kind}"]
             else:
-                possible.append((BITS[f"kind:{kind}"], functools.partial(has_kind, kind)))
+                possible.append((BITS[f"kind:{kind}"], test_of(kind)))
         return cls(certain, tuple(possible))
 
 

@@ -78,6 +78,7 @@ _PLACE = re.compile(
 _CAPITAL = re.compile(
     r"(?<![\w'’])((?:(?:Mr|Mrs|Ms|Miss|Dr)\.? )?[A-Z][a-zà-ÿ]+(?:[-'’][A-Z][a-z]+)?)"
 )
+_LETTER = re.compile("[A-Z]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*|\s[-–]\s)[\"'(]*$")
 _AFTER_NAME = re.compile(
     r"['’]s\b|,? (?:and [A-Z]|is|has|had|was|takes|wears|goes|likes|lives|needs|wants|works|plays"
@@ -227,7 +228,7 @@ def _names(text: str) -> set[str]:
 
 
 def _each_name(text: str) -> Iterator[str]:
-    for match in _CAPITAL.finditer(text):
+    for match in _capitals(text):
         name = match.group(1)
         if name in _NO_NAME or name.endswith("days"):
             continue
@@ -235,6 +236,16 @@ def _each_name(text: str) -> Iterator[str]:
         if begins and " " not in name and _AFTER_NAME.match(text, match.end()) is None:
             continue
         yield name.lower().replace(".", "")
+
+
+def _capitals(text: str) -> Iterator[re.Match[str]]:
+    """Match capitalised words at the capitals of a text: a third of the time of searching it."""
+    capital = _LETTER.search(text)
+    while capital is not None:
+        match = _CAPITAL.match(text, capital.start())
+        if match is not None:
+            yield match
+        capital = _LETTER.search(text, match.end() if match is not None else capital.end())
 
 
 def _colours(text: str) -> set[str]:
@@ -275,15 +286,21 @@ MENTIONED: Mapping[str, re.Pattern[str]] = {
 _BY_DIGITS = ("time", "date", "money", "amount", "size")
 
 
-def has_kind(kind: str, lowered: str, start: int) -> bool:
-    """Return whether a text in lower case states a value of a kind from a word on.
+def test_of(kind: str) -> Callable[[str, int], object]:
+    """Return what tells whether a text in lower case states a value of a kind from a word on.
 
-    That word is the first with which the kind's pattern in :data:`MENTIONED` may begin.
+    It is given the text, and where a word begins with which :data:`MENTIONED` may begin. Of a
+    place, the first such word.
     """
-    if kind == "place":
-        return any(_each_place(lowered, start))
-    stated = MENTIONED[kind].match(lowered, start) is not None
-    return stated and (kind != "time" or bool(_times(lowered)))
+    return {"place": _has_place, "time": _has_time}.get(kind, MENTIONED[kind].match)
+
+
+def _has_place(lowered: str, start: int) -> bool:
+    return any(_each_place(lowered, start))
+
+
+def _has_time(lowered: str, start: int) -> bool:
+    return _TIME.match(lowered, start) is not None and bool(_times(lowered))
 
 
 def kinds_of_digits(lowered: str) -> list[str]:

@@ -42,6 +42,7 @@ _TIME_STEMS = (
 ).split()
 
 
+@functools.lru_cache(maxsize=8192)
 def stem_number(stem: str) -> int:
     """Return the number of a stem in a :data:`WORD_ENTRY`: its crc32."""
     return zlib.crc32(stem.encode())

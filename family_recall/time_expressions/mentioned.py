@@ -14,7 +14,7 @@ from .clauses import clauses_of, may_have_clauses
 from .phrases import Sentence, choose
 from .prepositions import Clause
 from .timespan import find_meant, in_zone, may_name_a_time
-from .tokens import MAX_SCANNED_CHARS, tokens_of
+from .tokens import MAX_SCANNED_CHARS, LateTokens
 
 MAX_SENTENCES = 60
 MAX_MENTIONS = 16
@@ -23,6 +23,7 @@ MAX_MENTIONS = 16
 LONGEST = dt.timedelta(days=366)
 """A longer stretch, such as *the nineties*, is no time at which something is to be found."""
 
+_END = re.compile(r"[.!?;:\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
 
 
@@ -61,12 +62,14 @@ def times_mentioned(
     text = text[:MAX_SCANNED_CHARS]
     if not may_name_a_time(text):
         return ()
-    sentences = _SENTENCE_END.split(text)[:MAX_SENTENCES]
+    sentences = [text]
+    if _END.search(text) is not None:
+        sentences = _SENTENCE_END.split(text)[:MAX_SENTENCES]
     for sentence in sentences:
         if len(sentences) > 1 and not may_name_a_time(sentence):
             continue
         statement = Sentence(
-            tokens_of(sentence), said_at, country, (), hemisphere == "south", statement=True
+            LateTokens(sentence), said_at, country, (), hemisphere == "south", statement=True
         )
         for mention in _mentions_in(statement):
             if not _is_that_day(mention, said_at):
@@ -79,7 +82,10 @@ def times_mentioned(
 def _mentions_in(s: Sentence) -> list[Mention]:
     """Return the one time that a sentence means, or each that it names."""
     try:
-        clauses = clauses_of(s) if may_have_clauses(s) else []
+        clauses: list[Clause] = []
+        if may_have_clauses(s):
+            s.cut()
+            clauses = clauses_of(s)
         meant = find_meant(s, clauses)
         if meant is not None:
             intervals = [(*meant.interval, meant.certainty)]

@@ -7,7 +7,6 @@ Each reader registers the words its phrases begin with: ``dates``, ``recurring``
 from __future__ import annotations
 
 import datetime as dt
-import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -42,9 +41,8 @@ def register_numbers(*readers: Reader) -> None:
     _NUMBER_READERS.extend(readers)
 
 
-@functools.lru_cache(maxsize=4096)
 def readers_of(word: str) -> Sequence[Reader]:
-    """Return the readers of phrases that begin with a word; asked of every word of a text."""
+    """Return the readers of phrases that begin with a word."""
     if word in READERS:
         return READERS[word]
     return _NUMBER_READERS if word[:1].isdigit() or word[:1] in {"'", "’"} else ()

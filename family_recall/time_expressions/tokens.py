@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from .words import COUNTS, DASHES, ORDINALS, TENS
 
@@ -28,8 +29,8 @@ _BEGINNINGS = frozenset(word[:2] for word in (*_OFTEN_MISSPELT, *_SHORTENED))
 _WORD = r"[^\W\d_]+(?:['’](?i:s|t|ll|re|ve|d|m)(?![^\W_]))?"
 _TOKEN = re.compile(
     rf"{_WORD}"
-    r"|[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}(?![0-9])"
-    r"|[0-9]{1,2}([-/.])[0-9]{1,2}\2[0-9]{4}(?![0-9])"
+    r"|[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/|\.[0-9]{1,2}\.)[0-9]{1,2}(?![0-9])"
+    r"|[0-9]{1,2}(?:-[0-9]{1,2}-|/[0-9]{1,2}/|\.[0-9]{1,2}\.)[0-9]{4}(?![0-9])"
     r"|[0-9]+(?:[:/.,][0-9]+)+"
     r"|['’]?[0-9]+(?i:st|nd|rd|th|s)?(?![^\W_])"
     r"|[0-9]+"
@@ -69,6 +70,32 @@ def tokens_of(question: str) -> tuple[Token, ...]:
         tokens.append(tuple.__new__(Token, (word, raw, start, start + len(raw), possessive)))
         has_tens = has_tens or word in TENS
     return tuple(_with_whole_numbers(tokens) if has_tens else tokens)
+
+
+class LateTokens(Sequence[Token]):
+    """The tokens of a sentence, cut where one of them is asked for: most statements need none."""
+
+    def __init__(self, sentence: str) -> None:
+        self._sentence = sentence
+
+    def __len__(self) -> int:
+        """Count the tokens."""
+        return len(tokens_of(self._sentence))
+
+    @overload
+    def __getitem__(self, at: int) -> Token: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Token]: ...
+    def __getitem__(self, at: int | slice) -> Token | Sequence[Token]:
+        """Return a token, or some."""
+        return tokens_of(self._sentence)[at]
+
+    def words(self) -> list[str]:
+        """Return the words alone, in a third of the time."""
+        words = [read_word(raw)[0] for raw in _TOKEN.findall(self._sentence[:MAX_SCANNED_CHARS])]
+        if TENS.keys().isdisjoint(words):
+            return words
+        return [token.word for token in self]
 
 
 def words_and_figures(text: str) -> list[str]:

@@ -17,6 +17,7 @@ OTHERS = 3
 """How many memories are named beside the one that answers, or under "nothing answers"."""
 
 _WORTH_NAMING = 0.1  # confidence of another memory
+_LISTED = 0.25  # confidence of what is listed where all of a kind is asked for
 _CHARS = 160
 _OF_EARLIER = 80
 _WITHOUT = {
@@ -73,8 +74,11 @@ def _known(answer: Answer) -> Iterator[Line]:
     yield from (Line("answer", relation) for relation in relations)
     results = list(answer.results)
     told: set[str] = set()
+    n_less_sure = 0
     if not relations and (answer.strategy == "TIMELINE" or answer.completeness is not None):
-        yield from (Line("answer", _named(result, indent=""), result.rank) for result in results)
+        listed = [result for result in results if result.confidence >= _LISTED] or results[:1]
+        yield from (Line("answer", _named(result, indent=""), result.rank) for result in listed)
+        n_less_sure = len(results) - len(listed)
         results = []
     elif not relations and results:
         first = results.pop(0)
@@ -88,6 +92,8 @@ def _known(answer: Answer) -> Iterator[Line]:
     if answer.completeness is not None:
         whole = f"; about {100 * answer.completeness:.0f} % of all there is"
     yield Line("sureness", f"{sureness(answer)} ({100 * answer.confidence:.0f} %{whole}).")
+    if n_less_sure:
+        yield Line("other", f"{n_less_sure} more may belong to it, but probably do not.")
     if not relations:
         yield from _uncovered(answer)
     values = {result.fact_value for result in answer.results[:1]}

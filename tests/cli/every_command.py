@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,14 @@ def every_output(folder: Path) -> Iterator[tuple[str, str, Any]]:
     yield said("bench", "--person", "alice", "--questions", "3", "--no-rerank")
     yield said("eval", dataset, "--no-rerank", "--save", folder / "one.json", "--ablate", "lexical")
     yield said("compare", folder / "one.json", folder / "one.json")
+    homes = folder / "homes"
+    homes.mkdir()
+    shutil.copy(folder / "copy.db", homes / "alice.db")
+    for step in ("migrate", "doctor", "reembed", "bench", "eval", "backup"):
+        of: tuple[str | Path, ...] = (folder if step == "eval" else homes,)
+        of += (folder / "copies",) if step == "backup" else ()
+        yield said(f"fleet {step}", *of, "--workers", "0", "--ledger", folder / f"of-{step}")
+    yield said("fleet restore", folder / "copies", "alice", folder / "restored.db")
     yield said("config")
     yield said("models list")
     yield said("models verify")

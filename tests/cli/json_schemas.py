@@ -132,7 +132,16 @@ IMPORTED = closed(
     authors=by_name(TEXT_OR_NULL), examples=listed(opened(text=TEXT, doc_id=TEXT, space_id=TEXT)),
 )  # fmt: skip
 
+FLEET = {
+    "households": WHOLE, "done_before": WHOLE, "failed": listed(closed(household=TEXT, error=TEXT)),
+}  # fmt: skip
 SCHEMAS: dict[str, Schema] = {
+    **dict.fromkeys(
+        (f"fleet {step}" for step in ("backup", "bench", "doctor", "migrate", "reembed")),
+        closed(**FLEET),
+    ),
+    "fleet eval": opened(**FLEET, overall=MEASURES, n_queries=WHOLE, n_memories=WHOLE),
+    "fleet restore": closed(path=TEXT, backup_of=MOMENT, memories=WHOLE, kept=TEXT_OR_NULL),
     **dict.fromkeys(
         ("init", "people add", "spaces add", "grant", "revoke", "guardian", "hide"), HOUSEHOLD
     ),

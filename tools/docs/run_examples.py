@@ -42,6 +42,8 @@ _HEREDOC = re.compile(r"<<'?(\w+)'?\s*$")
 _EXPORT = re.compile(r"^export (\w+)=(.*)$")
 _BASH_ALONE = set("|<>;&$`")
 _SILENT = " > /dev/null"
+_FAILURES = ("Error: ", "FAILED ")
+"""What a command prints that ends with another status than 0."""
 _VARYING = (
     re.compile(r" *\b\d[\d,]*(?:\.\d+)?(?= (?:ms|s|kB|bytes|CPU)\b)"),
     re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{16,}\b"),
@@ -105,7 +107,7 @@ def run(text: str, folder: Path, *, here: Collection[str] = ()) -> list[BlockRes
             if block.kind == "python":
                 printed = _python(block.source, names)
             else:
-                may_fail = "Error: " in (block.shown or "")
+                may_fail = any(word in (block.shown or "") for word in _FAILURES)
                 printed = "".join(
                     _command(statement, may_fail) for statement in statements(block.source)
                 )

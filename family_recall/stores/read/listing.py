@@ -96,6 +96,14 @@ class Listings:
             reverse=True,
         )
 
+    def doc_ids(self, scope: Scope) -> list[str]:
+        """List the ids of the current memories in scope, each once; filters do not count."""
+        condition, values = scope_sql.every(_CURRENT, _in_scope(scope))
+        rows = sql.rows(
+            self._connection, f"SELECT DISTINCT m.doc_id FROM memory m WHERE {condition}", values
+        )
+        return [doc_id for (doc_id,) in rows]
+
     def unredacted(self, space_id: str, doc_id: str) -> StoredMemory:
         """Load an existing memory itself, whichever redacted view of it was listed."""
         (stored,) = memories.load(

@@ -439,7 +439,7 @@ class Snapshot:
         ):
             if partition_of(stored.id) in scope.partitions:
                 return stored
-        raise UnknownMemoryError(f"no memory {doc_id!r} that this request may see")
+        raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
 
     def _read(self, ids: IdArray, read: Callable[[IdArray], _T]) -> _T:
         """Read some rows; where some are too damaged for that, the others."""

@@ -23,6 +23,7 @@ from family_recall.types import IdArray
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _CACHED_TEXTS = 1_000
 _N_COLUMNS, _STEM_BYTES = 3, 4
+_COUNT_BITS = 31  # beside the 32 of a stem, and a sign
 
 
 class Indexed(NamedTuple):
@@ -258,10 +259,15 @@ def match(
 def _count(connection: apsw.Connection, shard: int, rows: Sequence[Words], sign: int) -> None:
     entries, _ = word_entries.unpack([row.entries for row in rows])
     stems, counts = np.unique(entries["stem"], return_counts=True)
-    connection.executemany(
-        "INSERT INTO word_count(shard, stem, n) VALUES(?, ?, ?)"
+    if not len(stems):
+        return
+    # One array of numbers, of a stem and its count each, is bound in half of the time of rows.
+    pairs = stems.astype(np.int64) << _COUNT_BITS | sign * counts + (1 << _COUNT_BITS - 1)
+    connection.execute(
+        "INSERT INTO word_count(shard, stem, n) SELECT ?1, value >> ?2,"
+        " (value & ((1 << ?2) - 1)) - (1 << (?2 - 1)) FROM carray(?3) WHERE TRUE"
         " ON CONFLICT DO UPDATE SET n = n + excluded.n",
-        [(shard, stem, sign * n) for stem, n in zip(stems.tolist(), counts.tolist(), strict=True)],
+        (shard, _COUNT_BITS, sql.id_array(pairs)),
     )
 
 
