@@ -60,6 +60,7 @@ class QueryPlan:
         related_words: Words of like meaning that are in scope, each with the term it stands for.
         occasions: What it prepares for, on which remarks bear that share no word with it.
         timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
+        other_timespan_s: The coming interval of that name, where it may be meant as well.
         timespan_certainty: How surely that was read, in [0, 1].
         timespan_words: Where it was read: (start, end) characters.
         about_time_alone: Whether it asks for nothing besides that time.
@@ -87,6 +88,7 @@ class QueryPlan:
     related_words: tuple[RelatedWord, ...] = ()
     occasions: tuple[str, ...] = ()
     timespan_s: tuple[float, float] | None = None
+    other_timespan_s: tuple[float, float] | None = None
     timespan_certainty: float = 0.0
     timespan_words: tuple[tuple[int, int], ...] = ()
     about_time_alone: bool = False
@@ -157,9 +159,8 @@ class QueryContext:
 
     @property
     def mode(self) -> str:
-        """The mode that the request names or, where it leaves that open, the question's own."""
-        asked = self.request.ctx.mode
-        return self.plan.mode if asked == "hybrid" else asked
+        """The mode that it is answered in."""
+        return mode_of(self.request, self.plan)
 
     @property
     def searched_text(self) -> str:
@@ -169,6 +170,12 @@ class QueryContext:
     def pool_size(self, configured: int) -> int:
         """Return the size of a pool: the configured one, or twice the results wanted."""
         return max(configured, 2 * self.request.ctx.top_k)
+
+
+def mode_of(request: RecallRequest, plan: QueryPlan) -> str:
+    """Return the mode that a request names or, where it leaves that open, the question's own."""
+    asked = request.ctx.mode
+    return plan.mode if asked == "hybrid" else asked
 
 
 @dataclass(frozen=True, slots=True)

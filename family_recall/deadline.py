@@ -142,7 +142,8 @@ class _AlarmThread:
     def __init__(self) -> None:
         self._waiting: list[tuple[float, int, Alarm]] = []
         self._numbers = itertools.count()
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._wakes_at_s = math.inf
         self._ended = False
         self._thread = threading.Thread(target=self._run, name="family_recall-alarm", daemon=True)
@@ -150,7 +151,7 @@ class _AlarmThread:
 
     def add(self, alarm: Alarm, at_s: float) -> bool:
         """Wake at a moment for an alarm; False if the thread has ended."""
-        with self._changed:
+        with self._lock:
             if self._ended:
                 return False
             self._push(alarm, at_s)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import apsw
 
+from family_recall.stores import word_entries
 from family_recall.stores.file.schema import SCHEMA_VERSION
 
 UNDO = Path(__file__).parent / "fixtures" / "undo"
@@ -19,8 +20,18 @@ def bring_back(path: Path, version: int) -> None:
         connection.execute((UNDO / f"{step:04d}.sql").read_text(encoding="utf-8"))
         if step == 9:
             _rename_in_vector_tables(connection)
+        if step == 13:
+            _unpack_words(connection)
     connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
+
+
+def _unpack_words(connection: apsw.Connection) -> None:
+    """Keep the words of each memory as they were kept before schema 13."""
+    for words, memory in connection.execute("SELECT words, id FROM memory").fetchall():
+        assert isinstance(words, bytes)
+        entries, _ = word_entries.unpack([words])
+        connection.execute("UPDATE memory SET words = ? WHERE id = ?", (entries.tobytes(), memory))
 
 
 def _rename_in_vector_tables(connection: apsw.Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import colorsys
 import hashlib
 import re
 import shutil
@@ -105,3 +106,48 @@ def see_that_a_browser_renders(html: str, folder: Path) -> None:
     assert shot.exists(), done.stderr
     assert "CONSOLE" not in done.stderr
     assert "Content Security Policy" not in done.stderr
+
+
+HUES = """() => {
+  const colours = new Set();
+  for (const element of document.querySelectorAll('body, body *')) {
+    const style = getComputedStyle(element);
+    const used = [style.backgroundColor];
+    const writes = [...element.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+    if (writes) used.push(element instanceof SVGElement ? style.fill : style.color);
+    if (element instanceof SVGGeometryElement) used.push(style.fill, style.stroke);
+    if (parseFloat(style.borderTopWidth) > 0) used.push(style.borderTopColor);
+    used.forEach(colour => colours.add(colour));
+  }
+  return [...colours];
+}"""
+"""Every colour that is used on a page, as computed."""
+
+OUTSIDE = """() => [...document.querySelectorAll('nav a, nav p')].filter(element => {
+  const box = element.getBoundingClientRect(), nav = element.closest('nav');
+  return box.left < 0 || box.right > document.documentElement.clientWidth
+    || nav.scrollWidth > nav.clientWidth || nav.scrollHeight > nav.clientHeight;
+}).map(element => element.textContent)"""
+"""What a page's navigation holds that is not wholly seen."""
+
+WIDER_THAN_THE_WINDOW = (
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+)
+
+
+def hues(colours: list[str]) -> list[int]:
+    """Return the hues among computed colours in degrees, 20 or more apart; greys have none."""
+    apart: list[int] = []
+    for text in colours:
+        numbers = [float(number) for number in re.findall(r"[\d.]+", text)]
+        red, green, blue, *alpha = numbers if len(numbers) >= 3 else (0.0, 0.0, 0.0)
+        if text.startswith("color("):  # of color-mix(): each part from 0 to 1
+            red, green, blue = 255 * red, 255 * green, 255 * blue
+        hue, _, saturation = colorsys.rgb_to_hls(red / 255, green / 255, blue / 255)
+        chroma = max(red, green, blue) - min(red, green, blue)
+        if chroma < 40 or saturation < 0.15 or (alpha and alpha[0] == 0.0):
+            continue
+        degrees = round(360 * hue)
+        if all(min(abs(degrees - h), 360 - abs(degrees - h)) >= 20 for h in apart):
+            apart.append(degrees)
+    return sorted(apart)

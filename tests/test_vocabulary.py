@@ -55,8 +55,47 @@ REPLACED = {
     "whoever": "the person who",
     "hitherto": "so far",
     "thereby": "so",
+    "albeit": "although",
+    "amongst": "among",
+    "forthwith": "at once",
+    "heed": "attention",
+    "hence": "so",
+    "henceforth": "from now on",
+    "herein": "here",
+    "lest": "so that not",
+    "nought": "nothing",
+    "therein": "in it",
+    "thereof": "of it",
+    "unto": "to",
+    "upon": "on",
+    "whatsoever": "at all",
+    "whence": "from where",
+    "wherein": "in which",
+    "whilst": "while",
+    "whosoever": "anybody who",
 }
 """What each word of an earlier vocabulary is called here."""
+REPLACED_IN_PROSE = {
+    "a talk": "a session",
+    "turns of talk": "sessions",
+    "edge ties": "edges",
+    "the cast": "the entity linker",
+    "is told": "is said, shown or recalled",
+    "are told": "are said, shown or recalled",
+    "was told": "was said",
+    "being told": "by itself",
+    "not told": "not said",
+    "gives way": "yields",
+    "give way": "yield",
+    "came too late": "ranked below what was asked for",
+    "nothing lies behind": "it is empty",
+    "stand for them": "represent them",
+    "set aside": "moved to the trash",
+    "keeping watch": "integrity monitor",
+    "taking care of": "maintenance of",
+    "out of the way of": "yielding to",
+}
+"""What each phrase of it is called where people read: pages, guides, help and translations."""
 OPENINGS = frozenset({"Give", "Hang", "Know", "Let", "Say", "Take", "Tell"})
 """First words of a docstring that hide what the function does."""
 EARLIER_NAMES = ("# earlier format", "<!-- earlier name -->")
@@ -71,6 +110,7 @@ HOUSEHOLD_TEXTS = (
 """Where strings hold what a family says, in a family's words."""
 
 _WORD = re.compile(r"[A-Za-z]+")
+_PHRASE = re.compile(rf"\b({'|'.join(REPLACED_IN_PROSE)})\b")
 _OLD = re.compile(rf"\b({'|'.join(REPLACED)})\b", re.IGNORECASE)
 
 
@@ -115,6 +155,11 @@ def old_words(name: str) -> list[str]:
     ]
 
 
+def _prose(name: str) -> str:
+    """Return a file's text in lower case on one line, so that no line break hides a phrase."""
+    return " ".join((ROOT / name).read_text(encoding="utf-8").lower().split())
+
+
 def hidden_verbs(name: str) -> list[str]:
     """Find the docstrings of one file whose first word hides what is done."""
     source = (ROOT / name).read_text(encoding="utf-8")
@@ -129,7 +174,9 @@ def hidden_verbs(name: str) -> list[str]:
 
 def test_no_file_uses_the_earlier_vocabulary() -> None:
     """Names, comments, docstrings, messages and pages use the field's words."""
-    files = tracked(".py", ".md", ".toml", ".jinja", ".html", ".css")
+    files = tracked(
+        ".py", ".md", ".toml", ".jinja", ".html", ".css", ".yaml", "en.json", "cli_help.txt"
+    )
     found = [
         word
         for name in files
@@ -137,6 +184,25 @@ def test_no_file_uses_the_earlier_vocabulary() -> None:
         for word in old_words(name)
     ]
 
+    assert not found, "\n".join(found)
+
+
+def test_pages_and_help_use_no_earlier_phrase() -> None:
+    """README, guides, the reference, the help of every command, and what Home Assistant shows."""
+    read = [
+        name
+        for name in tracked(".md", ".json", ".yaml", "cli_help.txt")
+        if name.startswith(("docs/", "custom_components/", "integrations/", "tests/snapshots/"))
+        or "/" not in name
+    ]
+    found = [
+        f"{name}: {phrase} (better: {REPLACED_IN_PROSE[phrase]})"
+        for name in read
+        if "/decisions/" not in name and name != "CHANGELOG.md"
+        for phrase in _PHRASE.findall(_prose(name))
+    ]
+
+    assert {"README.md", "tests/snapshots/cli_help.txt"} <= {*read}
     assert not found, "\n".join(found)
 
 

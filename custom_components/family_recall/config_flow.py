@@ -150,7 +150,7 @@ class FamilyRecallConfigFlow(ConfigFlow, domain=DOMAIN):
 
 
 class SourcesFlow(OptionsFlow):
-    """Choose what is remembered without being told, and the time allowed for an answer."""
+    """Choose what is remembered by itself, and the time allowed for an answer."""
 
     async def async_step_init(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show and store the options."""

@@ -34,7 +34,7 @@ Items: TypeAlias = dict[str, str]
 
 
 class Sources:
-    """What the household hears of Home Assistant without being told, as far as it was allowed."""
+    """What is remembered from Home Assistant by itself, as far as it was allowed."""
 
     def __init__(
         self, hass: HomeAssistant, entry: FamilyRecallConfigEntry, home: FamilyRecall

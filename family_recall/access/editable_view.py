@@ -42,7 +42,7 @@ class EditableView:
             if version.superseded_s is None and self.space_id in {None, version.memory.space_id}
         ]
         if not versions:
-            raise UnknownMemoryError(f"no memory {doc_id!r} that this person may see")
+            raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
         if len(versions) > 1:
             spaces = " and ".join(sorted(version.memory.space_id for version in versions))
             raise InvalidRequestError(f"{doc_id!r} is in {spaces}; choose one with space_id")

@@ -214,8 +214,10 @@ def _narrowed(ctx: RecallContext, zone: dt.tzinfo) -> Filters | None:
         if not kinds:
             return None
         filters = dataclasses.replace(filters, kinds=kinds)
-    moments = {
-        name: moment if moment is None or moment.tzinfo else moment.replace(tzinfo=zone)
-        for name, moment in (("after", filters.after), ("before", filters.before))
-    }
-    return dataclasses.replace(filters, after=moments["after"], before=moments["before"])
+    after, before = (
+        moment if moment is None or moment.tzinfo else moment.replace(tzinfo=zone)
+        for moment in (filters.after, filters.before)
+    )
+    if after is filters.after and before is filters.before:
+        return filters
+    return dataclasses.replace(filters, after=after, before=before)

@@ -47,6 +47,7 @@ from family_recall.stores.file.connection import BUSY_TIMEOUT_MS
 from family_recall.stores.file.encryption import Secret, key_of
 from family_recall.stores.store import Store
 from family_recall.types import (
+    DEFAULT_SPACE,
     Answer,
     Corrected,
     ForgetPlan,
@@ -57,6 +58,7 @@ from family_recall.types import (
     Region,
     Remembered,
     Selection,
+    Space,
     Trace,
     Understanding,
 )
@@ -75,15 +77,18 @@ class FamilyRecall:
     """One household's memory, in one file. Safe to share between threads.
 
     >>> import tempfile, os
-    >>> from family_recall import Space
     >>> path = os.path.join(tempfile.mkdtemp(), "family.db")
     >>> with FamilyRecall.open(path) as home:
-    ...     home.spaces.add(Space("shared:household", "shared"))
     ...     home.remember("The spare key is under the blue pot", author="tom")
     ...     answer = home.recall("Where is the spare key?")
     Remembered(doc_id='...', outcome='created')
     >>> answer.best.text
     'The spare key is under the blue pot'
+
+    ``people`` and ``spaces`` say who lives here and who may see what; until a space is added,
+    everything is for everybody who can read the file. ``memories``, ``relations`` and ``sources``
+    hold what is stored, ``erasure`` what was forgotten, ``learning`` what feedback changed,
+    ``maintenance`` keeps the file sound, and ``audit`` says who recalled what.
 
     A call that takes a context takes its fields as keyword arguments instead, such as
     ``recall("…", person_id="tom", top_k=3)``: see :class:`RecallContext`.
@@ -345,17 +350,21 @@ class FamilyRecall:
             embed: As with :meth:`remember_many`.
             **fields: Fields of a :class:`Memory` by name. Without ``space_id`` it goes to the
                 household's only space, or to its only one of kind ``household``; of those
-                that ``person_id`` may enter, if set.
+                that ``person_id`` may enter, if set. A household without any space gets one,
+                ``shared:household``, which everybody sees.
 
         Raises:
             InvalidMemoryError: If a field is unknown or out of range, or the space must be named.
             UnknownSpaceError: If there is no such space.
             UnknownPersonError, NotTheirsError: As :meth:`remember_many`.
         """
-        spaces = list[str]()
+        spaces, is_first = list[str](), False
         if not isinstance(memory, Memory) and "space_id" not in fields:
             spaces = self._usual_spaces(person_id)
-        made = memory_of(memory, fields, spaces)
+            is_first = not spaces and not self.spaces.all()
+        made = memory_of(memory, fields, [DEFAULT_SPACE] if is_first else spaces)
+        if is_first:
+            self.spaces.add(Space(DEFAULT_SPACE, "household"))
         return self.remember_many([made], person_id=person_id, embed=embed)[0]
 
     def remember_many(
@@ -772,7 +781,7 @@ class FamilyRecall:
         return self._engine.embed_pending(progress)
 
     async def aflush(self, *, progress: CountCallback | None = None) -> int:
-        """Do what :meth:`flush` does, on a thread as :meth:`aremember`; so is progress told."""
+        """Do what :meth:`flush` does on a thread, as :meth:`aremember`; report progress there."""
         return await self.arun(functools.partial(self.flush, progress=progress), writes=True)
 
     async def arun(self, call: Callable[[], _T], *, writes: bool = False) -> _T:

@@ -22,6 +22,7 @@ from family_recall.types import (
     MemoryDetail,
     MemoryPage,
     RecallContext,
+    ShortIds,
     StoredVersion,
 )
 from family_recall.types.checked import checked
@@ -121,7 +122,7 @@ class Memories:
                 if space_id in {None, version.memory.space_id}
             ]
             if not versions or versions[0].superseded_s is not None:
-                raise UnknownMemoryError(f"no memory {doc_id!r} that this person may see")
+                raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
             current = versions[0]
             entities = listings.mentions_of(current.id)
             relations = snapshot.relations_in(
@@ -160,6 +161,20 @@ class Memories:
             scope = self._engine.scope(tables.snapshot, context_of(ctx, fields))
             counts = tables.listings.entity_counts(scope)
         return [EntityCount(name, n) for name, n in counts[:limit]]
+
+    def ids(self, person_id: str | None = None) -> ShortIds:
+        """Return the ids of all memories that a person may see, to shorten and look up.
+
+        ``home.memories.ids("tom").short(doc_id)`` is the beginning of an id that no other memory
+        of those has, and ``find`` returns the id that such a beginning means. What others keep
+        private neither makes one longer nor is found.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+        """
+        with self._engine.store.reading() as tables:
+            scope = self._engine.scope(tables.snapshot, RecallContext(person_id))
+            return ShortIds(tables.listings.doc_ids(scope))
 
     def may_correct(self, doc_id: str, *, person_id: str, space_id: str | None = None) -> bool:
         """Whether a person may correct a memory, and name it as evidence of a relation.

@@ -134,8 +134,8 @@ class Sources:
             authors: Who is meant by an author of the file: ids, names or aliases of people, by the
                 name that the file has. Other authors are looked up by their own names.
             columns: Headers of a table by the field that they hold, such as ``{"text": "Note"}``;
-                told by their names, when left out.
-            day_first: Whether 3/4/2026 is in April; told by the file, when left out.
+                recognised by their names, when left out.
+            day_first: Whether 3/4/2026 is in April; read from the file, when left out.
             withdraw_most: Whether more than half of what the source said may be withdrawn, where
                 that is more than ten memories.
             dry_run: Whether to store nothing, and return what would be.

@@ -43,7 +43,7 @@ def understand(
     moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
     plan = planner.read(
         question,
-        full_text.splitter(),
+        full_text.split,
         now=moment,
         region=region or Region(),
         encode=routing_encoder(StaticEncoder.load(models)),

@@ -71,6 +71,8 @@ def main(**_: Path | None) -> None:
     An option comes before FAMILY_RECALL_DB, _PERSON, _SPACE, _BUDGET_MS, _PROFILE and _KEY_FILE of
     the environment, these before the config file, and that before the default.
 
+    MEMORY_ID is an id, or the beginning of one that no other memory you can see has.
+
     The exit code is 0 also where nothing was found; 1 after an error, 2 after a wrong call, 130
     after Ctrl-C.
 

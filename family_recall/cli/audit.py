@@ -11,7 +11,7 @@ from family_recall.cli.output import Output
 from family_recall.cli.settings import person_option
 
 if TYPE_CHECKING:
-    from family_recall.types import AuditEntry
+    from family_recall.types import AuditEntry, ShortIds
 
 
 @household_command()
@@ -40,16 +40,17 @@ def audit(
     if keep_days is not None:
         home.audit.keep_days(keep_days)
         entries = home.audit.entries(person_id, of=of, limit=limit)
-    lines = [_line(entry) for entry in entries]
+    known = home.memories.ids(person_id)
+    lines = [_line(entry, known) for entry in entries]
     return Output([entry.to_json() for entry in entries], lines or ["nothing was recalled"])
 
 
-def _line(entry: AuditEntry) -> str:
+def _line(entry: AuditEntry, known: ShortIds) -> str:
     at = entry.at.isoformat(sep=" ", timespec="seconds")
     if entry.call == "gap":
         missing = f"{entry.lost} calls are" if entry.lost else "calls may be"
         return f"{at} {missing} missing from here on"
     person = entry.person_id or "somebody unknown"
-    memories = ", ".join(doc_id for _, doc_id in entry.memories) or "nothing"
+    memories = ", ".join(known.short(doc_id) for _, doc_id in entry.memories) or "nothing"
     space = f" in {entry.asked_in}" if entry.asked_in else ""
     return f"{at} {person}{space}: {entry.call} returned {memories}"

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.cli.options import in_place, json_option
+from family_recall.cli.options import called, in_place, json_option
 from family_recall.cli.output import Output, one_line, plain
 from family_recall.cli.progress import Interrupted
 from family_recall.cli.settings import SETTINGS, config_path, in_effect, required_db_option
 from family_recall.errors import (
     FamilyRecallError,
+    InvalidMemoryError,
+    InvalidRequestError,
     NotAStoreError,
     UnknownPersonError,
     UnknownSpaceError,
@@ -60,6 +62,22 @@ class DocumentedGroup(Documented, click.Group):
         """Return the names in the order in which they were added."""
         del ctx
         return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command; where there is none of that name, say which there are."""
+        word = args[0]
+        if word in self.commands or word.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        alone = f"; {ctx.command_path} alone lists what there is" * self.invoke_without_command
+        close = difflib.get_close_matches(word, self.commands, n=1)
+        meant = f". Did you mean {ctx.command_path} {close[0]}?" if close else ""
+        raise click.UsageError(
+            f"there is no {ctx.command_path} {word}{alone}, and its commands are "
+            f"{', '.join(self.commands)}{meant}",
+            ctx,
+        )
 
 
 class CommandOrQuestion(DocumentedGroup):
@@ -141,7 +159,18 @@ def command(
     def decorate(function: Callable[..., Output | None]) -> click.Command:
         @functools.wraps(function)
         def run(*, as_json: bool = False, **options: Any) -> None:
-            output = function(**options)
+            try:
+                output = function(**options)
+            except (InvalidRequestError, InvalidMemoryError) as error:
+                raise click.ClickException(one_line(_in_options(str(error)))) from error
+            except UnknownPersonError as error:
+                who = f"no person {error.person_id!r}; family-recall people lists who is here"
+                raise click.ClickException(who) from error
+            except UnknownSpaceError as error:
+                where = (
+                    f"no space {error.space_id!r} for this person; family-recall spaces lists them"
+                )
+                raise click.ClickException(where) from error
             if output is not None:
                 output.print(as_json=as_json)
                 if output.failed:
@@ -180,6 +209,15 @@ def household_command(
         return command(name, group=group)(required_db_option(with_household))
 
     return decorate
+
+
+def _in_options(message: str) -> str:
+    """Return an error about a field with what the command calls that field.
+
+    *importance must be in [0, 1]* is about ``--importance`` here.
+    """
+    name, must, rest = message.partition(" must ")
+    return f"{called(name) or name}{must}{rest}" if name.isidentifier() else message
 
 
 def _nobody(home: fr.FamilyRecall, person_id: str | None) -> str:

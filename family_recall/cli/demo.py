@@ -6,9 +6,10 @@ import sys
 
 import click
 
+import family_recall as fr
 from family_recall.cli.command import command
 from family_recall.cli.options import option
-from family_recall.cli.serve import browse
+from family_recall.cli.serve import show
 from family_recall.cli.settings import SERVER_BUDGET_MS
 
 
@@ -19,13 +20,11 @@ from family_recall.cli.settings import SERVER_BUDGET_MS
 @click.option(
     "--browse", "in_browser", is_flag=True, help="open the family's memory in the browser"
 )
-@click.pass_context
-def demo(
-    ctx: click.Context, question: str | None, person: str, explain: bool, in_browser: bool
-) -> None:
+def demo(question: str | None, person: str, explain: bool, in_browser: bool) -> None:
     """Ask a small invented family nine questions, each of which shows one thing.
 
-    The family lives in a temporary file: change what you like, it is gone afterwards.
+    The family lives in a temporary file, on a day of its own: change what you like, it is gone
+    afterwards.
 
     Examples:
       family-recall demo
@@ -36,8 +35,8 @@ def demo(
 
     if in_browser:
         with family.furnished() as path:
-            about = {"read_only": False, "time_budget_ms": SERVER_BUDGET_MS, "port": 0}
-            ctx.invoke(browse, db=path, person_id=person, no_open=False, **about)
+            ctx = fr.RecallContext(person, time_budget_ms=SERVER_BUDGET_MS, now=family.NOW)
+            show(path, ctx)
     elif question is not None:
         family.ask_own(question, person, sys.stdout)
     else:

@@ -251,6 +251,10 @@ def _unfinished(folders: Collection[Path]) -> Check:
 
 
 def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check]:
+    if not path.exists():
+        fix = f"check the path; or make one with: family-recall init --db {path}"
+        yield Check("file", ok=False, found=f"{path}: no such file", fix=fix)
+        return
     try:
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
             findings = home.maintenance.check()

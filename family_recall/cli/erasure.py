@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.cli.command import DocumentedGroup, household_command
+from family_recall.cli.command import DocumentedGroup, household_command, names_of, similar
 from family_recall.cli.options import field_option, option
 from family_recall.cli.output import Output, counted
 from family_recall.cli.settings import person_option
@@ -16,6 +16,8 @@ from family_recall.types.field_specs import FILTER_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from family_recall.types import ShortIds
 
 _EXAMPLE_CHARS = 70
 _UNCLEAN = (
@@ -68,17 +70,20 @@ def forget(
       family-recall forget MEMORY_ID --person alice --db family.db
       family-recall forget --query "the surprise party" --person alice --dry-run
     """
-    selection = fr.Selection(doc_ids=ids, **criteria)
+    known = home.memories.ids(person_id)
+    selection = fr.Selection(doc_ids=tuple(map(known.find, ids)), **criteria)
     if selection.query is not None:
         home.warmup()
     by_id_alone = selection.criteria == ("doc_ids",)
     if dry_run or (token is None and not by_id_alone):
         plan = home.forget(selection, person_id=person_id, dry_run=True)
+        if not plan.doc_ids:
+            _check_people(home, selection.about, selection.by)
         if dry_run:
-            return plan_output(plan)
+            return plan_output(plan, known)
         if len(plan.doc_ids) > 1 and not yes:
             as_json = click.get_current_context().params["as_json"]
-            plan_output(plan).print(as_json=as_json)
+            plan_output(plan, known).print(as_json=as_json)
             raise click.ClickException(
                 f"nothing was forgotten; to forget these, add --token {plan.token}"
             )
@@ -129,7 +134,7 @@ def forgotten(home: fr.FamilyRecall, verify: bool) -> Output:
             result = "nothing left" if verification.forgotten else f"left: {verification.to_json()}"
             lines.append(f"  {result}, {verification.bytes_read:,} bytes read")
         records.append(record)
-    return Output(records, lines)
+    return Output(records, lines or ["nothing was forgotten so far"])
 
 
 @click.group(cls=DocumentedGroup)
@@ -191,6 +196,20 @@ def retention_apply(home: fr.FamilyRecall, now: dt.datetime | None, dry_run: boo
     return Output({"receipt": receipt.to_json()}, receipt_lines(receipt))
 
 
+def _check_people(home: fr.FamilyRecall, *people: str | None) -> None:
+    """Refuse a name that nobody has, of which nothing is, and that is like one of somebody.
+
+    Raises:
+        ClickException: If there is one; it names the one that may be meant.
+    """
+    names = names_of(home.people.all())
+    for name in people:
+        if name is not None and name.casefold() not in names:
+            close = similar(name, names)
+            meant = f". Did you mean {close}?" if close else ""
+            raise click.ClickException(f"nothing of {name!r}, and nobody here is called so{meant}")
+
+
 def _rules_output(home: fr.FamilyRecall) -> Output:
     rules = home.erasure.rules()
     lines = [f"{rule.category}: {rule.keep_days:g} days" for rule in rules]
@@ -199,21 +218,27 @@ def _rules_output(home: fr.FamilyRecall) -> Output:
     )
 
 
-def plan_output(plan: fr.ForgetPlan) -> Output:
+def plan_output(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Output:
     """Return what would be forgotten, with the token that confirms it."""
-    return Output(plan.to_json(), plan_lines(plan))
+    return Output(plan.to_json(), plan_lines(plan, known))
 
 
-def plan_lines(plan: fr.ForgetPlan) -> Iterator[str]:
-    """Yield what would be forgotten, with the token last."""
-    yield f"would forget {_memories(len(plan.doc_ids))} ({plan.n_versions} versions)"
+def plan_lines(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Iterator[str]:
+    """Yield what would be forgotten, with the token last; with short ids, of those known."""
+    if not plan.doc_ids:
+        yield "nothing would be forgotten: nothing that you can see matches what was asked"
+        if plan.held_back:
+            yield f"{_memories(plan.held_back)} may be forgotten only by others"
+        return
+    versions = f" ({plan.n_versions} versions)" if plan.n_versions > len(plan.doc_ids) else ""
+    yield f"would forget {_memories(len(plan.doc_ids))}{versions}"
     for space_id, n in plan.by_space.items():
         yield f"  {space_id}: {n}"
     for example in plan.examples:
         author = f"{example.said_by}: " if example.said_by else ""
         text = f"{author}{example.text}"
         short = text if len(text) <= _EXAMPLE_CHARS else f"{text[: _EXAMPLE_CHARS - 1]}…"
-        yield f"  {example.doc_id}  {short}"
+        yield f"  {known.short(example.doc_id) if known else example.doc_id}  {short}"
     if plan.neighbours:
         yield f"{_memories(plan.neighbours)} would lose it from the session context"
     if plan.held_back:

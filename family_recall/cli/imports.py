@@ -23,8 +23,9 @@ from family_recall.cli.memory_lines import (
 from family_recall.cli.options import option
 from family_recall.cli.output import Output, counted, one_line
 from family_recall.cli.progress import on_interrupt, step_bars
-from family_recall.cli.settings import DEFAULT_SPACE, required_db_option, space_option
+from family_recall.cli.settings import required_db_option, space_option
 from family_recall.errors import FamilyRecallError, ModelError
+from family_recall.types import DEFAULT_SPACE
 from family_recall.types.importing import FORMATS
 from family_recall.types.json_lines import is_export
 
@@ -221,7 +222,7 @@ def _report(imported: Imported) -> Iterator[str]:
         if (n := getattr(imported, outcome))
     ]
     what = ", ".join(counts) or "no memories in it"
-    yield f"  nothing was stored; it would be {what}" if imported.dry_run else f"  {what}"
+    yield f"  nothing was stored; this would be: {what}" if imported.dry_run else f"  {what}"
     for omission in imported.left_out:
         yield f"  left out: {omission.reason} ({omission.n:,}, first at {omission.first})"
     known = {name: person for name, person in imported.authors.items() if person is not None}

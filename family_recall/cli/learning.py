@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @household_command()
 @click.argument("question")
 @click.argument("doc_id", metavar="MEMORY_ID")
-@click.option("--accept/--reject", "accepted", required=True, help="whether it was right")
+@click.option(
+    "--accept/--reject", "accepted", default=None, help="whether it was right; one is needed"
+)
 @person_option("whose feedback it is", needed=True)
 @space_option()
 @option(
@@ -34,7 +36,7 @@ def feedback(
     home: fr.FamilyRecall,
     question: str,
     doc_id: str,
-    accepted: bool,
+    accepted: bool | None,
     person_id: str,
     space_id: str | None,
     weight: float,
@@ -50,8 +52,11 @@ def feedback(
       family-recall feedback "plans for March?" MEMORY_ID --accept --person al --db family.db
       family-recall feedback "plans for March?" MEMORY_ID --reject
     """
+    if accepted is None:
+        raise click.UsageError("was it what the question wanted? Add --accept or --reject")
     ctx = fr.RecallContext(person_id=person_id, space_id=space_id)
     home.warmup()
+    doc_id = home.memories.ids(person_id).find(doc_id)
     done = home.feedback(question, doc_id, accepted, ctx=ctx, weight=weight)
     if not done.kept:
         return Output(done.to_json(), [f"Not stored: {done.why}."])
@@ -73,8 +78,9 @@ def learned(home: fr.FamilyRecall, person_id: str | None) -> Output:
       family-recall learned --person alice --json
     """
     people = home.learning.all(person_id)
-    lines = (line for learning in people for line in _lines(learning))
-    return Output([learning.to_json() for learning in people], lines)
+    lines = [line for learning in people for line in _lines(learning)]
+    nothing = "nothing was learned so far: family-recall feedback says what was right or wrong"
+    return Output([learning.to_json() for learning in people], lines or [nothing])
 
 
 @household_command()
@@ -94,7 +100,10 @@ def unlearn(home: fr.FamilyRecall, person_id: str | None, last: int, everything:
         home.learning.reset(person_id)
         return Output({"taken_back": None, "all": True}, ["nothing is learned any more"])
     n = home.learning.undo(last, person_id=person_id)
-    return Output({"taken_back": n, "all": False}, [f"{n} undone"])
+    what = f"undone: {counted(n, 'feedback entry', 'feedback entries')}"
+    return Output(
+        {"taken_back": n, "all": False}, [what if n else "there is no feedback to be undone"]
+    )
 
 
 def _lines(learning: Learning) -> Iterator[str]:

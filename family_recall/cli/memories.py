@@ -50,8 +50,9 @@ def add(home: fr.FamilyRecall, text: str, heard: bool, **fields: Any) -> Output:
     if fields["author"] and not heard:
         fields["author"] = _author(home, fields["author"])
     stored = home.remember(fr.Memory(text=_text(text), **fields))
+    short = home.memories.ids(fields["author"] if not heard else None).short(stored.doc_id)
     return Output(
-        {"doc_id": stored.doc_id, "outcome": stored.outcome}, [f"{stored.outcome} {stored.doc_id}"]
+        {"doc_id": stored.doc_id, "outcome": stored.outcome}, [f"{stored.outcome} {short}"]
     )
 
 
@@ -89,10 +90,13 @@ def correct(
             changes[name] = _text(value)
         elif value == "" and MEMORY_FIELDS[name].default is None:
             changes[name] = None
+    known = home.memories.ids(person_id)
+    doc_id = known.find(doc_id)
     done = home.correct(doc_id, person_id=person_id, space_id=space_id, **changes)
+    short = known.short(doc_id)
     if not done.changed:
-        return Output(done.to_json(), [f"unchanged {done.doc_id}: it already reads so"])
-    lines = [f"corrected {done.doc_id} in {done.space_id}"]
+        return Output(done.to_json(), [f"unchanged {short}: it already reads so"])
+    lines = [f"corrected {short} in {done.space_id}"]
     lines += [f"  {name}: {_cell(was)} → {_cell(now)}" for name, (was, now) in done.changed.items()]
     return Output(done.to_json(), lines)
 

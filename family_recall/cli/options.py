@@ -41,10 +41,12 @@ class InWords(str):
 
     __slots__ = ()
 
-    def moment(self, zone: dt.tzinfo, region: Region, *, ahead: bool = False) -> dt.datetime:
+    def moment(
+        self, zone: dt.tzinfo, region: Region, *, ahead: bool = False, name: str = ""
+    ) -> dt.datetime:
         """Return the moment, counted from now: the middle of an hour or evening, a day's beginning.
 
-        ``ahead`` reads *Friday* as the coming one.
+        ``ahead`` reads *Friday* as the coming one; an error names the option of ``name``.
         """
         from family_recall import time_expressions  # noqa: PLC0415 -- help needs no grammar
 
@@ -52,14 +54,27 @@ class InWords(str):
         hemisphere: Literal["north", "south"] = "south" if region.hemisphere == "south" else "north"
         place: dict[str, Any] = {"country": region.country, "hemisphere": hemisphere}
         if ahead and (times := time_expressions.times_mentioned(self, said_at=now, **place)):
+            if name == "expires" and times[0].end <= now:
+                over = f"{str(self)!r} is over; write a day to come, such as 'friday'"
+                raise click.BadParameter(over, param_hint=called(name))
             return _moment_in(times[0].start, times[0].end)
         span = time_expressions.find_timespan(self, now=now, **place)
         if span is None or span.start is None:
             raise click.BadParameter(
                 f"{str(self)!r} is no moment; write an ISO day or moment such as 2026-03-01T18:30, "
-                "or words such as 'yesterday' or 'last Tuesday at 6 pm'"
+                "or words such as 'yesterday' or 'last Tuesday at 6 pm'",
+                param_hint=called(name),
             )
         return _moment_in(span.start, span.end)
+
+
+def called(name: str) -> str | None:
+    """Return what the running command calls an argument: ``--at``, or ``TEXT``; None for none."""
+    for parameter in click.get_current_context().command.params:
+        if parameter.name == name:
+            is_option = isinstance(parameter, click.Option)
+            return max(parameter.opts, key=len) if is_option else parameter.human_readable_name
+    return None
 
 
 def _moment_in(start: dt.datetime, end: dt.datetime | None) -> dt.datetime:
@@ -84,7 +99,7 @@ def in_place(options: dict[str, Any], zone: dt.tzinfo, region: Region) -> dict[s
         BadParameter: If the words name no time.
     """
     return {
-        name: value.moment(zone, region, ahead=name in _AHEAD)
+        name: value.moment(zone, region, ahead=name in _AHEAD, name=name)
         if isinstance(value, InWords)
         else value
         for name, value in options.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,7 +20,9 @@ from family_recall.cli.erasure import plan_lines, receipt_output
 from family_recall.cli.household import Household, changed_output, household_output
 from family_recall.cli.options import json_option, option
 from family_recall.cli.output import Output, counted
-from family_recall.cli.settings import DEFAULT_SPACE, db_option, require, required_db_option
+from family_recall.cli.settings import db_option, require, required_db_option
+from family_recall.errors import ModelError
+from family_recall.types import DEFAULT_SPACE
 from family_recall.types.erasure import About, Said
 
 as_seen_by_option = option(
@@ -106,7 +109,18 @@ def people_add(
       family-recall grant alice shared:household --role adult
     """
     person = _person(spec, name, aliases)
-    return changed_output(home, lambda: _move_in(home, person))
+    output = changed_output(home, lambda: _move_in(home, person))
+    shared = [space.space_id for space in home.spaces.all() if space.kind == "shared"]
+    if not shared:
+        return output
+    whose = {
+        grant.space_id for grant in home.spaces.grants() if grant.person_id == person.person_id
+    }
+    hint = (
+        f"they see nothing shared yet: family-recall grant {person.person_id} {shared[0]}; a child"
+        " sees less with --role child"
+    )
+    return Output(output.record, [*output.lines, *([] if whose & {*shared} else [hint])])
 
 
 @household_command("remove", group=people)
@@ -157,9 +171,18 @@ def people_remove(
     receipt = home.people.remove(
         person_id, said=said, about=about, token=token or plan.forgotten.token
     )
+    with contextlib.suppress(ModelError):  # of what they said, which has another author now
+        home.flush()
+    lines = [f"removed {person_id}"]
+    if plan.n_said:
+        lines.append(f"  {counted(plan.n_said, 'memory', 'memories')} they said stay")
+    if plan.n_mentioning:
+        n = counted(plan.n_mentioning, "memory", "memories")
+        lines.append(f"  {n} that mention them stay: their name is in the file")
     output = receipt_output(home, receipt)
-    stays = f"; {counted(plan.n_said, 'memory', 'memories')} they said stay" if plan.n_said else ""
-    return Output(output.record, [f"removed {person_id}{stays}", *output.lines])
+    has_gone = any(receipt.counts.values())
+    forgotten = output.lines if has_gone else ["  no memory was forgotten"]
+    return Output(output.record, [*lines, *forgotten])
 
 
 def _removal_output(plan: fr.RemovalPlan) -> Output:
@@ -169,7 +192,8 @@ def _removal_output(plan: fr.RemovalPlan) -> Output:
     if plan.n_mentioning:
         n = counted(plan.n_mentioning, "memory", "memories")
         lines.append(f"  {n} that would stay mention them; --about forget forgets them too")
-    return Output(plan.to_json(), [*lines, *plan_lines(plan.forgotten)])
+    forgotten = plan_lines(plan.forgotten) if plan.forgotten.doc_ids else ["would forget no memory"]
+    return Output(plan.to_json(), [*lines, *forgotten])
 
 
 @household_command()
@@ -199,6 +223,8 @@ def guardian(home: fr.FamilyRecall, person_id: str, child_id: str, remove: bool)
 def _person(spec: str, name: str | None = None, aliases: tuple[str, ...] = ()) -> fr.Person:
     """Return the person that ID or ID=NAME describes; ``name`` goes before that."""
     person_id, _, named = spec.partition("=")
+    if not person_id.strip():
+        raise click.BadParameter(f"expected an id, such as mia or mia=Mia, got {spec!r}")
     return fr.Person(person_id, name or named or person_id.title(), aliases)
 
 

@@ -6,7 +6,7 @@ import contextlib
 import datetime as dt
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -15,26 +15,25 @@ from family_recall.cli.command import command, open_household
 from family_recall.cli.output import console, one_line, print_line
 from family_recall.cli.recall import print_answer, print_result
 from family_recall.cli.settings import (
-    DEFAULT_SPACE,
     budget_option,
     db_option,
     person_option,
     space_option,
 )
 from family_recall.errors import FamilyRecallError
+from family_recall.types import DEFAULT_SPACE
+from family_recall.types.short_ids import ACCEPTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from family_recall.api import Change
     from family_recall.types import Answer, Result
 
 BUDGET_MS: Final = 2_000.0
 """A person at a terminal waits so long for a better answer."""
 
-UNDO_FOR: Final = dt.timedelta(days=1)
 HELP: Final = (
     ("a question", "find what answers it"),
-    ("/why N", "how memory N of the last answer was found and ranked"),
+    ("/why N", "how memory N of the last answer was ranked; N may be the beginning of an id"),
     ("/not N", "memory N is not what was asked for: it comes last for you from now on"),
     ("/yes N", "memory N is what was asked for"),
     ("/add TEXT", "store a memory, said by you"),
@@ -44,6 +43,7 @@ HELP: Final = (
     ("/help", "list these"),
     ("/quit", "leave; so does Ctrl-D"),
 )
+_NOT_ASKED: Final = "ask a question first"
 COMMANDS: Final = tuple(name.split()[0] for name, _ in HELP if name.startswith("/"))
 
 
@@ -76,14 +76,26 @@ def prompt(
         Prompt(home, ctx).run()
 
 
+class _Memory(NamedTuple):
+    """A memory that a line names; ``result`` is it in the last answer, None where it is not."""
+
+    doc_id: str
+    space_id: str
+    text: str
+    result: Result | None
+
+
 class Prompt:
     """One person's questions, the last answer, and how to undo what was changed."""
 
     def __init__(self, home: fr.FamilyRecall, ctx: fr.RecallContext) -> None:
+        from family_recall.api import Changes  # noqa: PLC0415 -- opens files, and help needs none
+
         self._home, self._ctx = home, ctx
         self._out = console()
         self._answer: Answer | None = None
-        self._undo: list[tuple[str, Callable[[], object]]] = []
+        self._changes = Changes(home, ctx.person_id or "")
+        self._undo: list[Change] = []
 
     def run(self) -> None:
         """Read lines until the end; an error is printed, and the next line is read."""
@@ -113,10 +125,10 @@ class Prompt:
         elif word in COMMANDS and word != "/why" and self._ctx.person_id is None:
             print_line(self._out, "only a person who lives here changes that: --person ID", "red")
         elif word in COMMANDS:
-            number, _, text = rest.strip().partition(" ")
-            result = self._result(number)
-            if result is not None:
-                self._on_result(word, result, text.strip())
+            named, _, text = rest.strip().partition(" ")
+            memory = self._memory(named)
+            if memory is not None:
+                self._on_memory(word, memory, text.strip())
         else:
             print_line(self._out, f"there is no {word}; /help lists what there is", "red")
 
@@ -140,73 +152,81 @@ class Prompt:
         self._answer = self._home.recall(question, self._ctx)
         print_answer(self._out, self._answer, numbered=True)
 
-    def _result(self, number: str) -> Result | None:
-        """Return the result of that rank in the last answer; print why there is none."""
+    def _memory(self, named: str) -> _Memory | None:
+        """Return the memory of that rank in the last answer, or of that id; print why none is."""
         results = {str(result.rank): result for result in self._answer or ()}
-        if number not in results:
-            said = ", ".join(results) or "none: ask a question first"
-            print_line(self._out, f"which memory of the last answer? there are: {said}", "red")
-        return results.get(number)
+        if named in results:
+            ranked = results[named]
+            return _Memory(ranked.doc_id, ranked.space_id, ranked.text, ranked)
+        if len(named) >= ACCEPTED:
+            doc_id = self._home.memories.ids(self._ctx.person_id).find(named)
+            stored = self._home.memories.get(doc_id, self._ctx).current.memory
+            result = next((one for one in self._answer or () if one.doc_id == doc_id), None)
+            return _Memory(doc_id, stored.space_id, stored.text, result)
+        ranks = ", ".join(results) or "none: ask a question first"
+        print_line(self._out, f"which memory of the last answer? there are: {ranks}", "red")
+        return None
 
-    def _on_result(self, word: str, result: Result, text: str) -> None:
-        person_id = self._ctx.person_id or ""
+    def _on_memory(self, word: str, memory: _Memory, text: str) -> None:
         if word == "/why":
-            print_result(self._out, result)
+            self._why(memory)
         elif word in {"/not", "/yes"}:
-            if self._answer is None:
-                return
-            accepted = word == "/yes"
-            done = self._home.feedback(self._answer, result.doc_id, accepted, ctx=self._ctx)
-            if done.kept:
-                undo = self._home.learning.undo
-                self._undo.append(("your word on it", lambda: undo(person_id=person_id)))
-            print_line(self._out, f"Noted: {done.effect}." if done.kept else f"{done.why}.")
+            self._judge(memory, accepted=word == "/yes")
         elif word == "/correct":
-            self._home.correct(
-                result.doc_id, text=text, person_id=person_id, space_id=result.space_id
-            )
-            self._undo.append(
-                (
-                    "the correction",
-                    lambda: self._home.correct(
-                        result.doc_id,
-                        text=result.text,
-                        person_id=person_id,
-                        space_id=result.space_id,
-                    ),
-                )
-            )
+            _, change = self._changes.correct(memory.doc_id, space_id=memory.space_id, text=text)
+            self._note(change)
             print_line(self._out, "Corrected; /undo brings the earlier text back.")
         elif word == "/forget":
-            receipt = self._home.forget(result.doc_id, person_id=person_id, undo_for=UNDO_FOR)
-            restore = self._home.erasure.undo
-            self._undo.append(
-                ("the forgetting", lambda: restore(receipt.receipt_id, person_id=person_id))
-            )
-            print_line(self._out, f"Forgotten: {result.text} (/undo brings it back)")
+            _, change = self._changes.forget(memory.doc_id)
+            self._note(change)
+            print_line(self._out, f"Forgotten: {memory.text} (/undo brings it back)")
+
+    def _why(self, memory: _Memory) -> None:
+        """Print how a memory was ranked, or why it is not in the last answer."""
+        known = self._home.memories.ids(self._ctx.person_id)
+        if memory.result is not None:
+            print_result(self._out, memory.result, known)
+        elif self._answer is None:
+            print_line(self._out, _NOT_ASKED, "red")
+        else:
+            explained = self._home.explain(self._answer.query_text, memory.doc_id, self._ctx)
+            for line in explained.lines(known.short):
+                print_line(self._out, line)
+
+    def _judge(self, memory: _Memory, *, accepted: bool) -> None:
+        """Record whether a memory was what the last question asked for."""
+        if self._answer is None:
+            print_line(self._out, _NOT_ASKED, "red")
+            return
+        done, change = self._changes.feedback(self._answer, memory.doc_id, accepted, self._ctx)
+        self._note(change)
+        print_line(self._out, f"Noted: {done.effect}." if done.kept else f"{done.why}.")
 
     def _add(self, text: str) -> None:
-        person_id = self._ctx.person_id
-        stored = self._home.remember(
-            text,
-            author=person_id,
-            space_id=self._ctx.space_id or DEFAULT_SPACE,
-            occurred_at=dt.datetime.now(dt.UTC),
+        space_id = self._ctx.space_id or DEFAULT_SPACE
+        memory = fr.Memory(
+            text, space_id, author=self._ctx.person_id, occurred_at=dt.datetime.now(dt.UTC)
         )
-        if stored.outcome == "created" and person_id is not None:
-            forget = self._home.forget
-            self._undo.append(
-                ("what you added", lambda: forget(stored.doc_id, person_id=person_id))
-            )
-        print_line(self._out, f"Stored ({stored.outcome}).")
+        if self._ctx.person_id is None:
+            stored = self._home.remember(memory)
+        else:
+            stored, change = self._changes.add(memory)
+            self._note(change)
+        short = self._home.memories.ids(self._ctx.person_id).short(stored.doc_id)
+        already = " It was there already." if stored.outcome == "unchanged" else ""
+        print_line(self._out, f"Stored as {short}.{already}")
+
+    def _note(self, change: Change | None) -> None:
+        if change is not None:
+            self._undo.append(change)
 
     def _undo_last(self) -> None:
         if not self._undo:
             print_line(self._out, "there is nothing to undo", "red")
             return
-        what, undo = self._undo.pop()
-        undo()
-        print_line(self._out, f"Undone: {what}.")
+        change = self._undo.pop()
+        change.undo()
+        print_line(self._out, f"Undone: {change.what}.")
 
     def _line(self) -> str | None:
         """Return the next line, None at the end; Ctrl-C drops a line that is half written."""

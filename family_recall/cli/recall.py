@@ -23,6 +23,7 @@ from family_recall.cli.settings import (
     space_option,
 )
 from family_recall.types.answer_text import lines_of
+from family_recall.types.countries import check_country
 from family_recall.types.field_specs import CONTEXT_FIELDS, FILTER_FIELDS
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from family_recall.types import Answer, Result, Understanding
+    from family_recall.types import Answer, Result, ShortIds, Understanding
 
 TIMELINE_RESULTS = 50
 BY_SETTING = {"person_id", "space_id", "time_budget_ms", "profile"}
@@ -56,10 +57,14 @@ def context_options(top_k: int | None = None) -> Callable[[Callable[..., Any]], 
     return add
 
 
-def context_of(options: dict[str, Any]) -> fr.RecallContext:
+def context_of(home: fr.FamilyRecall, options: dict[str, Any]) -> fr.RecallContext:
     """Return the context that the options of :func:`context_options` describe."""
     filters = {name: options.pop(name) for name in FILTER_FIELDS}
-    return fr.RecallContext(**options, filters=fr.Filters(**filters))
+    ctx = fr.RecallContext(**options, filters=fr.Filters(**filters))
+    if ctx.focus_event_id is None:
+        return ctx
+    focus = home.memories.ids(ctx.person_id).find(ctx.focus_event_id)
+    return dataclasses.replace(ctx, focus_event_id=focus)
 
 
 @household_command()
@@ -84,16 +89,19 @@ def recall(
       family-recall recall "when does grandma land?" --person alice --db family.db
       family-recall recall "what did we plan for March?" --person alice --explain
     """
-    ctx = context_of(options)
+    ctx = context_of(home, options)
     home.warmup()
     answer = home.recall(question, ctx)
     if form != "text":
         click.echo(formatted(answer, form))
         return None
-    draw = _print_explained if with_terms else print_answer
+    known = home.memories.ids(ctx.person_id) if with_terms else None
 
     def print_all(out: Console) -> None:
-        draw(out, answer)
+        if known is not None:
+            _print_explained(out, answer, known)
+        else:
+            print_answer(out, answer)
         if ctx.person_id is None:
             print_line(out, _STRANGER, "yellow")
 
@@ -117,13 +125,14 @@ def timeline(home: fr.FamilyRecall, period: str, form: str, **options: Any) -> O
     """
     from family_recall.llm_tools import recall_period  # noqa: PLC0415 -- schemas, and help needs none
 
-    ctx = context_of(options)
+    ctx = context_of(home, options)
     home.warmup()
     answer = recall_period(home, ctx, period)
     if form != "text":
         click.echo(formatted(answer, form))
         return None
-    return Output(answer.to_json(), draw=lambda out: _print_timeline(out, answer))
+    known = home.memories.ids(ctx.person_id)
+    return Output(answer.to_json(), draw=lambda out: _print_timeline(out, answer, known))
 
 
 @household_command()
@@ -137,10 +146,11 @@ def explain(home: fr.FamilyRecall, question: str, doc_id: str, **options: Any) -
       family-recall explain "when does grandma land?" MEMORY_ID --person alice --db family.db
       family-recall explain "plans for March?" MEMORY_ID --person alice --json
     """
-    ctx = context_of(options)
+    ctx = context_of(home, options)
     home.warmup()
-    explanation = home.explain(question, doc_id, ctx)
-    return Output(explanation.to_json(), explanation.lines())
+    known = home.memories.ids(ctx.person_id)
+    explanation = home.explain(question, known.find(doc_id), ctx)
+    return Output(explanation.to_json(), explanation.lines(known.short))
 
 
 @household_command()
@@ -169,7 +179,7 @@ def inspect(
     from family_recall.stores.file.replacement import write_text  # noqa: PLC0415 -- brings SQLite
 
     check_output(output)
-    ctx = context_of(options)
+    ctx = context_of(home, options)
     home.warmup()
     inspection = home.inspect(question, ctx)
     html = page(
@@ -211,6 +221,8 @@ def understand(
       family-recall understand "who is my wife?" --db family.db --person alice --json
     """
     where = {name: value for name, value in options.items() if value is not None}
+    if "country" in where:
+        check_country(where["country"])
     if db is None:
         source = click.get_current_context().get_parameter_source("person_id")
         if source is ParameterSource.COMMANDLINE:
@@ -255,19 +267,20 @@ def print_answer(out: Console, answer: Answer, *, numbered: bool = False) -> Non
         print_line(out, f"{line.text}{rank}", "dim" if nothing else style)
 
 
-def _print_explained(out: Console, answer: Answer) -> None:
+def _print_explained(out: Console, answer: Answer, known: ShortIds) -> None:
     print_line(out, _headline(answer), _STATUS_STYLES[answer.status])
     if answer.uncovered:
         print_line(out, f"nothing about {', '.join(answer.uncovered)}", "yellow")
     for change in answer.changed[:1]:
-        changed = f"changed on {change.since[:10]}: {change.replaced_by} {change.reason}"
+        newer = known.short(change.replaced_by)
+        changed = f"changed on {change.since[:10]}: {newer} {change.reason}"
         print_line(out, changed, "yellow")
     for key, value in answer.facts.items():
         print_line(out, f"{key}: {value}", "bold")
     for relation in answer.relations:
         print_line(out, f"{relation}", "bold" if relation.answers else "")
     for result in answer.results:
-        print_result(out, result)
+        print_result(out, result, known)
     for period in answer.timeline:
         if not period.n_stored:
             out.print(period.heading, style="yellow")
@@ -276,12 +289,13 @@ def _print_explained(out: Console, answer: Answer) -> None:
         print_line(out, f"without {name}", "yellow")
 
 
-def print_result(out: Console, result: Result) -> None:
-    """Print a memory with where it is from, and its score term by term."""
+def print_result(out: Console, result: Result, known: ShortIds) -> None:
+    """Print a memory with where it is from, and the terms of its score that are not 0."""
     origin = ", ".join(part for part in (result.said_by, (result.occurred_at or "")[:10]) if part)
     notes = " (superseded)" if result.superseded else ""
     if result.superseded_by:
-        notes += f" (replaced by {result.superseded_by}, which {result.superseded_because})"
+        newer = known.short(result.superseded_by)
+        notes += f" (replaced by {newer}, which {result.superseded_because})"
     if result.reply_to:
         notes += f" (in reply to “{result.reply_to.text}”)"
     if result.copies:
@@ -290,14 +304,15 @@ def print_result(out: Console, result: Result) -> None:
     print_line(
         out,
         f"   {origin or 'unknown author'}{notes}, in {result.space_id}, "
-        f"confidence {result.confidence:.2f}, id {result.doc_id}",
+        f"confidence {result.confidence:.2f}, id {known.short(result.doc_id)}",
     )
-    print_line(out, f"   {'; '.join(result.reasons)}", "dim")
     for term in sorted(result.contributions, key=lambda term: -abs(term.amount)):
-        out.print(
-            f"   {term.amount:+8.4f}  {term.feature:<20} {term.value:.4f} × {term.weight:.4f}"
-        )
-    out.print(f"   {result.score:+8.4f}  score", style="bold")
+        if term.amount != 0.0:
+            out.print(
+                f"   {term.amount:+8.4f}  {term.feature:<20} {term.value:.4f} × {term.weight:.4f}"
+            )
+    by_score = f", rank {result.rank_by_score} by it" if result.rank_by_score is not None else ""
+    print_line(out, f"   {result.score:+8.4f}  score{by_score}", "bold")
 
 
 def _print_trace(out: Console, answer: Answer) -> None:
@@ -308,18 +323,19 @@ def _print_trace(out: Console, answer: Answer) -> None:
         print_line(out, f"skipped  {skip.stage:<18} {skip.detail}")
 
 
-def _print_timeline(out: Console, answer: Answer) -> None:
+def _print_timeline(out: Console, answer: Answer, known: ShortIds) -> None:
     results = {result.doc_id: result for result in answer.results}
     for period in answer.timeline:
         out.print(period.heading, style="bold" if period.n_stored else "yellow")
         for doc_id in period.doc_ids:
-            print_line(out, _dated(results.pop(doc_id), with_day=period.first != period.last))
+            with_day = period.first != period.last
+            print_line(out, _dated(results.pop(doc_id), known, with_day=with_day))
     for result in results.values():
-        print_line(out, _dated(result))
+        print_line(out, _dated(result, known))
     print_line(out, _timeline_summary(answer))
 
 
-def _dated(result: Result, *, with_day: bool = True) -> str:
+def _dated(result: Result, known: ShortIds, *, with_day: bool = True) -> str:
     """Return a memory with its time and, unless its heading is that day, its day."""
     at = dt.datetime.fromisoformat(result.occurred_at) if result.occurred_at else None
     when = ""
@@ -327,7 +343,7 @@ def _dated(result: Result, *, with_day: bool = True) -> str:
         when += f"{at:%Y-%m-%d} " if with_day else ""
         when += f"{at:%H:%M} " if at.time() != dt.time() else ""
     author = f"{result.said_by}: " if result.said_by else ""
-    return f"  {when}{author}{result.text} ({result.doc_id})"
+    return f"  {when}{author}{result.text} ({known.short(result.doc_id)})"
 
 
 def _timeline_summary(answer: Answer) -> str:

@@ -12,15 +12,17 @@ from family_recall.cli.command import household_command, names_of, similar
 from family_recall.cli.options import field_option, option
 from family_recall.cli.output import Output
 from family_recall.cli.settings import (
-    DEFAULT_SPACE,
     person_option,
     setting_option,
     storage_space_option,
 )
+from family_recall.types import DEFAULT_SPACE
 from family_recall.types.field_specs import MEMORY_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from family_recall.types import ShortIds
 
 
 @household_command()
@@ -65,10 +67,12 @@ def relate(
             f"expected SUBJECT RELATION OBJECT, or none of them to list, got {len(triple)} words: "
             "put quotes around anything with a space"
         )
+    known = home.memories.ids(person_id)
     if triple:
         subject, relation, object_ = triple
         if not new:
             _check_names(home, subject, object_)
+        fields["evidence"] = tuple(map(known.find, fields["evidence"]))
         stated = fr.Relation(
             subject, relation, object_, space_id or DEFAULT_SPACE,
             valid_from=since, valid_until=until, **fields,
@@ -78,7 +82,7 @@ def relate(
     else:
         ctx = fr.RecallContext(person_id=person_id, space_id=space_id, as_of=as_of)
         relations = home.relations.all(ctx)
-    lines = ["".join(_parts(relation)) for relation in relations]
+    lines = ["".join(_parts(relation, known)) for relation in relations]
     return Output([_record(relation) for relation in relations], lines or ["no relations"])
 
 
@@ -136,7 +140,7 @@ def _check_names(home: fr.FamilyRecall, *names: str) -> None:
             )
 
 
-def _parts(relation: fr.Relation) -> Iterator[str]:
+def _parts(relation: fr.Relation, known: ShortIds) -> Iterator[str]:
     yield f"{relation.subject} {relation.relation} {relation.object}, in {relation.space_id}"
     if relation.confidence < 1.0:
         yield f", {relation.confidence:.2f} sure"
@@ -148,7 +152,7 @@ def _parts(relation: fr.Relation) -> Iterator[str]:
     if relation.guardians_of:
         yield f", for the guardians of {relation.guardians_of}"
     if relation.evidence:
-        yield f", evidence {', '.join(relation.evidence)}"
+        yield f", evidence {', '.join(map(known.short, relation.evidence))}"
 
 
 def _record(relation: fr.Relation) -> dict[str, Any]:

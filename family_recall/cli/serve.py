@@ -157,8 +157,20 @@ def browse(
       family-recall browse --person alice --db family.db
       family-recall browse --person alice --read-only --no-open --port 8788
     """
-    web = import_extra("web", "browse")
     ctx = fr.RecallContext(person_id=person_id, time_budget_ms=time_budget_ms)
+    show(db, ctx, read_only=read_only, port=port, no_open=no_open)
+
+
+def show(
+    db: Path,
+    ctx: fr.RecallContext,
+    *,
+    read_only: bool = False,
+    port: int = 0,
+    no_open: bool = False,
+) -> None:
+    """Serve a household's pages to one person until Ctrl-C, and open their link."""
+    web = import_extra("web", "browse")
 
     def ready(link: str) -> None:
         click.echo(f"open {link}", err=True)
@@ -167,7 +179,8 @@ def browse(
             threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
 
     with _serving(db, ctx) as home:
-        web.serve(web.Reader(home=home, ctx=ctx, read_only=read_only), port, ready)
+        name = db.stem.replace("_", " ").capitalize()
+        web.serve(web.Reader(home=home, ctx=ctx, read_only=read_only, household=name), port, ready)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ import click
 from click.core import ParameterSource
 
 from family_recall.cli.options import FILE
+from family_recall.types import DEFAULT_SPACE
 from family_recall.types.checks import is_number
 from family_recall.types.field_specs import CONTEXT_FIELDS, MEMORY_FIELDS
 
@@ -27,7 +28,6 @@ _T = TypeVar("_T")
 Source = Literal["option", "environment", "file", "default"]
 
 CONFIG_VARIABLE = "FAMILY_RECALL_CONFIG"
-DEFAULT_SPACE = "shared:household"
 BUDGET_MS: float = CONTEXT_FIELDS["time_budget_ms"].default
 SERVER_BUDGET_MS = 500.0
 METAVARS = {"file": "FILE", "number": "MS", "text": "ID"}

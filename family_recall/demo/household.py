@@ -32,7 +32,7 @@ PEOPLE = (
 ROLES = {"rajesh": "adult", "priya": "adult", "arjun": "child", "mira": "child"}
 
 SPACES = (
-    Space(HOME, "shared", "The household"),
+    Space(HOME, "shared", "The Nairs"),
     *(Space(f"private:{person_id}", "private") for person_id in ROLES),
 )
 GRANTS = (

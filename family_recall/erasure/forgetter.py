@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import logging
+import reprlib
 import secrets
 from collections import Counter
 from collections.abc import Collection
@@ -280,7 +281,10 @@ def _check_rights(selection: Selection, choice: Choice) -> None:
         UnknownMemoryError, NotTheirsError: If it is.
     """
     if not choice.versions and not choice.held_back:
-        raise UnknownMemoryError("nothing that this person can see matches what was asked")
+        if selection.criteria == ("doc_ids",):
+            ids = " or ".join(map(reprlib.repr, selection.doc_ids))
+            raise UnknownMemoryError(f"no memory {ids} that you can see")
+        raise UnknownMemoryError("nothing that you can see matches what was asked")
     if not choice.versions or (choice.held_back and selection.doc_ids):
         raise NotTheirsError(
             f"{choice.held_back} of the selected memories can be forgotten only by their author "

@@ -140,6 +140,6 @@ def _check_guardianships(tables: Transaction, person_id: str) -> None:
             if n:
                 raise InvalidRequestError(
                     f"{person_id!r} is the only guardian of {child_id!r}, for whose guardians {n} "
-                    "memories are stored; add another with home.people.add_guardian() before, or "
-                    "nobody could read them"
+                    "memories are stored; make somebody else their guardian first, or nobody could "
+                    "read them"
                 )

@@ -56,6 +56,7 @@ class EntityLinker:
         self._entities: dict[int, dict[str, int]] = {}
         self._names: dict[int, _KnownNames] = {}
         self._residents: dict[str, dict[str, _Resident]] = {}
+        self._no_people: set[str] = set()
 
     def link(
         self, memory: int, space_id: str, author: str | None, text: str, *, mention: bool = True
@@ -140,9 +141,11 @@ class EntityLinker:
         """Add a person who said something in a space to its residents, by their id alone."""
         residents = self._residents_of(space_id)
         key = f"@{author}"
-        if key not in residents:
+        if key not in residents and author not in self._no_people:
             person = self._writing.household.person(author)
-            if person is not None:
+            if person is None:
+                self._no_people.add(author)
+            else:
                 no = self._writing.household.person_no(author)
                 residents[key] = _Resident.of(no, person)
 

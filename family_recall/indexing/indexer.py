@@ -100,10 +100,13 @@ class Indexer:
         if person_id is not None:
             writer = writer_of(writing.household, person_id, wall_s=now_s)
         outcomes = []
+        memories = list(memories)
+        writing.look_up(memories)
         for memory in memories:
             admitted = _admitted(writing, writer, memory) if writer else memory
             outcomes.append(self._remember(writing, linker, admitted, now_s))
             self.yield_to_recalls()
+        writing.write_new()
         if static is not None:
             embed_at_once(writing, static)
         return outcomes
@@ -186,6 +189,7 @@ class Indexer:
                 copy = writing.current(hidden.space_id, doc_id, view.no)
                 if copy is not None and original.superseded_s is not None:
                     writing.supersede(copy, original.superseded_s, self.config.next_weight)
+            writing.write_new()
 
     def rebuild(self) -> None:
         """Derive everything from the texts again; vectors become pending."""
@@ -270,7 +274,7 @@ class Indexer:
             partition = writing.partitions.find_or_create(
                 memory.space_id, memory.band, memory.guardians_of, view.no
             )
-            self._insert(writing, linker, partition, new, now_s)
+            self._insert(writing, linker, partition, new, now_s, view.no)
 
     def _prepared(self, writing: WriteTransaction, memory: Memory, now_s: float) -> NewMemory:
         author_name = writing.authors.name_of(memory.author)
@@ -283,8 +287,9 @@ class Indexer:
         partition: int,
         new: NewMemory,
         now_s: float,
+        view: int = 0,
     ) -> None:
-        memory_id, place = writing.insert(partition, new, now_s)
+        memory_id, place = writing.insert(partition, new, now_s, view=view)
         _put_identifiers(writing, memory_id, new.memory)
         self._put_times(writing, memory_id, new, now_s)
         self._add_edges(writing, linker, memory_id, new.memory, place)
@@ -369,6 +374,7 @@ def _admitted(writing: WriteTransaction, writer: Writer, memory: Memory) -> Memo
 
 def _cover_history(writing: WriteTransaction, space_id: str, doc_id: str) -> None:
     """Move earlier versions of a memory into its band, where theirs was more open."""
+    writing.write_new()
     writing.changed += writing.superseded.raise_bands(space_id, doc_id)
 
 

@@ -25,11 +25,7 @@ def prepare(
     Raises:
         InvalidMemoryError: If it is not valid from an earlier moment than until.
     """
-    moments = {
-        name: epoch_s(getattr(memory, name), zone)
-        for name in ("occurred_at", "valid_from", "valid_until")
-    }
-    start, end = moments["valid_from"], moments["valid_until"]
+    start, end = epoch_s(memory.valid_from, zone), epoch_s(memory.valid_until, zone)
     if start is not None and end is not None and start >= end:
         raise InvalidMemoryError(
             f"valid_from {memory.valid_from} must be before valid_until {memory.valid_until}"
@@ -39,7 +35,7 @@ def prepare(
         memory=memory,
         # From the content and the clock, so that it reveals nothing about other spaces.
         doc_id=memory.doc_id or _digest(hashed, repr(recorded_s).encode()).hex(),
-        occurred_s=moments["occurred_at"],
+        occurred_s=epoch_s(memory.occurred_at, zone),
         valid_from_s=start,
         valid_until_s=end,
         header=header_of(memory, zone, author_name),
@@ -87,13 +83,27 @@ def content_hash(memory: Memory) -> bytes:
     for name, value in zip(_HASHED, _hashed(memory), strict=True):
         if value is None:
             continue
-        if isinstance(value, dt.datetime):
-            parts.append(f"{name}={value.isoformat()!r}".encode())
+        if type(value) is str:
+            parts.append(_long_part(name, value) if name == "text" else _part(name, value))
+        elif isinstance(value, dt.datetime):
+            parts.append(_long_part(name, value.isoformat()))
         elif isinstance(value, tuple):
-            parts.append(f"{name}={list(value)!r}".encode())
+            parts.append(_sized(f"{name}={list(value)!r}".encode()))
         else:
-            parts.append(f"{name}={value!r}".encode())
-    return _digest(*parts)
+            parts.append(_sized(f"{name}={value!r}".encode()))
+    return _digest_of_sized(b"".join(parts))
+
+
+def _long_part(name: str, value: str) -> bytes:
+    return _sized(f"{name}={value!r}".encode())
+
+
+_part = functools.lru_cache(maxsize=1024)(_long_part)
+"""The same for what many memories share: authors, kinds, spaces."""
+
+
+def _sized(part: bytes) -> bytes:
+    return len(part).to_bytes(8, "big") + part
 
 
 _HASHED = tuple(sorted(spec.name for spec in dataclasses.fields(Memory) if spec.name != "doc_id"))
@@ -101,5 +111,8 @@ _hashed = operator.attrgetter(*_HASHED)
 
 
 def _digest(*parts: bytes) -> bytes:
-    sized = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-    return hashlib.blake2b(sized, digest_size=12).digest()
+    return _digest_of_sized(b"".join(map(_sized, parts)))
+
+
+def _digest_of_sized(parts: bytes) -> bytes:
+    return hashlib.blake2b(parts, digest_size=12).digest()

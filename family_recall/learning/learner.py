@@ -24,6 +24,7 @@ from family_recall.learning.samples import (
     vectors_of,
     why_not_learnable,
 )
+from family_recall.query.opening import is_opening
 from family_recall.query.sketch import question_hash, sketch_of
 from family_recall.ranking.calibration import find_calibration
 from family_recall.ranking.learned_weights import LEARNING_PROFILE, personal_profile
@@ -50,6 +51,7 @@ them made the calibration error larger.
 
 
 _REJECTED = "it comes last for you from now on, for this question and others like it"
+_LEFT_OUT = "it is left out for you from now on, of this list and others like it"
 _ACCEPTED = "it answers this question and others like it, whatever you rejected for them before"
 _DOUBTED = "it counts a little against what ranked it there; its place stays"
 
@@ -162,12 +164,16 @@ class Learner:
         why = why_not_learnable(answer, shipped.weights)
         with self.store.snapshot() as snapshot:
             asked = sketch_of(answer.query_text, snapshot, self.models.static())
-        effect = _ACCEPTED if accepted else _REJECTED if weight == 1.0 else _DOUBTED
+        is_told_whole = answer.strategy == "TIMELINE" or answer.completeness is not None
+        rejected = _LEFT_OUT if why is not None and is_told_whole else _REJECTED
+        effect = _ACCEPTED if accepted else rejected if weight == 1.0 else _DOUBTED
         with self.store.writing() as writing:
             log = writing.feedback
             scope = _scope(writing, ctx, wall_s)
             shown, memory = _shown(log, answer, doc_id, outranked, scope, shipped)
-            if why is not None:
+            if not answer.query_text.strip() or is_opening(answer.query_text):
+                return Feedback(kept=False, learned=False, why="nothing was asked")
+            if why is not None and weight < 1.0:
                 return Feedback(kept=False, learned=False, why=why)
             entry = FeedbackEntry(
                 memory=memory,
@@ -177,12 +183,15 @@ class Learner:
                 weight=float(weight),
                 kind=vectors_of(answer),
                 features=tuple(shipped.weights),
-                shown=shown,
+                shown=() if why is not None else shown,
                 asked=asked,
             )
             no = log.put(person_id, entry)
+            if why is not None:
+                return Feedback(kept=True, learned=False, why=why, effect=effect)
             everywhere = _scope(writing, RecallContext(person_id=person_id), wall_s)
-            entries = log.entries(person_id, everywhere.partitions)
+            kept = log.entries(person_id, everywhere.partitions)
+            entries = [entry for entry in kept if entry.shown]
             guard, step = fit_step(entries, shipped, log.last_step(person_id))
             if guard is None:
                 why = f"no step before {MIN_QUESTIONS} questions with something to prefer"
@@ -295,5 +304,5 @@ def _shown(
             rank = max([rank, *(result.rank + 1 for result in shown)])
             shown.append(ShownResult(memory, rank, feature_values(contributions, shipped.weights)))
     if memory is None:
-        raise UnknownMemoryError(f"no memory {doc_id!r} that this request may see")
+        raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
     return tuple(shown), memory

@@ -20,11 +20,12 @@ from family_recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.ranking.calibration import DOUBTED, Certainty, status_of
 from family_recall.ranking.completeness import completeness, list_model
 from family_recall.ranking.deduplication import without
-from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import contributions, weights_by_name
+from family_recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.ranking.reranker import first_was_read
 from family_recall.stores.records import StoredMemory, among
-from family_recall.types import Answer, Contribution, IdArray, Rationale, RepliedTo, Result
+from family_recall.stores.text.full_text import find_stems
+from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.relation_result import facts_of, related_confidence
 
@@ -45,14 +46,33 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class _Provenance:
-    """Where results came from, by row id, and the stems that are highlighted in them."""
+    """Where results came from, by row id."""
 
     paths: Mapping[int, Rationale]
     sources: Mapping[int, str]
     successors: Mapping[int, tuple[str, str]]
-    stems: frozenset[str]
     best_passages: Mapping[int, BestPassage]
     replied_to: Mapping[int, RepliedTo]
+
+
+@dataclass(frozen=True, slots=True)
+class _Details:
+    """What a result says of its score and its text, computed when somebody reads it.
+
+    ``features`` (f,) and their ``weights`` (f,); ``stems`` are the question's.
+    """
+
+    text: str
+    features: FloatArray
+    weights: FloatArray
+    stems: frozenset[str]
+
+    def __call__(self, field: str) -> object:
+        """Compute a field of the result."""
+        if field == "highlights":
+            return find_stems(self.text, self.stems)
+        parts = contributions(self.features, self.weights)
+        return parts if field == "contributions" else sum(part.amount for part in parts)
 
 
 def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
@@ -62,6 +82,9 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         ranked, by_id = _loaded(ranked)
         ranking = ranked.ranking
         chosen = ranking.order[: context.request.ctx.top_k]
+        if context.plan.strategy == "TIMELINE" or context.plan.breadth == "about":
+            # In the order of time, or among all that is known, the last place says little.
+            chosen = chosen[~rejected_among(ranking, chosen)]
         if context.plan.strategy == "TIMELINE":
             chosen = in_order_of_time(context, ranking, chosen)
         stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
@@ -69,21 +92,32 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
         confidence = ranked.certainty.confidences(ranking.score[chosen])
+        confidence = np.where(
+            rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
+        )
         if ranked.uncovered:  # the alarm code, and not that of the office
             confidence = np.minimum(confidence, np.float32(DOUBTED))
         provenance = _Provenance(
             paths=rationales(ranked.context, ranked.graph, ranking, chosen),
             sources=_sources(ranked.pool, by_id.keys()),
             successors=_successors(ranking),
-            stems=frozenset(stem for _, stem in context.plan.terms),
             best_passages=best_passages(context, {each.id: each.memory.text for each in stored}),
             replied_to=_replied_to(ranked, chosen),
         )
-        reasons = contributions(ranking, chosen)
-        each = zip(stored, chosen.tolist(), confidence.tolist(), reasons, strict=True)
+        features, weights = ranking.features[chosen], ranking.weights
+        stems = frozenset(stem for _, stem in context.plan.terms)
+        each = zip(stored, chosen.tolist(), confidence.tolist(), features, strict=True)
         made = (
-            _result(rank, memory, row, sure, parts, ranked, provenance)
-            for rank, (memory, row, sure, parts) in enumerate(each, start=1)
+            _result(
+                rank,
+                memory,
+                row,
+                sure,
+                _Details(memory.memory.text, values, weights, stems),
+                ranking,
+                provenance,
+            )
+            for rank, (memory, row, sure, values) in enumerate(each, start=1)
         )
         results = tuple(_while_time_lasts(made, len(chosen), context, trace))
         chosen = chosen[: len(results)]
@@ -99,8 +133,8 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
     related = related_confidence(relations)
     best = max(best, related)
     # Where something was rejected, what was thought to answer it may be just that.
-    rejected = ranking.features[:, INDEX["rejected"]].any()
-    answerable = ranked.certainty.answerable if results and not rejected else 0.0
+    rejected = rejected_among(ranking, ranking.order)
+    answerable = ranked.certainty.answerable if results and not rejected.any() else 0.0
     answerable = max(answerable, best)
     status = status_of(best)
     facts: dict[str, str] = {}
@@ -166,7 +200,8 @@ def _completeness(ranked: Ranked, n_results: int) -> float | None:
     """Return the share of what was asked for that is in the results; None for one thing."""
     context, ranking = ranked.context, ranked.ranking
     if ranked.pool.runs.get("about"):
-        return n_results / max(len(ranking), 1)
+        n_rejected = int(rejected_among(ranking, ranking.order).sum())
+        return n_results / max(len(ranking) - n_rejected, 1)
     if context.exemplars is None:
         return None
     model = list_model(reranked=first_was_read(ranking))
@@ -220,7 +255,7 @@ def explanation(
         rank=rank,
         top_k=ranked.context.request.ctx.top_k,
         score=float(ranking.score[row]),
-        contributions=contributions(ranking, np.array([row]))[0],
+        contributions=contributions(ranking.features[row], ranking.weights),
         found_by={
             name: int(np.flatnonzero(run.ids == memory.id)[0]) + 1
             for name, run in ranked.pool.runs.items()
@@ -236,45 +271,43 @@ def _result(
     stored: StoredMemory,
     row: int,
     confidence: float,
-    parts: tuple[Contribution, ...],
-    ranked: Ranked,
+    details: _Details,
+    ranking: Ranking,
     provenance: _Provenance,
 ) -> Result:
-    context, ranking, memory = ranked.context, ranked.ranking, stored.memory
-    best = provenance.best_passages.get(stored.id)
-    successor = provenance.successors.get(row, (None, None))
-    return Result(
-        rank=rank,
-        doc_id=str(memory.doc_id),
-        score=sum([part.value * part.weight for part in parts]),
-        confidence=confidence,
-        text=memory.text,
-        space_id=memory.space_id,
-        kind=memory.kind,
-        author=memory.author,
-        author_name=stored.author_name,
-        title=memory.title,
-        session_id=memory.session_id,
-        url=memory.url,
-        section=memory.section,
-        occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
-        fact_key=memory.fact_key,
-        fact_value=memory.fact_value,
-        superseded=stored.superseded_s is not None,
-        source=provenance.sources[stored.id],
-        contributions=parts,
-        superseded_by=successor[0],
-        superseded_because=successor[1],
-        copies=tuple(ranking.rows.doc_ids[copy] for copy in ranking.duplicates.get(row, ())),
-        highlights=(best.passage,)
-        if best
-        else context.snapshot.find_stems(memory.text, provenance.stems),
-        passage=best.passage if best else None,
-        sentence=best.sentence if best else None,
-        rationale=provenance.paths.get(stored.id),
-        reply_to=provenance.replied_to.get(row),
-        rank_by_score=ranking.rank_by_score.get(row),
-    )
+    memory, best = stored.memory, provenance.best_passages.get(stored.id)
+    successor, because = provenance.successors.get(row, (None, None))
+    copies = ranking.duplicates.get(row, ())
+    values = {
+        "rank": rank,
+        "doc_id": str(memory.doc_id),
+        "confidence": confidence,
+        "text": memory.text,
+        "space_id": memory.space_id,
+        "kind": memory.kind,
+        "author": memory.author,
+        "author_name": stored.author_name,
+        "title": memory.title,
+        "session_id": memory.session_id,
+        "url": memory.url,
+        "section": memory.section,
+        "occurred_at": memory.occurred_at.isoformat() if memory.occurred_at else None,
+        "fact_key": memory.fact_key,
+        "fact_value": memory.fact_value,
+        "superseded": stored.superseded_s is not None,
+        "source": provenance.sources[stored.id],
+        "superseded_by": successor,
+        "superseded_because": because,
+        "copies": tuple([ranking.rows.doc_ids[copy] for copy in copies]),
+        "passage": None,
+        "sentence": None,
+        "rationale": provenance.paths.get(stored.id),
+        "reply_to": provenance.replied_to.get(row),
+        "rank_by_score": ranking.rank_by_score.get(row),
+    }
+    if best is not None:
+        values |= {"highlights": (best.passage,)} | dataclasses.asdict(best)
+    return Result.deferred(details, values)
 
 
 def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.config import RecallConfig
-from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run
+from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run, mode_of
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
 from family_recall.pipeline import gathering, ordering, replying, scoring, searching, superseding
@@ -195,6 +195,8 @@ class Broker:
         ranked = self._rank_for_anybody(recall)
         # Last, so that what a rejection makes the first is no surer than it was before.
         ranking = set_rejected_last(recall.run, ranked.context, ranked.ranking)
+        if ranking is ranked.ranking:
+            return ranked
         return dataclasses.replace(ranked, ranking=ranking)
 
     def _rank_for_anybody(self, recall: _Recall) -> Ranked:
@@ -237,8 +239,7 @@ class Broker:
                     # What is not about them is no part of the answer, however near in meaning.
                     run.trace.decisions["about"] = "what is not about them is left out"
                     runs = [*(other.within(about) for other in runs), about]
-                pool = reciprocal_rank_fusion(runs, rrf_k=rrf_k, limit=limit)
-                pool = dataclasses.replace(pool, graph_bias=graph.bias)
+                pool = reciprocal_rank_fusion(runs, rrf_k=rrf_k, limit=limit, graph_bias=graph.bias)
                 span.n_out = stretch.n_in = len(pool.ids)
             ranking = scoring.score(run, context, pool)
             return Candidates(pool, graph, ordering.deduplicate(run, context, ranking))
@@ -317,19 +318,17 @@ class Broker:
         region = region or self.store.region
         plan = understand(recall.run, request, scope, snapshot, now=now, region=region)
         scope = _scope_in_time(scope, plan, request)
-        context = QueryContext(
+        fixed, mode = self.config.weights, mode_of(request, plan)
+        return QueryContext(
             request=request,
             scope=scope,
             plan=plan,
-            profile=profile,
+            profile=for_breadth(for_mode(profile, mode, fixed), plan.breadth, fixed),
             snapshot=snapshot,
             deadline=recall.run.admitted.deadline,
             config=self.config,
             now_s=now_s,
         )
-        fixed = self.config.weights
-        profile = for_breadth(for_mode(profile, context.mode, fixed), plan.breadth, fixed)
-        return dataclasses.replace(context, profile=profile)
 
     @contextlib.contextmanager
     def _started(

@@ -66,9 +66,10 @@ class Costs:
 
     def observe(self, stage: str, n: int, ms: float) -> None:
         """Learn from one run of a stage; nothing where it has no price."""
-        if stage in self._windows:
+        window = self._windows.get(stage)
+        if window is not None:
             with self._lock:
-                self._windows[stage].observe(n, ms)
+                window.observe(n, ms)
 
     def count_refusal(self, stage: str) -> None:
         """Learn that a recall went without a stage because of its price."""
@@ -137,7 +138,9 @@ class LatencyWindow:
     def median_and_price_ms(self, n: int) -> tuple[float, float]:
         """Return what half of the runs over n units take, and what nearly all take."""
         price = self.fixed_ms + self.unit_ms * n
-        return min(self._median[0] + self._median[1] * n, price), price
+        fixed, unit = self._median
+        median = fixed + unit * n
+        return (min(price, median)), price
 
     def observe(self, n: int, ms: float) -> None:
         """Add a run."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -68,23 +68,26 @@ class Explanation:
     last: Result | None
     space_id: str = ""
 
-    def lines(self) -> list[str]:
-        """Write it in sentences, then term by term."""
+    def lines(self, short: Callable[[str], str] = str) -> list[str]:
+        """Write it in sentences, then term by term; ``short`` shortens an id."""
         place, asked = ordinal(self.rank), f"you asked for {self.top_k}"
+        this = short(self.doc_id)
         first = {
-            "returned": f"{self.doc_id} was returned: it ranked {place}, and {asked}.",
-            "duplicate": f"{self.doc_id} is a near copy of a result that ranked {place}; {asked}.",
-            "outranked": f"{self.doc_id} was a candidate but ranked {place}; {asked}.",
-            "not_found": f"{self.doc_id} was {self.unfound}; it would have ranked {place}.",
+            "returned": f"{this} was returned: it ranked {place}, and {asked}.",
+            "duplicate": f"{this} is a near copy of a result that ranked {place}; {asked}.",
+            "outranked": f"{this} was a candidate but ranked {place}; {asked}.",
+            "not_found": f"{this} was {self.unfound}; it would have ranked {place}.",
         }[self.verdict]
         sources = ", ".join(f"{source} at {rank}" for source, rank in self.found_by.items())
         lines = [first, f"found by: {sources or 'none'}", f"score {self.score:.4f}, made of:"]
         lines += [
             f"  {part.feature:<16} {part.value:8.4f} × {part.weight:5.2f} = {part.amount:+.4f}"
             for part in self.contributions
+            if part.amount != 0.0
         ]
         if self.verdict != "returned" and self.last is not None:
-            lines.append(f"the last one returned is {self.last.doc_id} with {self.last.score:.4f}")
+            last = short(self.last.doc_id)
+            lines.append(f"the last one returned is {last} with {self.last.score:.4f}")
         return lines
 
     @property

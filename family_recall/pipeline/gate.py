@@ -63,7 +63,7 @@ class Admitted:
         self._reserved[stage] = n
         self._tails.clear()
 
-    def tail_ms(self, *following: str) -> float:
+    def tail_ms(self, following: tuple[str, ...]) -> float:
         """Return the milliseconds that the stages which must follow are expected to take.
 
         Reserved stages that are not among them come on top, at several times their price: one
@@ -79,9 +79,10 @@ class Admitted:
                 "result": self.request.ctx.top_k,
                 "stage": 1 + len(following),
             }
+            reserved = self._reserved
             tail_ms = self.gate.costs.combined_ms(
                 {
-                    name: self._reserved.get(name) or units.get(stages.STAGES[name].unit, 0)
+                    name: reserved.get(name) or units.get(stages.STAGES[name].unit, 0)
                     for name in (*following, "between")
                 }
             )
@@ -99,14 +100,14 @@ class Admitted:
             n: How many units of it.
             beside_ms: What must be paid for beside it and what follows it.
         """
-        declared = stages.STAGES[stage]
         needs_ms = self.expected_ms(stage, n)
+        declared = stages.STAGES[stage]
         following = (*declared.leaves_time_for, *declared.followed_by)
         if stage in self._reserved:
             # A stage before it may have ended late: together they rarely need all of their prices.
-            tail_ms = self.tail_ms(stage, *following) - needs_ms + beside_ms
+            tail_ms = self.tail_ms((stage, *following)) - needs_ms + beside_ms
         else:
-            tail_ms = self.tail_ms(*following) + beside_ms
+            tail_ms = self.tail_ms(following) + beside_ms
         left_ms = self.deadline.remaining_ms() - tail_ms
         if needs_ms > left_ms:
             detail = f"needs {needs_ms:.1f} ms, {max(left_ms, 0.0):.1f} ms left"
@@ -127,7 +128,7 @@ class Admitted:
 
     def affordable(self, stage: str) -> int:
         """Return how many units of a stage the time left pays for."""
-        left_ms = self.deadline.remaining_ms() - self.tail_ms(*stages.STAGES[stage].followed_by)
+        left_ms = self.deadline.remaining_ms() - self.tail_ms(stages.STAGES[stage].followed_by)
         return self.gate.costs.affordable(stage, left_ms / self.gate.contention(self.service_class))
 
     def observe(self, stage: str, n: int, ms: float) -> None:
@@ -154,7 +155,7 @@ class Admitted:
             "candidate": config.candidate_pool,
         }
         search = stages.STAGES["lexical"]
-        left_ms = self.deadline.remaining_ms() - self.tail_ms(*search.followed_by)
+        left_ms = self.deadline.remaining_ms() - self.tail_ms(search.followed_by)
         left_ms -= self.expected_ms("plan") + self.expected_ms(search.name)
         planned = []
         profile = requested_profile(self.request.ctx, config.weights)

@@ -21,7 +21,6 @@ from family_recall.ranking.diversify import (
 )
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.reranker import first_was_read
-from family_recall.types import IdArray
 
 
 def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -120,8 +119,9 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         picks = maximal_marginal_relevance(
             normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k
         )
-        rest = np.setdiff1d(np.arange(n), picks)
-        picked = _below_what_they_follow(ranking, rows[[*picks, *rest]])
+        is_left = np.ones(n, np.bool_)
+        is_left[picks] = False
+        picked = _below_what_they_follow(ranking, [*rows[picks].tolist(), *rows[is_left].tolist()])
         ranks = {row: rank for rank, row in enumerate(rows.tolist(), start=1)}
         moved = {row: ranks[row] for rank, row in enumerate(picked, start=1) if ranks[row] != rank}
         order = np.concatenate([np.array(picked, np.int64), ranking.order[n:]])
@@ -130,12 +130,14 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     return run.run("diversify", n, pick, ranking)
 
 
-def _below_what_they_follow(ranking: Ranking, rows: IdArray) -> list[int]:
+def _below_what_they_follow(ranking: Ranking, rows: list[int]) -> list[int]:
     """Keep questions below their replies, and what is outdated below what replaces it."""
     pairs = [(row, successor.row) for row, successor in ranking.superseded_by.items()]
     pairs += [(asked, reply) for reply, asked in ranking.reply_to.items()]
+    if not pairs:
+        return rows
     ranks = {row: rank for rank, row in enumerate(ranking.order.tolist())}
-    among = set(rows.tolist())
+    among = set(rows)
     follows = {
         row: above
         for row, above in pairs
@@ -148,7 +150,7 @@ def _below_what_they_follow(ranking: Ranking, rows: IdArray) -> list[int]:
         for waiting in held.pop(row, ()):
             place(waiting)
 
-    for row in rows.tolist():
+    for row in rows:
         above = follows.get(row)
         if above is not None and above not in order:
             held.setdefault(above, []).append(row)

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from family_recall.dataflow import Kind, QueryContext
-from family_recall.encoders.base import Encoder
+from family_recall.dataflow import Kind, QueryContext, QueryPlan
+from family_recall.encoders.base import Encoder, Encoding
 from family_recall.pipeline.gate import question_tokens
 from family_recall.pipeline.runner import Runner
 from family_recall.pipeline.understanding import static_wait_ms
@@ -25,13 +25,16 @@ def encode(run: Runner, context: QueryContext) -> QueryContext:
     encoder = _transformer(run, context, static)
     if encoder is not None:
         n = question_tokens(context.searched_text)
-        encoded = _encode_by(run, context, encoder, "embed", "full", n)
+        encoded = _encode_by(run, context, encoder, "embed", n)
         if encoded is not None:
-            weights = run.run("weigh", 0, lambda: token_weights(encoder, encoded), None)
-            return dataclasses.replace(encoded, question_weights=weights)
+            weights = run.run(
+                "weigh", 0, lambda: token_weights(encoder, encoded, context.plan), None
+            )
+            return _encoded(context, encoder, encoded, "full", weights)
     if static is None or not run.can_start("embed_static"):
         return context
-    return _encode_by(run, context, static, "embed_static", "static", 0) or context
+    encoding = _encode_by(run, context, static, "embed_static", 0)
+    return context if encoding is None else _encoded(context, static, encoding, "static")
 
 
 def is_encoded_at_once(run: Runner, context: QueryContext) -> bool:
@@ -42,19 +45,16 @@ def is_encoded_at_once(run: Runner, context: QueryContext) -> bool:
     return not run.admitted.can_afford("embed", n, beside_ms=_words_beside_ms(run))
 
 
-def token_weights(encoder: Encoder, context: QueryContext) -> FloatArray | None:
+def token_weights(encoder: Encoder, encoding: Encoding, plan: QueryPlan) -> FloatArray:
     """Weigh the question's tokens by how rare they are: in English, and for names at home.
 
     A name is rare in English and common at home, so its tokens weigh no more than its idf in the
     visible memories. A word that begins with a capital is taken for a name.
     """
-    encoding = context.question
-    if encoding is None:
-        return None
     weights = encoder.token_weights(encoding.token_ids)
-    names = context.plan.name_words
-    at_home = inverse_document_frequency(context.plan.statistics)
-    for (word, _), idf in zip(context.plan.terms, at_home, strict=True):
+    names = plan.name_words
+    at_home = inverse_document_frequency(plan.statistics)
+    for (word, _), idf in zip(plan.terms, at_home, strict=True):
         if word[0].isupper() or normalise(word) in names:
             tokens = np.isin(encoding.token_ids, encoder.token_ids(word))
             weights[tokens] = np.minimum(weights[tokens], idf)
@@ -62,8 +62,8 @@ def token_weights(encoder: Encoder, context: QueryContext) -> FloatArray | None:
 
 
 def _encode_by(
-    run: Runner, context: QueryContext, encoder: Encoder, stage: str, kind: Kind, n: int
-) -> QueryContext | None:
+    run: Runner, context: QueryContext, encoder: Encoder, stage: str, n: int
+) -> Encoding | None:
     """Encode the question by one embedder, or read it from the cache; None should it fail."""
     text, person_id = context.searched_text, context.request.ctx.person_id
     encoding = run.models.questions.get(person_id, encoder.model_id, text)
@@ -76,7 +76,23 @@ def _encode_by(
             return None
         run.models.questions.put(person_id, encoder.model_id, text, encoding)
     run.trace.embedder = encoder.model_id
-    return dataclasses.replace(context, model_id=encoder.model_id, question=encoding, kind=kind)
+    return encoding
+
+
+def _encoded(
+    context: QueryContext,
+    encoder: Encoder,
+    encoding: Encoding,
+    kind: Kind,
+    weights: FloatArray | None = None,
+) -> QueryContext:
+    return dataclasses.replace(
+        context,
+        model_id=encoder.model_id,
+        question=encoding,
+        kind=kind,
+        question_weights=weights,
+    )
 
 
 def _transformer(run: Runner, context: QueryContext, static: Encoder | None) -> Encoder | None:

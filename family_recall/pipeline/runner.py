@@ -106,7 +106,7 @@ class Runner:
     def alarm(self, stage: str, *, at_least_ms: float = 0.0) -> Alarm:
         """Return an alarm for when the stages that must follow this one have to begin."""
         declared = stages.STAGES[stage]
-        tail_ms = self.admitted.tail_ms(*declared.followed_by)
+        tail_ms = self.admitted.tail_ms(declared.followed_by)
         at_s = self.admitted.deadline.moment_s(tail_ms, at_least_ms=at_least_ms)
         return Alarm(at_s, self.interrupt) if declared.reads_file else Alarm(at_s)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
@@ -32,9 +31,9 @@ def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
     closest = late_interaction(run, context, rows)
     values = features(run, context, pool, rows, cosine, closest)
     with run.trace.span("rank", len(rows)) as span:
-        ranking = rank(rows, values, context.profile)
+        ranking = rank(rows, values, context.profile, closest)
         span.n_out = len(ranking)
-    return dataclasses.replace(ranking, closest=closest)
+    return ranking
 
 
 def affordable_pool(run: Runner, context: QueryContext) -> int:

@@ -118,16 +118,17 @@ def starts(context: QueryContext, pool: Pool) -> dict[int, float]:
     relevance: the best of a nonsense question has as high a one as any other.
     """
     config, words = context.config, context.plan.statistics
-    strength: dict[int, float] = {}
+    best = pool.ids[: config.graph_seeds].tolist()
+    strength = dict.fromkeys(best, 0.0)
     for source, full in (("vector", 1.0), ("lexical", bm25.fts5_score_of_each_word_once(words))):
         run = pool.runs[source]
         for memory, score in zip(run.ids.tolist(), run.scores.tolist(), strict=True):
-            strength[memory] = max(strength.get(memory, 0.0), min(score / full, 1.0))
-    best = pool.ids[: config.graph_seeds].tolist()
-    shares = (pool.rrf / pool.rrf.max(initial=1e-9)).tolist()
+            if memory in strength:
+                strength[memory] = max(strength[memory], min(score / full, 1.0))
+    shares = (pool.rrf[: len(best)] / pool.rrf.max(initial=1e-9)).tolist()
     return {
         memory: strength[memory] * share
-        for memory, share in zip(best, shares, strict=False)
+        for memory, share in zip(best, shares, strict=True)
         if strength[memory] >= config.graph_least_relevance
     }
 

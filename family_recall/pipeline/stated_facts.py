@@ -78,13 +78,14 @@ def _concerned(context: QueryContext, ranking: Ranking, *, is_sure: bool) -> IdA
 def _shares_word(context: QueryContext, ranking: Ranking) -> BoolArray:
     """Return which candidates (n), in order, share a word with the question.
 
-    In their text or their labels; the name of somebody counts in their text alone, or whatever
-    somebody wrote would concern a question about them.
+    In their text or their labels. The name of somebody counts only where nothing else is asked, or
+    each fact about Mira would concern what she is allergic to; and in their text alone, or whatever
+    she wrote would concern a question about her.
     """
     weights, order = question_weights(context), ranking.order
     held = covers(ranking.rows, weights, order)
     names = context.plan.name_words
     is_name = np.array([word.casefold() in names for word, _ in context.plan.terms], np.bool_)
-    if is_name.any():
-        held[:, is_name] = covers(ranking.rows, weights, order, header=False)[:, is_name]
-    return np.asarray(held.any(axis=1))
+    if is_name.all():
+        held = covers(ranking.rows, weights, order, header=False)
+    return np.asarray(held[:, ~is_name | is_name.all()].any(axis=1))

@@ -115,22 +115,31 @@ class TraceBuilder:
         self.degraded.append(f"{stage}: {detail}")
 
     def build(self, results: tuple[Result, ...]) -> Trace:
-        """Freeze what was gathered."""
-        return Trace(
-            spans=tuple(self.spans),
-            skips=tuple(self.skips),
-            counts=dict(self.counts),
-            hits=self.hits,
-            embedder=self.embedder,
-            decided_by=self.decided_by,
-            evidence={name: round(value, 6) for name, value in self.evidence.items()},
-            gate=self.gate,
-            request=self.request,
-            understanding=self.understanding,
-            decisions=dict(self.decisions),
-            weights=self.weights,
-            kinds=dict(Counter(result.kind for result in results)),
-            top3=tuple((result.doc_id, result.reasons) for result in results[:3]),
+        """Freeze what was gathered; what is derived of it, when it is first read."""
+        evidence = self.evidence
+
+        def compute(name: str) -> object:
+            if name == "kinds":
+                return dict(Counter(result.kind for result in results))
+            if name == "evidence":
+                return {name: round(value, 6) for name, value in evidence.items()}
+            return tuple((result.doc_id, result.reasons) for result in results[:3])
+
+        return Trace.deferred(
+            compute,
+            {
+                "spans": tuple(self.spans),
+                "skips": tuple(self.skips),
+                "counts": dict(self.counts),
+                "hits": self.hits,
+                "embedder": self.embedder,
+                "decided_by": self.decided_by,
+                "gate": self.gate,
+                "request": self.request,
+                "understanding": self.understanding,
+                "decisions": dict(self.decisions),
+                "weights": self.weights,
+            },
         )
 
 

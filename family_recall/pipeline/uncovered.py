@@ -80,11 +80,16 @@ def _unmentioned(context: QueryContext, ranking: Ranking, rows: list[int]) -> li
     mentioned = {entities[entity] for _, entity in pairs}
     names = {entity.name for entity in mentioned}
     people = {entity.person_id for entity in mentioned}
-    people |= {ranking.rows.authors[row] for row in rows} | {context.scope.person_id}
+    authors = {ranking.rows.authors[row] for row in rows}
+    people |= authors | {context.scope.person_id}
+    # *Grandma Elsa*, as she was heard, is the Elsa that the question asks about.
+    heard = {word for author in authors for word in normalise(author or "").split()}
     unmentioned = [
         entity.name
         for entity in entities.values()
-        if entity.name not in names and (entity.person_id is None or entity.person_id not in people)
+        if entity.name not in names
+        and (entity.person_id is None or entity.person_id not in people)
+        and not heard.issuperset(normalise(entity.name).split())
     ]
     if unmentioned and _holds_role(context, ranking, rows):
         # *Grandma lands at 6:40* is about the grandma that the question asks about.

@@ -148,6 +148,8 @@ def _known_addresses(text: str, known: Mapping[str, Sequence[Entity]]) -> list[P
 
 def _addresses(text: str) -> Iterator[tuple[tuple[int, int], tuple[str, ...]]]:
     """Yield what looks like an address: its span, and the forms it may be known in."""
+    if not _ADDRESS.search(text):  # as in nearly every question
+        return
     for match in re.finditer(r"\S+", text):
         written = match.group()
         if len(written) > _MAX_ADDRESS_CHARS or not _ADDRESS.search(written):

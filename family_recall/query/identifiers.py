@@ -29,6 +29,8 @@ def find_identifiers(question: str) -> tuple[Identifier, ...]:
     earlier rule of the table below wins: the end of a URL is no ticket.
     """
     question = question[:MAX_SCANNED_CHARS]
+    if question.isascii() and _SIGN.search(question) is None:
+        return ()
     # Each character is replaced by one, so offsets into both texts are the same.
     plain = question if question.isascii() else question.translate(_PLAIN)
     n_digits = sum(map(plain.count, _DIGITS))
@@ -206,6 +208,9 @@ _DATE = re.compile(
 _DAY = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:$|[0-9]{4,6}$)")
 _GAP = re.compile(r"\s")
 _DIGITS = "0123456789"
+_SIGN = re.compile(r"[0-9@#:.]")
+"""What every identifier has, one of them at least."""
+
 _PLAIN = {
     **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2212, 0xFF0D), "-"),
     **dict.fromkeys((0x00A0, 0x2007, 0x2009, 0x202F, 0x3000), " "),

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from family_recall.stores.text.full_text import splitter
+from family_recall.stores.text.full_text import split
 
 _ABOUT_THE_PAST = re.compile(r"^\W*(?:who|whose|when|was|were|had)\b|\bdid\b", re.IGNORECASE)
 
@@ -31,7 +31,6 @@ class Occasion:
 def occasions() -> Mapping[str, Occasion]:
     """Return all occasions by name."""
     text = resources.files("family_recall.query").joinpath("occasions.json").read_text("utf-8")
-    split = splitter()
     return {
         name: Occasion(
             frozenset(stem for _, stem in split(record["asked"])), tuple(record["remarks"])

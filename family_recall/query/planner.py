@@ -146,7 +146,7 @@ def plan(
             scope,
             snapshot,
             zone=now.tzinfo,
-            timespan_s=question_plan.timespan_s,
+            timespan_s=None if question_plan.other_timespan_s else question_plan.timespan_s,
             asks_when=question_plan.asks_when,
         )
 
@@ -228,6 +228,7 @@ def read(
         terms=terms,
         identifiers=identifiers,
         timespan_s=None if span is None else _seconds(span),
+        other_timespan_s=None if span is None else _other_seconds(span),
         timespan_certainty=0.0 if span is None else span.certainty,
         timespan_words=() if span is None else span.matched,
         about_time_alone=alone,
@@ -332,3 +333,8 @@ def _seconds(span: time_expressions.Timespan) -> tuple[float, float]:
         -math.inf if span.start is None else span.start.timestamp(),
         math.inf if span.end is None else span.end.timestamp(),
     )
+
+
+def _other_seconds(span: time_expressions.Timespan) -> tuple[float, float] | None:
+    """Return the coming stretch that may be meant as well as the last one, if there is one."""
+    return span.other and (span.other[0].timestamp(), span.other[1].timestamp())

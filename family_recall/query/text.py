@@ -48,6 +48,7 @@ _WHEN = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_RUN = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
@@ -99,8 +100,10 @@ def names_in(
     >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
     ['aunt may', 'priya']
     """
-    words, plain = _words(text)
     names: list[str] = []
+    if beginnings is not None and _is_plain(text) and beginnings.isdisjoint(_runs(text)):
+        return names
+    words, plain = _words(text)
     if beginnings is not None and beginnings.isdisjoint(plain):
         return names
     at = 0
@@ -129,6 +132,15 @@ def possible_names(text: str) -> list[str]:
             for n in range(1, min(LONGEST_NAME, len(plain) - at) + 1)
         )
     )
+
+
+def _is_plain(text: str) -> bool:
+    """Whether the words of a text are its runs of letters and digits, but for capitals."""
+    return text.isascii() and "'" not in text
+
+
+def _runs(text: str) -> list[str]:
+    return _RUN.findall(text[:MAX_QUESTION_CHARS].lower())
 
 
 def _words(text: str) -> tuple[list[str], list[str]]:

@@ -10,6 +10,7 @@ import numpy as np
 from family_recall.dataflow import QueryContext
 from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.stores.records import PassageVectors
+from family_recall.stores.text.full_text import find_stems
 from family_recall.stores.text.passages import Span, as_read, passages, sentences
 from family_recall.types import FloatArray, IdArray
 
@@ -93,7 +94,7 @@ def _words(context: QueryContext, text: str) -> dict[str, tuple[float, list[int]
         stem: float(weight) for (_, stem), weight in zip(context.plan.terms, idf, strict=True)
     }
     words: dict[str, tuple[float, list[int]]] = {}
-    for start, end in context.snapshot.find_stems(text, frozenset(weights)):
+    for start, end in find_stems(text, frozenset(weights)):
         for _, stem in context.snapshot.stems(text[start:end]):
             if stem in weights:
                 words.setdefault(stem, (weights[stem], []))[1].append(start)

@@ -7,6 +7,7 @@ outside the scope from moving a score.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ K1 = 1.2
 B = 0.75
 
 
+@functools.lru_cache(maxsize=16)  # a recall asks for it six times
 def inverse_document_frequency(statistics: WordStatistics) -> FloatArray:
     """Return each stem's idf, ``ln(1 + (N − n + ½) / (n + ½))``: positive in the smallest store.
 
@@ -28,7 +30,9 @@ def inverse_document_frequency(statistics: WordStatistics) -> FloatArray:
     """
     n = statistics.document_frequency.astype(np.float64)
     ratio = np.maximum(statistics.n_memories - n, 0.0) + 0.5
-    return np.log1p(ratio / (n + 0.5)).astype(np.float32)
+    idf: FloatArray = np.log1p(ratio / (n + 0.5)).astype(np.float32)
+    idf.setflags(write=False)
+    return idf
 
 
 def okapi(

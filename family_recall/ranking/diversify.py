@@ -46,7 +46,7 @@ def maximal_marginal_relevance(
     for _ in range(min(top_k, n)):
         penalty = (1.0 - mmr_lambda) * closest if picks else 0.0
         value = np.where(left, mmr_lambda * relevance - penalty, -np.inf)
-        pick = int(np.argmax(value))
+        pick = int(value.argmax())
         picks.append(pick)
         left[pick] = False
         closest = np.maximum(closest, similarity[pick])

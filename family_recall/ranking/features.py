@@ -58,7 +58,7 @@ FEATURES = (
     Feature("rrf_decayed", 0, 0.1, 0, "fused reciprocal rank times the profile's recency"),
     Feature("recency", 0, 1, 1, "half-life decay of age by category"),
     Feature("temporal_match", 0, 1, 0, "how surely it is in the time asked about, fading around"),
-    Feature("tells_when", 0, 1, 0, "1 when the question asks for a time and it tells one"),
+    Feature("tells_when", 0, 1, 0, "1 when the question asks for a time and it states one"),
     Feature("event_kind", 0, 1, 0, "1 for the kind of event whose time the question asks for"),
     Feature("matters", 0, 1, 0, "how much it mattered, where nothing but a time is asked"),
     Feature("tier", 0, 1, 0, "relevance, where its tier is expected to answer and episodes not"),
@@ -99,6 +99,9 @@ FOR_SOME = frozenset(
     }
 )
 """Features that are of no interest where they are 0: most candidates have none of them."""
+
+DERIVED_WEIGHTS = ("static", "pending", "withheld", "inherited", "rejected")
+"""Features whose weight a profile need not name: see :func:`weight_of`."""
 
 TIERS = {
     "fact": "facts",

@@ -27,6 +27,7 @@ FEWEST_WORDS = 4
 _Words = npt.NDArray[np.uint32]
 _Numbers = npt.NDArray[np.uint64]
 
+_FEW_SETS, _FEW_WORDS = 32, 4_096  # up to which comparing all pairs costs less than dividing
 _SKETCH_BITS = 256
 _WORDS_AT_ONCE = 1 << 16  # between two looks at the clock
 _OF_WORD, _OF_PART, _OF_GROUP = np.array(
@@ -82,6 +83,8 @@ def near_copies(sets: WordSets, stopped: Callable[[], bool]) -> dict[int, int]:
         stopped: Whether the time is up, asked often; then what was found so far is returned.
     """
     left = np.flatnonzero(sets.sizes >= FEWEST_WORDS)
+    if len(left) <= _FEW_SETS and sets.sizes[left].sum() <= _FEW_WORDS:
+        return {} if stopped() else _among_few(sets, left)
     left = left[_share_a_part(sets.chosen(left), stopped)]
     sketches = _sketches(sets.chosen(left))
     representative: dict[int, int] = {}
@@ -94,6 +97,25 @@ def near_copies(sets: WordSets, stopped: Callable[[], bool]) -> dict[int, int]:
             near = near[_are_copies(sets, best, left[near])]
             representative |= dict.fromkeys(left[near].tolist(), best)
             left, sketches = np.delete(left, near), np.delete(sketches, near, axis=2)
+    return representative
+
+
+def _among_few(sets: WordSets, left: IdArray) -> dict[int, int]:
+    """Map near copies to the best of them, of sets so few that all pairs are compared at once."""
+    few = sets.chosen(left)
+    words, numbers = np.unique(few.joined(), return_inverse=True)
+    holds = np.zeros((len(few), len(words)), np.float32)
+    holds[np.repeat(np.arange(len(few)), few.sizes), numbers] = 1.0
+    common = holds.dot(holds.T).astype(np.float64)
+    alike = common >= NEAR_COPY * (few.sizes[:, None] + few.sizes - common)
+    alike &= few.groups[:, None] == few.groups
+    representative: dict[int, int] = {}
+    for best in np.flatnonzero(np.count_nonzero(alike, axis=1) > 1).tolist():
+        if int(left[best]) not in representative:
+            copies = left[best + 1 :][alike[best, best + 1 :]].tolist()
+            representative |= {
+                copy: int(left[best]) for copy in copies if copy not in representative
+            }
     return representative
 
 

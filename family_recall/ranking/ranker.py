@@ -5,21 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from family_recall.dataflow import Profile, Ranking, by_score
-from family_recall.ranking.features import FEATURES, FOR_SOME, INDEX, weight_of
+from family_recall.ranking.features import DERIVED_WEIGHTS, FOR_SOME, INDEX, weight_of
 from family_recall.stores.records import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
 
 
-def rank(rows: Rows, features: FloatArray, profile: Profile) -> Ranking:
+def rank(
+    rows: Rows, features: FloatArray, profile: Profile, closest: FloatArray | None = None
+) -> Ranking:
     """Order candidates by ``Σ weight × feature``; ties by doc_id.
 
     Args:
         rows: The candidates (n).
         features: Shape (n, f) in the order of ``FEATURES``.
         profile: Whose weights.
+        closest: Shape (n, q), how close each token of the question comes; None if unknown.
     """
     weights = weights_of(profile)
-    return Ranking(rows, features, weights, *scored(rows, features, weights))
+    score, order = scored(rows, features, weights)
+    return Ranking(rows, features, weights, score, order, closest=closest)
 
 
 def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[FloatArray, IdArray]:
@@ -31,7 +35,10 @@ def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[Float
 
 def weights_of(profile: Profile) -> FloatArray:
     """Return a profile's weights in the order of ``FEATURES``: shape (f,)."""
-    return np.array([weight_of(feature.name, profile.weights) for feature in FEATURES], np.float32)
+    weights = np.array([profile.weights.get(name, 0.0) for name in _NAMES], np.float32)
+    for at, name in _DERIVED:
+        weights[at] = weight_of(name, profile.weights)
+    return weights
 
 
 def weights_by_name(ranking: Ranking) -> dict[str, float]:
@@ -43,24 +50,24 @@ def weights_by_name(ranking: Ranking) -> dict[str, float]:
     }
 
 
-def contributions(ranking: Ranking, rows: IdArray) -> list[tuple[Contribution, ...]]:
-    """Split the score of each of some rows into its weighted features, largest part first.
+def contributions(features: FloatArray, weights: FloatArray) -> tuple[Contribution, ...]:
+    """Split the score of one candidate into its weighted features, largest part first.
 
     Features of weight 0 are left out, and those for some candidates alone where they are 0; the
     rest add up to the score.
+
+    Args:
+        features: Its features (f,) in the order of ``FEATURES``.
+        weights: Their weights (f,).
     """
-    counted = np.flatnonzero(ranking.weights)
-    named = [(_NAMES[at], float(ranking.weights[at]), _NAMES[at] in FOR_SOME) for at in counted]
-    split = []
-    for values in ranking.features[rows][:, counted].tolist():
-        parts = [
-            (-abs(value * weight), name, value, weight)
-            for value, (name, weight, for_some) in zip(values, named, strict=True)
-            if value != 0.0 or not for_some
-        ]
-        parts.sort()
-        split.append(tuple([Contribution(*part[1:]) for part in parts]))
-    return split
+    parts = [
+        (-abs(value * weight), name, value, weight)
+        for name, value, weight in zip(_NAMES, features.tolist(), weights.tolist(), strict=True)
+        if weight and (value != 0.0 or name not in FOR_SOME)
+    ]
+    parts.sort()
+    return tuple([Contribution(*part[1:]) for part in parts])
 
 
 _NAMES = tuple(INDEX)
+_DERIVED = [(INDEX[name], name) for name in DERIVED_WEIGHTS]

@@ -17,6 +17,7 @@ from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import scored
 from family_recall.ranking.takeover import MARGIN
 from family_recall.stores.logs.feedback import QuestionSketch, Verdict
+from family_recall.types import BoolArray, IdArray
 
 LIKE = 0.5
 """Cosine of two questions' static vectors from which they may ask the same.
@@ -24,6 +25,14 @@ LIKE = 0.5
 All paraphrases of ``tests/ranking/test_rejected.py`` are above it, and most questions there that
 ask something else: the other two conditions tell those apart.
 """
+
+REJECTED = np.float32(0.03)
+"""Confidence of what the asker rejected, at most: below it nothing is said to answer."""
+
+
+def rejected_among(ranking: Ranking, rows: IdArray) -> BoolArray:
+    """Return which of some rows (n,) the asker rejected for a question like this."""
+    return np.asarray(ranking.features[rows, INDEX["rejected"]] > 0.0)
 
 
 def is_like(asked: QuestionSketch, before: QuestionSketch) -> bool:

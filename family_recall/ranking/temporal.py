@@ -34,12 +34,29 @@ def temporal_match(
     How much the time says of what is asked, times the better of two: 1 for a memory that occurred
     in it, halved per its length (a day at least) of distance; and, for a memory that mentions a
     time, the share of that time which lies in the span, times how surely it was read. What was
-    said before a time to come is in it only by what it mentions.
+    said before a time to come is in it only by what it mentions. Where two times may be meant, the
+    last March and the coming one, the one in which a memory is more surely counts.
     """
     if plan.timespan_s is None:
         return np.zeros(len(rows), np.float32)
-    start, end = plan.timespan_s
-    if plan.ahead:
+    match = _match_of(rows, plan.timespan_s, mentions, now_s=now_s, ahead=plan.ahead)
+    if plan.other_timespan_s is not None:
+        coming = _match_of(rows, plan.other_timespan_s, mentions, now_s=now_s, ahead=True)
+        match = np.maximum(match, coming)
+    return (_weight_of_time(plan) * match).astype(np.float32)
+
+
+def _match_of(
+    rows: Rows,
+    span_s: tuple[float, float],
+    mentions: MentionedTimes,
+    *,
+    now_s: float,
+    ahead: bool,
+) -> npt.NDArray[np.float64]:
+    """Return how surely each memory is in an interval, by when it occurred and what it mentions."""
+    start, end = span_s
+    if ahead:
         occurs = rows.occurred_s >= max(start, now_s)
         match = np.where(occurs & (rows.occurred_s < end), 1.0, 0.0)
     else:
@@ -48,8 +65,8 @@ def temporal_match(
         match = np.nan_to_num(np.exp2(-away / length), nan=0.0)
     if len(mentions.ids):
         at = np.searchsorted(rows.ids, mentions.ids)
-        np.maximum.at(match, at, _share_within(mentions, start, end, ahead=plan.ahead))
-    return (_weight_of_time(plan) * match).astype(np.float32)
+        np.maximum.at(match, at, _share_within(mentions, start, end, ahead=ahead))
+    return match
 
 
 def _weight_of_time(plan: QueryPlan) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.metadata
+import itertools
 import logging
 import sys
 import threading
@@ -88,7 +89,7 @@ def shortest_paths(
     core = _core()
     if core is None or not ends:
         return graph_numpy.shortest_paths(ends, lengths, start, targets)
-    n_nodes = 1 + max(start, *targets, *(max(edge) for edge in ends))
+    n_nodes = 1 + max(start, *targets, *itertools.chain.from_iterable(ends))
     paths: list[list[int]] = core.GraphBase(n_nodes, ends, True).get_shortest_paths(
         start, to=targets, weights=list(lengths), output="epath"
     )

@@ -68,7 +68,7 @@ def _walks(
     source = len(nodes)  # one node more, from which each start is as far as it is improbable
     begin = [(source, start, -math.log(part), "") for start, part in starts.items()]
     # Whatever cannot be reached is further than all else together.
-    too_far = 1.0 + sum(length for _, _, length, _ in (*steps, *begin))
+    too_far = 1.0 + sum([length for _, _, length, _ in (*steps, *begin)])
     edges = [*steps, *begin, *((source, target, too_far, "") for target in targets)]
     walks = shortest_paths(
         [(src, dst) for src, dst, _, _ in edges], [step[2] for step in edges], source, targets

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from .cues import Cues, cues_in
-from .values import KINDS, values_in
+from .cues import MAX_CHARS, WORDINGS, Cues
+from .first_words import first_words
+from .questions import asked_in, may_ask, waits_for_answer
+from .values import KINDS, MENTIONED, has_name, kinds_of_digits, test_of
 
 BITS_VERSION: Final = "2"
 """Of the rules behind the bits: a file whose bits were found by others finds them again."""
@@ -16,6 +21,10 @@ BITS: Final = {
 }
 """The bit of each cue, of each kind of value (``kind:time``), and of a fact with a key."""
 
+_WORD = re.compile(r"\w+")
+_APOSTROPHES = ("'", "’")
+_PLACE = BITS["kind:place"]
+
 
 def bits_of(text: str, fact_key: str | None = None) -> int:
     """Return the bits of a text's cues and of the kinds of its values.
@@ -23,12 +32,89 @@ def bits_of(text: str, fact_key: str | None = None) -> int:
     >>> [name for name, bit in BITS.items() if bits_of("swimming has moved to 5 pm") & bit]
     ['changed', 'kind:number', 'kind:time']
     """
-    cues = cues_in(text)
-    bits = sum(BITS[name] for name in Cues.__slots__ if getattr(cues, name))
-    bits |= BITS["fact"] if fact_key else 0
-    return bits | sum(BITS[f"kind:{kind}"] for kind in values_in(text))
+    text = text[:MAX_CHARS]
+    lowered = text.lower()
+    bits = BITS["fact"] if fact_key else 0
+    for kind in kinds_of_digits(lowered):
+        bits |= BITS[f"kind:{kind}"]
+    decided = bits
+    for match in _WORD.finditer(lowered):
+        word = match[0]
+        if word not in _TESTS:
+            continue
+        start = match.start()
+        if lowered[start - 1 : start] in _APOSTROPHES:
+            tests = _AFTER_APOSTROPHE.get(word, _NO_TESTS)
+        else:
+            tests = _TESTS[word]
+        bits |= tests.certain
+        decided |= bits
+        for bit, test in tests.possible:
+            if not decided & bit:
+                if test(lowered, start):
+                    bits |= bit
+                    decided |= bit
+                elif bit == _PLACE:  # it has looked through the rest of the text
+                    decided |= bit
+    if has_name(text):
+        bits |= BITS["kind:name"]
+    return bits | _asking(text.strip())
 
 
 def mask_of(*names: str) -> int:
     """Return the bits of some cues and kinds together."""
     return sum(BITS[name] for name in names)
+
+
+def _asking(text: str) -> int:
+    if not may_ask(text):
+        return 0
+    asked = asked_in(text)
+    bits = BITS["asks"] if waits_for_answer(asked, text) else 0
+    return bits | (BITS["only_asks"] if asked.only else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tests:
+    """The bits that a word has for certain, and those that depend on what follows it."""
+
+    certain: int
+    possible: tuple[tuple[int, Callable[[str, int], object]], ...]
+
+    @classmethod
+    def of(cls, word: str, kinds: Iterable[str], cues: Iterable[str] = ()) -> _Tests:
+        """Return the tests of a word with which values of some kinds, and cues, may begin."""
+        certain, possible = 0, list[tuple[int, Callable[[str, int], object]]]()
+        for cue in cues:
+            if WORDINGS[cue].fullmatch(word):
+                certain |= BITS[cue]
+            else:
+                possible.append((BITS[cue], WORDINGS[cue].match))
+        for kind in kinds:
+            if kind in _SINGLE_WORDS and MENTIONED[kind].fullmatch(word):
+                certain |= BITS[f"kind:{kind}"]
+            else:
+                possible.append((BITS[f"kind:{kind}"], test_of(kind)))
+        return cls(certain, tuple(possible))
+
+
+def _by_word(patterns: Mapping[str, re.Pattern[str]]) -> dict[str, list[str]]:
+    """Map each word with which some patterns may begin to their names."""
+    names: dict[str, list[str]] = {}
+    for name, pattern in patterns.items():
+        for word in first_words(pattern.pattern):
+            names.setdefault(word, []).append(name)
+    return names
+
+
+_NO_TESTS = _Tests(0, ())
+_SINGLE_WORDS = MENTIONED.keys() - {"time", "place"}
+"""Kinds of which a word that matches is a value, whatever follows it."""
+
+_CUES, _KINDS = _by_word(WORDINGS), _by_word(MENTIONED)
+_AFTER_APOSTROPHE = {word: _Tests.of(word, kinds) for word, kinds in _KINDS.items()}
+_TESTS = {
+    word: _Tests.of(word, _KINDS.get(word, ()), _CUES.get(word, ()))
+    for word in _CUES.keys() | _KINDS.keys()
+}
+"""By the word: what it says, where it is no part of another behind an apostrophe."""

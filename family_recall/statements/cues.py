@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .questions import asked_in, waits_for_answer
 
-_MAX_CHARS = 2000
+MAX_CHARS = 2000
 
 
 def _either(lines: str) -> re.Pattern[str]:
@@ -98,6 +98,17 @@ _NEGATED = _either(r"""
     doesn['’]?t|didn['’]?t|won['’]?t|wouldn['’]?t|can['’]?t|cannot|hasn['’]?t|haven['’]?t|no longer
 """)
 
+WORDINGS = {
+    "changed": _CHANGED,
+    "renewed": _RENEWED,
+    "stopped": _STOPPED,
+    "for_now": _FOR_NOW,
+    "one_day": _ONE_DAY,
+    "unsure": _UNSURE,
+    "negated": _NEGATED,
+}
+"""What words a cue, in a text in lower case; each is one pattern of whole words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cues:
@@ -134,17 +145,8 @@ def cues_in(text: str) -> Cues:
     >>> cues_in("Just this week swimming is on Friday").for_now
     True
     """
-    text = text[:_MAX_CHARS].strip()
+    text = text[:MAX_CHARS].strip()
     lowered = text.lower()  # a pattern that ignores case takes three times as long
     asked = asked_in(text)
-    return Cues(
-        changed=_CHANGED.search(lowered) is not None,
-        renewed=_RENEWED.search(lowered) is not None,
-        stopped=_STOPPED.search(lowered) is not None,
-        for_now=_FOR_NOW.search(lowered) is not None,
-        one_day=_ONE_DAY.search(lowered) is not None,
-        unsure=_UNSURE.search(lowered) is not None,
-        negated=_NEGATED.search(lowered) is not None,
-        asks=waits_for_answer(asked, text),
-        only_asks=asked.only,
-    )
+    found = {name: pattern.search(lowered) is not None for name, pattern in WORDINGS.items()}
+    return Cues(**found, asks=waits_for_answer(asked, text), only_asks=asked.only)

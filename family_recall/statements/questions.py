@@ -19,6 +19,7 @@ MOST_STATED_BEFORE: Final = 6
 _MAX_CHARS = 600
 _LONGEST_TOPIC = 5  # words
 _CLAUSE = re.compile(r"(?:[.!?…]+(?=\s|$)|[\n;:]+)|,\s|\s[–—-]+\s")
+_MARK = re.compile(r"[.!?…\n;:,–—-]")
 _QUOTED = re.compile(r"\?(?=[\"”’'])")
 _WORD = re.compile(r"[\w'’]+")
 _PRONOUN = (
@@ -112,8 +113,7 @@ def asked_in(text: str) -> Asked:
     goes_on = False  # whether the sentence asks, so that all of it does
     clauses = _clauses(_QUOTED.sub("", text[:_MAX_CHARS].strip()))
     for at, (clause, end) in enumerate(clauses):
-        opening = _OPENING.match(clause)
-        words = clause[opening.end() :] if opening else clause
+        words = _without_opening(clause)
         n = len(_WORD.findall(clause))
         if n and (end.startswith("?") or _asks(words) or (goes_on and _ends_in_mark(clauses[at:]))):
             asking, before, after = asking + n, before + after, 0
@@ -123,6 +123,15 @@ def asked_in(text: str) -> Asked:
         if end[:1] in tuple(".!?…\n;:"):
             goes_on = False
     return Asked(asking, before, after) if asking else Asked(0, before + after, 0)
+
+
+def may_ask(text: str) -> bool:
+    """Return whether any clause of a text may ask something: a fraction of :func:`asked_in`.
+
+    False is certain; True, that it has a question mark, or a clause that begins as questions do.
+    """
+    text = text[:_MAX_CHARS].strip()
+    return "?" in text or any(_asks(_without_opening(clause)) for clause, _ in _clauses(text))
 
 
 def asks(text: str) -> bool:
@@ -152,13 +161,27 @@ def only_asks(text: str) -> bool:
     return asked_in(text).only
 
 
+def _without_opening(clause: str) -> str:
+    opening = _OPENING.match(clause)
+    return clause[opening.end() :] if opening else clause
+
+
 def _asks(clause: str) -> bool:
-    asking = _ASKING.match(clause) or _REQUEST.search(clause.lower())
-    return asking is not None and _NOT_ASKING.match(clause) is None
+    asks = _ASKING.match(clause) is not None or _requests(clause.lower())
+    return asks and _NOT_ASKING.match(clause) is None
+
+
+def _requests(lowered: str) -> bool:
+    # Every request has one of these; most clauses have none.
+    if "know" not in lowered and "tell" not in lowered and "remind" not in lowered:
+        return False
+    return _REQUEST.search(lowered) is not None
 
 
 def _clauses(text: str) -> list[tuple[str, str]]:
     """Split a text into clauses, each with the marks that end it."""
+    if _MARK.search(text) is None:
+        return [(text.strip(), "")]
     clauses, start = [], 0
     for match in _CLAUSE.finditer(text):
         clauses.append((text[start : match.start()].strip(), match.group().strip()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 KINDS = ("number", "time", "day", "date", "money", "amount", "size", "place", "name", "colour")
 """What sort of thing a value is."""
@@ -78,6 +78,7 @@ _PLACE = re.compile(
 _CAPITAL = re.compile(
     r"(?<![\w'’])((?:(?:Mr|Mrs|Ms|Miss|Dr)\.? )?[A-Z][a-zà-ÿ]+(?:[-'’][A-Z][a-z]+)?)"
 )
+_LETTER = re.compile("[A-Z]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n]\s*|\s[-–]\s)[\"'(]*$")
 _AFTER_NAME = re.compile(
     r"['’]s\b|,? (?:and [A-Z]|is|has|had|was|takes|wears|goes|likes|lives|needs|wants|works|plays"
@@ -210,27 +211,41 @@ def _sizes(text: str) -> set[str]:
 
 
 def _places(text: str) -> set[str]:
-    places = set()
-    for match in _PLACE.finditer(text):
+    return set(_each_place(text))
+
+
+def _each_place(text: str, start: int = 0) -> Iterator[str]:
+    for match in _PLACE.finditer(text, start):
         words = match.group(1).replace("’", "'").split()
         nouns = [word for word in words if word not in _NOUN_STOP]
         if nouns and nouns[0] not in _NO_PLACE and not nouns[0][0].isdigit():
-            places.add(nouns[0] if len(nouns) == 1 else " ".join(nouns[:2]))
-    return places
+            yield nouns[0] if len(nouns) == 1 else " ".join(nouns[:2])
 
 
 def _names(text: str) -> set[str]:
     """Collect capitalised words; the first of a sentence only where what follows needs a name."""
-    names = set()
-    for match in _CAPITAL.finditer(text):
+    return set(_each_name(text))
+
+
+def _each_name(text: str) -> Iterator[str]:
+    for match in _capitals(text):
         name = match.group(1)
         if name in _NO_NAME or name.endswith("days"):
             continue
         begins = _SENTENCE_START.search(text, 0, match.start()) is not None
         if begins and " " not in name and _AFTER_NAME.match(text, match.end()) is None:
             continue
-        names.add(name.lower().replace(".", ""))
-    return names
+        yield name.lower().replace(".", "")
+
+
+def _capitals(text: str) -> Iterator[re.Match[str]]:
+    """Match capitalised words at the capitals of a text: a third of the time of searching it."""
+    capital = _LETTER.search(text)
+    while capital is not None:
+        match = _CAPITAL.match(text, capital.start())
+        if match is not None:
+            yield match
+        capital = _LETTER.search(text, match.end() if match is not None else capital.end())
 
 
 def _colours(text: str) -> set[str]:
@@ -255,3 +270,46 @@ _READERS: Mapping[str, Callable[[str], set[str]]] = {  # of a text in lower case
     "place": _places,
     "colour": _colours,
 }
+
+MENTIONED: Mapping[str, re.Pattern[str]] = {
+    "number": _NUMBER,
+    "time": _TIME,
+    "day": _DAY_WORD,
+    "date": _DATE,
+    "amount": _AMOUNT,
+    "size": _SIZE,
+    "place": _PLACE,
+    "colour": _COLOUR,
+}
+"""What a value of a kind begins with where it begins with a word of a text in lower case."""
+
+_BY_DIGITS = ("time", "date", "money", "amount", "size")
+
+
+def test_of(kind: str) -> Callable[[str, int], object]:
+    """Return what tells whether a text in lower case states a value of a kind from a word on.
+
+    It is given the text, and where a word begins with which :data:`MENTIONED` may begin. Of a
+    place, the first such word.
+    """
+    return {"place": _has_place, "time": _has_time}.get(kind, MENTIONED[kind].match)
+
+
+def _has_place(lowered: str, start: int) -> bool:
+    return any(_each_place(lowered, start))
+
+
+def _has_time(lowered: str, start: int) -> bool:
+    return _TIME.match(lowered, start) is not None and bool(_times(lowered))
+
+
+def kinds_of_digits(lowered: str) -> list[str]:
+    """List the kinds of the values that a text in lower case may state in digits."""
+    if _DIGIT.search(lowered) is None:
+        return []
+    return ["number", *(kind for kind in _BY_DIGITS if _READERS[kind](lowered))]
+
+
+def has_name(text: str) -> bool:
+    """Return whether a text states a name."""
+    return any(_each_name(text))

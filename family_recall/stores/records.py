@@ -42,6 +42,7 @@ _TIME_STEMS = (
 ).split()
 
 
+@functools.lru_cache(maxsize=8192)
 def stem_number(stem: str) -> int:
     """Return the number of a stem in a :data:`WORD_ENTRY`: its crc32."""
     return zlib.crc32(stem.encode())
@@ -97,7 +98,7 @@ class Hits:
     scores: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # two are the same if they are one object
 class WordStatistics:
     """Counts over everything a scope may see, and nothing else.
 
@@ -346,8 +347,7 @@ class Milestone:
     occurred_at: dt.datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class NewMemory:
+class NewMemory(NamedTuple):
     """A memory prepared for writing: moments in epoch seconds, header, and bits of cues.
 
     ``author_name`` is the name of the person who is its author, or its author as heard.
@@ -364,8 +364,7 @@ class NewMemory:
     content_hash: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where in its session a memory stands: its neighbours' row ids, None at either end."""
 
     previous: int | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import difflib
 import threading
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ from family_recall.stores.read.statistics import statistics
 from family_recall.stores.read.transaction import ReadTransaction
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Region
+from family_recall.types.countries import check_country
 from family_recall.types.erasure import Proof, Receipt, Verification
 from family_recall.types.progress import ProgressCallback
 
@@ -265,6 +267,8 @@ class Store:
 
 
 def _place(timezone: str | None, country: str | None, hemisphere: str | None) -> dict[str, str]:
+    if country is not None:
+        check_country(country)
     place = {"timezone": timezone, "country": country, "hemisphere": hemisphere}
     return {name: value for name, value in place.items() if value is not None}
 
@@ -274,7 +278,9 @@ def _zone_and_region(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:
     try:
         zone = zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        close = difflib.get_close_matches(name, zoneinfo.available_timezones(), n=1)
+        meant = f"; did you mean {close[0]}?" if close else ""
         raise InvalidRequestError(
-            f"timezone must be an IANA name such as Europe/Berlin, got {name!r}"
+            f"timezone must be an IANA name such as Europe/Berlin, got {name!r}{meant}"
         ) from None
     return zone, Region(**{key: info[key] for key in ("country", "hemisphere") if key in info})

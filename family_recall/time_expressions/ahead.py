@@ -24,6 +24,8 @@ def ahead_in(s: Sentence, taken: frozenset[int]) -> tuple[int, int, float] | Non
     Returns:
         The tokens ``[first, last)`` that say so, and how surely; None where there are none.
     """
+    if _READERS.keys().isdisjoint(s.words):
+        return None
     for i, token in enumerate(s.tokens):
         read = None if i in taken else _READERS.get(token.word)
         certainty = read(s, i) if read else 0.0

@@ -16,7 +16,7 @@ from .intervals import DAY, Interval, OpenInterval
 from .phrases import Sentence
 from .readers import READERS
 from .tokens import count_of
-from .words import DASHES, FOLLOWERS
+from .words import COUNTS, DASHES, FOLLOWERS
 
 _HALF_DAY = 12 * 60
 _AT_MARGIN = dt.timedelta(minutes=30)
@@ -29,6 +29,7 @@ _SINGLE = {
     **dict.fromkeys(("before", "until", "till", "til", "by"), "before"),
 }
 _NAMED = {"noon": _HALF_DAY, "midday": _HALF_DAY, "midnight": 2 * _HALF_DAY}
+_TELLING = _NAMED.keys() | COUNTS.keys()
 _TO = frozenset(("to", "till", "til", "until", "and", *DASHES))
 _COLON = re.compile(r"([01]?[0-9]|2[0-4])[:.]([0-5][0-9])")
 _BESIDE = FOLLOWERS | READERS.keys() | frozenset("yesterday today tonight tomorrow".split())
@@ -73,12 +74,21 @@ class Hours(NamedTuple):
 
 def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     """Find the first time of day that a sentence names, outside the tokens already read."""
-    for i in range(len(s.tokens)):
-        if i not in taken:
+    # Every time of day has a word for a number, or a figure.
+    if _TELLING.isdisjoint(s.words) and all(word[0].isalpha() for word in s.words):
+        return None
+    for i, word in enumerate(s.words):
+        if i not in taken and _may_open(word):
             hours = _hours_at(s, i)
             if hours and taken.isdisjoint(range(hours.first, hours.last)):
                 return hours
     return None
+
+
+def _may_open(word: str) -> bool:
+    """Whether a time of day, or what is said of one, may begin with a word."""
+    is_time = word in _TELLING or not word[0].isalpha()
+    return is_time or word in {"between", "from"} or word in _SINGLE
 
 
 def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenInterval, float]:

@@ -10,11 +10,11 @@ import datetime as dt
 import re
 from typing import Literal, NamedTuple
 
-from .clauses import clauses_of
+from .clauses import clauses_of, may_have_clauses
 from .phrases import Sentence, choose
 from .prepositions import Clause
-from .timespan import find_meant, in_zone, may_begin
-from .tokens import MAX_SCANNED_CHARS, tokens_of
+from .timespan import find_meant, in_zone, may_name_a_time
+from .tokens import MAX_SCANNED_CHARS, LateTokens
 
 MAX_SENTENCES = 60
 MAX_MENTIONS = 16
@@ -23,6 +23,7 @@ MAX_MENTIONS = 16
 LONGEST = dt.timedelta(days=366)
 """A longer stretch, such as *the nineties*, is no time at which something is to be found."""
 
+_END = re.compile(r"[.!?;:\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
 
 
@@ -58,11 +59,18 @@ def times_mentioned(
     if said_at.tzinfo is None:
         raise ValueError(f"said_at must carry the household's zone, got {said_at.isoformat()}")
     mentions: dict[tuple[dt.datetime, dt.datetime], float] = {}
-    for sentence in _SENTENCE_END.split(text[:MAX_SCANNED_CHARS])[:MAX_SENTENCES]:
-        tokens = tokens_of(sentence)
-        if not any(may_begin(token) for token in tokens):
+    text = text[:MAX_SCANNED_CHARS]
+    if not may_name_a_time(text):
+        return ()
+    sentences = [text]
+    if _END.search(text) is not None:
+        sentences = _SENTENCE_END.split(text)[:MAX_SENTENCES]
+    for sentence in sentences:
+        if len(sentences) > 1 and not may_name_a_time(sentence):
             continue
-        statement = Sentence(tokens, said_at, country, (), hemisphere == "south", statement=True)
+        statement = Sentence(
+            LateTokens(sentence), said_at, country, (), hemisphere == "south", statement=True
+        )
         for mention in _mentions_in(statement):
             if not _is_that_day(mention, said_at):
                 key = mention.start, mention.end
@@ -74,7 +82,10 @@ def times_mentioned(
 def _mentions_in(s: Sentence) -> list[Mention]:
     """Return the one time that a sentence means, or each that it names."""
     try:
-        clauses = clauses_of(s)
+        clauses: list[Clause] = []
+        if may_have_clauses(s):
+            s.cut()
+            clauses = clauses_of(s)
         meant = find_meant(s, clauses)
         if meant is not None:
             intervals = [(*meant.interval, meant.certainty)]

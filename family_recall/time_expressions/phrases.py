@@ -13,11 +13,12 @@ from .anchors import Anchor
 from .intervals import DAY, MICROSECOND, Interval
 from .repeats import Repeat
 from .tense import Tense, tense_at, tense_told
-from .tokens import NO_TOKEN, Token
+from .tokens import NO_TOKEN, LateTokens, Token
 from .words import FOLLOWERS
 
 _SOON = frozenset(("weekday", "weekend", "nth"))
 _NEAR = 45 * DAY
+_EITHER = frozenset("day days month season holiday".split())
 _RECENT_DAYS = {"weekday": 2, "month": 170, "season": 60}
 
 
@@ -58,6 +59,7 @@ class Sentence:
     """Whether it tells a time rather than asks about one."""
     depth: int = 0
     now: dt.datetime = field(init=False)
+    words: Sequence[str] = field(init=False)
     word: Callable[[int], str] = field(init=False)
     """Returns a word; an empty one outside the question."""
 
@@ -65,11 +67,19 @@ class Sentence:
         """Derive the wall clock and the words."""
         # The sum no longer says which of two equal times of the wall clock is meant.
         self.now = self.moment.replace(tzinfo=None) + dt.timedelta()
-        self.word = _Words(enumerate(token.word for token in self.tokens)).__getitem__
+        if isinstance(self.tokens, LateTokens):
+            self.words = self.tokens.words()
+        else:
+            self.words = [token.word for token in self.tokens]
+        self.word = _Words(enumerate(self.words)).__getitem__
+
+    def cut(self) -> None:
+        """Cut the sentence into tokens, if they were left for later."""
+        self.tokens = self.tokens[:]
 
     def at(self, i: int) -> Token:
         """Return a token; an empty one outside the question."""
-        return self.tokens[i] if 0 <= i < len(self.tokens) else NO_TOKEN
+        return self.tokens[i] if 0 <= i < len(self.words) else NO_TOKEN
 
     def reads(self, i: int, *pattern: str | Container[str]) -> bool:
         """Whether the words from a token on are these, each a word or one of several."""
@@ -137,6 +147,18 @@ def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = 
         begun = tense == "past" or (tense == "none" and choice != "this")
         occurrence, certainty = _by_tense(phrase.repeat, phrase.grain, s.now, tense, begun=begun)
     return phrase._replace(fixed=occurrence, certainty=min(phrase.certainty, certainty))
+
+
+def coming_too(s: Sentence, phrase: Phrase, fixed: Interval) -> Interval | None:
+    """Return the coming occurrence, where the tense leaves open whether it or the last is meant.
+
+    *Who is away in March*, where *who was* and *who will be* say which; ``fixed`` is the last one.
+    """
+    if phrase.repeat is None or phrase.grain not in _EITHER or fixed.end > s.now:
+        return None
+    if s.tense(phrase.first, phrase.last) != "present" or s.word(phrase.first - 1) == "from":
+        return None
+    return repeats.first_not_over(phrase.repeat, s.now)
 
 
 def _last(repeat: Repeat, grain: str, now: dt.datetime) -> tuple[Interval | None, float]:

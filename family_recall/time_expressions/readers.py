@@ -53,18 +53,20 @@ def phrase_at(s: Sentence, i: int, *, anchored: bool = False) -> Phrase | None:
 
     ``anchored`` counts the household's anchors as well: only after *since*, *on*, *when*.
     """
-    if s.depth >= _MAX_DEPTH:
+    word = s.word(i)
+    readers = readers_of(word)
+    may_begin = readers or word == "the" or (anchored and s.anchors)
+    if not may_begin or s.depth >= _MAX_DEPTH:
         return None
     s.depth += 1
     try:
-        word = s.word(i)
         if word == "the":
             if s.word(i + 1) == "the":
                 return None
             inner = phrase_at(s, i + 1, anchored=anchored)
             return inner._replace(first=i, article=True) if inner else None
         longest: Phrase | None = None
-        for read in readers_of(word):
+        for read in readers:
             phrase = read(s, i)
             if phrase and (longest is None or phrase.last > longest.last):
                 longest = phrase

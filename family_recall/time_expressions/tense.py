@@ -21,9 +21,13 @@ _PARTICIPLES = frozenset("done given eaten written taken known seen due".split()
 _HAVING = frozenset("have has i've we've you've they've 's".split())
 _FUTURE = frozenset("will won't shall i'll we'll you'll they'll he'll she'll it'll gonna".split())
 _PRESENT = frozenset(
-    "is isn't are aren't am do don't does doesn't has hasn't have haven't can could should must "
+    "is isn't are aren't am do don't does doesn't has hasn't have haven't can could "
     "may might would i'm we're they're you're he's she's".split()
 )
+_ADVISING = frozenset("should shouldn't must".split())
+_ALLOWING = frozenset("can could may might would".split())
+_PERFECT = frozenset("been done gone had seen".split())
+_MOVED = frozenset("moved changed shifted pushed brought delayed".split())
 _BEING = frozenset("is are am i'm we're they're you're isn't aren't".split())
 _BEING_CONTRACTED = _BEING | {"'s"}
 _COMING = frozenset(("coming", "happening"))
@@ -31,7 +35,7 @@ _ARRANGED = frozenset("planned scheduled booked arranged lined".split())
 _PLANNED = frozenset("rebooked booking deposit postponed reserved appointment rescheduled".split())
 _MAX_LEAD = 2
 _LISTS = frozenset("calendar agenda schedule plan plans".split())
-_HELPERS = _FUTURE | {"did", "didn't", "to"}
+_HELPERS = _FUTURE | _ADVISING | _ALLOWING | {"did", "didn't", "to"}
 _WRITTEN_TOGETHER = frozenset("whats whens whos wheres hows thats".split())
 _CONTRACTED_IS = frozenset("what who where when how there it he she that".split())
 _ED = re.compile(
@@ -75,6 +79,8 @@ def tense_at(tokens: Sequence[Token], first: int, last: int) -> Tense:
         tense = _tense_of(tokens, at)
         if tense == "present":
             return _tense_of_present(tokens, at, first)
+        if tense == "future" and tokens[at].word in _ADVISING and _is_perfect(tokens, at, first):
+            return "past"  # "where should we have gone"
         if tense:
             return tense
     for at in range(last, min(len(tokens), last + _REACH)):
@@ -92,6 +98,10 @@ def tense_told(tokens: Sequence[Token], first: int, last: int) -> Tense:
     """
     if any(token.word in _ARRANGED or token.word in _PLANNED for token in tokens):
         return "future"
+    if tokens[first - 1].word == "to" and any(
+        token.word in _MOVED for token in tokens[max(0, first - _REACH) : first]
+    ):
+        return "future"  # "we moved the dinner to 3 December"
     start = first
     while start > 0 and tokens[start - 1].word != ",":
         start -= 1
@@ -115,21 +125,35 @@ def is_past_reference(question: str) -> bool:
     question = question[:4000]
     if _PAST_REFERENCE.search(question):
         return True
+    if "use" not in question.casefold():  # the next pattern looks at every word three times
+        return False
     before = (m.group(1).lower().replace("’", "'").split() for m in _USED_TO.finditer(question))
     return any(_ACCUSTOMED.isdisjoint(words) for words in before)
 
 
 def _tense_of_present(tokens: Sequence[Token], at: int, first: int) -> Tense:
-    """Return what *is* or *have* at a token mean for a phrase that begins at ``first``."""
+    """Return what *is*, *can* or *have* at a token mean for a phrase that begins at ``first``."""
     if tokens[at].word in {"is", "are"} and tokens[first - 1].word != "from":
         asks_for_any = tokens[at + 1].word == "there" and all(t.word != "how" for t in tokens[:at])
         if at == 0 or asks_for_any:
             return "future"  # "is there school on 3 September"
     if tokens[at].word in {"has", "have", "hasn't", "haven't"}:
         followers = {token.word for token in tokens[at + 1 : min(first, at + 5)]}
-        if not followers.isdisjoint({"been", "done", "gone", "had", "seen"}):
+        if not followers.isdisjoint(_PERFECT):
             return "past"  # "have we been"
+    if tokens[at].word in _ALLOWING and tokens[at + 1].word in {"we", "i"}:
+        # "could we go", but not "could you remind me"
+        return "past" if _is_perfect(tokens, at, first) else "future"
     return "present"
+
+
+def _is_perfect(tokens: Sequence[Token], at: int, first: int) -> bool:
+    """Whether *should* or *could* at a token is followed by *have gone*."""
+    words = [token.word for token in tokens[at + 1 : first]]
+    if "have" not in words:
+        return False
+    done = words[words.index("have") + 1 :][:1]
+    return any(word in _PERFECT | _PARTICIPLES or _ED.fullmatch(word) for word in done)
 
 
 def _tense_of(tokens: Sequence[Token], at: int) -> Tense | None:
@@ -170,7 +194,7 @@ _RULES: tuple[tuple[Callable[[str], object], int, Container[str], Tense | None],
     (_ED.fullmatch, 3, _BEING, "present"),
     (_ED.fullmatch, 0, (), "past"),
     (_PAST.__contains__, 0, (), "past"),
-    ((_FUTURE | {"upcoming"}).__contains__, 0, (), "future"),
+    ((_FUTURE | _ADVISING | {"upcoming"}).__contains__, 0, (), "future"),
     ("going to".__eq__, 4, ("was", "were"), "past"),
     ("going to".__eq__, 0, (), "future"),
     (_COMING.__contains__, 4, ("was", "were", "been"), "past"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -13,13 +14,16 @@ from .anchors import Anchor
 from .clauses import clauses_of
 from .clock import Hours, hours_in, narrowed
 from .intervals import DAY, Interval, OpenInterval
-from .phrases import Sentence, choose, within
+from .phrases import Sentence, choose, coming_too, within
 from .prepositions import Clause
 from .readers import READERS
-from .tokens import Token, tokens_of
+from .tokens import Token, read_word, tokens_of, words_and_figures
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
+
+EITHER = 0.5
+"""How surely *who is away in March* asks about the last one, rather than the coming one."""
 
 _STARTERS = READERS.keys() - {"a", "an"}
 _FIGURES = frozenset("0123456789'’")
@@ -39,12 +43,15 @@ class Timespan:
         end: Where it has ended (half-open); None is open.
         certainty: In [0, 1]; from 0.9 on it may be used as a filter.
         matched: The characters of the question that name it, as (start, end).
+        other: The coming stretch of that name, where the tense leaves open whether it or the last
+            one is meant: *who is away in March?*
     """
 
     start: dt.datetime | None
     end: dt.datetime | None
     certainty: float
     matched: tuple[tuple[int, int], ...]
+    other: tuple[dt.datetime, dt.datetime] | None = None
 
 
 def find_timespan(
@@ -94,20 +101,43 @@ def find_timespan(
         past = begun and sentence.tense(first, last) in {"past", "none"}
         certainty = certainty if past else min(certainty, MAX_FUTURE_CERTAINTY)
     matched = tuple((tokens[first].start, tokens[last - 1].end) for first, last in meant.tokens)
-    return Timespan(start, end, certainty, matched)
+    other = None
+    if meant.other is not None:
+        coming, over = (in_zone(edge, now) for edge in meant.other)
+        other = (coming, over) if coming is not None and over is not None else None
+    return Timespan(start, end, certainty, matched, other)
 
 
 class Meant(NamedTuple):
-    """The time that a sentence is about, and the tokens ``[first, last)`` that say so."""
+    """The time that a sentence is about, and the tokens ``[first, last)`` that say so.
+
+    ``other`` is the coming one of that name, where it may be meant as well.
+    """
 
     interval: OpenInterval
     certainty: float
     tokens: tuple[tuple[int, int], ...]
+    other: OpenInterval | None = None
 
 
 def may_begin(token: Token) -> bool:
     """Whether a time may begin with a word."""
-    return token.word in _STARTERS or token.word[0] in _FIGURES or token.word in _WITHOUT_DATE
+    return _may_begin(token.word)
+
+
+def may_name_a_time(text: str) -> bool:
+    """Whether a time may begin with any word of a text: a tenth of the time of cutting it."""
+    return any(map(_raw_may_begin, words_and_figures(text)))
+
+
+@functools.lru_cache(maxsize=16384)
+def _raw_may_begin(raw: str) -> bool:
+    word, _ = read_word(raw)
+    return _may_begin(word)
+
+
+def _may_begin(word: str) -> bool:
+    return word in _STARTERS or word[0] in _FIGURES or word in _WITHOUT_DATE
 
 
 def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
@@ -121,6 +151,8 @@ def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
         inside = [clause for clause in clauses if combined.first <= clause.first < combined.last]
         tokens = tuple((clause.first, clause.last) for clause in inside)
         days = Meant(combined.interval, combined.certainty, tokens)
+        if len(inside) == 1 and not s.statement:
+            days = _with_other(s, inside[0], days)
     elif clauses:
         return None
     taken = frozenset(
@@ -138,7 +170,20 @@ def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
         return days
     if days is None:
         return Meant(interval, certainty, ((first, last),))
-    return days._replace(interval=interval, tokens=tuple(sorted((*days.tokens, (first, last)))))
+    return days._replace(
+        interval=interval, other=None, tokens=tuple(sorted((*days.tokens, (first, last))))
+    )
+
+
+def _with_other(s: Sentence, clause: Clause, days: Meant) -> Meant:
+    """Add the coming stretch of a name where it may be meant as well as the last one."""
+    last, (start, end) = clause.phrase, days.interval
+    if clause.interval is not None or start is None or end is None:
+        return days
+    coming = coming_too(s, last, Interval(start, end))
+    if coming is None:
+        return days
+    return days._replace(certainty=min(days.certainty, EITHER), other=OpenInterval(*coming))
 
 
 def _with_hours(s: Sentence, hours: Hours, days: Meant | None) -> Meant | None:

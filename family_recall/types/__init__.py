@@ -31,6 +31,7 @@ from family_recall.types.importing import Imported, Omission
 from family_recall.types.memory import (
     BANDS,
     CATEGORIES,
+    DEFAULT_SPACE,
     FIXED,
     HIDEABLE,
     KINDS,
@@ -49,6 +50,7 @@ from family_recall.types.memory import (
 from family_recall.types.relation_result import RelationResult
 from family_recall.types.request import Affect, Filters, RecallContext, RecallRequest, kinds_of
 from family_recall.types.scope import Scope
+from family_recall.types.short_ids import ShortIds
 from family_recall.types.trace import Admission, Clamp, Hit, Skip, SkipReason, Span, Trace
 from family_recall.types.understanding import (
     Breadth,
@@ -62,6 +64,7 @@ from family_recall.types.understanding import (
 __all__ = [
     "BANDS",
     "CATEGORIES",
+    "DEFAULT_SPACE",
     "FIXED",
     "HIDEABLE",
     "KINDS",
@@ -108,6 +111,7 @@ __all__ = [
     "RetentionRule",
     "Scope",
     "Selection",
+    "ShortIds",
     "Skip",
     "SkipReason",
     "SourceCount",

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from family_recall.types.answer_html import html_of
 from family_recall.types.answer_text import lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
+from family_recall.types.deferred import Deferred
 from family_recall.types.json_records import JsonRecord, as_json
 from family_recall.types.relation_result import RelationResult
 from family_recall.types.timeline import Period
@@ -70,7 +72,7 @@ class RepliedTo(JsonRecord):
 
 
 @dataclass(frozen=True, slots=True)
-class Result(JsonRecord):
+class Result(Deferred, JsonRecord):
     """One memory of an answer.
 
     ``score`` compares results of this answer alone; ``confidence`` in [0, 1] is calibrated and
@@ -205,7 +207,7 @@ class Answer:
     """A ranked answer, how sure it is, and how it was found; iterates over its results.
 
     ``confidence`` is the calibrated probability that the first result, or a relation, answers, and
-    ``answerable`` the one that anything stored does. ``status`` sums them up: ``ok``, to be told as
+    ``answerable`` the one that anything stored does. ``status`` sums them up: ``ok``, to be said as
     it is; ``weak``, with "I think"; ``no_match``, when nothing stored seems to answer. Then
     ``facts`` and ``briefing()`` tell nothing, ``best`` is None, and the results are merely what
     comes nearest: ``closest``. ``uncovered`` is what the question names and the first result says
@@ -263,6 +265,10 @@ class Answer:
     def __str__(self) -> str:
         """Return a few lines to read: what answers, how surely, and at most three others."""
         return "\n".join(line.text for line in lines_of(self))
+
+    def _repr_html_(self) -> str:
+        """Return the same lines as HTML, which a notebook shows."""
+        return html_of(self)
 
     def briefing(
         self,

@@ -17,6 +17,7 @@ OTHERS = 3
 """How many memories are named beside the one that answers, or under "nothing answers"."""
 
 _WORTH_NAMING = 0.1  # confidence of another memory
+_LISTED = 0.25  # confidence of what is listed where all of a kind is asked for
 _CHARS = 160
 _OF_EARLIER = 80
 _WITHOUT = {
@@ -45,9 +46,9 @@ class Line:
 def lines_of(answer: Answer) -> Iterator[Line]:
     """Yield an answer as lines to read, the answer itself first."""
     if answer.status == "no_match":
-        yield Line("sureness", "Nothing stored answers that.")
+        yield Line("sureness", f"{sureness(answer)}.")
         yield from _uncovered(answer)
-        yield from _others("What comes closest:", _fit_to_show(answer), frozenset())
+        yield from _others("What comes closest:", closest_to_show(answer), frozenset())
     else:
         yield from _known(answer)
     for skip in answer.trace.skips:
@@ -60,14 +61,24 @@ def lines_of(answer: Answer) -> Iterator[Line]:
         yield Line("remark", f"Answered without {what}." if what else f"Without {stage}: {why}.")
 
 
+def sureness(answer: Answer) -> str:
+    """Return how sure an answer is, in words without a full stop."""
+    if answer.status == "no_match":
+        return "Nothing stored answers that"
+    return "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
+
+
 def _known(answer: Answer) -> Iterator[Line]:
     """Yield what answers, how sure it is, and what else was found."""
     relations = [str(relation) for relation in answer.relations if relation.answers]
     yield from (Line("answer", relation) for relation in relations)
     results = list(answer.results)
     told: set[str] = set()
+    n_less_sure = 0
     if not relations and (answer.strategy == "TIMELINE" or answer.completeness is not None):
-        yield from (Line("answer", _named(result, indent=""), result.rank) for result in results)
+        listed = [result for result in results if result.confidence >= _LISTED] or results[:1]
+        yield from (Line("answer", _named(result, indent=""), result.rank) for result in listed)
+        n_less_sure = len(results) - len(listed)
         results = []
     elif not relations and results:
         first = results.pop(0)
@@ -77,11 +88,12 @@ def _known(answer: Answer) -> Iterator[Line]:
         before = next((result for result in results if result.doc_id == earlier), None)
         yield Line("answer", _told(first, before), first.rank)
         told = {one.text for one in (first, before, first.reply_to) if one is not None}
-    sure = "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
     whole = ""
     if answer.completeness is not None:
         whole = f"; about {100 * answer.completeness:.0f} % of all there is"
-    yield Line("sureness", f"{sure} ({100 * answer.confidence:.0f} %{whole}).")
+    yield Line("sureness", f"{sureness(answer)} ({100 * answer.confidence:.0f} %{whole}).")
+    if n_less_sure:
+        yield Line("other", f"{n_less_sure} more may belong to it, but probably do not.")
     if not relations:
         yield from _uncovered(answer)
     values = {result.fact_value for result in answer.results[:1]}
@@ -93,7 +105,7 @@ def _known(answer: Answer) -> Iterator[Line]:
     yield from _others("Also:", results, told)
 
 
-def _fit_to_show(answer: Answer) -> list[Result]:
+def closest_to_show(answer: Answer) -> list[Result]:
     """Return the closest memories without those that hold a password nobody asked for."""
     if _SECRET.search(answer.query_text):
         return list(answer.results)

@@ -19,6 +19,9 @@ BANDS = ("green", "amber", "red", "black")
 ROLES = ("owner", "adult", "child", "guest", "device")
 """Roles of a person in a space."""
 
+DEFAULT_SPACE = "shared:household"
+"""Where a memory goes in a household that has no other space, and at a terminal."""
+
 SPACE_KINDS = ("shared", "private", "household")
 """Kinds of a space."""
 

@@ -13,7 +13,7 @@ from family_recall.types.json_records import JsonRecord
 class RelationResult(JsonRecord):
     """One relation of an answer: *Leela* is *married to* *Vikram*.
 
-    ``answers`` tells whether it answers the question by itself, and ``asked_for`` which of its
+    ``answers`` says whether it answers the question by itself, and ``asked_for`` which of its
     two ends was asked for; None where the question names both, or neither in particular. Other
     relations tell how those that the question names belong together.
     ``evidence`` are the doc_ids of memories that say so, of those the request may see;

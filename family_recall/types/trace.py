@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from family_recall.types.deferred import Deferred
 from family_recall.types.json_records import JsonRecord
 from family_recall.types.request import RecallRequest
 from family_recall.types.stages import label_of
@@ -126,7 +127,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace(JsonRecord):
+class Trace(Deferred, JsonRecord):
     """How an answer came about.
 
     Attributes:

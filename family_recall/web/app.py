@@ -26,7 +26,18 @@ from family_recall.errors import (
     UnknownPersonError,
     UnknownSpaceError,
 )
-from family_recall.web import browse, correct, forget, localhost, memory, people, relate, search
+from family_recall.web import (
+    add,
+    browse,
+    correct,
+    forget,
+    localhost,
+    memory,
+    people,
+    relate,
+    search,
+    undo,
+)
 from family_recall.web.authentication import TOKEN, SessionAuthentication
 from family_recall.web.pages import FORM_TOKEN, Page, Reader, html, link
 
@@ -48,6 +59,7 @@ READING: Mapping[str, Show] = {
     "/people": people.page,
 }
 EDITING: Mapping[str, Show] = {
+    "/add": add.page,
     "/correct": correct.page,
     "/relate": relate.page,
     "/forget": forget.page,
@@ -55,12 +67,14 @@ EDITING: Mapping[str, Show] = {
     "/forgotten": forget.receipts_page,
 }
 CHANGES: Mapping[str, Change] = {
+    "/add": add.add,
     "/feedback": search.feedback,
     "/correct": correct.correct,
     "/relate": relate.relate,
     "/unrelate": relate.unrelate,
     "/forget": forget.forget,
-    "/undo": forget.undo,
+    "/restore": forget.restore,
+    "/undo": undo.undo,
 }
 STATUS_OF_ERROR = (
     ((UnknownMemoryError, UnknownPersonError, UnknownSpaceError), 404),
@@ -87,7 +101,7 @@ def application(reader: Reader, token: str) -> ASGIApp:
     if reader.ctx.person_id is None:
         raise InvalidRequestError("somebody in particular must read the pages; set person_id")
     reader = dataclasses.replace(reader, form_token=localhost.new_token())
-    reader.spaces()
+    reader.names()
     threads = anyio.CapacityLimiter(MAX_CONCURRENT_PAGES)
     shown = READING if reader.read_only else {**READING, **EDITING}
     changes = {} if reader.read_only else CHANGES
@@ -123,7 +137,8 @@ def serve(reader: Reader, port: int, ready: Callable[[str], None]) -> None:
 def _get(show: Show, reader: Reader, threads: anyio.CapacityLimiter) -> Callable[[Request], object]:
     async def endpoint(request: Request) -> Response:
         page = await _run(functools.partial(show, reader, request.query_params), threads)
-        return HTMLResponse(page) if isinstance(page, str) else _response(page, reader)
+        done = request.query_params.get("done", "")
+        return HTMLResponse(page) if isinstance(page, str) else _response(page, reader, done)
 
     return endpoint
 
@@ -172,8 +187,8 @@ async def _body(request: Request) -> bytes | None:
     return bytes(body)
 
 
-def _response(page: Page, reader: Reader) -> Response:
-    return HTMLResponse(html(page, reader), status_code=page.status)
+def _response(page: Page, reader: Reader, done: str = "") -> Response:
+    return HTMLResponse(html(page, reader, done), status_code=page.status)
 
 
 def _error(status: int, why: str) -> Page:

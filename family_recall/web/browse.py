@@ -34,6 +34,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
         {
             "spaces": spaces,
             "kinds": KINDS,
+            "people": filters.people(reader),
             "filters": filters.values(params, "about"),
             "listing": listing,
             "days": itertools.groupby(listing.memories, lambda memory: memory.moment.date()),

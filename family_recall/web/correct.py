@@ -17,9 +17,9 @@ from family_recall.types.field_specs import MEMORY_FIELDS, FieldSpec
 from family_recall.web.memory import find_editable, memory_link
 from family_recall.web.pages import Page, Reader, param
 
-FIRST_FIELDS = ("text", "title", "kind", "category", "occurred_at", "band", "importance", "author")
-MORE_FIELDS = ("fact_key", "fact_value", "event_type", "valid_from", "valid_until", "labels",
-               "summary")  # fmt: skip
+FIRST_FIELDS = ("text", "occurred_at", "band", "author")
+MORE_FIELDS = ("title", "kind", "category", "importance", "fact_key", "fact_value", "event_type",
+               "valid_from", "valid_until", "labels", "summary")  # fmt: skip
 _CHANGED_MEANWHILE = (
     "Somebody changed it in the meantime. Below is what you typed; please check it again."
 )
@@ -42,9 +42,8 @@ def correct(reader: Reader, params: QueryParams, form: QueryParams) -> Page | st
         for name, value in shown.items()
     }
     try:
-        correction = reader.home.correct(
+        _, change = reader.changes.correct(
             str(memory.doc_id),
-            person_id=reader.person_id,
             space_id=memory.space_id,
             recorded_at=parse_moment(param(params, "seen"), "seen"),
             **dict(_changed(shown, typed)),
@@ -53,7 +52,8 @@ def correct(reader: Reader, params: QueryParams, form: QueryParams) -> Page | st
         return _form(detail, space, typed, _CHANGED_MEANWHILE)
     except (FamilyRecallError, ValueError) as error:
         return _form(detail, space, typed, f"Nothing was changed: {error}")
-    return memory_link(memory, done="corrected" if correction.changed else "unchanged")
+    text = "Corrected. What it said before is kept as an earlier version."
+    return reader.note(text if change else "Nothing was changed.", memory_link(memory), change)
 
 
 def _space(reader: Reader, detail: MemoryDetail) -> AccessibleSpace:

@@ -55,6 +55,11 @@ def values(params: QueryParams, *more: str) -> dict[str, str]:
     return {name: param(params, name) for name in (*FILTERS, *more)}
 
 
+def people(reader: Reader) -> list[str]:
+    """Return the names of the people whom the reader knows, to choose an author from."""
+    return [person.name for person in reader.home.people.all(reader.person_id)]
+
+
 def _day(text: str) -> dt.date | None:
     if not text:
         return None

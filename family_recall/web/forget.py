@@ -1,4 +1,4 @@
-"""Forgetting a memory: what would go, the receipt, proof that it is gone, and undo."""
+"""Forgetting a memory: what would go, the receipt, proof that it is gone, and the trash."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from family_recall.web.memory import find, memory_link
 from family_recall.web.pages import Page, Reader, link, moment_text, param
 
 TRASH_DAYS = {
-    "7": "for a week, unseen, so that it can be restored",
-    "1": "for a day, unseen, so that it can be restored",
-    "0": "not at all: no byte of it is left at once",
+    "7": "a week, in case you change your mind",
+    "1": "a day, in case you change your mind",
+    "0": "no time: gone at once, with no undo",
 }
 """How many days a forgotten memory may stay in the trash, and how the form says it."""
 _MAX_RECEIPTS = 200
@@ -70,21 +70,21 @@ def receipt_page(reader: Reader, params: QueryParams) -> Page:
     return Page("receipt.jinja", view)
 
 
-def undo(reader: Reader, params: QueryParams, _: QueryParams) -> str:
+def restore(reader: Reader, params: QueryParams, _: QueryParams) -> str:
     """Restore what is in the trash."""
     receipt = _receipt(reader, params)
     reader.home.erasure.undo(receipt.receipt_id, person_id=reader.person_id)
-    return link("/forgotten", done="undone")
+    return reader.note("It is restored.", "/forgotten")
 
 
-def receipts_page(reader: Reader, params: QueryParams) -> Page:
+def receipts_page(reader: Reader, _: QueryParams) -> Page:
     """List what this reader has forgotten, the newest first."""
     rows = [
         (receipt, _moment(reader, receipt.at), _trash_until(reader, receipt))
         for receipt in reader.home.erasure.receipts()
         if receipt.person_id == reader.person_id
     ]
-    view = {"rows": rows[:_MAX_RECEIPTS], "done": param(params, "done")}
+    view = {"rows": rows[:_MAX_RECEIPTS]}
     return Page("receipts.jinja", view)
 
 

@@ -23,19 +23,17 @@ def page(reader: Reader, params: QueryParams) -> Page:
     """Show one memory."""
     detail = find(reader, params)
     memory = detail.current.memory
+    stated, known = relations_of(reader, detail)
     return Page(
         "memory.jinja",
         {
             "spaces": reader.spaces(),
             "detail": detail,
             "memory": memory,
-            "done": param(params, "done"),
             "is_editable": is_editable(reader, memory),
             "not_editable": NOT_EDITABLE,
-            "relations": [
-                (relation, None if reader.read_only else _removal(reader, memory, relation))
-                for relation in detail.relations
-            ],
+            "stated": _removable(reader, memory, stated),
+            "known": _removable(reader, memory, known),
             "links": itertools.groupby(
                 sorted(detail.links, key=lambda pair: pair[0]), lambda pair: pair[0]
             ),
@@ -81,6 +79,18 @@ def memory_link(memory: Memory, path: str = "/memory", **params: str) -> str:
     return link(path, id=memory.doc_id, space=memory.space_id, **params)
 
 
+def relations_of(reader: Reader, detail: MemoryDetail) -> tuple[list[Relation], list[Relation]]:
+    """Return the relations that rest on a memory, and the others of whom and what it names."""
+    memory = detail.current.memory
+    everything = reader.home.relations.all(person_id=reader.person_id, space_id=memory.space_id)
+    stated = [
+        relation
+        for relation in everything
+        if memory.doc_id in relation.evidence and relation.space_id == memory.space_id
+    ]
+    return stated, [relation for relation in detail.relations if relation not in stated]
+
+
 def relation_params(relation: Relation) -> dict[str, str]:
     """Return the parameters by which a link names one of a memory's relations."""
     since = relation.valid_from.isoformat() if relation.valid_from else None
@@ -91,6 +101,16 @@ def relation_params(relation: Relation) -> dict[str, str]:
         "since": since,
     }
     return {name: value for name, value in params.items() if value}
+
+
+def _removable(
+    reader: Reader, memory: Memory, relations: list[Relation]
+) -> list[tuple[Relation, str | None]]:
+    """Return relations, each with where the form that removes it goes."""
+    return [
+        (relation, None if reader.read_only else _removal(reader, memory, relation))
+        for relation in relations
+    ]
 
 
 def _removal(reader: Reader, memory: Memory, relation: Relation) -> str | None:

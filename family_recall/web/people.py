@@ -12,13 +12,17 @@ MAX_NAMES = 60
 def page(reader: Reader, _: QueryParams) -> Page:
     """Show the household as one person may see it."""
     guardians = reader.home.people.guardians()
+    people = reader.home.people.all(reader.person_id)
+    names = {person.person_id: person.name for person in people}
     return Page(
         "people.jinja",
         {
             "spaces": reader.spaces(),
-            "people": reader.home.people.all(reader.person_id),
+            "people": people,
             "children": [
-                child for child, theirs in guardians.items() if reader.person_id in theirs
+                names.get(child, child)
+                for child, theirs in guardians.items()
+                if reader.person_id in theirs
             ],
             "names": reader.home.memories.entities(reader.ctx, limit=MAX_NAMES),
         },

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 from starlette.datastructures import QueryParams
 
 from family_recall.types import Relation
-from family_recall.web.memory import find, find_editable, memory_link, relation_params
+from family_recall.web.memory import (
+    find,
+    find_editable,
+    memory_link,
+    relation_params,
+    relations_of,
+)
 from family_recall.web.pages import Page, Reader, param
 
 
@@ -25,7 +33,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
 def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
     """Store a relation that is seen by the people who see its memory."""
     memory = find(reader, params).current.memory
-    reader.home.relations.add(
+    change = reader.changes.relate(
         Relation(
             subject=param(form, "subject"),
             relation=param(form, "relation"),
@@ -34,10 +42,10 @@ def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
             band=memory.band,
             evidence=(str(memory.doc_id),),
             guardians_of=memory.guardians_of,
-        ),
-        person_id=reader.person_id,
+        )
     )
-    return memory_link(memory, done="related")
+    text = "The relation is stored, with this memory as its evidence."
+    return reader.note(text, memory_link(memory), change)
 
 
 def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
@@ -48,8 +56,12 @@ def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
         for name in ("subject", "relation", "object", "since")
         if params.get(name)
     }
-    matches = [relation for relation in detail.relations if relation_params(relation) == wanted]
-    removed = [
-        reader.home.relations.remove(relation, person_id=reader.person_id) for relation in matches
+    matches = [
+        relation
+        for relation in itertools.chain(*relations_of(reader, detail))
+        if relation_params(relation) == wanted
     ]
-    return memory_link(detail.current.memory, done="unrelated" if any(removed) else "unchanged")
+    change = reader.changes.unrelate(matches)
+    text = "The relation is removed. The memories it was based on stay."
+    then = memory_link(detail.current.memory)
+    return reader.note(text if change else "Nothing was changed.", then, change)

@@ -11,7 +11,9 @@ from starlette.datastructures import QueryParams
 from family_recall.errors import InvalidRequestError
 from family_recall.reports.recall import page as recall_page
 from family_recall.reports.recall import results
+from family_recall.reports.recall.understood import days_text, understood
 from family_recall.types import KINDS, AccessibleSpace, RecallContext
+from family_recall.types.answer_text import closest_to_show
 from family_recall.web import filters
 from family_recall.web.pages import Page, Reader, link, param
 
@@ -31,15 +33,28 @@ def page(reader: Reader, params: QueryParams) -> Page:
         "more": param(params, "more"),
         "kinds": KINDS,
         "spaces": spaces,
-        "done": param(params, "done"),
+        "people": filters.people(reader),
     }
     if not question:
         newest = reader.home.memories.page(reader.ctx, limit=N_NEWEST)
         return Page("start.jinja", {**view, "newest": newest})
     answer = reader.home.recall(question, _context(reader, params, spaces))
-    has_more = len(answer.results) == N_RESULTS and not param(params, "more")
-    cards = results.cards(answer)
-    return Page("search.jinja", {**view, "answer": answer, "cards": cards, "has_more": has_more})
+    closest = closest_to_show(answer)
+    return Page(
+        "search.jinja",
+        {
+            **view,
+            "answer": answer,
+            "understood": understood(answer),
+            "headings": {
+                period.doc_ids[0]: days_text(period.first, period.last)
+                for period in answer.timeline
+                if period.doc_ids
+            },
+            "cards": results.cards(closest if answer.closest else answer.results),
+            "has_more": len(answer.results) == N_RESULTS and not param(params, "more"),
+        },
+    )
 
 
 def why(reader: Reader, params: QueryParams) -> str:
@@ -58,8 +73,10 @@ def feedback(reader: Reader, params: QueryParams, form: QueryParams) -> str:
     """Record whether a result was what the question wanted; return the link to the results."""
     ctx = _context(reader, params, reader.spaces())
     accepted = param(form, "accepted") == "yes"
-    reader.home.feedback(param(params, "q"), params.get("id", ""), accepted, ctx=ctx)
-    return _results_link(params, done="accepted" if accepted else "rejected")
+    question = param(params, "q")
+    feedback, change = reader.changes.feedback(question, params.get("id", ""), accepted, ctx)
+    text = f"Noted: {feedback.effect}." if feedback.kept else f"{feedback.why.capitalize()}."
+    return reader.note(text, _results_link(params), change)
 
 
 def _context(
@@ -84,5 +101,5 @@ def _context(
     )
 
 
-def _results_link(params: QueryParams, **more: str) -> str:
-    return link("/", q=param(params, "q"), **filters.values(params, "more"), **more)
+def _results_link(params: QueryParams) -> str:
+    return link("/", q=param(params, "q"), **filters.values(params, "more"))

@@ -102,15 +102,18 @@ def test_without_a_space_it_goes_where_there_is_no_choice(path: Path) -> None:
             return home.memories.get(doc_id, person_id="tom").current.memory.space_id
 
         home.people.add(Person("tom", "Tom"))
+        home.spaces.add(Space("private:sarah", "private"))
         with pytest.raises(InvalidMemoryError, match=r"there is no space .* home\.spaces\.add"):
-            home.remember("The spare key is under the pot")
+            home.remember("The spare key is under the pot", person_id="tom")
         home.spaces.add(Space("home", "household"))
         assert space_of("The spare key is under the pot") == "home"
         home.spaces.add(Space("club", "shared"))
         home.spaces.add(Space("p:tom", "private"))
         assert space_of("The bin goes out on Monday") == "home"
         home.spaces.add(Space("cabin", "household"))
-        with pytest.raises(InvalidMemoryError, match="choose among cabin, club, home, p:tom"):
+        with pytest.raises(
+            InvalidMemoryError, match="choose among cabin, club, home, p:tom, private:sarah"
+        ):
             home.remember("The axe is in the shed")
 
 

@@ -17,6 +17,7 @@ from family_recall import (
 )
 from family_recall.errors import (
     ClosedError,
+    InvalidMemoryError,
 )
 from tests.conftest import (
     HOME,
@@ -96,3 +97,32 @@ def test_as_many_results_come_back_as_are_asked_for(path: Path) -> None:
 
         assert len(recall(home, "biscuit counts", "mia", top_k=100).results) == 100
         assert len(recall(home, "biscuit counts", "mia", top_k=1000).results) == 120
+
+
+def test_three_lines_lead_to_a_first_answer(tmp_path: Path) -> None:
+    """Nobody has to be added, and no space: the first memory makes one for everybody."""
+    with open_home(tmp_path / "new.db") as home:
+        home.remember("The spare key is under the blue pot")
+        home.remember("The bins go out on Tuesday")
+        home.people.add(Person("tom", "Tom"))
+
+        assert home.spaces.all() == [Space("shared:household", "household")]
+        for person_id in (None, "tom"):
+            best = recall(home, "Where is the spare key?", person_id).best
+            assert best is not None
+            assert best.text == "The spare key is under the blue pot"
+
+
+def test_a_space_is_made_only_where_there_is_none(tmp_path: Path) -> None:
+    """Not beside another's private one, and not for a memory that cannot be stored."""
+    with open_home(tmp_path / "new.db") as home:
+        home.people.add(Person("tom", "Tom"))
+        with pytest.raises(InvalidMemoryError, match="importance"):
+            home.remember("The key", importance=2.0)
+        assert home.spaces.all() == []
+        home.spaces.add(Space("private:tom", "private"))
+        home.spaces.add(Space("private:sarah", "private"))
+        with pytest.raises(InvalidMemoryError, match="space_id is needed"):
+            home.remember("The key")
+
+        assert len(home.spaces.all()) == 2

@@ -33,7 +33,7 @@ def db(path: Path) -> Path:
         (("--db", "{db}", "--person", "zoe"), 1, "zoe"),
         (("--db", "nowhere.db", "--person", "alice"), 1, "no such file"),
         (("--db", "{db}", "--person", "alice", "--port", "70000"), 2, "0<=x<=65535"),
-        (("--db", "{db}", "--person", "alice", "--budget-ms", "0"), 1, "time_budget_ms"),
+        (("--db", "{db}", "--person", "alice", "--budget-ms", "0"), 1, "--budget-ms must"),
     ],
 )
 def test_what_cannot_be_served_is_refused_at_once(

@@ -140,7 +140,7 @@ def test_a_dry_run_shows_what_would_be(db: Path, tmp_path: Path) -> None:
 
     shown = done("import", "--db", db, path, "--dry-run")
 
-    assert "  nothing was stored; it would be 2 created\n" in shown
+    assert "  nothing was stored; this would be: 2 created\n" in shown
     assert f"  left out: media without a text (1, first at {path}:3)\n" in shown
     assert 'Mum; if one is a person of the household: --author "Mum=ID"\n' in shown
     assert "  2025-10-30 18:05 Mum: Who has the key?\n" in shown

@@ -63,7 +63,7 @@ def db(household: Path, tmp_path: Path) -> Path:
         (("--person", "alice", "--http", "--port", "70000"), 2, "0<=x<=65535"),
         (("--person", "alice", "--http", "--token-file", "nowhere"), 2, "does not exist"),
         (("--person", "alice", "--http", "--token-file", "{short}"), 1, "16 or more"),
-        (("--person", "alice", "--budget-ms", "0"), 1, "time_budget_ms must be a number"),
+        (("--person", "alice", "--budget-ms", "0"), 1, "--budget-ms must be a number"),
     ],
 )
 def test_what_cannot_be_served_is_refused_at_once(

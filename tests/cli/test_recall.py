@@ -87,11 +87,11 @@ def test_explain_says_why_a_memory_is_there(db: Path) -> None:
         ),
         (("stats", "--db", "nowhere.db"), 1, "no such file"),
         (("import", "--db", "{db}", "nowhere.jsonl"), 1, "nowhere.jsonl: cannot be read"),
-        (("recall", "--db", "{db}", "x", "--top-k", "0"), 1, "top_k must be 1 or more, got 0"),
+        (("recall", "--db", "{db}", "x", "--top-k", "0"), 1, "--top-k must be 1 or more, got 0"),
         (
             ("recall", "--db", "{db}", "x", "--budget-ms", "-5"),
             1,
-            "time_budget_ms must be a number",
+            "--budget-ms must be a number",
         ),
         (("recall", "--db", "{db}", "x", "--person", "zoe"), 1, "zoe"),
         (("add", "--db", "{db}", "x", "--kind", "rumour"), 1, "kind must be one of fact, episode"),
@@ -215,7 +215,7 @@ def test_words_that_name_no_time_are_refused(diary: Path) -> None:
     result = call_in(diary, "timeline", "the blue pot", *NOW)
 
     assert result.exit_code == 1
-    assert "period must be words for a time, such as 'last week'" in result.stderr
+    assert "PERIOD must be words for a time, such as 'last week'" in result.stderr
 
 
 def test_a_question_needs_no_quotes(db: Path) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from family_recall import FamilyRecall
 from family_recall.cli import main
-from family_recall.demo import SCENES, ask, ask_own, run, screen
+from family_recall.demo import NOW, SCENES, ask, ask_own, run, screen
 from family_recall.demo.household import KINSHIP, MEMORIES, STATED, TIMEZONE, move_in
 
 if TYPE_CHECKING:
@@ -200,13 +200,15 @@ def test_a_question_of_ones_own_is_answered() -> None:
 
 
 def test_the_family_can_be_browsed_and_is_gone_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its eighty memories, as the person named, and nothing of it is left on the disk."""
+    """With its eighty memories, as the person named, on its own day; nothing of it is left."""
     web = pytest.importorskip("family_recall.web")
     served = []
 
     def serve(reader: Any, port: int, ready: Callable[[str], None]) -> None:
         del port, ready
         stats = reader.home.maintenance.stats()
+        assert reader.names() == ("The Nairs", "Mira")
+        assert reader.ctx.now == NOW
         served.append((reader.ctx.person_id, stats["memories"], Path(stats["path"])))
 
     monkeypatch.setattr(web, "serve", serve)

@@ -198,9 +198,9 @@ def test_feedback_needs_a_person_and_a_memory_they_can_see(home: FamilyRecall) -
 
     with pytest.raises(InvalidRequestError, match="who gives feedback"):
         give_feedback(home, QUESTION, "march", person_id=None)
-    with pytest.raises(UnknownMemoryError, match="no memory 'telescope' that this request may see"):
+    with pytest.raises(UnknownMemoryError, match="no memory 'telescope' that you can see"):
         give_feedback(home, seen, "telescope")
-    with pytest.raises(UnknownMemoryError, match="no memory 'never' that this request may see"):
+    with pytest.raises(UnknownMemoryError, match="no memory 'never' that you can see"):
         give_feedback(home, QUESTION, "never")
     for weight in (0.0, 1.5, float("nan")):
         with pytest.raises(InvalidRequestError, match="weight must be above 0"):
@@ -253,7 +253,10 @@ def test_an_outranked_memory_can_be_accepted(home: FamilyRecall) -> None:
 
 @pytest.mark.parametrize("kind", ["profile", "opening", "identifier"])
 def test_some_answers_teach_nothing(home: FamilyRecall, kind: str) -> None:
-    """Feedback on answers that the default weights did not order is refused with the reason."""
+    """Of what the default weights did not order the word is kept, and no features to learn from.
+
+    Where nothing was asked, as when a conversation begins, nothing is kept.
+    """
     remember(home, "Invoice #4711 is paid", doc_id="invoice")
     answer: Answer = {
         "profile": lambda: recall(home, QUESTION, "rajesh", profile="annie"),
@@ -262,9 +265,11 @@ def test_some_answers_teach_nothing(home: FamilyRecall, kind: str) -> None:
     }[kind]()
     done = give_feedback(home, answer, answer.results[0].doc_id)
 
-    assert not done.kept
+    assert not done.learned
     assert done.why
-    assert rows(path_of(home), "feedback") == []
+    assert done.kept == bool(done.effect) == (kind != "opening")
+    assert len(rows(path_of(home), "feedback")) == done.kept
+    assert rows(path_of(home), "shown") == []
 
 
 def test_an_answer_that_went_through_json_teaches_the_same(tmp_path: Path) -> None:
@@ -374,6 +379,6 @@ def test_the_command_line_gives_shows_and_takes_back_feedback(tmp_path: Path) ->
         learning["weights"]["bm25_squared"]["now"] == learning["weights"]["bm25_squared"]["shipped"]
     )
     assert run("learned", "--db", db) == "alice: 1 feedback entry\n"
-    assert run("unlearn", "--db", db) == "1 undone\n"
+    assert run("unlearn", "--db", db) == "undone: 1 feedback entry\n"
     assert run("unlearn", "--db", db, "--all") == "nothing is learned any more\n"
     assert run("learned", "--db", db, "--json") == "[]\n"

@@ -58,3 +58,14 @@ def test_what_somebody_wrote_is_no_fact_about_them(home: FamilyRecall) -> None:
     state(home, "bin_day", "Tuesday", "The bins go out on Tuesday", author="priya")
 
     assert recall(home, "What is Priya allergic to?", "rajesh").facts == {"allergy": "hazelnuts"}
+
+
+def test_another_fact_about_somebody_does_not_concern_what_is_asked_of_them(
+    home: FamilyRecall,
+) -> None:
+    """Her name is in both, and only one says what she is allergic to; alone, it concerns all."""
+    state(home, "allergy", "hazelnuts", "Priya is allergic to hazelnuts")
+    state(home, "blood_group", "A positive", "Priya has blood group A positive")
+
+    assert recall(home, "What is Priya allergic to?", "rajesh").facts == {"allergy": "hazelnuts"}
+    assert set(recall(home, "Who is Priya?", "rajesh").facts) == {"allergy", "blood_group"}

@@ -90,6 +90,7 @@ assert home.relations.remove(relation, person_id="ana")
 assert home.memories.may_correct("n0", person_id="ana")
 assert home.correct("n0", person_id="ana", text="note 0 of the yard").changed
 home.relations.all(context); home.memories.page(context); home.memories.entities(context)
+home.memories.ids("ana")
 home.spaces.accessible("ana"); home.zone
 assert home.memories.get("key", context)
 home.learning.all("ana"); home.learning.undo(person_id="ana"); home.learning.reset("ana")

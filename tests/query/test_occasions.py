@@ -6,7 +6,7 @@ import pytest
 
 from family_recall.query.occasions import occasions, occasions_of
 from family_recall.query.text import search_terms
-from family_recall.stores.text.full_text import splitter
+from family_recall.stores.text.full_text import split
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_the_words_of_a_question_say_what_it_prepares_for(
     question: str, expected: tuple[str, ...]
 ) -> None:
     """In any form: the words are compared as the index stems them."""
-    assert occasions_of(question, search_terms(splitter()(question))) == expected
+    assert occasions_of(question, search_terms(split(question))) == expected
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_the_words_of_a_question_say_what_it_prepares_for(
 )
 def test_a_question_about_what_was_prepares_for_nothing(question: str) -> None:
     """Nor one that asks who or when: a remark says neither."""
-    assert occasions_of(question, search_terms(splitter()(question))) == ()
+    assert occasions_of(question, search_terms(split(question))) == ()
 
 
 def test_every_occasion_has_words_and_remarks() -> None:

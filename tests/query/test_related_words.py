@@ -10,7 +10,7 @@ import pytest
 from family_recall.dataflow import RelatedWord
 from family_recall.query.related_words import MOST_WORDS, of_terms, separate, table
 from family_recall.stores.records import WordStatistics
-from family_recall.stores.text.full_text import splitter
+from family_recall.stores.text.full_text import split
 from tests.conftest import found, move_in, open_home, recall, remember
 
 
@@ -31,7 +31,7 @@ from tests.conftest import found, move_in, open_home, recall, remember
 )
 def test_what_people_call_a_thing_elsewhere_is_related(asked: str, stored: str) -> None:
     """Whatever the form of a word: the table holds stems."""
-    ((_, asked_stem),), ((_, stored_stem),) = splitter()(asked), splitter()(stored)
+    ((_, asked_stem),), ((_, stored_stem),) = split(asked), split(stored)
 
     assert stored_stem in table()[asked_stem]
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -192,3 +195,75 @@ def test_a_sketch_is_read_as_it_was_stored(home: FamilyRecall) -> None:
     )
     assert "ring" not in text
     assert "grandma" not in text.lower()
+
+
+@pytest.mark.parametrize(
+    ("question", "again", "doc_id"),
+    [
+        ("Tell me all about Mia", "What do you know about Mia?", "teacher"),
+        ("What happened in March 2025?", "what happened in march 2025", "fence"),
+    ],
+)
+def test_what_is_rejected_of_a_list_is_left_out(question: str, again: str, doc_id: str) -> None:
+    """Of all about somebody and of a time; for her alone, until it is undone."""
+    with household() as home:
+        before = [written(recall(home, question, who)) for who in ("priya", "rajesh")]
+        assert doc_id in found(recall(home, again, "priya"))
+        done = home.feedback(question, doc_id, accepted=False, person_id="priya")
+
+        assert (done.kept, done.learned) == (True, False)
+        assert done.effect == "it is left out for you from now on, of this list and others like it"
+        for one in (question, again):
+            answer = recall(home, one, "priya")
+            assert doc_id not in found(answer)
+            assert len(answer) > 0
+        assert written(recall(home, question, "rajesh")) == before[1]
+        assert home.explain(question, doc_id, person_id="priya").contributions
+        assert home.learning.undo(person_id="priya") == 1
+        assert written(recall(home, question, "priya")) == before[0]
+
+
+def test_an_order_number_that_is_rejected_no_longer_answers() -> None:
+    """Its only match is then what comes closest; others still get it as the answer."""
+    with household() as home:
+        question = "where is order 114-2233445-6677889?"
+        assert recall(home, question, "priya").status == "ok"
+        done = home.feedback(question, "order", accepted=False, person_id="priya")
+
+        assert done.kept
+        assert recall(home, question, "priya").status == "no_match"
+        assert recall(home, question, "rajesh").status == "ok"
+        home.feedback(question, "order", accepted=True, person_id="priya")
+        assert recall(home, question, "priya").status == "ok"
+
+
+def test_what_is_only_implied_of_a_list_is_not_kept() -> None:
+    """Nothing could be learned from it, and only an explicit no leaves something out."""
+    with household() as home:
+        done = home.feedback(
+            "Tell me all about Mia", "teacher", accepted=False, weight=0.5, person_id="priya"
+        )
+
+        assert not done.kept
+
+
+@contextlib.contextmanager
+def household() -> Iterator[FamilyRecall]:
+    """Open a household of three memories about Mia, two of March 2025 and an order."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        FamilyRecall.open(Path(folder) / "family.db", timezone="UTC") as opened,
+    ):
+        move_in(opened)
+        for doc_id, text, day in (
+            ("teacher", "Mia's teacher is Mr Patel", "2025-04-11"),
+            ("choir", "Mia sings in the choir", "2025-02-11"),
+            ("shoes", "Mia wears shoes of size 34", "2025-01-11"),
+            ("fence", "We painted the fence", "2025-03-08"),
+            ("boiler", "The boiler was repaired", "2025-03-20"),
+            ("order", "Order 114-2233445-6677889 is at the neighbour's", "2025-04-20"),
+        ):
+            at = dt.datetime.fromisoformat(day)
+            opened.remember(text, space_id=HOME, doc_id=doc_id, author="rajesh", occurred_at=at)
+        opened.warmup()
+        yield opened

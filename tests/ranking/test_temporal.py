@@ -104,3 +104,15 @@ def test_without_a_time_nothing_matches() -> None:
     match = temporal_match(rows(10.5), QueryPlan(), mentions((1, 10, 11, 1.0)))
 
     assert match.tolist() == [0.0]
+
+
+def test_of_two_times_that_may_be_meant_the_better_counts() -> None:
+    """Day 10 or day 40: what occurred on day 10 and what mentions day 40 count alike."""
+    either = dataclasses.replace(ASKED, other_timespan_s=(40 * DAY_S, 41 * DAY_S))
+    told = mentions((2, 40.0, 41.0, 1.0))
+
+    match = temporal_match(rows(10.5, 9.9, 20.0), either, told, now_s=30 * DAY_S)
+
+    assert match[:2].tolist() == pytest.approx([0.9, 0.9])
+    assert match[2] < 0.01
+    assert temporal_match(rows(10.5, 9.9), ASKED, told)[1] < 0.9

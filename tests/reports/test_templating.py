@@ -6,12 +6,15 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from family_recall.reports.templating import FOLDERS, environment, printable, render
 
 TEMPLATES = sorted(file for folder in FOLDERS for file in folder.glob("*.jinja"))
+NOBODY: dict[str, Any] = {"style": "", "reader": None, "household": "", "noted": None}
+"""What a page shows around its content where nobody is signed in."""
 
 
 def test_every_template_compiles_and_is_found_by_one_name() -> None:
@@ -35,7 +38,7 @@ def test_no_template_turns_escaping_off_or_holds_a_script() -> None:
 
 def test_values_are_escaped_and_unprintable_characters_replaced() -> None:
     """In text and in attributes alike; the number of characters stays the same."""
-    html = render("error.jinja", why="<b>\x00\u202e&\ud800", style="", reader=None)
+    html = render("error.jinja", why="<b>\x00\u202e&\ud800", **NOBODY)
 
     assert "&lt;b&gt;��&amp;�" in html
     assert printable("a\x07b\n") == "a�b\n"
@@ -44,7 +47,7 @@ def test_values_are_escaped_and_unprintable_characters_replaced() -> None:
 def test_a_missing_value_is_an_error() -> None:
     """A template never silently shows nothing where its view lacks a value."""
     with pytest.raises(KeyError, match="'why' is undefined"):
-        render("error.jinja", style="", reader=None)
+        render("error.jinja", **NOBODY)
 
 
 def test_importing_the_package_does_not_load_the_template_engine() -> None:

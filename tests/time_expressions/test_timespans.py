@@ -129,6 +129,67 @@ def test_about_belongs_to_the_verb_of_telling() -> None:
     assert matched == {question: [words] for question, words in expected.items()}
 
 
+NOVEMBER = AT_HOME._replace(now=dt.datetime(2026, 11, 25, 22, 0, tzinfo=ZoneInfo("Europe/London")))
+_MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
+
+
+@pytest.mark.parametrize("month", range(1, 13))
+@given(day=st.dates(dt.date(2020, 1, 1), dt.date(2035, 12, 31)))
+@settings(max_examples=15, deadline=None)
+def test_the_mood_says_which_march_is_meant(month: int, day: dt.date) -> None:
+    """*Should*, *will* and *could we* mean the month not over yet, *did* the latest begun."""
+    setting = AT_HOME._replace(now=dt.datetime.combine(day, dt.time(12), dt.UTC))
+    name = _MONTHS[month - 1]
+
+    for verb in ("should", "will", "could", "must", "can"):
+        ahead = find(f"Where {verb} we go in {name}?", setting)
+        assert ahead is not None
+        assert ahead.start is not None
+        assert ahead.end is not None
+        assert (ahead.start.month, ahead.other) == (month, None)
+        assert ahead.end > setting.now
+        assert (ahead.end - setting.now).days <= 366
+    behind = find(f"Where did we go in {name}?", setting)
+    assert behind is not None
+    assert behind.start is not None
+    assert (behind.start.month, behind.other) == (month, None)
+    assert dt.timedelta(0) <= setting.now - behind.start <= dt.timedelta(days=366)
+
+
+@pytest.mark.parametrize(
+    ("question", "last", "coming"),
+    [
+        ("Who is away in March?", (2026, 3, 1), (2027, 3, 1)),
+        ("What do we have in March?", (2026, 3, 1), (2027, 3, 1)),
+        ("What's on 3 September?", (2026, 9, 3), (2027, 9, 3)),
+        ("Could you remind me when in April the MOT was done?", (2026, 4, 1), (2027, 4, 1)),
+        ("What's on in the summer?", (2026, 6, 1), (2027, 6, 1)),
+    ],
+)
+def test_a_tense_that_leaves_it_open_means_either(
+    question: str, last: tuple[int, int, int], coming: tuple[int, int, int]
+) -> None:
+    """Then it is too uncertain to exclude anything, and both stretches are named."""
+    span = find(question, NOVEMBER)
+
+    assert span is not None
+    assert span.start is not None
+    assert span.other is not None
+    assert span.start.date() == dt.date(*last)
+    assert span.other[0].date() == dt.date(*coming)
+    assert span.certainty == pytest.approx(0.5)
+
+
+def test_a_time_that_is_not_over_means_nothing_else() -> None:
+    """In November *what's on in November* is this one, and no other."""
+    span = find("What's on in November?", NOVEMBER)
+
+    assert span is not None
+    assert span.other is None
+
+
 def test_a_time_only_the_speaker_knows_is_not_guessed() -> None:
     """Words that nobody read, and that make another time of the one beside them, mean silence."""
     questions = [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import html.parser
 
 import pytest
 
-from family_recall import Answer, FamilyRecall
+from family_recall import Answer, FamilyRecall, Relation
 from family_recall.types.answer import Status
 from family_recall.types.relation_result import RelationResult
-from tests.conftest import recall, remember
+from tests.conftest import HOME, recall, remember
 
 KEY = "Where is the spare key?"
 
@@ -127,3 +128,84 @@ def test_an_answer_is_read_back_whole(answer: Answer) -> None:
     told = dataclasses.replace(answer, uncovered=("office",), answerable=0.25)
 
     assert Answer.from_json(told.to_json()) == told
+
+
+class _Lines(html.parser.HTMLParser):
+    """The text of each paragraph and list item, and every tag and attribute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str | None]] = []
+        self.lines: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin a line with each paragraph and item."""
+        self.tags.add(tag)
+        self.attributes += attrs
+        if tag in {"p", "li"}:
+            self.lines.append("")
+
+    def handle_data(self, data: str) -> None:
+        """Add to the line."""
+        self.lines[-1] += data
+
+
+@pytest.mark.parametrize("status", ["ok", "weak", "no_match"])
+@pytest.mark.parametrize(
+    "text", ["<script>alert('x')</script> & \"y\"", "</bdi></p><img src=x onerror=y>", "a key"]
+)
+def test_a_notebook_shows_the_lines_of_an_answer(answer: Answer, status: Status, text: str) -> None:
+    """The same lines as printed, whatever a memory says: no tag of it is one."""
+    results = tuple(
+        dataclasses.replace(result, text=f"{text} {result.rank}", passage=None, confidence=0.5)
+        for result in answer.results
+    )
+    shown = dataclasses.replace(of(answer, status), results=results)
+    page = _Lines()
+    page.feed(shown._repr_html_())
+
+    assert page.lines == [line.strip() for line in str(shown).splitlines()]
+    assert page.tags <= {"div", "p", "ul", "li", "bdi", "strong", "em", "span"}
+    assert page.attributes == []
+
+
+def test_a_notebook_can_be_sent_what_no_text_should_hold(answer: Answer) -> None:
+    """A lone surrogate, which is in no UTF-8, is replaced."""
+    first = dataclasses.replace(answer.results[0], text="the key \ud800", passage=None)
+
+    page = dataclasses.replace(of(answer, "ok"), results=(first,))._repr_html_()
+
+    assert "the key ?" in page
+    assert page.encode("utf-8")
+
+
+def test_somebody_who_said_it_under_a_longer_name_is_covered(home: FamilyRecall) -> None:
+    """*Grandma Elsa*, as a chat has her, is the Elsa whom the question asks about."""
+    home.relations.add(Relation("Elsa", "mother of", "Rajesh", HOME))
+    remember(home, "I am coming on 20 December by train", author="Grandma Elsa")
+    remember(home, "The train leaves at nine", author="Uncle Bert")
+
+    hers = recall(home, "When is Elsa coming by train?", "mia")
+    other = recall(home, "When does the train of Elsa leave at nine?", "mia")
+
+    assert (hers.results[0].author, hers.uncovered) == ("Grandma Elsa", ())
+    assert (other.results[0].author, other.uncovered) == ("Uncle Bert", ("Elsa",))
+
+
+def test_of_a_list_what_is_hardly_one_of_it_is_counted_and_not_told(answer: Answer) -> None:
+    """The first is listed in any case; of the others those that are one in four times or more."""
+    sure = (0.9, 0.4, 0.24, 0.11)
+    results = tuple(
+        dataclasses.replace(
+            answer.results[0], rank=rank, text=f"Item {rank}", passage=None, confidence=confidence
+        )
+        for rank, confidence in enumerate(sure, start=1)
+    )
+    listed = dataclasses.replace(of(answer, "ok"), results=results, completeness=0.8)
+
+    lines = str(listed).splitlines()
+
+    assert [line.split(" — ")[0] for line in lines[:2]] == ["Item 1", "Item 2"]
+    assert "2 more may belong to it, but probably do not." in lines
+    assert "Item 3" not in str(listed)

@@ -17,15 +17,12 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from family_recall import FamilyRecall, Grant, Memory, Person, Space
-from tests.page_checks import CHROMIUM
+from tests.page_checks import CHROMIUM, WIDER_THAN_THE_WINDOW
 
 START_S = 120.0
 HOSTILE = (
     '</title></textarea><script>document.title="run"</script>'
     "<img src=x onerror=\"document.title='run'\">" + "w" * 5000
-)
-WIDER_THAN_THE_WINDOW = (
-    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 )
 
 pytestmark = pytest.mark.skipif(
@@ -112,7 +109,7 @@ def test_a_memory_is_edited_without_a_script(pages: Any) -> None:
     page.fill("input[name=q]", "which locker")
     page.click("button:has-text('Ask')")
     page.click("button:has-text('This was it') >> nth=0")
-    assert "Thank you" in page.inner_text(".notice")
+    assert "Noted" in page.inner_text(".notice")
     page.goto(f"{base}/memory?id=locker")
     page.click("a:has-text('Correct')")
     page.fill("textarea[name=text]", "My locker is 812")
@@ -122,7 +119,7 @@ def test_a_memory_is_edited_without_a_script(pages: Any) -> None:
     page.click("a:has-text('Forget') >> nth=-1")
     page.click("button:has-text('Forget this')")
     assert "812" not in page.inner_text("main")
-    page.click("button:has-text('Restore it')")
+    page.click("button:has-text('bring it back')")
     page.goto(f"{base}/memory?id=locker")
     assert "My locker is 812" in page.inner_text("main")
 
@@ -131,7 +128,7 @@ def test_a_memory_is_edited_without_a_script(pages: Any) -> None:
 @pytest.mark.parametrize(
     "path",
     ["/", "/?q=w", "/browse", "/people", "/memory?id=evil", "/correct?id=evil", "/relate?id=evil",
-     "/forget?id=evil", "/forgotten", "/why?q=w"],
+     "/forget?id=evil", "/forgotten", "/add", "/why?q=w"],
 )  # fmt: skip
 def test_nothing_runs_loads_or_runs_over_the_edge(pages: Any, path: str, width: int) -> None:
     """Even in a browser that allows scripts, a hostile memory is a text that fits the window."""

@@ -72,7 +72,7 @@ def test_a_receipt_is_seen_only_by_its_owner(mine: FamilyRecall) -> None:
     """Priya neither sees that Rajesh forgot something, nor can she restore it."""
     his = Browser(mine)
     his.send(his.form("/forget?id=mine", "/forget"), days="7")
-    undo = his.form(his.landed, "/undo")
+    undo = his.form(his.landed, "/restore")
     hers = Browser(mine, "priya")
 
     assert "You have forgotten nothing" in hers.read("/forgotten").text

@@ -25,7 +25,7 @@ HOSTILE = (
     "\x00\u202egnp.exe\u2066\u200f &amp; &lt; javascript:alert(1) "
 )
 ON = ("/", "/?q={q}", "/why?q={q}", "/browse", "/browse?about={q}", "/people", "/memory?id={id}",
-         "/correct?id={id}", "/relate?id={id}", "/forget?id={id}")  # fmt: skip
+         "/correct?id={id}", "/relate?id={id}", "/forget?id={id}", "/add?space={q}")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,9 @@ def test_only_an_address_of_the_web_is_a_link(home: FamilyRecall, url: str, link
     links = [
         a for a in page.all("a") if not str(a["href"]).startswith(("/memory", "/browse", "/?"))
     ]
-    links = [a for a in links if str(a["href"]) not in {"#main", "/", "/people", "/forgotten"}]
+    links = [
+        a for a in links if str(a["href"]) not in {"#main", "/", "/add", "/people", "/forgotten"}
+    ]
     assert [a["href"] for a in links] == ([url] if linked else [])
     assert all("noreferrer" in str(a["rel"]) for a in links)
     assert url.strip() in page.text

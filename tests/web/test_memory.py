@@ -49,6 +49,21 @@ def test_a_relation_is_based_on_its_memory(mine: FamilyRecall) -> None:
     assert mine.memories.get("mine", RecallContext("rajesh")).relations == ()
 
 
+def test_a_relation_is_shown_with_what_it_rests_on(mine: FamilyRecall) -> None:
+    """First, though the memory names neither of the two, and with the button that removes it."""
+    remember(mine, "They told me at the gate, Priya", doc_id="gate", author="rajesh")
+    mine.relations.add(Relation("Priya", "friend of", "Otto", HOME))
+    mine.relations.add(Relation("Elena", "coach of", "Mia", HOME, evidence=("gate",)))
+    browser = Browser(mine)
+
+    page = browser.read("/memory?id=gate")
+    text = " ".join(page.text.split())
+
+    assert text.index("Elena coach of Mia") < text.index("friend of")
+    browser.send(browser.form("/memory?id=gate", "/unrelate"))
+    assert [r.relation for r in mine.relations.all(person_id="rajesh")] == ["friend of"]
+
+
 def test_a_button_removes_a_relation(mine: FamilyRecall, wall: Wall) -> None:
     """Only the one beside the button; the others, and the memory, stay."""
     remember(mine, "Elena coaches me at the pool", doc_id="coach", author="rajesh")

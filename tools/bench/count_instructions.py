@@ -1,15 +1,17 @@
-"""Count the instructions of a recall, by size, by stage and by library, under Valgrind.
+"""Count the instructions of a recall or of storing a text, by library, under Valgrind.
 
 Unlike a time, a count hardly depends on what else the machine does. A process opens a synthetic
 household under `valgrind --tool=callgrind` and asks each question once, so that everything is
 loaded and the questions' vectors are kept; another asks them all again, and what it runs more is
-the recall, without embedding. A stage is what it takes less without it. The shipped models are
+the recall, without embedding. A stage is what it takes less without it. With --store a process
+generates the memories, and another stores them too, their vectors pending. The shipped models are
 not counted: Valgrind lacks some of the instructions that ONNX Runtime picks for them.
 
 Examples:
   python -m tools.bench.count_instructions
   python -m tools.bench.count_instructions --sizes 1000,100000 --questions 40 --stages
   python -m tools.bench.count_instructions --json instructions.json
+  python -m tools.bench.count_instructions --store --sizes 2000
 """
 
 from __future__ import annotations
@@ -54,13 +56,19 @@ def main() -> int:
     parser.add_argument("--sizes", type=_sizes, default=(1_000, 10_000), metavar="N,N")
     parser.add_argument("--questions", type=int, default=40, metavar="N")
     parser.add_argument("--stages", action="store_true", help="each stage's share, too")
+    parser.add_argument("--store", action="store_true", help="count storing a text instead")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
+    parser.add_argument("--fill", type=Path, metavar="DB", help=argparse.SUPPRESS)
+    parser.add_argument("--memories", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--ask", type=Path, metavar="DB", help=argparse.SUPPRESS)
     parser.add_argument("--leave-out", default="", help=argparse.SUPPRESS)
     parser.add_argument("--times", type=int, default=0, help=argparse.SUPPRESS)
     args: argparse.Namespace = parser.parse_args()
     if args.ask:
         ask(args.ask, args.questions, args.times, frozenset(args.leave_out.split()))
+        return 0
+    if args.fill:
+        fill(args.fill, args.memories, args.times)
         return 0
     if shutil.which("valgrind") is None:
         print(
@@ -69,12 +77,16 @@ def main() -> int:
         return 2
     figures = []
     for size in args.sizes:
-        figure = measure(size, args.questions, STAGES if args.stages else ())
+        if args.store:
+            figure = measure_storing(size)
+            print(f"{size:,} memories: {figure['text'] / 1e6:.2f} million instructions a text")
+        else:
+            figure = measure(size, args.questions, STAGES if args.stages else ())
+            print(f"{size:,} memories: {figure['recall'] / 1e6:.1f} million instructions a recall")
         figures.append(figure)
-        print(f"{size:,} memories: {figure['recall'] / 1e6:.1f} million instructions a recall")
         for about in ("by_library", "by_stage"):
-            for name, n in figure[about].items():
-                print(f"  {name:18}{n / 1e6:7.1f}")
+            for name, n in figure.get(about, {}).items():
+                print(f"  {name:18}{n / 1e6:8.2f}")
     if args.json:
         write_json(args.json, figures)
     return 0
@@ -106,20 +118,33 @@ def measure(n: int, n_questions: int, stages: Iterable[str]) -> dict[str, Any]:
     }
 
 
+def measure_storing(n: int) -> dict[str, Any]:
+    """Count the instructions of storing a text: total, and by library."""
+    with tempfile.TemporaryDirectory(prefix="family_recall_count_") as folder:
+        idle, whole = (
+            _counted(Path(folder), "--fill", f"{folder}/{times}.db", "--memories", n, times=times)
+            for times in (0, 1)
+        )
+    whole.subtract(idle)
+    return {
+        "memories": n,
+        "text": whole.total() // n,
+        "by_library": {name: count // n for name, count in whole.most_common()},
+    }
+
+
 def counted(path: Path, n_questions: int, *, times: int, leave_out: str = "") -> Counter[str]:
     """Run a process that asks a household, and count its instructions by library."""
-    profile = path.with_name("profile")
+    asked = ("--ask", path, "--questions", n_questions, "--leave-out", leave_out)
+    return _counted(path.parent, *asked, times=times)
+
+
+def _counted(folder: Path, *arguments: object, times: int) -> Counter[str]:
+    """Run this module with some arguments, and count its instructions by library."""
+    profile = folder / "profile"
     command = [
         *("valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", "-q", sys.executable),
-        *(
-            "-m",
-            "tools.bench.count_instructions",
-            "--ask",
-            str(path),
-            "--questions",
-            str(n_questions),
-        ),
-        *("--times", str(times), "--leave-out", leave_out),
+        *("-m", "tools.bench.count_instructions", *map(str, arguments), "--times", str(times)),
     ]
     # One hash seed: dictionaries that lie alike are searched alike. One thread of OpenBLAS: others
     # would count their waiting.
@@ -141,6 +166,14 @@ def ask(path: Path, n_questions: int, times: int, leave_out: frozenset[str]) -> 
         questions = synthetic.questions(n_questions, home.maintenance.stats()["memories"])
         for question in questions * (1 + times):
             home.recall(question.text, ctx)
+
+
+def fill(path: Path, n: int, times: int) -> None:
+    """Generate n memories, and store them in a new household unless ``times`` is 0."""
+    with FamilyRecall.open(path, timezone="UTC", encoder=FakeEncoder()) as home:
+        synthetic.furnish(home)
+        memories = list(synthetic.memories(n))
+        home.remember_many(memories if times else memories[:1], embed="later")
 
 
 def instructions_of(profile: Iterable[str]) -> Counter[str]:

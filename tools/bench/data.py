@@ -30,6 +30,7 @@ class FakeEncoder:
     model_id = MODEL_ID
     dim = _DIM
     token_dim = _TOKEN_DIM
+    batch_size = 64  # with threads, of texts that take microseconds, handing over would cost most
 
     def __init__(self, *, seed: int = 0) -> None:
         """Draw the tables: 6 MB."""

@@ -23,17 +23,20 @@ import functools
 import itertools
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
+import apsw
 import numpy as np
 from rich.console import Console
 from rich.progress import Progress
@@ -41,7 +44,7 @@ from rich.table import Table
 
 from family_recall import RecallContext, __version__
 from family_recall.api import FamilyRecall
-from family_recall.encoders.base import Encoder, Encoding
+from family_recall.encoders.base import Encoder, Encoding, batch_size_of
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.errors import ModelError
 from family_recall.evaluation import synthetic
@@ -61,6 +64,7 @@ EMBEDDED_TOKENS = (8, 16, 32, 64)
 EMBEDDING_RUNS = 40
 N_STARTS = 3
 FOUND_WITHIN = 10
+_SMALL_TABLE = 5.0  # bytes a memory
 SECTIONS = {
     "machine": "processors, numpy's threads if set, and the milliseconds of a fixed piece of work",
     "import_ms": "the package alone, and with the native libraries (FamilyRecall)",
@@ -72,6 +76,7 @@ SECTIONS = {
     "  identifiers": "questions that quote an order: total times, and how many came first",
     "  planted": "how many of the planted memories were found in the first ten",
     "  file_bytes_per_memory": "the file, after closing",
+    "  bytes_by_table": "the same by table, its indexes apart",
     "  start": "a fresh process: open, first answer, resident memory",
 }
 
@@ -152,6 +157,7 @@ def measure(
             recall, planted = measure_recall(home, questions, space_id, encoder)
             quoted = measure_identifiers(home, synthetic.order_questions(n_questions, n))
         n_bytes = path.stat().st_size
+        by_table = bytes_by_table(path)
         command = [sys.executable, "-m", "tools.bench.speed", "--start", str(path)]
         runs = [json.loads(_output(command + ["--model"] * model)) for _ in range(N_STARTS)]
     return {
@@ -161,6 +167,7 @@ def measure(
         "planted": planted,
         "identifiers": quoted,
         "file_bytes_per_memory": round(n_bytes / n),
+        "bytes_by_table": {name: round(size / n, 1) for name, size in by_table.items()},
         "start": {name: round(statistics.median(run[name] for run in runs), 2) for name in runs[0]},
     }
 
@@ -247,6 +254,21 @@ def measure_identifiers(
     first = [answer.results[0].doc_id if answer.results else None for _, answer in took]
     n_first = sum(doc_id == each.planted for doc_id, each in zip(first, questions, strict=True))
     return {"n": len(questions), "found": n_first, **_both([times for times, _ in took])}
+
+
+def bytes_by_table(path: Path) -> dict[str, int]:
+    """Return how many bytes of a file's pages each table and its indexes take, most first."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    sizes = Counter[str]()
+    for name, table, size in connection.execute(
+        "SELECT d.name, coalesce(s.tbl_name, d.name), sum(d.pgsize) FROM dbstat d"
+        " LEFT JOIN sqlite_schema s ON s.name = d.name GROUP BY d.name"
+    ):
+        shared = re.match(r"(words|vectors)_\d+", str(table))
+        group = shared[1] if shared else str(table)
+        sizes[group if shared or name == table else f"{group}, indexes"] += int(str(size))
+    connection.close()
+    return dict(sizes.most_common())
 
 
 def measure_start(path: Path, *, model: bool) -> dict[str, float]:
@@ -344,6 +366,7 @@ def show(report: Mapping[str, Any], console: Console) -> None:
     if sizes:
         columns = [f"{entry['memories']:,}" for entry in sizes]
         console.print(_recall_table(sizes, columns), _size_table(sizes, columns))
+        console.print(_bytes_table(sizes, columns))
     if report["embedding"] is not None:
         table = Table("tokens", "ms", "cpu_ms", title="Embedding one text, p50 / p95 / p99")
         for n_tokens, times in report["embedding"]["tokens"].items():
@@ -387,12 +410,26 @@ def _size_table(sizes: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> T
     return table
 
 
+def _bytes_table(sizes: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Table:
+    table = Table("table", *columns, title="File, bytes a memory")
+    others = [0.0] * len(sizes)
+    for name in dict.fromkeys(name for entry in sizes for name in entry["bytes_by_table"]):
+        cells = [entry["bytes_by_table"].get(name, 0.0) for entry in sizes]
+        if max(cells) < _SMALL_TABLE:
+            others = [other + cell for other, cell in zip(others, cells, strict=True)]
+        else:
+            table.add_row(name, *(f"{cell:,.0f}" for cell in cells))
+    table.add_row("others", *(f"{cell:,.0f}" for cell in others))
+    return table
+
+
 class _Timed:
     """An `Encoder` that sums the processor time of another one."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
         self.model_id, self.dim, self.token_dim = encoder.model_id, encoder.dim, encoder.token_dim
+        self.batch_size = batch_size_of(encoder)
         self.cpu_s = 0.0
 
     def encode_question(self, text: str) -> Encoding:

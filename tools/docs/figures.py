@@ -75,14 +75,14 @@ def funnel(answer: Answer) -> str:
     """Draw how many memories are left after each step."""
     spans = {span.stage: span for span in answer.trace.spans}
     steps = {
-        "may be seen": (answer.trace.counts["visible"], "ranks"),
+        "may be seen": (answer.trace.counts["visible"], "other"),
         "found by words": (spans["lexical"].n_out, "words"),
         "found by meaning": (spans["vector"].n_out, "meaning"),
         "found by links": (spans["graph"].n_out, "links"),
-        "in one pool": (spans["fusion"].n_out, "time"),
-        "scored": (spans["rank"].n_out, "session"),
-        "read with the question": (spans["rerank"].n_in, "reading"),
-        "returned": (len(answer.results), "accent"),
+        "in one pool": (spans["fusion"].n_out, "other"),
+        "scored": (spans["rank"].n_out, "other"),
+        "read with the question": (spans["rerank"].n_in, "other"),
+        "returned": (len(answer.results), "ink"),
     }
 
     def draw(axes: Axes) -> None:
@@ -134,7 +134,7 @@ def score(answer: Answer) -> str:
         axes.set_xlim(0, float(left.max()) * 1.16)
         _rows(axes, labels)
         axes.legend(
-            frameon=False, fontsize=8.5, ncols=3, loc="upper center", bbox_to_anchor=(0.3, -0.08),
+            frameon=False, fontsize=8.5, ncols=2, loc="upper center", bbox_to_anchor=(0.3, -0.08),
             handlelength=0.9, columnspacing=1.0,
         )  # fmt: skip
 

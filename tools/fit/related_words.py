@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from family_recall.query.text import STOP_WORDS
-from family_recall.stores.text.full_text import splitter
+from family_recall.stores.text.full_text import split
 from tools.common import ROOT, parser_of, write_json
 
 WORDS = ROOT / "tools/fit/related_words.txt"
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("--output", type=Path, default=OUTPUT)
     options = parser.parse_args(arguments)
-    table = table_of(WORDS.read_text("utf-8").splitlines(), splitter())
+    table = table_of(WORDS.read_text("utf-8").splitlines(), split)
     write_json(options.output, {stem: " ".join(others) for stem, others in sorted(table.items())})
     print(f"{len(table)} words with {sum(map(len, table.values()))} others: {options.output}")
     return 0
@@ -45,7 +45,7 @@ def table_of(
 ) -> dict[str, list[str]]:
     """Return the stems of like meaning by stem, in the order of the lines, none twice.
 
-    >>> table_of(["jab vaccination vaccine", "# health"], splitter())
+    >>> table_of(["jab vaccination vaccine", "# health"], split)
     {'jab': ['vaccin']}
 
     Raises:

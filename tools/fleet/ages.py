@@ -78,7 +78,7 @@ def age(home: Row) -> float:
 
 def a_week(home: Row) -> float:
     """Return how many memories a household has for each week of its life."""
-    return float(home["memories"]) / max(home["days"] / 7.0, 1.0)
+    return float(home["memories"]) / max(float(home["days"]) / 7.0, 1.0)
 
 
 def nearest(value: float, of: Sequence[float]) -> float:

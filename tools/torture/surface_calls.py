@@ -207,7 +207,8 @@ def form(home: FamilyRecall, _: Path) -> Caller:
     client.get(f"/?token={secret}")
     names = ("q", "id", "space", "person", "about", "first", "last", "page", "text", "token", "at",
              "doc_id", "accepted", "source", "relation", "target", "receipt", "kind", "labels",
-             "importance", "valid_from", "as_of", "by", "days")  # fmt: skip
+             "importance", "valid_from", "as_of", "by", "days", "done", "space_id",
+             "occurred_at")  # fmt: skip
     shown = client.get("/correct?id=code").text
     form_token = shown.partition(f'name="{FORM_TOKEN}" value="')[2].partition('"')[0]
 

@@ -14,6 +14,7 @@ from family_recall.evaluation.outcomes import DEEPEST_K, Outcome, values
 from family_recall.reports.evaluation.plots import (
     ROW,
     Plot,
+    budget_line,
     colour,
     intervals,
     log_axis,
@@ -100,8 +101,8 @@ def risk_coverage(calibration: Mapping[str, Any], outcomes: Sequence[Outcome]) -
         axes.step(coverage, risk, where="pre", color=colour("accent"), linewidth=1.5)
         axes.set(xlim=(0, 1.02), ylim=(0, 1.03), xlabel="told", ylabel="wrong among them")
         if told:
-            axes.plot([told], [wrong], "o", color=colour("good"), markersize=6)
-            note(axes, "ok", told, wrong, (7, -3.5), color=colour("good"))
+            axes.plot([told], [wrong], "o", color=colour("ink"), markersize=6)
+            note(axes, "ok", told, wrong, (7, -3.5))
 
     description = (
         f"{told:.0%} are told as ok, {wrong:.0%} of them wrong; of all answers {risk[-1]:.0%} are. "
@@ -139,26 +140,27 @@ def confidences(outcomes: Sequence[Outcome]) -> Plot:
     return plot("How sure the answers were", description, draw, height=250, key=key)
 
 
-def latency(outcomes: Sequence[Outcome], quantiles: Mapping[str, float]) -> Plot:
-    """Draw how long answers took, with percentiles."""
+def latency(outcomes: Sequence[Outcome], quantiles: Mapping[str, float], budget_ms: float) -> Plot:
+    """Draw how long answers took, with percentiles and the budget."""
     times = [outcome.used_time_ms for outcome in outcomes]
 
     def draw(axes: Axes) -> None:
         axes.hist(times, bins=min(30, max(8, len(times) // 3)), color=colour("accent"), rwidth=0.9)
         top = axes.get_ylim()[1]
         for level, (name, ms) in zip((1.2, 1.11, 1.02), quantiles.items(), strict=True):
-            axes.plot([ms, ms], [0, top * level], color=colour("bad"), linewidth=1)
+            axes.plot([ms, ms], [0, top * level], color=colour("ink"), linewidth=1)
             note(axes, f"{name} {ms:,.0f}", ms, top * level, (-3, -6), ha="right")
         axes.set(xlabel="milliseconds", ylabel="questions", ylim=(0, top * 1.24))
         axes.set_xlim(left=max(0.0, min(times) - 0.35 * (max(times) - min(times)) - 1.0))
+        budget_line(axes, budget_ms, max(times))
         _count_upwards(axes)
 
     description = ", ".join(f"{name} {ms:.1f} ms" for name, ms in quantiles.items())
     return plot("How long answers took", f"{len(times)} questions: {description}.", draw)
 
 
-def answered_within(outcomes: Sequence[Outcome]) -> Plot:
-    """Draw the share of questions that were answered within some time."""
+def answered_within(outcomes: Sequence[Outcome], budget_ms: float) -> Plot:
+    """Draw the share of questions that were answered within some time, and the budget."""
     times = sorted(outcome.used_time_ms for outcome in outcomes)
     shares = [n / len(times) for n in range(1, len(times) + 1)]
 
@@ -166,6 +168,7 @@ def answered_within(outcomes: Sequence[Outcome]) -> Plot:
         axes.step([times[0], *times], [0.0, *shares], where="post", color=colour("accent"))
         axes.set(xlabel="milliseconds", ylim=(0, 1.02))
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        budget_line(axes, budget_ms, times[-1])
 
     tenths = (f"{share:.0%} within {np.quantile(times, share):.1f} ms" for share in (0.1, 0.5, 0.9))
     return plot("Questions answered within", ", ".join(tenths), draw)
@@ -180,16 +183,16 @@ def budgets(rows: Sequence[BudgetResult]) -> tuple[Plot, Plot]:
 
     def quality(axes: Axes) -> None:
         _line_with_band(axes, budgets_ms, ndcg, "accent", markersize=5)
-        axes.plot(budgets_ms, hits, "o-", color=colour("session"), markersize=5)
+        axes.plot(budgets_ms, hits, "o-", color=colour("second"), markersize=5)
         log_axis(axes, "x", budgets_ms, _number)
         bottom = max(0.0, min(mean.low for mean in ndcg) - 0.1)
         axes.set(xlabel="budget, ms", ylim=(bottom, 1.02))
 
     def time(axes: Axes) -> None:
-        for end, name in (("p50", "accent"), ("p95", "bad")):
+        for end, name in (("p50", "accent"), ("p95", "second")):
             used_ms = [row.used_ms[end] for row in rows]
             axes.plot(budgets_ms, used_ms, "o-", color=colour(name), markersize=5)
-        axes.plot(budgets_ms, budgets_ms, color=colour("soft"), linewidth=1, linestyle=_DOTTED)
+        axes.plot(budgets_ms, budgets_ms, color=colour("bad"), linewidth=1.5)
         log_axis(axes, "x", budgets_ms, _number)
         log_axis(axes, "y", budgets_ms, _number)
         axes.set(xlabel="budget, ms", ylabel="used, ms")
@@ -199,8 +202,13 @@ def budgets(rows: Sequence[BudgetResult]) -> tuple[Plot, Plot]:
     )
     used = "; ".join(f"{row.budget_ms:g} ms: p95 {row.used_ms['p95']:.1f}" for row in rows)
     return (
-        plot("What a budget buys", bought, quality, key={"accent": "ndcg@10", "session": "hit@10"}),
-        plot("What was used of it", used, time, key={"accent": "p50", "bad": "p95"}),
+        plot("What a budget buys", bought, quality, key={"accent": "ndcg@10", "second": "hit@10"}),
+        plot(
+            "What was used of it",
+            used,
+            time,
+            key={"accent": "p50", "second": "p95", "bad": "the budget"},
+        ),
     )
 
 

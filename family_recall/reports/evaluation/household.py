@@ -9,6 +9,7 @@ from family_recall.evaluation.timing import Timing
 from family_recall.reports.evaluation.plots import (
     STYLE,
     Plot,
+    budget_line,
     colour,
     log_axis,
     name_rows,
@@ -53,22 +54,20 @@ def timing_page(timing: Timing, *, name: str, made_at: dt.datetime) -> str:
 def _quantiles(timing: Timing) -> Plot:
     wall, cpu = timing.total["ms"], timing.total["cpu_ms"]
     longest = max(*wall.values(), *cpu.values())
-    shows_budget = timing.budget_ms <= 1.5 * longest
 
     def draw(axes: Axes) -> None:
-        for shift, times, bar_colour in ((-0.2, wall, "session"), (0.2, cpu, "accent")):
+        for shift, times, bar_colour in ((-0.2, wall, "accent"), (0.2, cpu, "second")):
             rows = [row + shift for row in range(len(times))]
             axes.barh(rows, list(times.values()), height=0.36, color=colour(bar_colour))
             for row, ms in zip(rows, times.values(), strict=True):
                 note(axes, f"{ms:.1f}", ms, row, (-4, -3.5), ha="right", color=colour("paper"))
-        if shows_budget:
-            axes.axvline(timing.budget_ms, color=colour("bad"), linewidth=1)
-        axes.set_xlim(0, 1.14 * longest)
+        axes.set_xlim(left=0)
+        budget_line(axes, timing.budget_ms, longest)
         name_rows(axes, list(wall))
         axes.set_xlabel("milliseconds")
 
     values = "; ".join(f"{end}: wall {wall[end]:.1f}, CPU {cpu[end]:.1f} ms" for end in wall)
-    key = {"session": "wall", "accent": "CPU", **({"bad": "budget"} if shows_budget else {})}
+    key = {"accent": "wall", "second": "CPU", "bad": "the budget"}
     return plot("How long recalls took", values, draw, height=190, key=key)
 
 
@@ -78,12 +77,13 @@ def _stages(timing: Timing) -> Plot:
     def draw(axes: Axes) -> None:
         for row, times in enumerate(stages.values()):
             low, high = max(times["p50"], MIN_MS), max(times["p95"], MIN_MS)
-            axes.plot([low, high], [row, row], color=colour("session"), linewidth=2)
+            axes.plot([low, high], [row, row], color=colour("accent"), linewidth=2.5, alpha=0.45)
             axes.plot([low], [row], "o", color=colour("accent"), markersize=5)
         name_rows(axes, [wrapped(name) for name in stages])
         log_axis(axes, "x", (0.01, 0.1, 1, 10, 100, 1000), lambda ms: f"{ms:g}")
+        budget_line(axes, timing.budget_ms, max(times["p95"] for times in stages.values()))
         axes.set_xlabel("milliseconds")
 
     values = "; ".join(f"{name} {times['p50']:.2f} ms" for name, times in stages.items())
-    key = {"accent": "p50", "session": "up to p95"}
+    key = {"accent": "p50, and a line up to p95", "bad": "the budget"}
     return plot("Stages", values, draw, height=56 + _ROW * len(stages), key=key)

@@ -24,13 +24,15 @@ if TYPE_CHECKING:
     from family_recall.evaluation.measures import Interval
 
 COLOURS = (
-    "ink", "soft", "line", "track", "paper", "accent", "good", "fair", "bad", "mark", "words",
-    "meaning", "reading", "session", "links", "time", "ranks", "itself",
+    "ink", "soft", "line", "track", "paper", "accent", "good", "fair", "bad", "second", "words",
+    "meaning", "links", "time", "other",
 )  # fmt: skip
 """Variables of the style sheet; while matplotlib draws, a number stands for each."""
 
 WIDTH = 360
 """Units a plot is wide: as many as a phone has pixels, so that its letters are readable."""
+CLOSE_BUDGET = {"linear": 3.0, "log": 1000.0}
+"""A budget is drawn to scale up to so many times the longest time, by the scale of the axis."""
 ROW = 24.0
 """Units a row of a plot with named rows is high."""
 STYLE = ("colours.css", "page.css", "plots.css", "plot_colours.css")
@@ -144,6 +146,24 @@ def log_axis(
     axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_formatter(NullFormatter())
     axis.set_minor_locator(FixedLocator([]))
+
+
+def budget_line(axes: Axes, budget_ms: float, longest_ms: float) -> None:
+    """Draw a budget as an upright line: to scale where it is close to the times that are drawn.
+
+    Where it lies further out it is dashed, at the right edge, with an arrow at its figure.
+    """
+    is_close = budget_ms <= CLOSE_BUDGET[axes.get_xscale()] * longest_ms
+    right = max(1.14 * longest_ms, 1.04 * budget_ms if is_close else 0.0)
+    axes.set_xlim(right=right)
+    at = budget_ms if is_close else right
+    style = "solid" if is_close else (0, (3, 3))
+    axes.axvline(at, color=colour("bad"), linewidth=1.5, linestyle=style, clip_on=False)
+    axes.annotate(
+        f"budget {budget_ms:,g} ms{'' if is_close else ' →'}", (at, 1.0),
+        xycoords=("data", "axes fraction"), xytext=(0, 4), textcoords="offset points",
+        ha="right", fontsize=9.5, color=colour("bad"),
+    )  # fmt: skip
 
 
 def name_rows(axes: Axes, labels: Sequence[str]) -> None:

@@ -61,6 +61,7 @@ def _plots(
 ) -> dict[str, list[Plot]]:
     """Draw the plots of each section for which there is something to draw."""
     categories, lengths = report.by_category, report.segments.get("length")
+    budget_ms = float(report.config["budget_ms"])
     plots = {
         "confidence": [
             charts.reliability(report.calibration),
@@ -68,8 +69,8 @@ def _plots(
             charts.confidences(report.outcomes),
         ],
         "time": [
-            charts.latency(report.outcomes, report.latency_ms),
-            charts.answered_within(report.outcomes),
+            charts.latency(report.outcomes, report.latency_ms, budget_ms),
+            charts.answered_within(report.outcomes, budget_ms),
         ],
         "scores": [charts.shares(report.shares)] if report.shares else [],
     }  # fmt: skip
@@ -78,7 +79,7 @@ def _plots(
     if categories:
         plots["categories"] = [
             charts.by_segment("nDCG@10 by category", categories, "ndcg@10", "accent"),
-            charts.by_segment("recall@10 by category", categories, "recall@10", "session"),
+            charts.by_segment("recall@10 by category", categories, "recall@10", "second"),
         ]
     if budgets:
         plots["budgets"] = [*charts.budgets(budgets)]

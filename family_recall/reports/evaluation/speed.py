@@ -16,7 +16,7 @@ from family_recall.reports.evaluation.speed_charts import (
 )
 from family_recall.reports.templating import render_report
 
-_QUANTILES = {"p50": "accent", "p95": "session", "p99": "bad"}
+_QUANTILES = {"p50": "accent", "p95": "second", "p99": "soft"}
 _QUANTILE_KEY = {colour: quantile for quantile, colour in _QUANTILES.items()}
 
 
@@ -69,8 +69,8 @@ def _plots(report: Figures, peers: Figures | None) -> dict[str, list[Any]]:
                 by_size(
                     "CPU against wall, p50",
                     sizes,
-                    {"accent": "recall.total.cpu_ms.p50", "session": "recall.total.ms.p50"},
-                    key={"accent": "CPU", "session": "wall"},
+                    {"second": "recall.total.cpu_ms.p50", "accent": "recall.total.ms.p50"},
+                    key={"second": "CPU", "accent": "wall"},
                 ),
                 _quantile_plot("What is quoted exactly: wall time", sizes, "identifiers.ms"),
             ],
@@ -81,21 +81,21 @@ def _plots(report: Figures, peers: Figures | None) -> dict[str, list[Any]]:
                     sizes,
                     {
                         "accent": "ingest.text_per_cpu_s",
-                        "session": "ingest.text_per_s",
-                        "meaning": "ingest.vectors_per_cpu_s",
+                        "second": "ingest.text_per_s",
+                        "good": "ingest.vectors_per_cpu_s",
                     },
                     key={
                         "accent": "texts per CPU second",
-                        "session": "texts per second",
-                        "meaning": "vectors per CPU second",
+                        "second": "texts per second",
+                        "good": "vectors per CPU second",
                     },
                     unit="a second",
                 ),
                 by_size(
                     "A fresh process",
                     sizes,
-                    {"accent": "start.open_ms", "session": "start.first_answer_ms"},
-                    key={"accent": "opens the file", "session": "first answer"},
+                    {"accent": "start.open_ms", "second": "start.first_answer_ms"},
+                    key={"accent": "opens the file", "second": "first answer"},
                 ),
             ],
             "space": [

@@ -22,7 +22,7 @@ Figures = Mapping[str, Any]
 """JSON of a measurement, or a part of it."""
 
 _TICKS = tuple(part * 10.0**power for power in range(-2, 7) for part in (1, 2, 5))
-_STACK_COLOURS = ("words", "meaning", "reading", "session", "links", "time", "itself")
+_STACK_COLOURS = ("accent", "second", "good", "fair")
 _MIN_STAGE_MS = 0.05
 """A stage that never takes as long is drawn among the others."""
 
@@ -94,7 +94,7 @@ def stages(sizes: Sequence[Figures]) -> Plot:
     others = [medians[stage] for stage in medians if stage not in shown]
     parts = {stage.replace("_", " "): medians[stage] for stage in shown}
     parts["all others"] = [sum(each) for each in zip(*others, strict=True)] or [0.0] * len(sizes)
-    colours = (*_STACK_COLOURS[: len(shown)], "ranks")
+    colours = (*_STACK_COLOURS[: len(shown)], "other")
 
     def draw(axes: Axes) -> None:
         left = [0.0] * len(sizes)
@@ -124,7 +124,7 @@ def beside_peers(size: Figures) -> Plot | None:
         return None
 
     def draw(axes: Axes) -> None:
-        colours = [colour("accent" if "family_recall" in name else "ranks") for name in names]
+        colours = [colour("accent" if "family_recall" in name else "other") for name in names]
         axes.barh(range(len(names)), [cpu_ms[n] for n in names], height=0.6, color=colours)
         for row, name in enumerate(names):
             note(axes, f"{cpu_ms[name]:.1f}", cpu_ms[name], row, (4, -3.5))

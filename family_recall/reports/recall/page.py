@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from family_recall.pipeline.explain import NearMiss
 from family_recall.reports.recall import graph, ranks, results, stages
 from family_recall.reports.recall.redaction import redacted
+from family_recall.reports.recall.understood import understood
 from family_recall.reports.templating import render_report
 from family_recall.types import Answer
 from family_recall.types.stages import label_of
@@ -53,7 +54,8 @@ def page(
         near_misses=near_misses,
         is_redacted=redact,
         back=back,
-        cards=results.cards(answer),
+        cards=results.cards(answer.results),
+        understood=understood(answer),
         label_of=label_of,
         waterfall=stages.waterfall(answer, budget_ms),
         bumps=ranks.bump_chart(answer, near_misses),

@@ -45,8 +45,8 @@ class Line:
 
     @property
     def colour(self) -> str:
-        """The class of its colour; grey for a memory that was not returned."""
-        return "c0" if self.rank is None else f"c{(self.rank - 1) % 6 + 1}"
+        """The class of its shade: the first result, another, or a memory that was not returned."""
+        return "outside" if self.rank is None else "first" if self.rank == 1 else "also"
 
 
 @dataclass(frozen=True, slots=True)

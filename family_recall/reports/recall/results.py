@@ -6,37 +6,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.ranking.features import FEATURES
-from family_recall.types import Answer, Contribution, Result
+from family_recall.types import Contribution, Result
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("bm25", "bm25_squared", "related_words", "identifier", "pending"),
-    "meaning": ("maxsim", "cosine", "static", "implied", "belongs"),
-    "reading": ("cross_encoder",),
-    "session": ("session", "tier", "tier_share", "in_mode"),
-    "links": ("ppr", "graph_bias", "entities", "near_focus", "evidence", "concerns"),
+    "meaning": ("maxsim", "cosine", "static", "cross_encoder", "implied", "belongs"),
+    "links": ("session", "ppr", "graph_bias", "entities", "near_focus", "evidence", "concerns"),
     "time": ("temporal_match", "recency", "tells_when", "event_kind"),
-    "ranks": ("rrf", "rrf_raw", "rrf_decayed", "source_prior", "inherited", "withheld", "rejected"),
-    "itself": (
-        "importance",
-        "matters",
-        "personalization",
-        "emotion",
-        "affect_compat",
-        "identity",
-        "length",
+    "other": (
+        *("tier", "tier_share", "in_mode", "importance", "matters", "personalization", "emotion"),
+        *("affect_compat", "identity", "length", "rrf", "rrf_raw", "rrf_decayed", "source_prior"),
+        *("inherited", "withheld", "rejected"),
     ),
 }
-"""Features that share a colour, by what they look at."""
+"""Features that share a colour, by what they look at: five colours, as many as can be told apart.
+"""
 
 MEANINGS = {feature.name: feature.meaning for feature in FEATURES}
 _GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 _PLACE = {name: position for position, name in enumerate(_GROUP_OF)}
 _WIDTH = 1000.0
+_ENDS = (0.1, 1.0, 2.0, 5.0, 10.0)
+"""Where a track may end: at 1, unless scores are all tiny or some are higher."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What a line of bars spans, from the lowest sum of negative terms to the highest score."""
+    """What every track of an answer spans: 0 to 1, further where terms or scores lie outside.
+
+    A profile whose scores are all below 0.1 has a track that ends there.
+    """
 
     low: float
     high: float
@@ -47,7 +46,7 @@ class Scale:
         amounts = [[part.amount for part in result.contributions] for result in results]
         low = min((sum(a for a in each if a < 0.0) for each in amounts), default=0.0)
         high = max((sum(a for a in each if a > 0.0) for each in amounts), default=0.0)
-        return cls(low, high) if high > low else cls(low, low + 1.0)
+        return cls(low, next((end for end in _ENDS if end >= high), high))
 
     def at(self, amount: float) -> float:
         """Return where an amount is on a line 1000 long."""
@@ -62,7 +61,7 @@ class Card:
         result: The result itself.
         passages: Its text in pieces, each with whether it is highlighted.
         bars: The terms that are not 0, by group; each with where its bar starts and its width.
-        zero: Where 0 is on the bar; None where nothing is negative.
+        zero: Where 0 is on the bar; None where it begins there.
         end: Where the score is on the bar.
         terms: The terms that are not 0, the largest first.
         n_zero: How many terms are 0.
@@ -79,10 +78,11 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """All cards of an answer, and the names of the groups whose colours appear on them."""
+    """Cards with one scale, and the names of the groups whose colours appear on them."""
 
     cards: tuple[Card, ...]
     groups: Mapping[str, str]
+    scale: Scale
 
     @staticmethod
     def meaning(feature: str) -> str:
@@ -95,12 +95,12 @@ class Cards:
         return _GROUP_OF.get(feature, "other")
 
 
-def cards(answer: Answer) -> Cards:
-    """Lay out every result of an answer on one scale."""
-    scale = Scale.of(answer.results)
-    laid_out = tuple(_card(result, scale) for result in answer.results)
+def cards(shown: Sequence[Result]) -> Cards:
+    """Lay out results on one scale."""
+    scale = Scale.of(shown)
+    laid_out = tuple(_card(result, scale) for result in shown)
     used = {Cards.group(term.feature) for card in laid_out for term in card.terms}
-    return Cards(laid_out, {group: group for group in (*GROUPS, "other") if group in used})
+    return Cards(laid_out, {group: group for group in GROUPS if group in used}, scale)
 
 
 def stack(contributions: Sequence[Contribution]) -> Iterator[tuple[Contribution, float]]:

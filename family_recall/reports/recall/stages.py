@@ -22,13 +22,15 @@ class Waterfall:
     Args:
         rows: Spans and skips in the order of the read path.
         unit_ms: Milliseconds a unit is long.
-        budget_x: Where the budget ends; None far to the right of every stage.
+        budget_x: Where the budget is drawn: at the right edge where it lies further out.
+        budget_is_further: Whether it lies further out than it is drawn.
         untimed_ms: Time used between the stages.
     """
 
     rows: tuple[Span | Skip, ...]
     unit_ms: float
-    budget_x: float | None
+    budget_x: float
+    budget_is_further: bool
     untimed_ms: float
 
     def x(self, span: Span) -> float:
@@ -41,7 +43,7 @@ class Waterfall:
 
 
 def waterfall(answer: Answer, budget_ms: float) -> Waterfall:
-    """Lay out the stages of an answer; the budget is on the scale where it is at all close."""
+    """Lay out the stages of an answer; the budget is to scale where it is at all close."""
     spans = sorted(answer.trace.spans, key=lambda span: span.start_ms)
     end_ms = max((span.end_ms for span in spans), default=0.0)
     is_close = budget_ms <= 2.0 * end_ms
@@ -49,7 +51,8 @@ def waterfall(answer: Answer, budget_ms: float) -> Waterfall:
     return Waterfall(
         rows=tuple(_rows(spans, answer.trace.skips)),
         unit_ms=unit_ms,
-        budget_x=budget_ms / unit_ms if is_close else None,
+        budget_x=budget_ms / unit_ms if is_close else _WIDTH - _MIN_VISIBLE_WIDTH,
+        budget_is_further=not is_close,
         untimed_ms=max(answer.used_time_ms - busy_ms(spans), 0.0),
     )
 

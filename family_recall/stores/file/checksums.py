@@ -26,9 +26,6 @@ CONTENT = (
 COVERED = ("id", "space", "occurred_s", "recorded_s", *CONTENT)
 """Columns that a checksum is computed from, in its order."""
 
-_NUMBERS = frozenset({
-    "importance", "valence", "arousal", "valid_from_s", "valid_until_s", "occurred_s", "recorded_s"
-})  # fmt: skip
 _FORMAT = "\0".join(["%s"] * len(COVERED))
 _COLUMNS = ", ".join("m." + column for column in COVERED)
 _BATCH = 500  # rows
@@ -44,9 +41,9 @@ def checksum_of(values: Sequence[object]) -> bytes:
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def as_stored(column: str, value: Any) -> Any:
-    """Return a value as SQLite will return it: a REAL for any number, and no minus zero."""
-    return float(value) + 0.0 if column in _NUMBERS and value is not None else value
+def as_stored(number: float | None) -> float | None:
+    """Return a number as SQLite returns it from a REAL column: a float, and no minus zero."""
+    return None if number is None else float(number) + 0.0
 
 
 def fill(connection: apsw.Connection, ids: IdArray | None = None) -> None:

@@ -12,12 +12,16 @@ import re
 from pathlib import Path
 
 import apsw
+import numpy as np
 
+from family_recall.stores import word_entries
 from family_recall.stores.file import checksums, sql
+from family_recall.stores.records import WORD_ENTRY
 
 APPLICATION_ID = 0x46524D31
 """``FRM1``, at byte 68 of the file (sqlite.org/fileformat2.html#application_id)."""
 
+_BATCH = 500  # memories
 _FOLDER = Path(__file__).parent
 SCHEMA = (_FOLDER / "schema.sql").read_text(encoding="utf-8")
 """The tables of a new file."""
@@ -49,6 +53,8 @@ def migrate(connection: apsw.Connection) -> None:
         connection.execute(MIGRATIONS[step])
         if step == 8:
             _rename_in_vector_tables(connection)
+        if step == 12:
+            _pack_words(connection)
     checksums.fill(connection)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -66,3 +72,20 @@ def _rename_in_vector_tables(connection: apsw.Connection) -> None:
             f"ALTER TABLE {table} RENAME COLUMN {column} TO shard;"
             f"DROP INDEX IF EXISTS {table}_{column}; CREATE INDEX {table}_shard ON {table}(shard)"
         )
+
+
+def _pack_words(connection: apsw.Connection) -> None:
+    """Pack the words of every memory; a value that is no list of entries stays as it is."""
+    rows = sql.rows(connection, "SELECT id FROM memory")
+    for start in range(0, len(rows), _BATCH):
+        ids = sql.id_array(np.array([no for (no,) in rows[start : start + _BATCH]], np.int64))
+        packed = [
+            (word_entries.packed_entries(np.frombuffer(words, WORD_ENTRY)), memory)
+            for memory, words in sql.rows(
+                connection,
+                "SELECT m.id, m.words FROM carray(?) i CROSS JOIN memory m ON m.id = i.value",
+                (ids,),
+            )
+            if isinstance(words, bytes) and len(words) % WORD_ENTRY.itemsize == 0
+        ]
+        connection.executemany("UPDATE memory SET words = ? WHERE id = ?", packed)

@@ -104,18 +104,22 @@ CREATE TABLE alias(
 CREATE TABLE mention(
   memory INTEGER NOT NULL, entity INTEGER NOT NULL, role TEXT NOT NULL,
   PRIMARY KEY(memory, entity, role)) WITHOUT ROWID;
-CREATE INDEX mention_entity ON mention(entity);
 -- stated: the names in the statement; the entities may have longer ones.
 CREATE TABLE relation(
   no INTEGER PRIMARY KEY, subject INTEGER NOT NULL, relation TEXT NOT NULL,
   object INTEGER NOT NULL, confidence REAL NOT NULL, valid_from_s REAL, valid_until_s REAL,
   recorded_s REAL NOT NULL, evidence TEXT NOT NULL DEFAULT '[]', stated TEXT);
 CREATE INDEX relation_triple ON relation(subject, relation, object);
--- Both directions of every edge; within a node the strongest and the newest come first.
+-- Both directions of every edge; within a node the strongest and the newest come first. From -1e14 on
+-- is always, and an end that is NULL is none.
 CREATE TABLE edge(
   src INTEGER NOT NULL, weight REAL NOT NULL, dst INTEGER NOT NULL, kind TEXT NOT NULL,
-  valid_from_s REAL NOT NULL, valid_until_s REAL NOT NULL,
+  valid_from_s REAL NOT NULL, valid_until_s REAL,
   PRIMARY KEY(src, weight DESC, dst DESC, kind, valid_from_s)) WITHOUT ROWID;
+-- The mentions of an entity; those of a memory are in the table mention.
+CREATE VIEW mentioned AS
+  SELECT src AS entity, dst AS memory, kind AS role FROM edge
+  WHERE src < 0 AND dst > 0 AND kind IN ('mention', 'author');
 
 -- Feedback on results, and what was learned from it: numbers, feature names and row ids, no text.
 -- asked: what tells whether another question is like the one that got it; stores/logs/feedback.py.

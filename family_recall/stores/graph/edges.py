@@ -14,7 +14,7 @@ from family_recall.types import FloatArray, IdArray
 
 _DEGREE_CAP = 1024
 _EDGES_READ = 4096
-_ALWAYS = (-9e99, 9e99)  # seconds: of a key no part may be NULL
+_ALWAYS_S = -1e14  # of a key no part may be NULL; a whole number of six bytes, before any moment
 
 Link: TypeAlias = tuple[int, int, float, str]
 """Two nodes, a weight and a kind."""
@@ -28,8 +28,7 @@ def add(
     valid_until_s: float | None = None,
 ) -> None:
     """Write links, each in both directions; those that are there already stay as they are."""
-    valid = (_ALWAYS[0] if valid_from_s is None else valid_from_s,
-             _ALWAYS[1] if valid_until_s is None else valid_until_s)  # fmt: skip
+    valid = _ALWAYS_S if valid_from_s is None else valid_from_s, valid_until_s
     connection.executemany(
         "INSERT OR IGNORE INTO edge(src, weight, dst, kind, valid_from_s, valid_until_s)"
         " VALUES(?, ?, ?, ?, ?, ?)",
@@ -73,7 +72,7 @@ def out_of(connection: apsw.Connection, nodes: IdArray, as_of_s: float, cap: int
             # The inner order is that of the primary key, so that reading stops at the limit.
             "SELECT src, dst, weight, kind FROM (SELECT * FROM edge WHERE src = ?"
             "  ORDER BY weight DESC, dst DESC, kind, valid_from_s LIMIT ?)"
-            " WHERE valid_from_s <= ? AND valid_until_s > ? LIMIT ?",
+            " WHERE valid_from_s <= ? AND (valid_until_s IS NULL OR valid_until_s > ?) LIMIT ?",
             (node, _EDGES_READ, as_of_s, as_of_s, cap),
         )
     ]

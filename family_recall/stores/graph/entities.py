@@ -134,7 +134,7 @@ class Entities:
         """List the authors, as written, of memories by an entity, with the earliest moment."""
         return sql.rows(
             self.connection,
-            "SELECT min(m.recorded_s), m.author FROM mention n JOIN memory m ON m.id = n.memory"
+            "SELECT min(m.recorded_s), m.author FROM mentioned n JOIN memory m ON m.id = n.memory"
             " WHERE n.entity = ? AND n.role = 'author' GROUP BY m.author",
             (entity,),
         )
@@ -144,7 +144,7 @@ class Entities:
         return bool(
             sql.row(
                 self.connection,
-                "SELECT EXISTS (SELECT 1 FROM mention WHERE entity = ?1) OR EXISTS"
+                "SELECT EXISTS (SELECT 1 FROM mentioned WHERE entity = ?1) OR EXISTS"
                 " (SELECT 1 FROM relation WHERE subject = ?1 OR object = ?1)",
                 (entity,),
             )[0]
@@ -199,14 +199,18 @@ class Entities:
         """Delete an entity with its edges; returns the memories that mentioned it."""
         memories = sql.rows(
             self.connection,
-            "SELECT DISTINCT memory FROM mention WHERE entity = ? ORDER BY memory",
+            "SELECT DISTINCT memory FROM mentioned WHERE entity = ? ORDER BY memory",
+            (entity,),
+        )
+        self.connection.execute(
+            "DELETE FROM mention WHERE entity = ?1"
+            " AND memory IN (SELECT memory FROM mentioned WHERE entity = ?1)",
             (entity,),
         )
         self.connection.execute(
             "DELETE FROM alias WHERE partition = ? AND entity = ?", (partition_of(entity), entity)
         )
-        for table, column in (("mention", "entity"), ("entity", "id")):
-            self.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (entity,))
+        self.connection.execute("DELETE FROM entity WHERE id = ?", (entity,))
         edges.remove_node(self.connection, entity)
         return [memory for (memory,) in memories]
 

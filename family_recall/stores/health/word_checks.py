@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import apsw
-import numpy as np
 
+from family_recall.stores import word_entries
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import SHARD_OF_MEMORY, shards_in, words_table
-from family_recall.stores.records import WORD_ENTRY, stem_number
+from family_recall.stores.records import stem_number
 from family_recall.stores.text import full_text
 from family_recall.stores.text.index_terms import vocabulary
 
@@ -60,12 +60,12 @@ def memory_problem(connection: apsw.Connection) -> str | None:
         counts: dict[int, list[int]] = {}
         total = 0
         for column, text in enumerate(texts):
-            for _, stem in full_text.split(connection, text):
+            for _, stem in full_text.split(text):
                 counts.setdefault(stem_number(stem), [0, 0, 0])[column] += 1
                 total += 1
         expected = [(stem, *(min(n, 255) for n in counts[stem])) for stem in sorted(counts)]
-        whole = len(words) % WORD_ENTRY.itemsize == 0
-        stored = np.frombuffer(words, WORD_ENTRY).tolist() if whole else []
+        whole = len(words) % word_entries.ENTRY_BYTES == 0
+        stored = word_entries.unpack([words])[0].tolist() if whole else []
         wrong += total != n_words or expected != [entry[:4] for entry in stored]
     return f"{wrong:,} memories with other words than their text" if wrong else None
 
@@ -74,9 +74,9 @@ def count_problem(connection: apsw.Connection) -> str | None:
     """Compare the counts of stems by shard with the words kept with each memory."""
     counted = Counter[tuple[int, int]]()
     for shard, words in connection.execute(f"SELECT {SHARD_OF_MEMORY}, m.words FROM memory m"):
-        whole = len(words) // WORD_ENTRY.itemsize * WORD_ENTRY.itemsize
-        stems = np.frombuffer(words[:whole], WORD_ENTRY)["stem"]
-        counted.update((shard, stem) for stem in stems.tolist())
+        whole = len(words) // word_entries.ENTRY_BYTES * word_entries.ENTRY_BYTES
+        entries, _ = word_entries.unpack([words[:whole]])
+        counted.update((shard, stem) for stem in entries["stem"].tolist())
     for shard, stem, n in connection.execute("SELECT shard, stem, n FROM word_count"):
         counted[shard, stem] -= n
     wrong = sum(n != 0 for n in counted.values())

@@ -56,7 +56,7 @@ class Listings:
                 conditions.append((f"{_MOMENT} {sign} ?", (moment_s,)))
         if mentioning is not None:
             mention = (
-                "m.id IN (SELECT t.memory FROM mention t"
+                "m.id IN (SELECT t.memory FROM mentioned t"
                 " WHERE t.entity IN (SELECT value FROM carray(?)))"
             )
             conditions.append((mention, (sql.id_array(np.array(mentioning, np.int64)),)))
@@ -95,6 +95,14 @@ class Listings:
             key=lambda stored: (stored.superseded_s is None, stored.recorded_s, stored.id),
             reverse=True,
         )
+
+    def doc_ids(self, scope: Scope) -> list[str]:
+        """List the ids of the current memories in scope, each once; filters do not count."""
+        condition, values = scope_sql.every(_CURRENT, _in_scope(scope))
+        rows = sql.rows(
+            self._connection, f"SELECT DISTINCT m.doc_id FROM memory m WHERE {condition}", values
+        )
+        return [doc_id for (doc_id,) in rows]
 
     def unredacted(self, space_id: str, doc_id: str) -> StoredMemory:
         """Load an existing memory itself, whichever redacted view of it was listed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import apsw
 import numpy as np
@@ -33,6 +33,8 @@ class ScopedVectors:
         self._partitions = partitions
         self._unchanged = unchanged
         self._loaded: dict[tuple[int, int], VectorIndex] = {}
+        self._listed: dict[tuple[object, ...], list[tuple[int, VectorIndex]]] = {}
+        self._shards: dict[tuple[object, ...], list[int]] = {}
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
@@ -45,16 +47,14 @@ class ScopedVectors:
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
         cosines = np.full(len(ids), np.nan, np.float32)
-        partitions = ids >> PARTITION_SHIFT
-        for shard, vector_index in self._in_scope(model_id, scope, views=True):
-            own = (partitions == shard // 2).nonzero()[0]
-            if len(own) and vector_index.of_passages:
+        for vector_index, own in self._holding(model_id, ids, scope, views=True):
+            if vector_index.of_passages:
                 numbers, owners = vector_index.locate_all(ids[own])
                 np.fmax.at(cosines, own[owners], vector_index.cosines(vector, numbers))
-            elif len(own):
+            else:
                 numbers, here = vector_index.locate(ids[own])
-                own = own[here]
-                cosines[own] = np.fmax(cosines[own], vector_index.cosines(vector, numbers[here]))
+                rows = own[here]
+                cosines[rows] = np.fmax(cosines[rows], vector_index.cosines(vector, numbers[here]))
         return cosines
 
     def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
@@ -67,15 +67,11 @@ class ScopedVectors:
 
     def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the unit vectors of bodies (n, dim), zeros for a memory without one."""
-        units = np.zeros((len(ids), 0), np.float32)
-        partitions = ids >> PARTITION_SHIFT
-        for shard, vector_index in self._in_scope(model_id, scope):
-            if not units.shape[1]:
-                units = np.zeros((len(ids), vector_index.dim), np.float32)
-            own = (partitions == shard // 2).nonzero()[0]
-            if len(own):
-                numbers, here = vector_index.locate(ids[own])
-                units[own[here]] = vector_index.units(numbers[here])
+        indexes = self._in_scope(model_id, scope)
+        units = np.zeros((len(ids), indexes[0][1].dim if indexes else 0), np.float32)
+        for vector_index, own in self._holding(model_id, ids, scope):
+            numbers, here = vector_index.locate(ids[own])
+            units[own[here]] = vector_index.units(numbers[here])
         return units
 
     def token_vectors(
@@ -162,13 +158,17 @@ class ScopedVectors:
 
     def shards(self, scope: Scope) -> list[int]:
         """List the scope's shards; those of superseded memories where it asks about the past."""
-        past = (False,) if scope.known_at_s is None else (False, True)
-        return [
-            shard_of(no, past=side)
-            for no in scope.partitions
-            if no in self._partitions
-            for side in past
-        ]
+        key = (scope.partitions, scope.known_at_s is None)
+        shards = self._shards.get(key)
+        if shards is None:
+            past = (False,) if scope.known_at_s is None else (False, True)
+            shards = self._shards[key] = [
+                shard_of(no, past=side)
+                for no in scope.partitions
+                if no in self._partitions
+                for side in past
+            ]
+        return shards
 
     def narrows(self, shard: int, scope: Scope) -> bool:
         """Whether a scope may leave out rows of a shard."""
@@ -188,6 +188,30 @@ class ScopedVectors:
         self, model_id: str, scope: Scope, *, views: bool = False
     ) -> list[tuple[int, VectorIndex]]:
         """List the indexes of bodies or, if wanted, those of bodies and of views, by shard."""
+        key = (model_id, views, scope.partitions, scope.known_at_s is None)
+        listed = self._listed.get(key)
+        if listed is None:
+            listed = self._listed[key] = self._list(model_id, scope, views=views)
+        return listed
+
+    def _holding(
+        self, model_id: str, ids: IdArray, scope: Scope, *, views: bool = False
+    ) -> Iterator[tuple[VectorIndex, IdArray]]:
+        """Yield the indexes of the shards of some memories, and which memories may be there."""
+        indexes = self._in_scope(model_id, scope, views=views)
+        partitions = ids >> PARTITION_SHIFT
+        order = partitions.argsort(kind="stable")
+        ordered, sought = (
+            partitions[order],
+            np.array([shard // 2 for shard, _ in indexes], np.int64),
+        )
+        firsts = ordered.searchsorted(sought).tolist()
+        ends = ordered.searchsorted(sought, side="right").tolist()
+        for (_, vector_index), first, end in zip(indexes, firsts, ends, strict=True):
+            if first < end:
+                yield vector_index, order[first:end]
+
+    def _list(self, model_id: str, scope: Scope, *, views: bool) -> list[tuple[int, VectorIndex]]:
         models = self._models_of(model_id)
         loaded = []
         for model in models if views else models[:1]:

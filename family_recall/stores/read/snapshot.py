@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import apsw
@@ -39,7 +39,6 @@ from family_recall.stores.records import (
     TokenVectors,
     Turn,
     WordStatistics,
-    among,
 )
 from family_recall.stores.text import (
     about,
@@ -51,7 +50,7 @@ from family_recall.stores.text import (
     session_turns,
     timeline,
 )
-from family_recall.types import FloatArray, IdArray, Relation, Scope
+from family_recall.types import BoolArray, FloatArray, IdArray, Relation, Scope
 
 _T = TypeVar("_T")
 _UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
@@ -81,6 +80,7 @@ class Snapshot:
             "partitions", lambda: {each.no: each for each in self._household.every_partition()}
         )
         self._vectors = ScopedVectors(connection, caches.indexes, self._partitions, self._unchanged)
+        self._of_scope: dict[tuple[int, ...], tuple[Partition, ...]] = {}
         self._occurred: dict[Scope, Occurred] = {}
         self._stems: dict[str, list[tuple[str, str]]] = {}
         self._turns: dict[Scope, dict[int, list[Turn]]] = {}
@@ -121,21 +121,21 @@ class Snapshot:
 
     def partitions(self, scope: Scope) -> tuple[Partition, ...]:
         """Return the statistics of the partitions in scope, ascending."""
-        return tuple(self._partitions[no] for no in scope.partitions if no in self._partitions)
+        partitions = self._of_scope.get(scope.partitions)
+        if partitions is None:
+            known = [self._partitions[no] for no in scope.partitions if no in self._partitions]
+            partitions = self._of_scope[scope.partitions] = tuple(known)
+        return partitions
 
     def stems(self, text: str) -> list[tuple[str, str]]:
         """Split a text as the index does: (word as written, stem) pairs in order."""
         pairs = self._stems.get(text)
         if pairs is None:
-            pairs = self._stems[text] = full_text.split(self._connection, text)
+            pairs = self._stems[text] = full_text.split(text)
             # A word by itself is split as it is within a text.
             for pair in pairs:
                 self._stems.setdefault(pair[0], [pair])
         return pairs
-
-    def find_stems(self, text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
-        """Return where words with some stems stand in a text: (start, end) in characters."""
-        return full_text.find_stems(self._connection, text, stems)
 
     def word_statistics(self, stems: Sequence[str], scope: Scope) -> WordStatistics:
         """Count the scope's memories, words, and memories that hold each stem."""
@@ -143,8 +143,8 @@ class Snapshot:
         partitions = self.partitions(scope)
         counts = self._stem_counts(stems, tuple(self._vectors.shards(scope)))
         return WordStatistics(
-            n_memories=sum(p.n_current + past * p.n_past for p in partitions),
-            n_words=sum(p.words_current + past * p.words_past for p in partitions),
+            n_memories=sum([p.n_current + past * p.n_past for p in partitions]),
+            n_words=sum([p.words_current + past * p.words_past for p in partitions]),
             document_frequency=np.array([sum(counts[stem].values()) for stem in stems], np.int64),
         )
 
@@ -231,7 +231,7 @@ class Snapshot:
         """Count stems in the passages of those memories that are long."""
         loaded = self.authors_and_texts(ids, scope)
         texts = ((memory, text) for memory, (_, text) in loaded.items())
-        return passage_words.count(self._connection, texts, stems)
+        return passage_words.count(texts, stems)
 
     def n_current(self, scope: Scope) -> int:
         """Count the scope's current memories."""
@@ -439,7 +439,7 @@ class Snapshot:
         ):
             if partition_of(stored.id) in scope.partitions:
                 return stored
-        raise UnknownMemoryError(f"no memory {doc_id!r} that this request may see")
+        raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
 
     def _read(self, ids: IdArray, read: Callable[[IdArray], _T]) -> _T:
         """Read some rows; where some are too damaged for that, the others."""
@@ -465,14 +465,17 @@ class Snapshot:
 
 def _in_scope(nodes: IdArray, scope: Scope) -> IdArray:
     """Return those of some nodes that are of the scope's partitions."""
-    known = _numbers(scope.partitions)
-    visible: IdArray = nodes[among(np.abs(nodes) >> PARTITION_SHIFT, known, ordered=True)]
+    is_visible = _is_of(scope.partitions).take(np.abs(nodes) >> PARTITION_SHIFT, mode="clip")
+    visible: IdArray = nodes[is_visible]
     return visible
 
 
 @functools.lru_cache(maxsize=64)
-def _numbers(partitions: tuple[int, ...]) -> IdArray:
-    return np.array(partitions, np.int64)
+def _is_of(partitions: tuple[int, ...]) -> BoolArray:
+    """Return whether each number is of some partitions: up to the first that is greater."""
+    is_of = np.zeros(max(partitions, default=0) + 2, np.bool_)
+    is_of[list(partitions)] = True
+    return is_of
 
 
 def _is_readable(read: Callable[[IdArray], object], ids: IdArray) -> bool:

@@ -166,7 +166,7 @@ class Versions:
         rows = sql.rows(
             self.connection,
             "SELECT DISTINCT n.memory AS id FROM person p JOIN entity e ON e.person = p.no"
-            " JOIN mention n ON n.entity = e.id AND n.role = 'mention'"
+            " JOIN mentioned n ON n.entity = e.id AND n.role = 'mention'"
             f" WHERE p.person_id = ? AND n.memory >> {PARTITION_SHIFT} IN"
             " (SELECT value FROM json_each(?))",
             (person_id, _json(partitions)),

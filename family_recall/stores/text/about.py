@@ -52,7 +52,7 @@ def about(connection: apsw.Connection, entities: Sequence[int], scope: Scope, k:
             best[memory] = LASTING if mentioned else OWN if of_themselves else WRITTEN
         rows = sql.rows(
             connection,
-            "SELECT DISTINCT m.id FROM carray(?) e CROSS JOIN mention t ON t.entity = e.value"
+            "SELECT DISTINCT m.id FROM carray(?) e CROSS JOIN mentioned t ON t.entity = e.value"
             " CROSS JOIN memory m ON m.id = t.memory"
             f" WHERE t.role <> 'author' AND {condition} ORDER BY m.id DESC LIMIT ?",
             (sql.id_array(own), *values, k),

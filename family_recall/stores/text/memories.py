@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import operator
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Any
@@ -11,10 +12,10 @@ from typing import Any
 import apsw
 import numpy as np
 
-from family_recall.stores import scope_sql
+from family_recall.stores import scope_sql, word_entries
 from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
-from family_recall.stores.records import WORD_ENTRY, NewMemory, Rows, Statement, StoredMemory
+from family_recall.stores.records import NewMemory, Rows, Statement, StoredMemory
 from family_recall.stores.text.author_names import name_of
 from family_recall.stores.text.full_text import Words
 from family_recall.types import CATEGORIES, KINDS, IdArray, Memory, Scope, parse_moment
@@ -40,54 +41,52 @@ def body_of(memory: Memory) -> str:
     return "\n".join(part for part in (memory.title, memory.text, memory.summary) if part)
 
 
-def insert(
-    connection: apsw.Connection,
+def new_row(
     memory_id: int,
     new: NewMemory,
     *,
+    space: int,
+    redacted_view: int,
     recorded_s: float,
     order_s: float,
     context_id: int | None,
-    words: Words,
-) -> None:
-    """Write one row."""
+) -> tuple[Any, ...]:
+    """Return a row but for its words, for :func:`insert`; ``space`` is the space's number."""
     memory = new.memory
-    values: dict[str, Any] = {name: getattr(memory, name) for name in _AS_IT_IS} | {
-        "id": memory_id,
-        "doc_id": new.doc_id,
-        "labels": json.dumps(memory.labels) if memory.labels else None,
-        "occurred_s": new.occurred_s,
-        "occurred_at": memory.occurred_at.isoformat() if memory.occurred_at else None,
-        "valid_from_s": new.valid_from_s,
-        "valid_until_s": new.valid_until_s,
-        "recorded_s": recorded_s,
-        "order_s": order_s,
-        "header": new.header,
-        "cues": new.cues,
-        "context_id": context_id,
-        "n_words": words.n_words,
-        "words": words.entries,
-        "content_hash": new.content_hash,
-    }
-    values["space"], values["redacted_view"] = sql.row(
-        connection,
-        "SELECT s.no, p.redacted_view FROM space s, partition p WHERE s.space_id = ? AND p.no = ?",
-        (memory.space_id, memory_id >> PARTITION_SHIFT),
-    )
-    values["checksum"] = checksums.checksum_of(
-        [checksums.as_stored(name, values[name]) for name in checksums.COVERED]
-    )
-    connection.execute(_INSERT, values)
+    (text, title, summary, kind, category, author, session_id, source, url, section, band,
+     guardians_of, importance, valence, arousal, fact_key, fact_value, event_type,
+    ) = _as_it_is(memory)  # fmt: skip
+    real = checksums.as_stored
+    covered = (
+        memory_id, space, real(new.occurred_s), real(recorded_s), new.doc_id, text, title,
+        summary, kind, category, author, session_id, source, url, section,
+        json.dumps(memory.labels) if memory.labels else None, band, guardians_of,
+        real(importance), real(valence), real(arousal), fact_key, fact_value, event_type,
+        memory.occurred_at.isoformat() if memory.occurred_at else None,
+        real(new.valid_from_s), real(new.valid_until_s),
+    )  # fmt: skip
+    return (
+        *covered, order_s, new.header, new.cues, context_id, new.content_hash,
+        checksums.checksum_of(covered), redacted_view,
+    )  # fmt: skip
 
 
+def insert(
+    connection: apsw.Connection, rows: Sequence[tuple[Any, ...]], words: Sequence[Words]
+) -> None:
+    """Write rows, each with its words."""
+    connection.executemany(
+        _INSERT,
+        [(*row, each.n_words, each.entries) for row, each in zip(rows, words, strict=True)],
+    )
+
+
+_as_it_is = operator.attrgetter(*_AS_IT_IS)
 _COLUMNS = (
-    *checksums.COVERED, "order_s", "header", "cues", "context_id", "n_words", "words",
-    "content_hash", "checksum", "redacted_view",
+    *checksums.COVERED, "order_s", "header", "cues", "context_id", "content_hash", "checksum",
+    "redacted_view", "n_words", "words",
 )  # fmt: skip
-_INSERT = (
-    f"INSERT INTO memory({', '.join(_COLUMNS)})"
-    f" VALUES({', '.join(':' + name for name in _COLUMNS)})"
-)
+_INSERT = f"INSERT INTO memory({', '.join(_COLUMNS)}) VALUES({', '.join('?' * len(_COLUMNS))})"
 
 
 def load(
@@ -171,8 +170,7 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
     columns = list(zip(*rows, strict=True)) if rows else [()] * 13
     if rows:
         _check(columns[1:3], columns[3], columns[4], columns[6:9])
-    blobs: tuple[bytes, ...] = columns[11]
-    counts = [len(blob) // WORD_ENTRY.itemsize for blob in blobs]
+    words, n_entries = word_entries.unpack(columns[11])
     occurred = [np.nan if moment is None else moment for moment in columns[5]]
     return Rows(
         ids=np.array(columns[0], np.int64),
@@ -187,8 +185,8 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
         n_words=np.array(columns[9], np.int64),
         cues=np.array(columns[12], np.int64),
         sessions=_session_numbers(columns[0], columns[10]),
-        words=np.frombuffer(b"".join(blobs), WORD_ENTRY),
-        word_rows=np.repeat(np.arange(len(rows)), counts),
+        words=words,
+        word_rows=np.repeat(np.arange(len(rows)), n_entries),
     )
 
 

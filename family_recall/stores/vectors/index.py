@@ -174,8 +174,10 @@ def search(
     segments = [(segment, allowed) for index, allowed in indexes for segment in index.segments]
     n = sum(len(segment.ids) for segment, _ in segments)
     pool = max(n_candidates(n), 4 * k * views)
-    query = sign_bits(vector[None, :])[:, 0]
-    distances = [] if pool >= n else [segment.hamming(query) for segment, _ in segments]
+    distances = []
+    if pool < n:
+        query = sign_bits(vector[None, :])[:, 0]
+        distances = [segment.hamming(query) for segment, _ in segments]
     while True:
         threshold = _MAX_DISTANCE if pool >= n else _threshold(distances, pool)
         id_parts, score_parts = [_NO_IDS], [np.zeros(0, np.float32)]
@@ -189,13 +191,23 @@ def search(
             score_parts.append(segment.cosines(vector, numbers))
         ids, scores = np.concatenate(id_parts), np.concatenate(score_parts)
         if len(ids) >= k or pool >= n:
-            best = np.lexsort((ids, -scores))
+            best = _best(ids, scores, k if views == 1 else len(ids))
             if views > 1:
                 _, first = np.unique(ids[best], return_index=True)
                 best = best[np.sort(first)]
             if len(best) >= k or pool >= n:
                 return Hits(ids[best[:k]], scores[best[:k]])
         pool *= 4
+
+
+def _best(ids: IdArray, scores: FloatArray, k: int) -> IdArray:
+    """Return the rows of the k highest scores or more, best first; ties go to the lower id."""
+    if 4 * k >= len(ids):
+        return np.lexsort((ids, -scores))
+    least = np.partition(scores, len(ids) - k)[len(ids) - k]
+    rows = (scores >= least).nonzero()[0]
+    ordered: IdArray = rows[np.lexsort((ids[rows], -scores[rows]))]
+    return ordered
 
 
 def n_candidates(n: int) -> int:

@@ -55,7 +55,7 @@ class Segment:
         """Return the first row numbers of ids, and which of them are in this segment."""
         if not len(self.ids):
             return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
-        numbers = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        numbers = np.minimum(self.ids.searchsorted(ids), len(self.ids) - 1)
         return numbers, self.ids[numbers] == ids
 
     def locate_all(self, ids: IdArray) -> tuple[IdArray, IdArray]:

@@ -32,7 +32,9 @@ class Counters:
 
     def of(self, partition: int) -> Change:
         """Return the change to a partition's counters, to be changed in place."""
-        return self._changes.setdefault(partition, Change())
+        if partition not in self._changes:
+            self._changes[partition] = Change()
+        return self._changes[partition]
 
     def allocate(self, partition: int) -> int:
         """Return a partition's next row id."""

@@ -35,6 +35,18 @@ class Partitions:
         self._vec0 = vec0
         self._household = Household(connection)
         self._views: dict[str, list[RedactedView]] = {}
+        self._spaces: dict[str, int] = {}
+        self._found: dict[tuple[str, str, str | None, int], int] = {}
+
+    def space_no(self, space_id: str) -> int:
+        """Return a space's number; read once a transaction.
+
+        Raises:
+            UnknownSpaceError: If the household has no such space.
+        """
+        if space_id not in self._spaces:
+            self._spaces[space_id] = self._household.space_no(space_id)
+        return self._spaces[space_id]
 
     def find_or_create(
         self, space_id: str, band: str, guardians_of: str | None = None, view: int = 0
@@ -50,8 +62,11 @@ class Partitions:
         Raises:
             UnknownSpaceError, UnknownPersonError: If the household has no such space or child.
         """
+        found = self._found.get((space_id, band, guardians_of, view))
+        if found is not None:
+            return found
         child = 0 if guardians_of is None else self._household.person_no(guardians_of)
-        key = (self._household.space_no(space_id), band, child, view)
+        key = (self.space_no(space_id), band, child, view)
         find = (
             "SELECT no FROM partition"
             " WHERE space = ? AND band = ? AND child = ? AND redacted_view = ?"
@@ -65,6 +80,7 @@ class Partitions:
             row = sql.row(self._connection, find, key)
             for past in (False, True):
                 full_text.create(self._connection, shard_of(row[0], past=past))
+        self._found[space_id, band, guardians_of, view] = int(row[0])
         return int(row[0])
 
     def views_of(self, space_id: str) -> list[RedactedView]:
@@ -113,6 +129,7 @@ class Partitions:
         self._connection.execute("DELETE FROM main.access WHERE space = ?", (space,))
         self._connection.execute("DELETE FROM main.space WHERE no = ?", (space,))
         self._views.clear()
+        self._spaces.clear()
 
     def remove_for_guardians_of(self, child_id: str) -> None:
         """Delete the partitions that only the guardians of a child may see.
@@ -133,6 +150,7 @@ class Partitions:
             self._connection, f"SELECT no FROM partition WHERE {column} = ?", (value,)
         ):
             self._empty(partition)
+            self._found.clear()
             self._connection.execute("DELETE FROM main.partition WHERE no = ?", (partition,))
 
     def _empty(self, partition: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import apsw
 
@@ -10,10 +10,10 @@ from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import id_range
 from family_recall.stores.records import NewMemory, Place
 from family_recall.stores.text.author_names import name_of
+from family_recall.stores.write.new_memories import NewMemories
 
 
-@dataclass(frozen=True, slots=True)
-class _LastMemory:
+class _LastMemory(NamedTuple):
     """The last current memory of a session."""
 
     order_s: float
@@ -25,8 +25,9 @@ class _LastMemory:
 class SessionTail:
     """The sessions of one file, inside one write transaction that remembers how each ends."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, new: NewMemories) -> None:
         self._connection = connection
+        self._new = new
         self._last: dict[tuple[int, str], _LastMemory] = {}
 
     def append(
@@ -51,6 +52,7 @@ class SessionTail:
         session = new.memory.session_id
         if session is None:
             return Place(None, None)
+        self._new.flush_if_holds(session_key(partition, session))
         sides = []
         for comparison, direction in (("<", "DESC"), (">", "ASC")):
             row = sql.row(
@@ -77,3 +79,8 @@ class SessionTail:
             (memory,),
         )
         return author_name, str(text)
+
+
+def session_key(partition: int, session: str) -> tuple[object, ...]:
+    """Return the key of new memories of a session."""
+    return "session", partition, session

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
+import json
 from collections.abc import Iterable, Iterator, Sequence
 
 import apsw
 import numpy as np
 
-from family_recall.errors import StoreError
+from family_recall.errors import StoreError, UnknownSpaceError
 from family_recall.stores.file import sql
 from family_recall.stores.file.archive_loader import ArchiveLoader
 from family_recall.stores.file.row_ids import PARTITION_SHIFT, id_range, partition_of, shard_of
@@ -32,11 +34,13 @@ from family_recall.stores.text import full_text, identifiers, memories, mentione
 from family_recall.stores.vectors import tables
 from family_recall.stores.write.authors import Authors
 from family_recall.stores.write.counters import Counters
+from family_recall.stores.write.new_memories import NewMemories
 from family_recall.stores.write.partitions import Partitions
-from family_recall.stores.write.session_tail import SessionTail
+from family_recall.stores.write.session_tail import SessionTail, session_key
 from family_recall.stores.write.superseded import Superseded
 from family_recall.stores.write.vector_tables import VectorTables
 from family_recall.stores.write.word_index import WordIndex
+from family_recall.types import Memory
 
 _DERIVED = ("mention", "edge", "identifier", "mentioned_time")
 
@@ -59,11 +63,13 @@ class WriteTransaction(Transaction):
         self.authors = Authors(connection)
         self._counters = Counters(connection)
         self.words = WordIndex(connection, self._counters)
+        self._new = NewMemories(connection, self.words)
+        self._absent: set[tuple[int, str]] = set()
         self.vectors = VectorTables(connection, vec0, self._counters)
         self.superseded = Superseded(
             connection, self.partitions, self.words, self.vectors, self._counters
         )
-        self._sessions = SessionTail(connection)
+        self._sessions = SessionTail(connection, self._new)
         self.vec0 = vec0
 
     def finish(self) -> None:
@@ -72,11 +78,33 @@ class WriteTransaction(Transaction):
         self.edge_buffer.flush()
         self._counters.flush()
 
+    def write_new(self) -> None:
+        """Write the rows of new memories, before the table is read."""
+        self._new.flush()
+
     def put_info(self, key: str, value: str) -> None:
         """Set a fact about the file."""
         self.connection.execute(
             "INSERT OR REPLACE INTO main.info(key, value) VALUES(?, ?)", (key, value)
         )
+
+    def look_up(self, memories: Iterable[Memory]) -> None:
+        """Look up the ids of memories together, so that :meth:`current` knows of the new ones."""
+        by_space: dict[str, list[str]] = {}
+        for memory in memories:
+            if memory.doc_id is not None:
+                by_space.setdefault(memory.space_id, []).append(memory.doc_id)
+        for space_id, doc_ids in by_space.items():
+            with contextlib.suppress(UnknownSpaceError):  # told when its memory is stored
+                space = self.partitions.space_no(space_id)
+                rows = sql.rows(
+                    self.connection,
+                    "SELECT m.doc_id FROM json_each(?) d CROSS JOIN memory m ON m.space = ?"
+                    " AND m.doc_id = d.value AND m.redacted_view = 0 AND m.superseded_s IS NULL",
+                    (json.dumps(doc_ids), space),
+                )
+                there = {doc_id for (doc_id,) in rows}
+                self._absent.update((space, doc_id) for doc_id in doc_ids if doc_id not in there)
 
     def current(self, space_id: str, doc_id: str, view: int = 0) -> StoredMemory | None:
         """Return the current version of a memory, or of its redacted view; None if there is none.
@@ -84,11 +112,15 @@ class WriteTransaction(Transaction):
         Raises:
             UnknownSpaceError: If the household has no such space.
         """
+        space = self.partitions.space_no(space_id)
+        if view == 0 and (space, doc_id) in self._absent:
+            return None
+        self._new.flush_if_holds(("doc", space, doc_id))
         row = sql.row(
             self.connection,
             "SELECT id FROM memory"
             " WHERE space = ? AND doc_id = ? AND redacted_view = ? AND superseded_s IS NULL",
-            (self.household.space_no(space_id), doc_id, view),
+            (space, doc_id, view),
         )
         # Most memories are new: whole rows are read of the others alone.
         return memories.load(self.connection, "m.id = ?", row, self.zone)[0] if row else None
@@ -102,11 +134,12 @@ class WriteTransaction(Transaction):
 
     def same_content(self, partition: int, space_id: str, content_hash: bytes) -> str | None:
         """Return the doc_id of a current memory of a partition with the same content, if any."""
+        self._new.flush_if_holds(("content", partition, content_hash))
         row = sql.row(
             self.connection,
             "SELECT doc_id FROM memory WHERE space = ? AND content_hash = ?"
             " AND id BETWEEN ? AND ? AND superseded_s IS NULL",
-            (self.household.space_no(space_id), content_hash, *id_range(partition)),
+            (self.partitions.space_no(space_id), content_hash, *id_range(partition)),
         )
         return str(row[0]) if row else None
 
@@ -131,20 +164,30 @@ class WriteTransaction(Transaction):
         relations = relation_queries.of_space(self.connection, space_id, self.zone)
         return sorted([*versions, *relations], key=lambda record: record.recorded_s)
 
-    def insert(self, partition: int, new: NewMemory, recorded_s: float) -> tuple[int, Place]:
+    def insert(
+        self, partition: int, new: NewMemory, recorded_s: float, *, view: int = 0
+    ) -> tuple[int, Place]:
         """Store a memory with its words; returns its id and its place in its session.
 
-        The memory after it in the session has it as its context from now on.
+        The memory after it in the session has it as its context from now on. The row may be
+        written later, with others: :meth:`write_new` writes it now.
         """
         memory = self._counters.allocate(partition)
         order_s = recorded_s if new.occurred_s is None else new.occurred_s
         place, before = self._sessions.append(partition, new, order_s, memory)
-        words = self.words.prepare(memory, memories.body_of(new.memory), new.header, before)
-        memories.insert(
-            self.connection, memory, new,
-            recorded_s=recorded_s, order_s=order_s, context_id=place.previous, words=words,
+        space, session = self.partitions.space_no(new.memory.space_id), new.memory.session_id
+        row = memories.new_row(
+            memory, new, space=space, redacted_view=view,
+            recorded_s=recorded_s, order_s=order_s, context_id=place.previous,
         )  # fmt: skip
-        self.words.gather(words, past=False)
+        self._new.append(
+            row,
+            full_text.Indexed(memory, memories.body_of(new.memory), new.header, *before),
+            ("doc", space, new.doc_id),
+            ("content", partition, new.content_hash),
+            *([session_key(partition, session)] if session is not None else []),
+        )
+        self._absent.discard((space, new.doc_id))
         change = self._counters.of(partition)
         change.n_current += 1
         change.n_bounded += _is_bounded(new)
@@ -196,7 +239,7 @@ class WriteTransaction(Transaction):
         )
         words = self.words.stored(stored.id)
         self.words.store_counts([words])
-        self.words.gather(words, past=past)
+        self.words.gather([words], past=past)
         change = self._counters.of(partition)
         change.n_past += past
         change.n_current += not past

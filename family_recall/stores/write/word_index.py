@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import apsw
 
@@ -25,20 +25,19 @@ class WordIndex:
         self._counters = counters
         self._counter: full_text.WordCounter | None = None
         self._gathered: dict[int, list[full_text.Words]] = {}
+        self.before_flush: Callable[[], None] = lambda: None
 
-    def prepare(
-        self, memory: int, body: str, header: str, context: tuple[str | None, str]
-    ) -> full_text.Words:
-        """Split and count the words of a memory; ``context`` is who said what before it."""
+    def count(self, texts: Sequence[full_text.Indexed]) -> list[full_text.Words]:
+        """Split and count the words of memories."""
         if self._counter is None:
             self._counter = full_text.WordCounter(self._connection)
-        return self._counter.prepare(memory, body, header, context)
+        return self._counter.count(texts)
 
-    def gather(self, words: full_text.Words, *, past: bool) -> None:
-        """Add a memory's words, with the others that are gathered at the next :meth:`flush`."""
-        partition = partition_of(words.id)
-        self._gathered.setdefault(shard_of(partition, past=past), []).append(words)
-        self._count(partition, [words], +1, past=past)
+    def gather(self, rows: Iterable[full_text.Words], *, past: bool) -> None:
+        """Add memories' words, with the others that are gathered at the next :meth:`flush`."""
+        for partition, group in _by_partition(rows).items():
+            self._gathered.setdefault(shard_of(partition, past=past), []).extend(group)
+            self._count(partition, group, +1, past=past)
 
     def add(self, ids: Sequence[int]) -> None:
         """Add the words of stored memories, and store their counts in the rows."""
@@ -88,7 +87,8 @@ class WordIndex:
             "SELECT body, header, context FROM words_content WHERE id = ?",
             (memory,),
         )
-        return self.prepare(memory, body, header, (None, context))
+        (words,) = self.count([full_text.Indexed(memory, body, header, None, context)])
+        return words
 
     def with_phrase(self, partition: int, phrase: str) -> list[tuple[int, str]]:
         """List the current memories of a partition whose body has a phrase: (id, text)."""
@@ -108,12 +108,7 @@ class WordIndex:
             "SELECT body, header FROM words_content WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(ids)),),
         )
-        return {
-            stem
-            for texts in rows
-            for text in texts
-            for _, stem in full_text.split(self._connection, text)
-        }
+        return {stem for texts in rows for text in texts for _, stem in full_text.split(text)}
 
     def unused(self, stems: Iterable[str]) -> set[str]:
         """Return those of some stems that no memory of the file has any more."""
@@ -133,7 +128,8 @@ class WordIndex:
         index_terms.rewrite_if_stale(self._connection)
 
     def flush(self) -> None:
-        """Write the words gathered so far."""
+        """Write the words gathered so far, and before them what is gathered elsewhere."""
+        self.before_flush()
         for shard, rows in self._gathered.items():
             full_text.add(self._connection, shard, rows)
         self._gathered.clear()
@@ -142,8 +138,8 @@ class WordIndex:
         self, ids: Sequence[int], *, as_written: bool = False
     ) -> dict[tuple[int, bool], list[full_text.Words]]:
         """Split and count the words of stored memories, by partition and whether superseded."""
-        by_shard: dict[tuple[int, bool], list[full_text.Words]] = {}
         speaker = "c.author" if as_written else name_of("c")
+        texts: dict[bool, list[full_text.Indexed]] = {}
         for memory, past, body, header, author, before in sql.rows(
             self._connection,
             f"SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, {speaker}, c.text"
@@ -152,9 +148,13 @@ class WordIndex:
             " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
             (json.dumps(list(ids)),),
         ):
-            words = self.prepare(memory, body, header, (author, before or ""))
-            by_shard.setdefault((partition_of(memory), bool(past)), []).append(words)
-        return by_shard
+            text = full_text.Indexed(memory, body, header, author, before or "")
+            texts.setdefault(bool(past), []).append(text)
+        return {
+            (partition, past): rows
+            for past, group in texts.items()
+            for partition, rows in _by_partition(self.count(group)).items()
+        }
 
     def _count(
         self, partition: int, rows: Sequence[full_text.Words], sign: int, *, past: bool
@@ -165,3 +165,10 @@ class WordIndex:
             change.words_past += n_words
         else:
             change.words_current += n_words
+
+
+def _by_partition(rows: Iterable[full_text.Words]) -> dict[int, list[full_text.Words]]:
+    grouped: dict[int, list[full_text.Words]] = {}
+    for row in rows:
+        grouped.setdefault(partition_of(row.id), []).append(row)
+    return grouped

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,9 +24,9 @@ FILLER = "We swept the yard and had rolls before the others came. "
 )
 def test_words_outside_a_passage_are_those_of_the_text_without_it(text: str) -> None:
     """Each count is that of the text less the passage, for every stem and all words."""
-    split = full_text.splitter()
+    split = full_text.split
     stems = ["otter", "cafe", "swim", "nothing"]
-    counted = passage_words.count(apsw.Connection(":memory:"), [(7, text)], stems)
+    counted = passage_words.count([(7, text)], stems)
     spans = passages(text)
 
     assert counted.memories.tolist() == [7] * len(spans)
@@ -41,9 +40,7 @@ def test_words_outside_a_passage_are_those_of_the_text_without_it(text: str) -> 
 def test_a_text_without_end_is_not_counted() -> None:
     """Neither is a short one: both have the words they have as a whole."""
     endless = FILLER * 12 * MOST_PASSAGES
-    counted = passage_words.count(
-        apsw.Connection(":memory:"), [(1, FILLER), (2, endless)], ["yard"]
-    )
+    counted = passage_words.count([(1, FILLER), (2, endless)], ["yard"])
 
     assert len(passages(endless)) == MOST_PASSAGES
     assert (len(counted.memories), counted.counts.shape) == (0, (0, 1))

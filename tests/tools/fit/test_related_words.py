@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.stores.text.full_text import splitter
+from family_recall.stores.text.full_text import split
 from tools.fit import related_words
 
 
@@ -21,14 +21,14 @@ def test_lines_of_one_word_are_joined() -> None:
     """Another line adds what is new, and comments and forms of the word itself add nothing."""
     lines = ["# doctor", "Tap faucet spigot", "", "taps faucets mixer", "call called"]
 
-    assert related_words.table_of(lines, splitter()) == {"tap": ["faucet", "spigot", "mixer"]}
+    assert related_words.table_of(lines, split) == {"tap": ["faucet", "spigot", "mixer"]}
 
 
 def test_a_line_with_an_equals_sign_works_both_ways() -> None:
     """Each word stands for each other one, beside what a line of its own says of it."""
     lines = ["lift storey", "= lift elevator"]
 
-    assert related_words.table_of(lines, splitter()) == {
+    assert related_words.table_of(lines, split) == {
         "lift": ["storei", "elev"],
         "elev": ["lift"],
     }
@@ -38,4 +38,4 @@ def test_a_line_with_an_equals_sign_works_both_ways() -> None:
 def test_a_line_that_means_nothing_is_refused(line: str) -> None:
     """A word without others, and words that no search looks up."""
     with pytest.raises(ValueError, match="word"):
-        related_words.table_of([line], splitter())
+        related_words.table_of([line], split)

@@ -1,0 +1,40 @@
+"""Frozen records some of whose fields are computed when they are first read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+
+class Deferred:
+    """A base for frozen dataclasses with slots, which can leave fields open.
+
+    An open field is computed the first time that it is read, compared, copied or pickled, and is
+    an ordinary one from then on. Computing it twice, in two threads at once, must give the same.
+    """
+
+    __slots__ = ("_compute",)
+
+    @classmethod
+    def deferred(cls, compute: Callable[[str], object], values: Mapping[str, Any]) -> Self:
+        """Make a record of the values that are known, by name, without checking them.
+
+        Args:
+            compute: Returns the value of a field that is not among ``values``.
+            values: All other fields.
+        """
+        made = object.__new__(cls)
+        object.__setattr__(made, "_compute", compute)
+        for name, value in values.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    if not TYPE_CHECKING:  # else every attribute would be known, and none of a type
+
+        def __getattr__(self, name: str) -> object:
+            """Compute an open field: Python asks here for slots that are empty."""
+            if name == "_compute" or name not in self.__dataclass_fields__:
+                raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            value = self._compute(name)
+            object.__setattr__(self, name, value)
+            return value
