@@ -36,8 +36,13 @@ def write_json(path: Path, record: Any) -> None:
 
 def resident_mib() -> float:
     """Return this process's resident memory (VmRSS), 0 where there is no /proc."""
+    return memory_mib("VmRSS")
+
+
+def memory_mib(field: str) -> float:
+    """Return a field of /proc/self/status such as VmPeak in MiB, 0 where there is no /proc."""
     try:
         status = Path("/proc/self/status").read_text("ascii")
     except OSError:
         return 0.0
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+    return int(status.split(f"{field}:")[1].split()[0]) / 1024

@@ -18,8 +18,11 @@ from family_recall.heap_trimming import trim_heap
 
 LOADING = "the model is still loading"
 NO_CROSS_ENCODER = "no cross-encoder is installed"
+NO_MEMORY = "not enough memory to load it"
+NO_THREAD = "no thread could be started to load it"
 # ImportError: there is no wheel of ONNX Runtime or tokenizers here (musl, armv7).
-_UNUSABLE = (ModelError, ImportError)
+_UNUSABLE = (ModelError, ImportError, MemoryError)
+_FAULTY = "is missing or altered; family-recall models verify"
 
 
 class Models:
@@ -48,7 +51,7 @@ class Models:
         self._static = static
         self._why: str | None = None
         self._why_no_scorer = NO_CROSS_ENCODER
-        self._static_failed = False
+        self._static_fault: str | None = None
         self._static_ready = threading.Event()
         self._ready = threading.Event()
         self._lock = threading.Lock()
@@ -108,7 +111,8 @@ class Models:
             return LOADING
         if self._why_no_scorer == NO_CROSS_ENCODER:
             return None
-        return "the cross-encoder is missing or altered; family-recall models verify"
+        fault = f": {NO_MEMORY}" if self._why_no_scorer == NO_MEMORY else f" {_FAULTY}"
+        return f"the cross-encoder{fault}"
 
     @property
     def static_fault(self) -> str | None:
@@ -116,9 +120,7 @@ class Models:
 
         None if nothing does, if the folder has none, or if ``why`` names the same.
         """
-        if not self._static_failed or self.why not in (None, LOADING):
-            return None
-        return "the static embedder is missing or altered; family-recall models verify"
+        return self._static_fault if self.why in (None, LOADING) else None
 
     @property
     def why(self) -> str | None:
@@ -153,7 +155,13 @@ class Models:
                 )
                 # Python ends daemon threads at exit; inside ONNX Runtime that aborts the process.
                 atexit.register(self.close)
-                self._thread.start()
+                try:
+                    self._thread.start()
+                except RuntimeError:  # no address space for its stack
+                    atexit.unregister(self.close)
+                    self._thread, self._why = None, NO_THREAD
+                    self._static_ready.set()
+                    self._ready.set()
 
     def _load(self) -> None:
         try:
@@ -164,7 +172,7 @@ class Models:
             try:
                 self._encoder = BiEncoder.load(self._folder)
             except _UNUSABLE as error:
-                self._why = str(error)
+                self._why = _reason(error)
             if self._closed:
                 return
             try:
@@ -173,7 +181,7 @@ class Models:
             except _UNUSABLE as error:
                 # If the embedder failed too, its reason already names the problem of the folder.
                 if self._why is None:
-                    self._why_no_scorer = str(error)
+                    self._why_no_scorer = _reason(error)
         finally:
             self._static_ready.set()
             self._ready.set()
@@ -183,7 +191,19 @@ class Models:
     def _load_static(self) -> None:
         try:
             self._static = StaticEncoder.load(self._folder)
-        except _UNUSABLE:
+        except _UNUSABLE as error:
             with contextlib.suppress(*_UNUSABLE):
-                manifest = read_manifest(self._folder)
-                self._static_failed = manifest.find_entry(StaticEncoder.ROLE) is not None
+                if _out_of_memory(error):
+                    self._static_fault = f"the static embedder: {NO_MEMORY}"
+                elif read_manifest(self._folder).find_entry(StaticEncoder.ROLE) is not None:
+                    self._static_fault = f"the static embedder {_FAULTY}"
+
+
+def _reason(error: BaseException) -> str:
+    return NO_MEMORY if _out_of_memory(error) else str(error)
+
+
+def _out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError):
+        return True
+    return "bad_alloc" in str(error)  # ONNX Runtime's words for it

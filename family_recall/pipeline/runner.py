@@ -153,4 +153,6 @@ class Runner:
     def _fail(self, stage: str, error: Exception) -> None:
         log.warning("%s failed and was left out: %s", stage, type(error).__name__)
         log.debug("%s failed", stage, exc_info=error)
-        self.trace.degrade(stage, "failed", f"failed ({type(error).__name__})")
+        out_of_memory = isinstance(error, MemoryError)
+        detail = "not enough memory" if out_of_memory else f"failed ({type(error).__name__})"
+        self.trace.degrade(stage, "failed", detail)

@@ -39,6 +39,7 @@ def test_the_json_has_what_help_says(report: dict[str, Any]) -> None:
         "identifiers",
         "planted",
         "file_bytes_per_memory",
+        "bytes_by_table",
         "start",
     } == set(size)
     for name in ("total", "other_than_embedding"):

@@ -51,21 +51,23 @@ class Data:
 
     def parts(self, n: int) -> Iterator[tuple[int, list[str], Floats]]:
         """Yield the first n memories a part at a time: the first's number, texts, vectors."""
-        vectors = np.load(self.folder / "vectors.npy", mmap_mode="r")
         texts: list[str] = []
         first = 0
         with (self.folder / "texts.jsonl").open("rb") as lines:
             for at, line in enumerate(lines):
                 texts.append(json.loads(line)["text"])
                 if len(texts) == INGESTED or at + 1 == n:
-                    yield first, texts, np.ascontiguousarray(vectors[first : at + 1])
+                    # Mapped anew for each part: what was read would stay resident.
+                    vectors = np.load(self.folder / "vectors.npy", mmap_mode="r")
+                    yield first, texts, np.array(vectors[first : at + 1])
                     first, texts = at + 1, []
                 if at + 1 == n:
                     return
 
     def questions(self) -> list[dict[str, Any]]:
         """Return the questions: ``text``, and ``planted``, the number of the expected memory."""
-        return [json.loads(line) for line in (self.folder / "questions.jsonl").open("rb")]
+        with (self.folder / "questions.jsonl").open("rb") as lines:
+            return [json.loads(line) for line in lines]
 
     def question_vectors(self) -> Floats:
         """Return the vectors of the questions (q, dim)."""

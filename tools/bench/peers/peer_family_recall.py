@@ -9,8 +9,6 @@ from pathlib import Path
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
-import numpy as np
-
 from family_recall import FamilyRecall, Memory, Person, RecallContext, Space, __version__
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoding
@@ -47,8 +45,9 @@ class Whole:
         path = folder / "memories.db"
         fresh = not path.exists()
         self._encoder = SharedVectors()
-        questions = [question["text"] for question in data.questions()]
-        self._encoder.known.update(zip(questions, data.question_vectors(), strict=True))
+        texts = [question["text"] for question in data.questions()]
+        self._questions = dict(zip(texts, data.question_vectors(), strict=True))
+        self._encoder.known = self._questions
         self._home = FamilyRecall.open(
             path,
             timezone="UTC",
@@ -65,7 +64,7 @@ class Whole:
 
     def add(self, first: int, texts: Sequence[str], vectors: Floats) -> None:
         """Store texts and vectors."""
-        self._encoder.known.update(zip(texts, vectors, strict=True))
+        self._encoder.known = {**self._questions, **dict(zip(texts, vectors, strict=True))}
         self._home.remember_many(
             Memory(text, "home", doc_id=str(first + at)) for at, text in enumerate(texts)
         )
@@ -76,7 +75,7 @@ class Whole:
 
     def search(self, text: str, vector: Floats) -> list[int]:
         """Recall."""
-        self._encoder.known[text] = np.asarray(vector)
+        self._questions[text] = vector
         return [int(result.doc_id) for result in self._home.recall(text, self._ctx).results]
 
 
