@@ -17,10 +17,18 @@ from family_recall.ranking.supersession import Asked
 from family_recall.ranking.takeover import takes_over
 from family_recall.statements import slot_of, speaks_of_self
 from family_recall.stores.records import Statement, stem_number
+from family_recall.stores.text.full_text import split
+
+EARLIER_LIKELY = 0.5
+"""Probability that one statement replaces another from which the older is what was before."""
 
 CERTAIN = 0.8
 """Certainty from which a time in a question is the time it asks about."""
 
+_EARLIER = (
+    "before", "beforehand", "earlier", "first", "former", "formerly", "last", "old", "original",
+    "originally", "past", "previous", "previously", "use", "used",
+)  # fmt: skip
 _NAMED = re.compile(r"(?<!^)\b[A-Z][a-zà-ÿ]+")
 _KIN = re.compile(
     r"\b(mum|mom|mummy|mommy|dad|daddy|papa|mama|nan|nana|gran|granny|grandma|grandad|grandpa"
@@ -48,9 +56,12 @@ def asked_of(context: QueryContext) -> Asked:
     names |= {name.lower() for name in _KIN.findall(question)}
     words = frozenset([word.casefold() for word, _ in context.plan.terms])
     longer = [word for word in words if len(word) > 2]
+    slot, weights = slot_of(question), question_weights(context)
+    if slot.moment == "before":  # no memory of the old code need say that it is old
+        weights = {stem: weight for stem, weight in weights.items() if stem not in _earlier_stems()}
     return Asked(
-        slot=slot_of(question),
-        weights=question_weights(context),
+        slot=slot,
+        weights=weights,
         words=words,
         forms={form: word for word in longer for form in (word[:-1], word)},
         ordinary=_ordinary_stems(),
@@ -58,6 +69,12 @@ def asked_of(context: QueryContext) -> Asked:
         asker=context.scope.person_id,
         about_asker=speaks_of_self(question),
     )
+
+
+@functools.cache
+def _earlier_stems() -> frozenset[int]:
+    """Return the numbers of the words by which a question asks what was before."""
+    return frozenset(stem_number(stem) for word in _EARLIER for _, stem in split(word))
 
 
 @functools.cache
@@ -70,16 +87,18 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     slot = slot_of(context.request.query_text)
     if slot.asks_last:
         ranking = takes_over(ranking, latest(context, ranking, n))
+    before = slot.moment == "before"
+    # A question for what was before knows that it changed.
+    likely_from = EARLIER_LIKELY if before else supersession.LIKELY
     compared, said = rivals(context, ranking, n, asked_of)
     reasons = facts.rivals(ranking, said)
     likely = dict.fromkeys(reasons, 1.0)
     for pair in compared:
         probability = supersession.probability(pair.features)
-        if probability >= supersession.LIKELY:
+        if probability >= likely_from:
             likely.setdefault((pair.older, pair.newer), probability)
             reasons.setdefault((pair.older, pair.newer), supersession.reason(pair.features))
     until_s = _moment_asked(context)
-    before = slot.moment == "before"
     if until_s is None and not before:
         now_s = context.scope.as_of_s
         likely = {pair: sure for pair, sure in likely.items() if said[pair[1]].said_s <= now_s}

@@ -52,7 +52,7 @@ def bring_back(home: FamilyRecall, n: int) -> None:
 
 
 def reject(home: FamilyRecall, n: int) -> None:
-    """Say that a result was not what was wanted."""
+    """Record that a result was not what was wanted."""
     asked = recall(home, QUESTIONS[n % 2], "rajesh")
     home.feedback(asked, asked.results[0].doc_id, accepted=bool(n % 3))
 

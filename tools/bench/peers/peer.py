@@ -57,7 +57,7 @@ class Data:
             for at, line in enumerate(lines):
                 texts.append(json.loads(line)["text"])
                 if len(texts) == INGESTED or at + 1 == n:
-                    # Mapped anew for each part: what was read would stay resident.
+                    # Mapped again for each part: what was read would stay resident.
                     vectors = np.load(self.folder / "vectors.npy", mmap_mode="r")
                     yield first, texts, np.array(vectors[first : at + 1])
                     first, texts = at + 1, []
