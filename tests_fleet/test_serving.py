@@ -106,6 +106,7 @@ def ids(homes: Path) -> list[str]:
 def test_requests_over_http(served: Callable[..., Fleet], few: Path) -> None:
     """What is remembered is recalled; few files are open; wrong requests are answered as such."""
     names = ids(few)
+    (few / "broken.db").write_bytes(b"no household")
     fleet = served(str(few), shards=2, open_files=2)
 
     assert fleet.remember(names[0]) == 200
@@ -116,6 +117,7 @@ def test_requests_over_http(served: Callable[..., Fleet], few: Path) -> None:
     assert all(shard["open"] <= 2 for shard in fleet.shards())
     assert sum(shard["opened"] for shard in fleet.shards()) >= 11
     assert fleet.post("nobody/recall", {"arguments": {"question": "?"}})[0] == 404
+    assert fleet.recall("broken")[0] == 500
     assert fleet.post(f"{names[0]}/recall", {}, token="another")[0] == 401  # noqa: S106
     assert fleet.post(f"{names[0]}/nosuch")[0] == 400
     assert fleet.post(f"{names[0]}/recall", {"question": "?"})[0] == 400

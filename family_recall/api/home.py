@@ -781,7 +781,7 @@ class FamilyRecall:
         return self._engine.embed_pending(progress)
 
     async def aflush(self, *, progress: CountCallback | None = None) -> int:
-        """Do what :meth:`flush` does on a thread, as :meth:`aremember`; report progress there."""
+        """Do what :meth:`flush` does, on a thread as :meth:`aremember`, its progress with it."""
         return await self.arun(functools.partial(self.flush, progress=progress), writes=True)
 
     async def arun(self, call: Callable[[], _T], *, writes: bool = False) -> _T:

@@ -178,7 +178,7 @@ def people_remove(
         lines.append(f"  {counted(plan.n_said, 'memory', 'memories')} they said stay")
     if plan.n_mentioning:
         n = counted(plan.n_mentioning, "memory", "memories")
-        lines.append(f"  {n} that mention them stay: their name is in the file")
+        lines.append(f"  their name stays in {n}; --about forget would have forgotten it")
     output = receipt_output(home, receipt)
     has_gone = any(receipt.counts.values())
     forgotten = output.lines if has_gone else ["  no memory was forgotten"]

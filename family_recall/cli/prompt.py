@@ -15,6 +15,7 @@ from family_recall.cli.command import command, open_household
 from family_recall.cli.output import console, one_line, print_line
 from family_recall.cli.recall import print_answer, print_result
 from family_recall.cli.settings import (
+    TERMINAL_BUDGET_MS,
     budget_option,
     db_option,
     person_option,
@@ -27,9 +28,6 @@ from family_recall.types.short_ids import ACCEPTED
 if TYPE_CHECKING:
     from family_recall.api import Change
     from family_recall.types import Answer, Result
-
-BUDGET_MS: Final = 2_000.0
-"""A person at a terminal waits so long for a better answer."""
 
 HELP: Final = (
     ("a question", "find what answers it"),
@@ -51,7 +49,7 @@ COMMANDS: Final = tuple(name.split()[0] for name, _ in HELP if name.startswith("
 @db_option
 @person_option()
 @space_option()
-@budget_option(BUDGET_MS)
+@budget_option(TERMINAL_BUDGET_MS)
 def prompt(
     db: Path | None, person_id: str | None, space_id: str | None, time_budget_ms: float
 ) -> None:

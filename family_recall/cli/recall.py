@@ -16,6 +16,7 @@ from family_recall.cli.formats import format_option, formatted
 from family_recall.cli.options import field_option, field_options, option
 from family_recall.cli.output import Output, counted, print_line
 from family_recall.cli.settings import (
+    TERMINAL_BUDGET_MS,
     budget_option,
     person_option,
     profile_option,
@@ -49,7 +50,7 @@ def context_options(top_k: int | None = None) -> Callable[[Callable[..., Any]], 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         for options in (
             field_options([*others, *filters]),
-            *(profile_option, budget_option(), space_option(), person_option()),
+            *(profile_option, budget_option(TERMINAL_BUDGET_MS), space_option(), person_option()),
         ):
             function = options(function)
         return function

@@ -30,6 +30,8 @@ Source = Literal["option", "environment", "file", "default"]
 CONFIG_VARIABLE = "FAMILY_RECALL_CONFIG"
 BUDGET_MS: float = CONTEXT_FIELDS["time_budget_ms"].default
 SERVER_BUDGET_MS = 500.0
+TERMINAL_BUDGET_MS = 2_000.0
+"""A person at a terminal waits so long for a better answer; most take a tenth of it."""
 METAVARS = {"file": "FILE", "number": "MS", "text": "ID"}
 _PROFILES = "default, family_os, annie, three_tier, ppr or neural"
 _SOURCES = {"environment": ParameterSource.ENVIRONMENT, "file": ParameterSource.DEFAULT_MAP}

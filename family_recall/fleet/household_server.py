@@ -82,6 +82,7 @@ class HouseholdServer:
         self._at_once = at_once
         self._wall_clock = wall_clock
         self._running = 0
+        self._backing_up = asyncio.Lock()
         self.households = OpenHouseholds(self._open, self._close, most=open_files)
 
     async def answer(self, request: Request) -> dict[str, Any]:
@@ -112,18 +113,25 @@ class HouseholdServer:
             self._running -= 1
 
     async def back_up(self) -> int:
-        """Put the copies that were asked since the last time into their places; return how many."""
-        done = 0
-        for household_id in list(self.households.ready()):
-            async with self.households.using(household_id) as served:
-                if served.asked and is_remote(self._entries[household_id].place):
+        """Put the copies that were asked since the last time into their places; return how many.
+
+        One that cannot be written keeps no other from being; the first error is raised at the end.
+        """
+        done, errors = 0, []
+        async with self._backing_up:
+            for household_id, ready in self.households.ready().items():
+                if not ready.asked or not is_remote(self._entries[household_id].place):
+                    continue
+                async with self.households.using(household_id) as served:
                     served.asked = False
                     try:
                         await asyncio.to_thread(self._put_snapshot, household_id, served)
-                    except BaseException:
+                        done += 1
+                    except Exception as error:  # noqa: BLE001  raised below
                         served.asked = True
-                        raise
-                    done += 1
+                        errors.append(error)
+        if errors:
+            raise errors[0]
         return done
 
     def _in_time(self, request: Request) -> RecallContext:

@@ -12,20 +12,20 @@ import contextlib
 import hashlib
 import hmac
 import logging
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from family_recall.errors import FamilyRecallError, InvalidRequestError
+from family_recall.errors import FamilyRecallError, InvalidRequestError, StoreError
 from family_recall.fleet.catalogue import Entry
 from family_recall.fleet.household_server import HouseholdServer, Request, ShedError
 from family_recall.fleet.open_households import AllInUseError
+from family_recall.fleet.places import SCRATCH
 from family_recall.fleet.ray_engine import imported
 from family_recall.fleet.steps import Options, loaded_models
+from family_recall.stores.file.replacement import temporary_folder
 from family_recall.types import RecallContext
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 APPLICATION = "family-recall-fleet"
 _FIELDS = frozenset(("arguments", "ctx"))
-_STATUS = {"unknown": 404, "refused": 400, "shed": 503, "in use": 503}
+_STATUS = {"unknown": 404, "refused": 400, "broken": 500, "shed": 503, "in use": 503, "away": 503}
 
 logger = logging.getLogger("family_recall")
 
@@ -68,11 +68,11 @@ class Shard:
     def __init__(self, entries: Sequence[Entry], options: Options, serving: Serving) -> None:
         """Load the models; households are opened as they are asked for."""
         loaded_models(options.models)
-        self._scratch = tempfile.TemporaryDirectory(prefix="family_recall_served_")
+        self._at_end = contextlib.ExitStack()
         self._server = HouseholdServer(
             {entry.household_id: entry for entry in entries},
             options,
-            Path(self._scratch.name),
+            self._at_end.enter_context(temporary_folder(SCRATCH)),
             open_files=serving.open_files,
         )
         self._backup_every_s = serving.backup_every_s
@@ -90,8 +90,12 @@ class Shard:
             return "shed", str(error)
         except AllInUseError:
             return "in use", "every household that is open here is in use"
+        except StoreError as error:
+            return "broken", str(error)
         except FamilyRecallError as error:
             return "refused", str(error)
+        except OSError as error:
+            return "away", f"a household's place cannot be reached: {error}"
 
     async def stats(self) -> dict[str, Any]:
         """Return how many households are open and were opened so far, and on which node."""
@@ -108,7 +112,7 @@ class Shard:
         if self._backing_up is not None:
             self._backing_up.cancel()
         await self._server.households.close_all()
-        self._scratch.cleanup()
+        self._at_end.close()
 
     async def _keep_backing_up(self) -> None:
         while True:

@@ -84,9 +84,9 @@ def content_hash(memory: Memory) -> bytes:
         if value is None:
             continue
         if type(value) is str:
-            parts.append(_long_part(name, value) if name == "text" else _part(name, value))
+            parts.append(_shared_part(name, value) if name in _SHARED else _part(name, value))
         elif isinstance(value, dt.datetime):
-            parts.append(_long_part(name, value.isoformat()))
+            parts.append(_part(name, value.isoformat()))
         elif isinstance(value, tuple):
             parts.append(_sized(f"{name}={list(value)!r}".encode()))
         else:
@@ -94,12 +94,13 @@ def content_hash(memory: Memory) -> bytes:
     return _digest_of_sized(b"".join(parts))
 
 
-def _long_part(name: str, value: str) -> bytes:
+def _part(name: str, value: str) -> bytes:
     return _sized(f"{name}={value!r}".encode())
 
 
-_part = functools.lru_cache(maxsize=1024)(_long_part)
-"""The same for what many memories share: authors, kinds, spaces."""
+_SHARED = frozenset(("author", "band", "category", "kind", "session_id", "source", "space_id"))
+"""Fields of which many memories have the same value; no texts."""
+_shared_part = functools.lru_cache(maxsize=1024)(_part)
 
 
 def _sized(part: bytes) -> bytes:

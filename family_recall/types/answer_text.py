@@ -96,10 +96,12 @@ def _known(answer: Answer) -> Iterator[Line]:
         yield Line("other", f"{n_less_sure} more may belong to it, but probably do not.")
     if not relations:
         yield from _uncovered(answer)
+    # Where one thing is asked, another fact about Mira is none of the answer.
+    facts = answer.facts if answer.completeness is not None else {}
     values = {result.fact_value for result in answer.results[:1]}
     for relation in answer.relations:
         values |= {relation.subject, relation.object} if relation.answers else set()
-    for key, value in answer.facts.items():
+    for key, value in facts.items():
         if value not in values:
             yield Line("other", f"{key.replace('_', ' ')}: {value}")
     yield from _others("Also:", results, told)

@@ -19,7 +19,7 @@ from family_recall.cli.output import one_line
 from family_recall.types import Answer
 from tests.cli.runner import call_in, done_in
 
-QUESTION = ("recall", "who mended the gate?", "--person", "bob")
+QUESTION = ("recall", "who mended the gate?", "--person", "bob", "--budget-ms", "60000")
 
 
 @pytest.fixture(scope="module")

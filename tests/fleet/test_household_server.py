@@ -11,7 +11,7 @@ import fsspec
 import pytest
 
 from family_recall.errors import InvalidRequestError
-from family_recall.fleet import Options, household_server, read_catalogue
+from family_recall.fleet import Options, household_server, places, read_catalogue
 from family_recall.fleet.household_server import HouseholdServer, Request, ShedError
 from family_recall.fleet.open_households import AllInUseError
 from family_recall.types import RecallContext
@@ -172,6 +172,30 @@ def test_an_open_household_is_backed_up_once_it_was_asked(tmp_path: Path, store:
         assert await server.back_up() == 1
         assert copies(store, "a")
         assert await server.back_up() == 0
+
+    serve(tmp_path, test)
+
+
+def test_one_that_cannot_be_backed_up_keeps_no_other_from_it(
+    tmp_path: Path, store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its error is raised at the end, and the next time it is tried again."""
+
+    def fails_for_a(source: Path, place: str) -> None:
+        if place.endswith("a.db"):
+            raise OSError("no room for a")
+        places.put(source, place)
+
+    async def test(server: HouseholdServer, _: Wall) -> None:
+        for name in "ab":
+            await server.answer(asked(name, "remember"))
+        with monkeypatch.context() as patched:
+            patched.setattr(household_server, "put", fails_for_a)
+            with pytest.raises(OSError, match="no room for a"):
+                await server.back_up()
+        assert (copies(store, "a"), copies(store, "b")) == (False, True)
+        assert await server.back_up() == 1
+        assert copies(store, "a")
 
     serve(tmp_path, test)
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Memory, Relation, Space
@@ -157,6 +158,45 @@ def test_rebuilding_keeps_every_relation(history: list[dict[str, Any]]) -> None:
 
         assert close(seen(home, "ppr"), kept)
         assert home.maintenance.stats()["edges"] == stats["edges"]
+
+
+_WRITTEN = "memory edge mention identifier mentioned_time word_count entity alias".split()
+
+
+def written(path: Path) -> dict[str, list[Any]]:
+    """Return the rows of every table that storing memories writes."""
+    connection = apsw.Connection(str(path))
+    rows = {
+        table: sorted(connection.execute(f"SELECT * FROM {table}").fetchall(), key=repr)
+        for table in _WRITTEN
+    }
+    connection.close()
+    return rows
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, phases=PHASES)
+@given(st.lists(tellings, min_size=2, max_size=8), st.sets(st.integers(0, 9)), st.integers(0, 3))
+@example([{"text": "the gate is green", "space_id": HOME}] * 2, {0, 1}, 0)
+def test_a_batch_writes_what_its_memories_write_one_by_one(
+    history: list[dict[str, Any]], without_id: set[int], n_again: int
+) -> None:
+    """Versions, duplicates and sessions in any order within a batch leave the same rows."""
+    memories = [
+        Memory(**{**telling, "doc_id": None} if at in without_id else telling)
+        for at, telling in enumerate(history)
+    ]
+    memories += memories[:n_again]
+    with tempfile.TemporaryDirectory() as folder:
+        outcomes, rows = [], []
+        for name, batch_size in (("apart", 1), ("together", 256)):
+            path = Path(folder) / f"{name}.db"
+            with open_home(path, encoder=None) as home:
+                move_in(home)
+                outcomes.append(home.remember_many(memories, batch_size=batch_size))
+            rows.append(written(path))
+
+    assert outcomes[0] == outcomes[1]
+    assert rows[0] == rows[1]
 
 
 _TWO_CONFIDENCES = """

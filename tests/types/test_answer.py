@@ -209,3 +209,21 @@ def test_of_a_list_what_is_hardly_one_of_it_is_counted_and_not_told(answer: Answ
     assert [line.split(" — ")[0] for line in lines[:2]] == ["Item 1", "Item 2"]
     assert "2 more may belong to it, but probably do not." in lines
     assert "Item 3" not in str(listed)
+
+
+def test_another_fact_about_somebody_is_printed_only_where_all_is_asked(home: FamilyRecall) -> None:
+    """Her blood group is none of what she is allergic to; of all about her it is a part."""
+    for key, value, text in (
+        ("allergy", "hazelnuts", "Mira is allergic to hazelnuts"),
+        ("blood_group", "A positive", "Mira has blood group A positive"),
+    ):
+        remember(home, text, kind="fact", fact_key=key, fact_value=value)
+
+    allergic = recall(home, "what is mira allergic to?", "mia")
+    everything = dataclasses.replace(
+        allergic, facts={"allergy": "hazelnuts", "blood_group": "A positive"}, completeness=0.9
+    )
+
+    assert allergic.results[0].text == "Mira is allergic to hazelnuts"
+    assert "blood group: A positive" not in str(allergic)
+    assert "blood group: A positive" in str(everything)

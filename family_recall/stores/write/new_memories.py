@@ -13,8 +13,8 @@ from family_recall.stores.write.word_index import WordIndex
 class NewMemories:
     """Rows that are not in the tables yet; :meth:`flush` writes them, with their words.
 
-    Whoever reads the tables flushes first. Who looks for one memory that most often is not there
-    asks whether it is among these: each is known by some keys.
+    Code that reads the tables flushes first. Code that looks for one memory, which most often is
+    not there, asks whether it is among these: each is known by some keys.
     """
 
     def __init__(self, connection: apsw.Connection, words: WordIndex) -> None:

@@ -42,6 +42,9 @@ def test_the_json_has_what_help_says(report: dict[str, Any]) -> None:
         "bytes_by_table",
         "start",
     } == set(size)
+    # Each table is rounded to a tenth of a byte.
+    total = sum(size["bytes_by_table"].values())
+    assert total == pytest.approx(size["file_bytes_per_memory"], abs=4)
     for name in ("total", "other_than_embedding"):
         for unit in ("ms", "cpu_ms"):
             times = size["recall"][name][unit]
