@@ -170,7 +170,7 @@ class Store:
 
     def check_quickly(self, give_up: Callable[[], bool]) -> list[Finding] | None:
         """Check pages, indexes and counts; None where ``give_up`` became true meanwhile."""
-        with self._connections.reading() as connection:
+        with self._connections.reading(fresh=True) as connection:
             return checks.check_counts(connection, give_up)
 
     def back_up(
