@@ -27,6 +27,7 @@ from family_recall.stores.records import StoredMemory, among
 from family_recall.stores.text.full_text import find_stems
 from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
+from family_recall.types.deferred import deferred
 from family_recall.types.relation_result import facts_of, related_confidence
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
@@ -307,7 +308,7 @@ def _result(
     }
     if best is not None:
         values |= {"highlights": (best.passage,)} | dataclasses.asdict(best)
-    return Result.deferred(details, values)
+    return deferred(Result, details, values)
 
 
 def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:

@@ -21,6 +21,7 @@ from family_recall.types import (
     Trace,
     Understanding,
 )
+from family_recall.types.deferred import deferred
 
 
 class Timer:
@@ -125,7 +126,8 @@ class TraceBuilder:
                 return {name: round(value, 6) for name, value in evidence.items()}
             return tuple((result.doc_id, result.reasons) for result in results[:3])
 
-        return Trace.deferred(
+        return deferred(
+            Trace,
             compute,
             {
                 "spans": tuple(self.spans),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, TypeVar
 
 
 class Deferred:
@@ -15,20 +15,6 @@ class Deferred:
 
     __slots__ = ("_compute",)
 
-    @classmethod
-    def deferred(cls, compute: Callable[[str], object], values: Mapping[str, Any]) -> Self:
-        """Make a record of the values that are known, by name, without checking them.
-
-        Args:
-            compute: Returns the value of a field that is not among ``values``.
-            values: All other fields.
-        """
-        made = object.__new__(cls)
-        object.__setattr__(made, "_compute", compute)
-        for name, value in values.items():
-            object.__setattr__(made, name, value)
-        return made
-
     if not TYPE_CHECKING:  # else every attribute would be known, and none of a type
 
         def __getattr__(self, name: str) -> object:
@@ -38,3 +24,21 @@ class Deferred:
             value = self._compute(name)
             object.__setattr__(self, name, value)
             return value
+
+
+_T = TypeVar("_T", bound=Deferred)
+
+
+def deferred(kind: type[_T], compute: Callable[[str], object], values: Mapping[str, Any]) -> _T:
+    """Make a record of the values that are known, by name, without checking them.
+
+    Args:
+        kind: Its class.
+        compute: Returns the value of a field that is not among ``values``.
+        values: All other fields.
+    """
+    made = object.__new__(kind)
+    object.__setattr__(made, "_compute", compute)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made

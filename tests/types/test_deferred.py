@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from family_recall import FamilyRecall
-from family_recall.types.deferred import Deferred
+from family_recall.types.deferred import Deferred, deferred
 from tests.conftest import recall
 
 
@@ -30,7 +30,7 @@ def square_of(number: int, computed: list[str]) -> Square:
         computed.append(name)
         return number**2
 
-    return Square.deferred(compute, {"number": number})
+    return deferred(Square, compute, {"number": number})
 
 
 def test_an_open_field_is_computed_once_and_when_it_is_read() -> None:
