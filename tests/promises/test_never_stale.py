@@ -88,7 +88,7 @@ def answers(home: FamilyRecall) -> list[str]:
     return [written(recall(home, question, who)) for question in QUESTIONS for who in ASKERS]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(CHANGES), st.integers(0, 5), st.booleans()),
