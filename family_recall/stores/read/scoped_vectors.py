@@ -201,10 +201,8 @@ class ScopedVectors:
         indexes = self._in_scope(model_id, scope, views=views)
         partitions = ids >> PARTITION_SHIFT
         order = partitions.argsort(kind="stable")
-        ordered, sought = (
-            partitions[order],
-            np.array([shard // 2 for shard, _ in indexes], np.int64),
-        )
+        ordered = partitions[order]
+        sought = np.array([shard // 2 for shard, _ in indexes], np.int64)
         firsts = ordered.searchsorted(sought).tolist()
         ends = ordered.searchsorted(sought, side="right").tolist()
         for (_, vector_index), first, end in zip(indexes, firsts, ends, strict=True):
