@@ -216,7 +216,7 @@ def restore(
         place, household_id, file, at=_moment(at), key=key_in(key_file)
     )
     n = counted(restored.memories, "memory", "memories")
-    lines = [f"{restored.path}: {n}, as of {moment:%Y-%m-%dT%H:%M:%SZ}"]
+    lines = [f"{restored.path}: {n}, as of {moment.isoformat()}"]
     if restored.kept is not None:
         lines.append(f"the file before is {restored.kept}")
     return Output(

@@ -1,4 +1,4 @@
-"""Dated backups of households in a folder or an object store: ``PLACE/ID/20260301T183000Z.db``.
+"""Dated backups of households in a folder or an object store: ``PLACE/ID/20260301T183000.250000Z.db``.
 
 The key of an encrypted household is in none of them.
 """
@@ -22,7 +22,7 @@ from family_recall.fleet.places import (
 from family_recall.stores.file.copies import Restored
 from family_recall.stores.file.encryption import Secret
 
-_NAME = "%Y%m%dT%H%M%SZ"
+_NAME = "%Y%m%dT%H%M%S.%fZ"
 _ENDING = ".db"
 
 
@@ -45,14 +45,9 @@ def listed(place: str, household_id: str) -> dict[dt.datetime, str]:
         names = files_under(folder)
     except DatasetError:  # an object store has no empty folders
         return {}
-    backups = {}
-    for name in names:
-        try:
-            moment = dt.datetime.strptime(name, f"{_NAME}{_ENDING}").replace(tzinfo=dt.UTC)
-        except ValueError:
-            continue
-        backups[moment] = joined(folder, name)
-    return backups
+    moments = {name: _moment_of(name) for name in names}
+    dated = sorted((moment, name) for name, moment in moments.items() if moment is not None)
+    return {moment: joined(folder, name) for moment, name in dated}
 
 
 def expire(
@@ -116,13 +111,22 @@ def restore(
     backups = listed(place, household_id)
     chosen = [moment for moment in backups if at is None or moment <= at]
     if not chosen:
-        first = f"; the first is of {min(backups):%Y-%m-%dT%H:%M:%SZ}" if backups else ""
+        first = f"; the first is of {min(backups).isoformat()}" if backups else ""
         until = "" if at is None else f" up to {at.isoformat()}"
         raise InvalidRequestError(f"{place}: no backup of {household_id!r}{until}{first}")
     with working_copy(backups[max(chosen)], writes=False) as backup:
         return max(chosen), files.restore(path, backup, key=key)
 
 
+def _moment_of(name: str) -> dt.datetime | None:
+    """Return the moment that a backup's name says; None for any other file."""
+    try:
+        moment = dt.datetime.fromisoformat(name.removesuffix(_ENDING))
+    except ValueError:
+        return None
+    return moment if name.endswith(_ENDING) and moment.tzinfo is not None else None
+
+
 def _utc(moment: str) -> dt.datetime:
-    """Read a moment with its offset, to the second."""
-    return dt.datetime.fromisoformat(moment).astimezone(dt.UTC).replace(microsecond=0)
+    """Read a moment with its offset."""
+    return dt.datetime.fromisoformat(moment).astimezone(dt.UTC)

@@ -75,6 +75,19 @@ def test_a_run_that_is_continued_has_one_backup_of_one_moment(place: str, tmp_pa
     assert [m.isoformat() for m in backups.listed(place, "b")] == [DAYS[0]]
 
 
+def test_two_runs_within_a_second_have_two_backups(place: str, tmp_path: Path) -> None:
+    """The later is not the earlier one overwritten, and other files are no backups."""
+    homes = make_homes(tmp_path / "homes", 1)
+    within = ("2026-03-01T02:00:00.000001+00:00", "2026-03-01T02:00:00.999999+00:00")
+    for n, moment in enumerate(within):
+        assert not do("backup", homes, tmp_path / f"ledger {n}", to=place, now=moment).failures
+    for name in ("notes.txt", "20260301.db", "20260301T020000Z", "20260301T020001Z.db"):
+        with fsspec.open(f"{place}/a/{name}", "wb") as file:
+            file.write(b"")
+
+    assert moments(place) == [*within, "2026-03-01T02:00:01+00:00"]
+
+
 def test_old_backups_are_deleted_but_never_the_newest(place: str, tmp_path: Path) -> None:
     """After a new backup those older than the days are gone; alone, an old one stays."""
     homes = make_homes(tmp_path / "homes", 1)
