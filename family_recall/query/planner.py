@@ -210,11 +210,13 @@ def read(
         routing = route(question, timespan=span, identifiers=identifiers, encode=encode)
     # Next to a topic, time words stay search terms: a memory is indexed with its day.
     terms = text.search_terms(stems(question))
+    if span is not None and span.other and not _has_topic(question, span, stems, ahead=True):
+        span = _nearer(span, now)
     ahead = span is not None and _is_ahead(span, now)
     alone = (
         span is not None
         and span.certainty >= _certainty_needed(span, routing.strategy, now, ahead=ahead)
-        and not _has_topic(_without(question, span.matched), stems, ahead=ahead)
+        and not _has_topic(question, span, stems, ahead=ahead)
     )
     if alone:
         # The other words, such as "what did we do", match nothing of use.
@@ -298,8 +300,11 @@ def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:
     return question
 
 
-def _has_topic(rest: str, stems: _Stems, *, ahead: bool) -> bool:
+def _has_topic(
+    question: str, span: time_expressions.Timespan, stems: _Stems, *, ahead: bool
+) -> bool:
     """Whether a question, without its time expression, names a topic."""
+    rest = _without(question, span.matched)
     no_topic = (text.STOP_WORDS, _HAPPENING, _PLANNING if ahead else ())
     words = [word.casefold() for word, _ in stems(rest)]
     return not all(any(word in words_of for words_of in no_topic) for word in words)
@@ -309,6 +314,17 @@ def _event_stems(terms: Sequence[tuple[str, str]], stems: _Stems) -> tuple[str, 
     """Return the stems of all words for the kinds of event that some terms name."""
     forms = " ".join(household_anchors.forms_of_event(word) for word, _ in terms)
     return tuple(dict.fromkeys(stem for _, stem in stems(forms))) if forms.strip() else ()
+
+
+def _nearer(span: time_expressions.Timespan, now: dt.datetime) -> time_expressions.Timespan:
+    """Return the coming stretch of a name where it is nearer than the last one.
+
+    *What's on in December*, asked in November, is about next month.
+    """
+    if span.end is None or span.other is None or span.other[0] - now >= now - span.end:
+        return span
+    start, end = span.other
+    return dataclasses.replace(span, start=start, end=end, certainty=POSSIBLE, other=None)
 
 
 def _is_ahead(span: time_expressions.Timespan, now: dt.datetime) -> bool:

@@ -50,6 +50,27 @@ def test_a_time_alone_asks_for_all_of_it(question: str) -> None:
     assert understand(question, now=SUNDAY).strategy == "TIMELINE"
 
 
+@pytest.mark.parametrize(
+    ("question", "month", "strategy"),
+    [
+        ("What's on in July?", "2025-07", "TIMELINE"),
+        ("What do we have in August?", "2025-08", "TIMELINE"),
+        ("What's in May?", "2025-05", "EPISODIC"),
+        ("Who's away in July?", "2024-07", "EPISODIC"),
+    ],
+)
+def test_of_two_months_of_a_name_the_nearer_is_asked_for(
+    question: str, month: str, strategy: str
+) -> None:
+    """In June what is on in July is ahead; of a past one, or beside a topic, it stays open."""
+    understood = understand(question, now=SUNDAY)
+
+    assert understood.timespan is not None
+    assert understood.timespan.start is not None
+    assert understood.timespan.start.isoformat().startswith(month)
+    assert understood.strategy == strategy
+
+
 def test_this_morning_is_one_day_and_last_christmas_is_asked_for_on_purpose() -> None:
     """The design's two temporal examples: a window of a day, and no penalty for age."""
     morning = understand("What did we discuss this morning?", now=SUNDAY).timespan
