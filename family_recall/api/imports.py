@@ -223,6 +223,7 @@ def _write(
         done += len(batch)
         if progress is not None:
             progress("storing", done, len(plan.changed))
+    engine.store.merge_words(done)
     ended = [entry for doc_id in plan.withdrawn for entry in plan.entries[doc_id]]
     if ended:
         with engine.store.writing() as writing:

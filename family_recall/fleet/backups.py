@@ -1,6 +1,6 @@
-"""Dated backups of households in a folder or an object store: ``PLACE/ID/20260301T183000.250000Z.db``.
+"""Dated backups of households in a folder or an object store.
 
-The key of an encrypted household is in none of them.
+One is ``PLACE/ID/20260301T183000.250000Z.db``. The key of an encrypted household is in none.
 """
 
 from __future__ import annotations

@@ -79,6 +79,7 @@ class Indexer:
                 self.embed(encoder, writing.changed)
             if progress is not None:
                 progress(len(outcomes))
+        self.store.merge_words(len(outcomes))
         return outcomes
 
     def remember_within(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from family_recall.errors import InvalidRequestError
+from family_recall.errors import InvalidRequestError, StoreError
 from family_recall.stores.erase import byte_search, verification
 from family_recall.stores.erase.byte_prefilter import Words64
 from family_recall.stores.file import copies, sql
@@ -21,14 +21,16 @@ from family_recall.stores.file.disk_files import log_of
 from family_recall.stores.file.encryption import Key
 from family_recall.stores.file.image import free_pages_with_content, image_of
 from family_recall.stores.file.integrity import Finding
+from family_recall.stores.file.row_ids import shards_in
 from family_recall.stores.file.schema import SCHEMA_VERSION
 from family_recall.stores.health import checks
 from family_recall.stores.logs import stage_costs
 from family_recall.stores.logs.stage_costs import StageCost
 from family_recall.stores.read.caches import Asker, ReadCaches
 from family_recall.stores.read.snapshot import Snapshot
-from family_recall.stores.read.statistics import statistics
+from family_recall.stores.read.statistics import n_memories, statistics
 from family_recall.stores.read.transaction import ReadTransaction
+from family_recall.stores.text import full_text
 from family_recall.stores.write.transaction import WriteTransaction
 from family_recall.types import Region
 from family_recall.types.countries import check_country
@@ -36,6 +38,8 @@ from family_recall.types.erasure import Proof, Receipt, Verification
 from family_recall.types.progress import ProgressCallback
 
 MAX_BUSY_TIMEOUT_MS = 3_600_000
+
+_MERGED_FROM, _MERGED_SHARE = 100, 0.1  # memories stored at once, and their share of all
 
 
 class Store:
@@ -250,6 +254,23 @@ class Store:
                 "hemisphere": self.region.hemisphere,
                 **statistics(connection),
             }
+
+    def merge_words(self, n_stored: int) -> None:
+        """Merge each word index into one segment, after so many memories were stored.
+
+        Only where they are many, and a tenth of all: every memory is then merged few times in the
+        life of a file. Where it cannot be done now, the indexes stay as they are.
+        """
+        if n_stored < _MERGED_FROM:
+            return
+        with contextlib.suppress(StoreError):
+            with self._connections.reading() as connection:
+                if n_stored < _MERGED_SHARE * n_memories(connection):
+                    return
+                shards = shards_in(connection)
+            for shard in shards:
+                with self._connections.writing() as connection:
+                    full_text.merge(connection, shard)
 
     def close(self) -> None:
         """Close every connection; closing twice does nothing."""

@@ -11,6 +11,12 @@ from family_recall.stores.file import sql
 from family_recall.stores.vectors import tables
 
 
+def n_memories(connection: apsw.Connection) -> int:
+    """Count the memories of a file, current and superseded, with the copies in redacted views."""
+    (n,) = sql.row(connection, "SELECT coalesce(sum(n_current + n_past), 0) FROM partition")
+    return int(n)
+
+
 def statistics(connection: apsw.Connection) -> dict[str, Any]:
     """Count memories by space, and vectors, people, entities, relations and edges."""
 

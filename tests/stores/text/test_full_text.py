@@ -7,8 +7,10 @@ from pathlib import Path
 
 import apsw
 import numpy as np
+import pytest
 
-from family_recall import FamilyRecall
+from family_recall import FamilyRecall, Memory
+from family_recall.errors import StoreFullError
 from family_recall.stores.file.row_ids import shard_of
 from family_recall.stores.records import WordStatistics
 from family_recall.stores.text import full_text
@@ -17,6 +19,7 @@ from tests.conftest import (
     HOME,
     NOW,
     Wall,
+    found,
     move_in,
     open_home,
     recall,
@@ -180,3 +183,65 @@ def test_a_shard_scores_as_if_every_word_were_looked_up(path: Path) -> None:
                 hits = [pair for one in each for pair in zip(one.ids, one.scores, strict=True)]
 
                 assert list(zip(found.ids, found.scores, strict=True)) == hits
+
+
+def segments(path: Path) -> list[int]:
+    """Count the segments of each index that has words, of the current memories and the past."""
+    connection = apsw.Connection(str(path))
+    counts = [
+        int(n)
+        for name in words_tables(path)
+        for (n,) in connection.execute(f"SELECT count(DISTINCT segid) FROM {name}_idx")
+    ]
+    connection.close()
+    return [n for n in counts if n]
+
+
+def invented(n: int) -> list[Memory]:
+    """Return memories of few words, in all pairs."""
+    words = [f"word{chr(97 + at)}" for at in range(16)]
+    return [
+        Memory(f"{first} beside {second}", HOME, doc_id=f"{first}-{second}")
+        for first, second in list(product(words, words))[:n]
+    ]
+
+
+def test_an_import_leaves_one_segment_of_each_index(path: Path) -> None:
+    """A word is looked up in each segment; what is merged scores to the last bit as it did."""
+    memories = invented(200)
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        for start in range(0, 60, 10):
+            home.remember_many(memories[start : start + 10])
+        assert max(segments(path)) > 1  # few at a time are not merged
+
+        home.remember_many(memories[60:])
+        assert max(segments(path)) == 1
+        assert not [finding for finding in home.maintenance.check() if finding.problem]
+        scores = [result.score for result in recall(home, "worda beside wordc", "mia").results]
+
+    one = path.with_name("one.db")
+    with open_home(one, encoder=None) as home:
+        move_in(home)
+        for memory in memories:
+            home.remember_many([memory])
+        assert max(segments(one)) > 1
+        alone = [result.score for result in recall(home, "worda beside wordc", "mia").results]
+        assert scores == alone
+
+
+def test_an_import_is_stored_where_its_indexes_cannot_be_merged(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Merging makes a recall cheaper and nothing else: an import does not fail for it."""
+
+    def full(*what: object) -> None:
+        raise StoreFullError(f"no room for {what}")
+
+    monkeypatch.setattr(full_text, "merge", full)
+    with open_home(path, encoder=None) as home:
+        move_in(home)
+        outcomes = home.remember_many(invented(120))
+
+        assert [each.outcome for each in outcomes] == ["created"] * 120
+        assert found(recall(home, "worda beside wordc", "mia"))[0] == "worda-wordc"
