@@ -45,7 +45,7 @@ class Deadline:
 
     def remaining_ms(self) -> float:
         """Milliseconds left; negative once the budget is spent."""
-        return self.budget_ms - self.elapsed_ms()
+        return self.budget_ms - (self.clock() - self.started_at_s) * 1000.0
 
     def moment_s(self, ms_before: float = 0.0, *, at_least_ms: float = 0.0) -> float:
         """Return when so many milliseconds are left, by ``time.monotonic``.
