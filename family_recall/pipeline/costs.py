@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from family_recall.stores.logs.stage_costs import StageCost
 
@@ -42,7 +42,8 @@ class Costs:
 
     def expected_ms(self, stage: str, n: int = 0) -> float:
         """Return the milliseconds a stage is expected to take over n units."""
-        return self._windows[stage].expected_ms(n)
+        window = self._windows[stage]
+        return window.fixed_ms + window.unit_ms * n
 
     def combined_ms(self, units: Mapping[str, int]) -> float:
         """Return the milliseconds that some stages take together, by stage how many units.
@@ -52,9 +53,9 @@ class Costs:
         """
         total = squares = 0.0
         for stage, n in units.items():
-            median, price = self._windows[stage].median_and_price_ms(n)
+            median, beyond = self._windows[stage].median_and_beyond_ms(n)
             total += median
-            squares += (price - median) ** 2
+            squares += beyond * beyond
         return total + math.sqrt(squares)
 
     def affordable(self, stage: str, ms: float) -> int:
@@ -66,10 +67,14 @@ class Costs:
 
     def observe(self, stage: str, n: int, ms: float) -> None:
         """Learn from one run of a stage; nothing where it has no price."""
-        window = self._windows.get(stage)
-        if window is not None:
-            with self._lock:
-                window.observe(n, ms)
+        self.learn([(stage, n, ms)])
+
+    def learn(self, runs: Iterable[tuple[str, int, float]]) -> None:
+        """Learn from runs of stages, (stage, units, ms) each; nothing from one without a price."""
+        with self._lock:
+            for stage, n, ms in runs:
+                if stage in self._windows:
+                    self._windows[stage].observe(n, ms)
 
     def count_refusal(self, stage: str) -> None:
         """Learn that a recall went without a stage because of its price."""
@@ -131,23 +136,19 @@ class LatencyWindow:
         self._median = (fixed_ms / _ABOVE, unit_ms / _ABOVE)
         self._set_price(_ABOVE)
 
-    def expected_ms(self, n: int) -> float:
-        """Return the milliseconds a run over n units is expected to take."""
-        return self.fixed_ms + self.unit_ms * n
-
-    def median_and_price_ms(self, n: int) -> tuple[float, float]:
-        """Return what half of the runs over n units take, and what nearly all take."""
+    def median_and_beyond_ms(self, n: int) -> tuple[float, float]:
+        """Return what half of the runs over n units take, and how much more nearly all take."""
         price = self.fixed_ms + self.unit_ms * n
         fixed, unit = self._median
         median = fixed + unit * n
-        return (min(price, median)), price
+        return (median, price - median) if median < price else (price, 0.0)
 
     def observe(self, n: int, ms: float) -> None:
         """Add a run."""
         self.runs += 1
         self._recent.append((n, ms))
         self._unreviewed += 1
-        is_slow = ms > self.expected_ms(n)
+        is_slow = ms > self.fixed_ms + self.unit_ms * n
         if not is_slow:
             self._retry_after = _RETRY_AFTER
         elif self._refusals:

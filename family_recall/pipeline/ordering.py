@@ -167,11 +167,15 @@ def _mmr_lambda(context: QueryContext) -> float:
 def _read_pairs(
     run: Runner, context: QueryContext, ranking: Ranking, scorer: PairScorer, n: int
 ) -> Ranking:
-    """Read pairs until the time is up; each is priced by its own length, and learned."""
+    """Read pairs until the time is up; each is priced by its own length, and learned at once."""
 
     def affordable(n_tokens: int) -> bool:
         run.admitted.yield_to_urgent()
         return run.admitted.can_afford("rerank", n_tokens)
+
+    def learn(n_tokens: int, ms: float) -> None:
+        run.admitted.observe("rerank", n_tokens, ms)
+        run.admitted.learn()
 
     start_ms = context.deadline.elapsed_ms()
     with run.alarm("rerank") as alarm:
@@ -183,7 +187,7 @@ def _read_pairs(
                     context,
                     scorer,
                     affordable,
-                    learn=lambda n_tokens, ms: run.admitted.observe("rerank", n_tokens, ms),
+                    learn=learn,
                     stopped=lambda: alarm.fired,
                 )
                 span.n_in = span.n_out = n_read

@@ -157,6 +157,6 @@ def busy_ms(spans: Sequence[Span | Timer]) -> float:
     for start_ms, ms in sorted([(span.start_ms, span.ms) for span in spans]):
         end_ms = start_ms + ms
         if end_ms > until_ms:
-            busy += end_ms - (start_ms if start_ms > until_ms else until_ms)
+            busy += end_ms - max(start_ms, until_ms)
             until_ms = end_ms
     return busy
