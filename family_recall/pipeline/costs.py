@@ -53,9 +53,14 @@ class Costs:
         """
         total = squares = 0.0
         for stage, n in units.items():
-            median, beyond = self._windows[stage].median_and_beyond_ms(n)
-            total += median
-            squares += beyond * beyond
+            window = self._windows[stage]
+            price = window.fixed_ms + window.unit_ms * n
+            median = window.median_fixed_ms + window.median_unit_ms * n
+            if median < price:
+                total += median
+                squares += (price - median) ** 2
+            else:
+                total += price
         return total + math.sqrt(squares)
 
     def affordable(self, stage: str, ms: float) -> int:
@@ -114,12 +119,13 @@ class LatencyWindow:
 
     __slots__ = (
         "_assumed",
-        "_median",
         "_recent",
         "_refusals",
         "_retry_after",
         "_unreviewed",
         "fixed_ms",
+        "median_fixed_ms",
+        "median_unit_ms",
         "runs",
         "saved_runs",
         "unit_ms",
@@ -133,15 +139,8 @@ class LatencyWindow:
         if stored is not None:
             fixed_ms, unit_ms, self.runs = stored.fixed_ms, stored.unit_ms, stored.runs
         self.saved_runs = self.runs
-        self._median = (fixed_ms / _ABOVE, unit_ms / _ABOVE)
+        self.median_fixed_ms, self.median_unit_ms = fixed_ms / _ABOVE, unit_ms / _ABOVE
         self._set_price(_ABOVE)
-
-    def median_and_beyond_ms(self, n: int) -> tuple[float, float]:
-        """Return what half of the runs over n units take, and how much more nearly all take."""
-        price = self.fixed_ms + self.unit_ms * n
-        fixed, unit = self._median
-        median = fixed + unit * n
-        return (median, price - median) if median < price else (price, 0.0)
 
     def observe(self, n: int, ms: float) -> None:
         """Add a run."""
@@ -154,12 +153,13 @@ class LatencyWindow:
         elif self._refusals:
             self._retry_after = min(2 * self._retry_after, _RETRY_AFTER_MOST)
         self._refusals = 0
-        fixed, unit = self._median
+        fixed, unit = self.median_fixed_ms, self.median_unit_ms
         if (median := fixed + unit * n) > 0.0:
             share = fixed / median
             # So divided, the two parts together move by exactly one step.
             step = (_STEP if ms > median else -_STEP) / (share**2 + (1 - share) ** 2)
-            self._median = (fixed * (1 + step * share), unit * (1 + step * (1 - share)))
+            self.median_fixed_ms = fixed * (1 + step * share)
+            self.median_unit_ms = unit * (1 + step * (1 - share))
         if is_slow or self._unreviewed >= _REVIEWED_EVERY:
             self._review()
 
@@ -174,15 +174,15 @@ class LatencyWindow:
             self._recent.append(last)
         else:
             # What the file has may have been learned on a busy day.
-            fixed, unit = (
+            median = self.median_fixed_ms, self.median_unit_ms
+            self.median_fixed_ms, self.median_unit_ms = (
                 max((1 - _STEP) * part, min(part, assumed / _ABOVE))
-                for part, assumed in zip(self._median, self._assumed, strict=True)
+                for part, assumed in zip(median, self._assumed, strict=True)
             )
-            self._median = (fixed, unit)
         self._review()
 
     def _review(self) -> None:
-        fixed, unit = self._median
+        fixed, unit = self.median_fixed_ms, self.median_unit_ms
         ratios = [ms / median for n, ms in self._recent if (median := fixed + unit * n) > 0.0]
         ratios += [_ABOVE] * (_WINDOW - len(ratios))
         ratios.sort()
@@ -191,9 +191,10 @@ class LatencyWindow:
 
     def _set_price(self, ratio: float) -> None:
         fixed, unit = self._assumed
-        self._median = (_within(self._median[0], fixed), _within(self._median[1], unit))
-        self.fixed_ms = _within(self._median[0] * ratio, fixed)
-        self.unit_ms = _within(self._median[1] * ratio, unit)
+        self.median_fixed_ms = _within(self.median_fixed_ms, fixed)
+        self.median_unit_ms = _within(self.median_unit_ms, unit)
+        self.fixed_ms = _within(self.median_fixed_ms * ratio, fixed)
+        self.unit_ms = _within(self.median_unit_ms * ratio, unit)
 
 
 def _within(ms: float, assumed_ms: float) -> float:

@@ -179,19 +179,20 @@ class Admitted:
         }
         search = stages.STAGES["lexical"]
         left_ms = self.deadline.remaining_ms() - self.tail_ms(search.followed_by)
-        left_ms -= self.expected_ms("plan") + self.expected_ms(search.name)
+        slower, expected_ms = self.gate.contention(self.service_class), self.gate.costs.expected_ms
+        left_ms -= (expected_ms("plan") + expected_ms(search.name)) * slower
         planned = []
         profile = requested_profile(self.request.ctx, config.weights)
         for stage in stages.PLANNED:
             if stage.name in RANKED_BY and not is_served(stage.name, profile):
                 continue
             for name, n in ((stage.name, units.get(stage.unit, 0)), (stage.fallback, 0)):
-                if name and (needs_ms := self.expected_ms(name, n)) <= left_ms:
+                if name and (needs_ms := expected_ms(name, n) * slower) <= left_ms:
                     planned.append((name, n))
                     left_ms -= needs_ms
                     break
         if self.request.ctx.allow_cross_encoder and is_served("rerank", profile):
-            pair_ms = self.expected_ms("rerank", config.assumed_pair_tokens)
+            pair_ms = expected_ms("rerank", config.assumed_pair_tokens) * slower
             pairs = min(config.rerank_pool, math.floor(max(left_ms, 0.0) / max(pair_ms, 1e-9)))
             planned += [("rerank", pairs)] * (pairs > 0)
         return tuple(planned)
