@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 
 import numpy as np
 
@@ -28,14 +27,14 @@ def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
     n, top_k = len(ranking), context.request.ctx.top_k
     if not run.can_start("deduplicate", n):
         return ranking
-    out_of_time = threading.Event()
+    stops: list[None] = []  # one for each call of the alarm
 
     def collapse() -> Ranking:
-        with stopped_by(out_of_time.set):
-            return collapse_duplicates(ranking, top_k, out_of_time.is_set)
+        with stopped_by(lambda: stops.append(None)):
+            return collapse_duplicates(ranking, top_k, lambda: bool(stops))
 
     distinct = run.run("deduplicate", n, collapse, ranking)
-    if out_of_time.is_set():
+    if stops:
         run.trace.skip("deduplicate", "stopped", "no time to look for more near copies", n)
     run.trace.counts["duplicates"] = sum(map(len, distinct.duplicates.values()))
     return distinct
