@@ -58,7 +58,7 @@ class Costs:
             median = window.median_fixed_ms + window.median_unit_ms * n
             if median < price:
                 total += median
-                squares += (price - median) ** 2
+                squares += (price - median) * (price - median)
             else:
                 total += price
         return total + math.sqrt(squares)
@@ -145,7 +145,7 @@ class LatencyWindow:
     def observe(self, n: int, ms: float) -> None:
         """Add a run."""
         self.runs += 1
-        self._recent.append((n, ms))
+        self._recent.append((float(n), ms))
         self._unreviewed += 1
         is_slow = ms > self.fixed_ms + self.unit_ms * n
         if not is_slow:
@@ -156,10 +156,11 @@ class LatencyWindow:
         fixed, unit = self.median_fixed_ms, self.median_unit_ms
         if (median := fixed + unit * n) > 0.0:
             share = fixed / median
+            rest = 1.0 - share
             # So divided, the two parts together move by exactly one step.
-            step = (_STEP if ms > median else -_STEP) / (share**2 + (1 - share) ** 2)
-            self.median_fixed_ms = fixed * (1 + step * share)
-            self.median_unit_ms = unit * (1 + step * (1 - share))
+            step = (_STEP if ms > median else -_STEP) / (share * share + rest * rest)
+            self.median_fixed_ms = fixed * (1.0 + step * share)
+            self.median_unit_ms = unit * (1.0 + step * rest)
         if is_slow or self._unreviewed >= _REVIEWED_EVERY:
             self._review()
 
@@ -183,7 +184,7 @@ class LatencyWindow:
 
     def _review(self) -> None:
         fixed, unit = self.median_fixed_ms, self.median_unit_ms
-        ratios = [ms / median for n, ms in self._recent if (median := fixed + unit * n) > 0.0]
+        ratios = [ms / (fixed + unit * n or math.inf) for n, ms in self._recent]
         ratios += [_ABOVE] * (_WINDOW - len(ratios))
         ratios.sort()
         self._unreviewed = 0
@@ -198,4 +199,5 @@ class LatencyWindow:
 
 
 def _within(ms: float, assumed_ms: float) -> float:
-    return min(max(ms, assumed_ms / _FARTHEST), assumed_ms * _FARTHEST)
+    least_ms = assumed_ms / _FARTHEST
+    return least_ms if ms < least_ms else min(ms, assumed_ms * _FARTHEST)
