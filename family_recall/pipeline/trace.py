@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -154,9 +155,9 @@ class TraceBuilder:
 def busy_ms(spans: Sequence[Span | Timer]) -> float:
     """Return the milliseconds in which at least one stage ran."""
     busy, until_ms = 0.0, 0.0
-    for start_ms, ms in sorted([(span.start_ms, span.ms) for span in spans]):
-        end_ms = start_ms + ms
+    for span in sorted(spans, key=operator.attrgetter("start_ms")):
+        end_ms = span.start_ms + span.ms
         if end_ms > until_ms:
-            busy += end_ms - max(start_ms, until_ms)
+            busy += end_ms - max(span.start_ms, until_ms)
             until_ms = end_ms
     return busy
