@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import heapq
-import itertools
 import math
 import os
 import threading
@@ -20,7 +18,6 @@ from dataclasses import dataclass, field
 from typing import Self
 
 _REPEAT_S = 0.002  # from one call of a block's stops to the next
-_MOST_WAITING = 256  # alarms, before those of ended blocks are removed
 
 Clock = Callable[[], float]
 Stop = Callable[[], object]
@@ -48,7 +45,7 @@ class Deadline:
 
     def remaining_ms(self) -> float:
         """Milliseconds left; negative once the budget is spent."""
-        return self.budget_ms - self.elapsed_ms()
+        return self.budget_ms - (self.clock() - self.started_at_s) * 1000.0
 
     def moment_s(self, ms_before: float = 0.0, *, at_least_ms: float = 0.0) -> float:
         """Return when so many milliseconds are left, by ``time.monotonic``.
@@ -70,7 +67,7 @@ class Alarm:
     :func:`stopped_by` adds stops. Safe between threads; two blocks may run at once.
     """
 
-    __slots__ = ("_at_s", "_lock", "_outer", "_stops", "fired", "left")
+    __slots__ = ("_outer", "_stops", "_thread", "at_s", "fired")
 
     def __init__(self, at_s: float, *stops: Stop) -> None:
         """Set the moment and what is called then.
@@ -79,47 +76,45 @@ class Alarm:
             at_s: By ``time.monotonic``; at infinity nothing is ever stopped.
             stops: Must be safe from any thread, and to be called again, and never raise.
         """
-        self._at_s = at_s
-        self._stops = list(stops)
-        self._lock = threading.Lock()
+        self.at_s = at_s
         self.fired = False
-        self.left = False
+        self._stops = list(stops)
+        self._thread: _AlarmThread | None = None
 
     def __enter__(self) -> Self:
         """Start the block."""
-        if math.isfinite(self._at_s):
-            while not _alarm_thread(os.getpid()).add(self, self._at_s):
+        if self.at_s < math.inf:
+            self._thread = _alarm_thread(os.getpid())
+            while not self._thread.add(self):
                 _alarm_thread.cache_clear()  # that one has ended
+                self._thread = _alarm_thread(os.getpid())
         self._outer = _current.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         """End the block: afterwards no stop is called, and none is running."""
         _current.reset(self._outer)
-        with self._lock:
-            self.left = True
-            self._stops.clear()
+        if self._thread is not None:
+            self._thread.remove(self)
 
     def fire(self) -> None:
-        """Stop the block, unless it has ended."""
-        with self._lock:
-            if not self.left:
-                self.fired = True
-                for stop in self._stops:
-                    stop()
+        """Call every stop."""
+        self.fired = True
+        for stop in tuple(self._stops):
+            stop()
 
     @contextlib.contextmanager
     def also(self, stop: Stop) -> Iterator[None]:
         """Call one more stop; at once, where the alarm has gone off."""
-        with self._lock:
-            self._stops.append(stop)
-            if self.fired:
-                stop()
+        self._stops.append(stop)
+        if self.fired:
+            stop()
         try:
             yield
         finally:
-            with self._lock, contextlib.suppress(ValueError):
-                self._stops.remove(stop)
+            self._stops.remove(stop)
+            if self._thread is not None:
+                self._thread.wait_for(self)
 
 
 _current: ContextVar[Alarm | None] = ContextVar("family_recall_alarm", default=None)
@@ -137,64 +132,82 @@ def stopped_by(stop: Stop) -> Iterator[None]:
 
 
 class _AlarmThread:
-    """One thread for all alarms of the process; it sleeps until the next one is due."""
+    """One thread for all alarms of the process; it sleeps until the next one is due.
+
+    Blocks begin and end without a lock, for each side writes before it reads what the other wrote.
+    A block is among those that run before the moment of waking is read, and the thread wakes for
+    any while it looks for the earliest. A block has left before it is read whose stops are called,
+    and these are not called before it is read that the block still runs.
+    """
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[float, int, Alarm]] = []
-        self._numbers = itertools.count()
-        self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)
+        self._running: set[Alarm] = set()
         self._wakes_at_s = math.inf
         self._ended = False
+        self._changed = threading.Condition(threading.Lock())
+        self._firing: Alarm | None = None
+        self._fire_lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="family_recall-alarm", daemon=True)
         self._thread.start()
 
-    def add(self, alarm: Alarm, at_s: float) -> bool:
-        """Wake at a moment for an alarm; False if the thread has ended."""
-        with self._lock:
-            if self._ended:
-                return False
-            self._push(alarm, at_s)
-            # Waking the thread costs a recall more than the entry: only if it would sleep too long.
-            if at_s < self._wakes_at_s:
+    def add(self, alarm: Alarm) -> bool:
+        """Wake at its moment for an alarm; False if the thread has ended."""
+        self._running.add(alarm)
+        ended = self._ended
+        if ended:
+            self._running.discard(alarm)
+        # Waking the thread costs a recall more than the entry: only if it would sleep too long.
+        if alarm.at_s < self._wakes_at_s:
+            with self._changed:
                 self._changed.notify()
-        return True
+        return not ended
+
+    def remove(self, alarm: Alarm) -> None:
+        """Call no stop of an alarm from now on, and wait for those that are being called."""
+        self._running.discard(alarm)
+        if self._firing is alarm:
+            self.wait_for(alarm)
+
+    def wait_for(self, alarm: Alarm) -> None:
+        """Wait for the stops of an alarm that are being called."""
+        if self._firing is alarm:
+            with self._fire_lock:
+                pass
 
     def end(self) -> None:
-        """End the thread, unless a block that it might have to stop is still running."""
+        """End the thread, once no block is running that it might have to stop."""
         with self._changed:
-            self._ended = all(alarm.left for _, _, alarm in self._waiting)
+            self._ended = True
             self._changed.notify()
-            ended = self._ended
-        if ended:
+        if not self._running:
             self._thread.join()
 
     def _run(self) -> None:
-        while True:
-            with self._changed:
-                if self._ended:
-                    return
-                while self._waiting and self._waiting[0][2].left:
-                    heapq.heappop(self._waiting)
-                due = None
-                if self._waiting and self._waiting[0][0] <= time.monotonic():
-                    due = heapq.heappop(self._waiting)[2]
-                else:
-                    self._wakes_at_s = self._waiting[0][0] if self._waiting else math.inf
-                    left_s = self._wakes_at_s - time.monotonic()
-                    self._changed.wait(None if math.isinf(left_s) else max(left_s, 0.0))
-                    self._wakes_at_s = -math.inf  # awake: it will see what is added now
-            if due is not None:
-                due.fire()
-                with self._changed:
-                    if not due.left:
-                        self._push(due, time.monotonic() + _REPEAT_S)
+        while self._sleep():
+            self._stop_due()
 
-    def _push(self, alarm: Alarm, at_s: float) -> None:
-        if len(self._waiting) > _MOST_WAITING:
-            self._waiting = [entry for entry in self._waiting if not entry[2].left]
-            heapq.heapify(self._waiting)
-        heapq.heappush(self._waiting, (at_s, next(self._numbers), alarm))
+    def _sleep(self) -> bool:
+        """Sleep until an alarm may be due; False where the thread is to end."""
+        with self._changed:
+            self._wakes_at_s = math.inf
+            if self._ended and not self._running:
+                return False
+            wakes_at_s = min([alarm.at_s for alarm in self._running.copy()], default=math.inf)
+            left_s = wakes_at_s - time.monotonic()
+            if left_s > 0.0:
+                self._wakes_at_s = wakes_at_s
+                self._changed.wait(min(left_s, threading.TIMEOUT_MAX))
+        return True
+
+    def _stop_due(self) -> None:
+        for alarm in self._running.copy():
+            if alarm.at_s <= time.monotonic():
+                self._firing = alarm
+                with self._fire_lock:
+                    if alarm in self._running:
+                        alarm.fire()
+                        alarm.at_s = time.monotonic() + _REPEAT_S
+                self._firing = None
 
 
 @functools.cache

@@ -78,9 +78,13 @@ def entered(access: Iterable[Access], wall_s: float) -> dict[str, Access]:
 
     Until then it overrides what its holder is in that space without one.
     """
-    held = [entry for entry in access if entry.expires_s is None or entry.expires_s > wall_s]
-    held.sort(key=lambda entry: (entry.space_id, entry.expires_s is not None))
-    return {entry.space_id: entry for entry in held}
+    without, granted = dict[str, Access](), dict[str, Access]()
+    for entry in access:
+        if entry.expires_s is None:
+            without[entry.space_id] = entry
+        elif entry.expires_s > wall_s:
+            granted[entry.space_id] = entry
+    return without | granted
 
 
 def scope_of(

@@ -69,8 +69,9 @@ class Models:
 
     def encoder(self, wait_ms: float) -> Encoder | None:
         """Return the embedder, waiting at most ``wait_ms`` for it to load."""
-        self._start()
-        self._ready.wait(max(wait_ms, 0.0) / 1000.0)
+        if not self._ready.is_set():
+            self._start()
+            self._ready.wait(max(wait_ms, 0.0) / 1000.0)
         return self._encoder
 
     def static(self, wait_ms: float | None = None) -> Encoder | None:
@@ -78,8 +79,9 @@ class Models:
 
         None if the folder has none that can be used.
         """
-        self._start()
-        self._static_ready.wait(None if wait_ms is None else max(wait_ms, 0.0) / 1000.0)
+        if not self._static_ready.is_set():
+            self._start()
+            self._static_ready.wait(None if wait_ms is None else max(wait_ms, 0.0) / 1000.0)
         return self._static
 
     def scorer(self) -> PairScorer | None:

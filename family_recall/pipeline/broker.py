@@ -339,12 +339,10 @@ class Broker:
         asked_at_s: float | None = None,
     ) -> Iterator[_Recall]:
         """Admit a request, and open the file for it."""
-        self.store.check_open()  # first: a forked process may find the gate's lock held for good
+        admitted = self.gate.admitted(request, asked_at_s)
         waited_s = 0.0 if asked_at_s is None else self.gate.clock() - asked_at_s
-        with (
-            self.gate.admitted(request, asked_at_s) as admitted,
-            self.store.snapshot((request.ctx.person_id,)) as snapshot,
-        ):
+        # First the file: it refuses a forked process, where the gate's lock may be held for good.
+        with self.store.snapshot((request.ctx.person_id,)) as snapshot, admitted:
             admitted.yield_to_urgent()
             trace = TraceBuilder(
                 admitted.deadline, gate=admitted.admission(), request=admitted.request

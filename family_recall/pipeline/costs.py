@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from family_recall.stores.logs.stage_costs import StageCost
 
@@ -42,7 +42,8 @@ class Costs:
 
     def expected_ms(self, stage: str, n: int = 0) -> float:
         """Return the milliseconds a stage is expected to take over n units."""
-        return self._windows[stage].expected_ms(n)
+        window = self._windows[stage]
+        return window.fixed_ms + window.unit_ms * n
 
     def combined_ms(self, units: Mapping[str, int]) -> float:
         """Return the milliseconds that some stages take together, by stage how many units.
@@ -52,9 +53,14 @@ class Costs:
         """
         total = squares = 0.0
         for stage, n in units.items():
-            median, price = self._windows[stage].median_and_price_ms(n)
-            total += median
-            squares += (price - median) ** 2
+            window = self._windows[stage]
+            price = window.fixed_ms + window.unit_ms * n
+            median = window.median_fixed_ms + window.median_unit_ms * n
+            if median < price:
+                total += median
+                squares += (price - median) * (price - median)
+            else:
+                total += price
         return total + math.sqrt(squares)
 
     def affordable(self, stage: str, ms: float) -> int:
@@ -66,10 +72,14 @@ class Costs:
 
     def observe(self, stage: str, n: int, ms: float) -> None:
         """Learn from one run of a stage; nothing where it has no price."""
-        window = self._windows.get(stage)
-        if window is not None:
-            with self._lock:
-                window.observe(n, ms)
+        self.learn([(stage, n, ms)])
+
+    def learn(self, runs: Iterable[tuple[str, int, float]]) -> None:
+        """Learn from runs of stages, (stage, units, ms) each; nothing from one without a price."""
+        with self._lock:
+            for stage, n, ms in runs:
+                if stage in self._windows:
+                    self._windows[stage].observe(n, ms)
 
     def count_refusal(self, stage: str) -> None:
         """Learn that a recall went without a stage because of its price."""
@@ -109,12 +119,13 @@ class LatencyWindow:
 
     __slots__ = (
         "_assumed",
-        "_median",
         "_recent",
         "_refusals",
         "_retry_after",
         "_unreviewed",
         "fixed_ms",
+        "median_fixed_ms",
+        "median_unit_ms",
         "runs",
         "saved_runs",
         "unit_ms",
@@ -128,37 +139,28 @@ class LatencyWindow:
         if stored is not None:
             fixed_ms, unit_ms, self.runs = stored.fixed_ms, stored.unit_ms, stored.runs
         self.saved_runs = self.runs
-        self._median = (fixed_ms / _ABOVE, unit_ms / _ABOVE)
+        self.median_fixed_ms, self.median_unit_ms = fixed_ms / _ABOVE, unit_ms / _ABOVE
         self._set_price(_ABOVE)
-
-    def expected_ms(self, n: int) -> float:
-        """Return the milliseconds a run over n units is expected to take."""
-        return self.fixed_ms + self.unit_ms * n
-
-    def median_and_price_ms(self, n: int) -> tuple[float, float]:
-        """Return what half of the runs over n units take, and what nearly all take."""
-        price = self.fixed_ms + self.unit_ms * n
-        fixed, unit = self._median
-        median = fixed + unit * n
-        return (min(price, median)), price
 
     def observe(self, n: int, ms: float) -> None:
         """Add a run."""
         self.runs += 1
-        self._recent.append((n, ms))
+        self._recent.append((float(n), ms))
         self._unreviewed += 1
-        is_slow = ms > self.expected_ms(n)
+        is_slow = ms > self.fixed_ms + self.unit_ms * n
         if not is_slow:
             self._retry_after = _RETRY_AFTER
         elif self._refusals:
             self._retry_after = min(2 * self._retry_after, _RETRY_AFTER_MOST)
         self._refusals = 0
-        fixed, unit = self._median
+        fixed, unit = self.median_fixed_ms, self.median_unit_ms
         if (median := fixed + unit * n) > 0.0:
             share = fixed / median
+            rest = 1.0 - share
             # So divided, the two parts together move by exactly one step.
-            step = (_STEP if ms > median else -_STEP) / (share**2 + (1 - share) ** 2)
-            self._median = (fixed * (1 + step * share), unit * (1 + step * (1 - share)))
+            step = (_STEP if ms > median else -_STEP) / (share * share + rest * rest)
+            self.median_fixed_ms = fixed * (1.0 + step * share)
+            self.median_unit_ms = unit * (1.0 + step * rest)
         if is_slow or self._unreviewed >= _REVIEWED_EVERY:
             self._review()
 
@@ -173,16 +175,16 @@ class LatencyWindow:
             self._recent.append(last)
         else:
             # What the file has may have been learned on a busy day.
-            fixed, unit = (
+            median = self.median_fixed_ms, self.median_unit_ms
+            self.median_fixed_ms, self.median_unit_ms = (
                 max((1 - _STEP) * part, min(part, assumed / _ABOVE))
-                for part, assumed in zip(self._median, self._assumed, strict=True)
+                for part, assumed in zip(median, self._assumed, strict=True)
             )
-            self._median = (fixed, unit)
         self._review()
 
     def _review(self) -> None:
-        fixed, unit = self._median
-        ratios = [ms / median for n, ms in self._recent if (median := fixed + unit * n) > 0.0]
+        fixed, unit = self.median_fixed_ms, self.median_unit_ms
+        ratios = [ms / (fixed + unit * n or math.inf) for n, ms in self._recent]
         ratios += [_ABOVE] * (_WINDOW - len(ratios))
         ratios.sort()
         self._unreviewed = 0
@@ -190,10 +192,12 @@ class LatencyWindow:
 
     def _set_price(self, ratio: float) -> None:
         fixed, unit = self._assumed
-        self._median = (_within(self._median[0], fixed), _within(self._median[1], unit))
-        self.fixed_ms = _within(self._median[0] * ratio, fixed)
-        self.unit_ms = _within(self._median[1] * ratio, unit)
+        self.median_fixed_ms = _within(self.median_fixed_ms, fixed)
+        self.median_unit_ms = _within(self.median_unit_ms, unit)
+        self.fixed_ms = _within(self.median_fixed_ms * ratio, fixed)
+        self.unit_ms = _within(self.median_unit_ms * ratio, unit)
 
 
 def _within(ms: float, assumed_ms: float) -> float:
-    return min(max(ms, assumed_ms / _FARTHEST), assumed_ms * _FARTHEST)
+    least_ms = assumed_ms / _FARTHEST
+    return least_ms if ms < least_ms else min(ms, assumed_ms * _FARTHEST)

@@ -7,15 +7,14 @@ for both. Being short of time is never an error: the trace says what was left ou
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Self
 
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, Deadline
@@ -50,9 +49,22 @@ class Admitted:
     deadline: Deadline
     service_class: str
     clamps: tuple[Clamp, ...] = ()
+    _observed: list[tuple[str, int, float]] = field(default_factory=list)
     _refused: set[str] = field(default_factory=set)
     _tails: dict[tuple[str, ...], float] = field(default_factory=dict)
     _reserved: dict[str, int] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        """Count the request as running."""
+        self.gate.count(self.service_class, 1)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Learn from the stages that ran, and count the request as running no more."""
+        try:
+            self.learn()
+        finally:
+            self.gate.count(self.service_class, -1)
 
     def expected_ms(self, stage: str, n: int = 0) -> float:
         """Return the milliseconds a stage is expected to take now, beside the other recalls."""
@@ -72,25 +84,7 @@ class Admitted:
         With the fewest candidates: a question whose meaning was searched for answers better with
         few of them scored than one whose words alone were, with many.
         """
-        tail_ms = self._tails.get(following)
-        if tail_ms is None:
-            units = {
-                "candidate": self.gate.config.fewest_candidates,
-                "result": self.request.ctx.top_k,
-                "stage": 1 + len(following),
-            }
-            reserved = self._reserved
-            tail_ms = self.gate.costs.combined_ms(
-                {
-                    name: reserved.get(name) or units.get(stages.STAGES[name].unit, 0)
-                    for name in (*following, "between")
-                }
-            )
-            for stage, n in self._reserved.items():
-                if stage not in following:
-                    tail_ms += _RESERVED * self.gate.costs.expected_ms(stage, n)
-            self._tails[following] = tail_ms
-        return tail_ms * self.gate.contention(self.service_class)
+        return self._tail_alone_ms(following) * self.gate.contention(self.service_class)
 
     def refusal(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> Skip | None:
         """Return why n units of a stage cannot be paid for, or None when they can.
@@ -100,15 +94,16 @@ class Admitted:
             n: How many units of it.
             beside_ms: What must be paid for beside it and what follows it.
         """
-        needs_ms = self.expected_ms(stage, n)
+        slower = self.gate.contention(self.service_class)
+        needs_ms = self.gate.costs.expected_ms(stage, n) * slower
         declared = stages.STAGES[stage]
         following = (*declared.leaves_time_for, *declared.followed_by)
         if stage in self._reserved:
             # A stage before it may have ended late: together they rarely need all of their prices.
-            tail_ms = self.tail_ms((stage, *following)) - needs_ms + beside_ms
+            tail_ms = self._tail_alone_ms((stage, *following)) * slower - needs_ms
         else:
-            tail_ms = self.tail_ms(following) + beside_ms
-        left_ms = self.deadline.remaining_ms() - tail_ms
+            tail_ms = self._tail_alone_ms(following) * slower
+        left_ms = self.deadline.remaining_ms() - tail_ms - beside_ms
         if needs_ms > left_ms:
             detail = f"needs {needs_ms:.1f} ms, {max(left_ms, 0.0):.1f} ms left"
             return Skip(stage, "no_time", detail, n)
@@ -132,8 +127,14 @@ class Admitted:
         return self.gate.costs.affordable(stage, left_ms / self.gate.contention(self.service_class))
 
     def observe(self, stage: str, n: int, ms: float) -> None:
-        """Learn from one run of a stage what it costs alone."""
-        self.gate.costs.observe(stage, n, ms / self.gate.contention(self.service_class))
+        """Note what one run of a stage cost alone, to be learned when the recall ends."""
+        alone_ms = ms / self.gate.contention(self.service_class)
+        self._observed.append((stage, n, alone_ms))
+
+    def learn(self) -> None:
+        """Learn now from the runs that were noted."""
+        observed, self._observed = self._observed, []
+        self.gate.costs.learn(observed)
 
     def yield_to_urgent(self) -> float:
         """Wait for more urgent recalls, for half of the time left; return the ms waited.
@@ -147,6 +148,28 @@ class Admitted:
         """Return what the gate made of the request, and what it expects to pay for."""
         return Admission(self.service_class, self.clamps, self._plan())
 
+    def _tail_alone_ms(self, following: tuple[str, ...]) -> float:
+        """Return what :meth:`tail_ms` does, as if no other recall ran."""
+        tail_ms = self._tails.get(following)
+        if tail_ms is None:
+            costs, reserved = self.gate.costs, self._reserved
+            units = {
+                "candidate": self.gate.config.fewest_candidates,
+                "result": self.request.ctx.top_k,
+                "stage": 1 + len(following),
+            }
+            tail_ms = costs.combined_ms(
+                {
+                    name: reserved.get(name) or units.get(stages.STAGES[name].unit, 0)
+                    for name in (*following, "between")
+                }
+            )
+            for stage, n in reserved.items():
+                if stage not in following:
+                    tail_ms += _RESERVED * costs.expected_ms(stage, n)
+            self._tails[following] = tail_ms
+        return tail_ms
+
     def _plan(self) -> tuple[tuple[str, int], ...]:
         """Spend the budget in the order of the read path; return (stage, units) it pays for."""
         config = self.gate.config
@@ -156,23 +179,20 @@ class Admitted:
         }
         search = stages.STAGES["lexical"]
         left_ms = self.deadline.remaining_ms() - self.tail_ms(search.followed_by)
-        left_ms -= self.expected_ms("plan") + self.expected_ms(search.name)
+        slower, expected_ms = self.gate.contention(self.service_class), self.gate.costs.expected_ms
+        left_ms -= (expected_ms("plan") + expected_ms(search.name)) * slower
         planned = []
         profile = requested_profile(self.request.ctx, config.weights)
-        unused = {stage for stage in RANKED_BY if not is_served(stage, profile)}
-        for stage in stages.STAGES.values():
-            if not stage.planned or stage.name in unused:
+        for stage in stages.PLANNED:
+            if stage.name in RANKED_BY and not is_served(stage.name, profile):
                 continue
-            n = units.get(stage.unit, 0)
-            options = [(stage.name, n), *[(stage.fallback, 0)] * bool(stage.fallback)]
-            for name, n in options:
-                needs_ms = self.expected_ms(name, n)
-                if needs_ms <= left_ms:
+            for name, n in ((stage.name, units.get(stage.unit, 0)), (stage.fallback, 0)):
+                if name and (needs_ms := expected_ms(name, n) * slower) <= left_ms:
                     planned.append((name, n))
                     left_ms -= needs_ms
                     break
-        if self.request.ctx.allow_cross_encoder and "rerank" not in unused:
-            pair_ms = self.expected_ms("rerank", config.assumed_pair_tokens)
+        if self.request.ctx.allow_cross_encoder and is_served("rerank", profile):
+            pair_ms = expected_ms("rerank", config.assumed_pair_tokens) * slower
             pairs = min(config.rerank_pool, math.floor(max(left_ms, 0.0) / max(pair_ms, 1e-9)))
             planned += [("rerank", pairs)] * (pairs > 0)
         return tuple(planned)
@@ -211,26 +231,22 @@ class Gate:
         self._changed = threading.Condition()
         self._writer = threading.local()
 
-    @contextlib.contextmanager
-    def admitted(
-        self, request: RecallRequest, asked_at_s: float | None = None
-    ) -> Iterator[Admitted]:
-        """Start a request's clock, cut it to what can be paid for, and count it as running.
+    def admitted(self, request: RecallRequest, asked_at_s: float | None = None) -> Admitted:
+        """Start a request's clock, and cut it to what can be paid for; it runs in a ``with`` block.
 
         The clock of one that had to wait for a thread started when it was asked.
         """
         deadline = Deadline.after(request.ctx.time_budget_ms, self.clock, since_s=asked_at_s)
         service_class = service_class_of(request.ctx)
+        request, clamps = self._clamped(request, deadline)
+        return Admitted(self, request, deadline, service_class, clamps)
+
+    def count(self, service_class: str, change: int) -> None:
+        """Count a recall of a class as running, or as running no more."""
         with self._changed:
-            self._running[service_class] += 1
-            self._n_running += 1
-        try:
-            request, clamps = self._clamped(request, deadline)
-            yield Admitted(self, request, deadline, service_class, clamps)
-        finally:
-            with self._changed:
-                self._running[service_class] -= 1
-                self._n_running -= 1
+            self._running[service_class] += change
+            self._n_running += change
+            if change < 0:
                 self._changed.notify_all()
 
     def contention(self, service_class: str) -> float:
@@ -252,6 +268,8 @@ class Gate:
 
     def wait_for_others(self, deadline: Deadline) -> float:
         """Wait until nothing more urgent runs, for half of the time left; return the ms waited."""
+        if not self._ahead("conversational"):
+            return 0.0
         until_ms = deadline.remaining_ms() / 2.0
         start_s = time.monotonic()
         with self._changed:
@@ -279,7 +297,7 @@ class Gate:
         self._writer.since_s = time.monotonic()
 
     def _ahead(self, service_class: str) -> int:
-        return sum(self._running[name] for name in _AT_LEAST_AS_URGENT[service_class])
+        return sum(map(self._running.__getitem__, _AT_LEAST_AS_URGENT[service_class]))
 
     def _clamped(
         self, request: RecallRequest, deadline: Deadline

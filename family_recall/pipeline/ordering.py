@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 
 import numpy as np
 
@@ -28,14 +27,14 @@ def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
     n, top_k = len(ranking), context.request.ctx.top_k
     if not run.can_start("deduplicate", n):
         return ranking
-    out_of_time = threading.Event()
+    stops: list[None] = []  # one for each call of the alarm
 
     def collapse() -> Ranking:
-        with stopped_by(out_of_time.set):
-            return collapse_duplicates(ranking, top_k, out_of_time.is_set)
+        with stopped_by(lambda: stops.append(None)):
+            return collapse_duplicates(ranking, top_k, lambda: bool(stops))
 
     distinct = run.run("deduplicate", n, collapse, ranking)
-    if out_of_time.is_set():
+    if stops:
         run.trace.skip("deduplicate", "stopped", "no time to look for more near copies", n)
     run.trace.counts["duplicates"] = sum(map(len, distinct.duplicates.values()))
     return distinct
@@ -167,11 +166,15 @@ def _mmr_lambda(context: QueryContext) -> float:
 def _read_pairs(
     run: Runner, context: QueryContext, ranking: Ranking, scorer: PairScorer, n: int
 ) -> Ranking:
-    """Read pairs until the time is up; each is priced by its own length, and learned."""
+    """Read pairs until the time is up; each is priced by its own length, and learned at once."""
 
     def affordable(n_tokens: int) -> bool:
         run.admitted.yield_to_urgent()
         return run.admitted.can_afford("rerank", n_tokens)
+
+    def learn(n_tokens: int, ms: float) -> None:
+        run.admitted.observe("rerank", n_tokens, ms)
+        run.admitted.learn()
 
     start_ms = context.deadline.elapsed_ms()
     with run.alarm("rerank") as alarm:
@@ -183,7 +186,7 @@ def _read_pairs(
                     context,
                     scorer,
                     affordable,
-                    learn=lambda n_tokens, ms: run.admitted.observe("rerank", n_tokens, ms),
+                    learn=learn,
                     stopped=lambda: alarm.fired,
                 )
                 span.n_in = span.n_out = n_read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -22,24 +23,25 @@ def encode(run: Runner, context: QueryContext) -> QueryContext:
     The trace says which it was, and why it was not the other.
     """
     static = run.models.static(static_wait_ms(run))
-    encoder = _transformer(run, context, static)
+    n = question_tokens(context.searched_text)
+    encoder = run.models.encoder(0.0)
+    encoded = _cached(run, context, encoder)
+    if encoded is None:
+        encoder = _transformer(run, context, static, n)
     if encoder is not None:
-        n = question_tokens(context.searched_text)
-        encoded = _encode_by(run, context, encoder, "embed", n)
+        encoded = _encode_by(run, context, encoder, "embed", n, encoded)
         if encoded is not None:
-            weights = run.run(
-                "weigh", 0, lambda: token_weights(encoder, encoded, context.plan), None
-            )
-            return _encoded(context, encoder, encoded, "full", weights)
+            work = functools.partial(token_weights, encoder, encoded, context.plan)
+            return _encoded(context, encoder, encoded, "full", run.run("weigh", 0, work, None))
     if static is None or not run.can_start("embed_static"):
         return context
-    encoding = _encode_by(run, context, static, "embed_static", 0)
-    return context if encoding is None else _encoded(context, static, encoding, "static")
+    encoded = _encode_by(run, context, static, "embed_static", 0, _cached(run, context, static))
+    return context if encoded is None else _encoded(context, static, encoded, "static")
 
 
 def is_encoded_at_once(run: Runner, context: QueryContext) -> bool:
     """Whether the transformer will not run: its answer is cached, or it has no time."""
-    if _cached_by(run, context) is not None:
+    if _cached(run, context, run.models.encoder(0.0)) is not None:
         return True
     n = question_tokens(context.searched_text)
     return not run.admitted.can_afford("embed", n, beside_ms=_words_beside_ms(run))
@@ -55,22 +57,27 @@ def token_weights(encoder: Encoder, encoding: Encoding, plan: QueryPlan) -> Floa
     names = plan.name_words
     at_home = inverse_document_frequency(plan.statistics)
     for (word, _), idf in zip(plan.terms, at_home, strict=True):
-        if word[0].isupper() or normalise(word) in names:
-            tokens = np.isin(encoding.token_ids, encoder.token_ids(word))
+        if word[0].isupper() or (names and normalise(word) in names):
+            tokens = (encoding.token_ids[:, None] == encoder.token_ids(word)).any(axis=1)
             weights[tokens] = np.minimum(weights[tokens], idf)
     return weights
 
 
 def _encode_by(
-    run: Runner, context: QueryContext, encoder: Encoder, stage: str, n: int
+    run: Runner,
+    context: QueryContext,
+    encoder: Encoder,
+    stage: str,
+    n: int,
+    cached: Encoding | None,
 ) -> Encoding | None:
-    """Encode the question by one embedder, or read it from the cache; None should it fail."""
-    text, person_id = context.searched_text, context.request.ctx.person_id
-    encoding = run.models.questions.get(person_id, encoder.model_id, text)
+    """Encode the question by one embedder, unless that is cached; None should it fail."""
+    encoding = cached
     if encoding is not None:
         with run.trace.span(stage, n) as span:
             span.n_out = n
     else:
+        text, person_id = context.searched_text, context.request.ctx.person_id
         encoding = run.run(stage, n, lambda: encoder.encode_question(text), None)
         if encoding is None:
             return None
@@ -95,13 +102,11 @@ def _encoded(
     )
 
 
-def _transformer(run: Runner, context: QueryContext, static: Encoder | None) -> Encoder | None:
-    """Return the transformer if there is time for it; where not, the trace says why."""
-    cached = _cached_by(run, context)
-    if cached is not None:
-        return cached
+def _transformer(
+    run: Runner, context: QueryContext, static: Encoder | None, n: int
+) -> Encoder | None:
+    """Return the transformer if there is time for n tokens; where not, the trace says why."""
     instead = "" if static is None else f"; {static.model_id} is asked instead"
-    n = question_tokens(context.searched_text)
     refusal = run.admitted.refusal("embed", n, beside_ms=_words_beside_ms(run))
     if refusal is not None:
         run.trace.skip("embed", refusal.reason, refusal.detail + instead)
@@ -118,14 +123,12 @@ def _transformer(run: Runner, context: QueryContext, static: Encoder | None) -> 
     return encoder
 
 
-def _cached_by(run: Runner, context: QueryContext) -> Encoder | None:
-    """Return the transformer if it has encoded this question for this person: that is free."""
-    encoder = run.models.encoder(0.0)
+def _cached(run: Runner, context: QueryContext, encoder: Encoder | None) -> Encoding | None:
+    """Return the question as an embedder has encoded it for this person, if it has."""
     if encoder is None:
         return None
-    text, person_id = context.searched_text, context.request.ctx.person_id
-    cached = run.models.questions.get(person_id, encoder.model_id, text)
-    return None if cached is None else encoder
+    person_id = context.request.ctx.person_id
+    return run.models.questions.get(person_id, encoder.model_id, context.searched_text)
 
 
 def _words_beside_ms(run: Runner) -> float:

@@ -15,10 +15,11 @@ from family_recall.encoders.loader import Models
 from family_recall.pipeline.gate import Admitted
 from family_recall.pipeline.trace import Timer, TraceBuilder, busy_ms
 from family_recall.ranking.features import is_served
-from family_recall.types import Span, stages
+from family_recall.types import stages
 
 log = logging.getLogger("family_recall")
 _T = TypeVar("_T")
+_COUNTED = (Run, Ranking)  # results of which a trace shows how many they are
 
 
 @dataclass(slots=True)
@@ -87,20 +88,15 @@ class Runner:
         One that still runs when what must follow it has to begin is stopped, but not before it
         had ``at_least_ms``.
         """
-        deadline = self.admitted.deadline
-        n_out = n
-        with self.alarm(stage, at_least_ms=at_least_ms) as alarm:
-            start_ms = deadline.elapsed_ms()
+        alarm = self.alarm(stage, at_least_ms=at_least_ms)
+        with alarm, self.trace.span(stage, n) as span:
             try:
                 result = work()
-                if isinstance(result, Run | Ranking):
-                    n_out = len(result)
+                span.n_out = len(result) if isinstance(result, _COUNTED) else n
             except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
-                self.give_up(stage, n, error, start_ms, stopped=alarm.fired)
-                result, n_out = otherwise, 0
-            took_ms = deadline.elapsed_ms() - start_ms
-        self.trace.spans.append(Span(stage, round(took_ms, 3), n, n_out, round(start_ms, 3)))
-        self.admitted.observe(stage, n, took_ms)
+                self.give_up(stage, n, error, span.start_ms, stopped=alarm.fired)
+                result = otherwise
+        self.admitted.observe(stage, n, span.ms)
         return result
 
     def alarm(self, stage: str, *, at_least_ms: float = 0.0) -> Alarm:

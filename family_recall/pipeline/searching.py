@@ -193,4 +193,4 @@ def _is_found_at_once(run: Runner, context: QueryContext) -> bool:
 
 def _matches(context: QueryContext) -> int:
     """Count, word by word, the memories that hold what is searched for."""
-    return int(context.plan.statistics.document_frequency.sum())
+    return sum(context.plan.statistics.document_frequency.tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,15 +28,15 @@ from family_recall.types.deferred import deferred
 class Timer:
     """Times a block: ``with trace.span("load", 64) as span: …``, which may set ``n_in``, ``n_out``.
 
-    The span is added to the list it is given when the block ends, by an exception too.
+    It is added to the list it is given when the block ends, by an exception too.
     """
 
-    __slots__ = ("_deadline", "_spans", "_stage", "ms", "n_in", "n_out", "start_ms")
+    __slots__ = ("_deadline", "_timers", "ms", "n_in", "n_out", "stage", "start_ms")
 
-    def __init__(self, stage: str, n_in: int, deadline: Deadline, spans: list[Span]) -> None:
+    def __init__(self, stage: str, n_in: int, deadline: Deadline, timers: list[Timer]) -> None:
         """Set what is timed; the clock starts with the block."""
-        self._stage, self._deadline, self._spans = stage, deadline, spans
-        self.n_in, self.n_out, self.ms = n_in, 0, 0.0
+        self._deadline, self._timers = deadline, timers
+        self.stage, self.n_in, self.n_out = stage, n_in, 0
 
     def __enter__(self) -> Self:
         """Start the clock."""
@@ -43,10 +44,14 @@ class Timer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop it, and add the span."""
+        """Stop the clock."""
         self.ms = self._deadline.elapsed_ms() - self.start_ms
-        took_ms, start_ms = round(self.ms, 3), round(self.start_ms, 3)
-        self._spans.append(Span(self._stage, took_ms, self.n_in, self.n_out, start_ms))
+        self._timers.append(self)
+        del self._timers  # which would hold each other
+
+    def span(self) -> Span:
+        """Return the stage as a trace shows it."""
+        return Span(self.stage, round(self.ms, 3), self.n_in, self.n_out, round(self.start_ms, 3))
 
 
 class Hits(Mapping[str, tuple[Hit, ...]]):
@@ -83,12 +88,13 @@ class Hits(Mapping[str, tuple[Hit, ...]]):
 class TraceBuilder:
     """Gathers what a recall was asked, found and decided while it runs.
 
-    ``stretches`` are spans with a price of their own that hold other spans; no trace shows them.
+    ``spans`` are the stages that ran, in the order they ended. ``stretches`` have a price of their
+    own, and hold stages; no trace shows them.
     """
 
     deadline: Deadline
-    spans: list[Span] = field(default_factory=list)
-    stretches: list[Span] = field(default_factory=list)
+    spans: list[Timer] = field(default_factory=list)
+    stretches: list[Timer] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
@@ -117,9 +123,11 @@ class TraceBuilder:
 
     def build(self, results: tuple[Result, ...]) -> Trace:
         """Freeze what was gathered; what is derived of it, when it is first read."""
-        evidence = self.evidence
+        evidence, spans = self.evidence, tuple(self.spans)
 
         def compute(name: str) -> object:
+            if name == "spans":
+                return tuple([timer.span() for timer in spans])
             if name == "kinds":
                 return dict(Counter(result.kind for result in results))
             if name == "evidence":
@@ -130,7 +138,6 @@ class TraceBuilder:
             Trace,
             compute,
             {
-                "spans": tuple(self.spans),
                 "skips": tuple(self.skips),
                 "counts": dict(self.counts),
                 "hits": self.hits,
@@ -145,11 +152,11 @@ class TraceBuilder:
         )
 
 
-def busy_ms(spans: Sequence[Span]) -> float:
+def busy_ms(spans: Sequence[Span | Timer]) -> float:
     """Return the milliseconds in which at least one stage ran."""
     busy, until_ms = 0.0, 0.0
-    for span in sorted(spans, key=lambda span: span.start_ms):
-        end_ms = span.end_ms
+    for span in sorted(spans, key=operator.attrgetter("start_ms")):
+        end_ms = span.start_ms + span.ms
         if end_ms > until_ms:
             busy += end_ms - max(span.start_ms, until_ms)
             until_ms = end_ms

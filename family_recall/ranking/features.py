@@ -383,7 +383,7 @@ def is_served(stage: str, profile: Profile) -> bool:
     """Return whether a profile weighs anything that a stage of :data:`RANKED_BY` finds."""
     if stage == "graph" and not profile.walks_graph:
         return False
-    return any(profile.weights.get(name) for name in RANKED_BY[stage])
+    return any(map(profile.weights.get, RANKED_BY[stage]))
 
 
 def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:

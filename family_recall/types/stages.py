@@ -96,6 +96,9 @@ _TABLE = (
 STAGES: Mapping[str, Stage] = MappingProxyType({stage.name: stage for stage in _TABLE})
 """Every stage by name, in the order of the read path."""
 
+PLANNED = tuple(stage for stage in _TABLE if stage.planned)
+"""Those that the gate says in advance that the budget pays for."""
+
 
 def optional_stages() -> tuple[str, ...]:
     """Return the stages that a recall can do without, by name."""
