@@ -20,6 +20,7 @@ from family_recall.ranking.diversify import (
 )
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.reranker import first_was_read
+from family_recall.types import FloatArray
 
 
 def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -109,10 +110,12 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         return ranking
 
     def pick() -> Ranking:
-        similarity = None
+        similarity: FloatArray | None = None
         if context.model_id is not None:
-            ids = ranking.rows.ids[rows]
-            similarity = context.snapshot.similarities(context.model_id, ids, context.scope)
+            ids = ranking.rows.ids
+            bodies = context.snapshot.bodies(context.model_id, ids, context.scope)[rows]
+            if np.vecdot(bodies, bodies).all():  # each has a vector
+                similarity = bodies.dot(bodies.T)
         if similarity is None:
             similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)]
         picks = maximal_marginal_relevance(

@@ -45,7 +45,8 @@ def uncovered(
     if first in ranking.reply_to:
         rows.append(ranking.reply_to[first])
     qualifying = {word.casefold() for word in _QUALIFYING.findall(context.request.query_text)}
-    qualifying -= _elsewhere_read(context)
+    if qualifying:
+        qualifying -= _elsewhere_read(context, qualifying)
     words = []
     if qualifying:
         weights = question_weights(context)
@@ -60,13 +61,17 @@ def uncovered(
     return tuple(dict.fromkeys((*_unmentioned(context, ranking, rows), *words)))
 
 
-def _elsewhere_read(context: QueryContext) -> set[str]:
-    """Return the words that stand for a time, for somebody known or for a relative."""
+def _elsewhere_read(context: QueryContext, qualifying: set[str]) -> set[str]:
+    """Return the words that stand for a time, for somebody known or for a relative.
+
+    Of relatives, those among the ``qualifying`` words.
+    """
     plan, question = context.plan, context.request.query_text
     words = set(plan.name_words)
     for first, last in plan.timespan_words:
         words.update(word.casefold() for word in _WORD.findall(question[first:last]))
-    words.update(word for word in map(normalise, _WORD.findall(question)) if word in KINSHIP_ROLES)
+    if relatives := qualifying & KINSHIP_ROLES.keys():
+        words |= relatives.intersection(map(normalise, _WORD.findall(question)))
     return words
 
 

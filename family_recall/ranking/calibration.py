@@ -112,7 +112,7 @@ class Certainty:
             unclear = np.minimum(score, CLEAR) - min(best, CLEAR)
             logit += self.weights["score"] * behind + self.weights["clear"] * unclear
             logit += self.weights["lead"] * np.where(behind < 0.0, behind - lead, 0.0)
-        logit = np.clip(self.slope * logit + self.shift, -40.0, 40.0)
+        logit = (self.slope * logit + self.shift).clip(-40.0, 40.0)
         probability: FloatArray = (1.0 / (1.0 + np.exp(-logit))).astype(np.float32)
         return probability
 

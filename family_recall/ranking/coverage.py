@@ -26,12 +26,15 @@ def covers(
 
     ``header``: whether their title, author and people count, or their text alone.
     """
-    own = rows.words["body"] > 0
+    starts = rows.word_rows.searchsorted(of)
+    sizes = rows.word_rows.searchsorted(of, side="right") - starts
+    place = np.arange(len(of)).repeat(sizes)
+    words = rows.words[np.arange(len(place)) + (starts - sizes.cumsum() + sizes)[place]]
+    own = words["body"] > 0
     if header:
-        own |= rows.words["header"] > 0
-    stems = np.where(own, rows.words["stem"], 0)
-    numbers = np.fromiter(weights, stems.dtype, len(weights))
-    held = np.zeros((len(rows.ids), len(weights)), np.bool_)
-    for place, number in enumerate(numbers):
-        held[rows.word_rows[stems == number], place] = True
-    return held[of]
+        own |= words["header"] > 0
+    numbers = np.fromiter(weights, np.uint32, len(weights))
+    word, number = ((words["stem"][:, None] == numbers) & own[:, None]).nonzero()
+    held = np.zeros((len(of), len(weights)), np.bool_)
+    held[place[word], number] = True
+    return held

@@ -76,23 +76,20 @@ def without(ranking: Ranking, ids: IdArray) -> Ranking:
 
 def _word_sets(rows: Rows) -> WordSets:
     """Return the stems of each row's own words; copies are of one author and kind."""
-    own = np.flatnonzero(rows.words["body"])
-    ends = np.searchsorted(rows.word_rows[own], np.arange(len(rows) + 1))
-    numbers: dict[tuple[str | None, str], int] = {}
-    author_and_kind = [
-        numbers.setdefault(pair, len(numbers))
-        for pair in zip(rows.authors, rows.kinds, strict=True)
-    ]
-    groups = np.array(author_and_kind, np.int64)
-    return WordSets(rows.words["stem"][own], ends[:-1], np.diff(ends), groups)
+    own = rows.words["body"].nonzero()[0]
+    ends = rows.word_rows[own].searchsorted(np.arange(len(rows) + 1))
+    pairs = list(zip(rows.authors, rows.kinds, strict=True))
+    numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+    groups = np.fromiter(map(numbers.__getitem__, pairs), np.int64, len(pairs))
+    return WordSets(rows.words["stem"][own], ends[:-1], ends[1:] - ends[:-1], groups)
 
 
 def _exact_copies(ranking: Ranking, sets: WordSets) -> dict[int, int]:
     """Map each row to the best row with exactly its words, author and kind."""
     long = ranking.order[sets.sizes[ranking.order] >= FEWEST_WORDS]
-    # Copies have the same sum of stems; that leaves few of all to compare.
-    total = np.concatenate([[0], np.cumsum(sets.words, dtype=np.int64)])
-    sums = (total[sets.starts + sets.sizes] - total[sets.starts])[long]
+    # Copies have the same sum of stems but the first; that leaves few of all to compare.
+    total, starts = sets.words.cumsum(dtype=np.int64), sets.starts[long]
+    sums = total[starts + (sets.sizes[long] - 1)] - total[starts]
     ordered = np.sort(sums)
     alike = long[among(sums, ordered[1:][ordered[1:] == ordered[:-1]], ordered=True)]
     first: dict[tuple[bytes, int], int] = {}

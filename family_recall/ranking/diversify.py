@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from family_recall.stores.records import Rows
 from family_recall.types import FloatArray
@@ -39,17 +40,15 @@ def maximal_marginal_relevance(
     """
     if not 0.0 <= mmr_lambda <= 1.0:
         raise ValueError(f"mmr_lambda must be in [0, 1], got {mmr_lambda}")
-    n = len(relevance)
-    closest = np.full(n, -np.inf)
-    left = np.ones(n, np.bool_)
+    gain = (mmr_lambda * relevance).astype(np.float64)
+    penalties = (1.0 - mmr_lambda) * similarity.astype(np.float64)
+    penalty: npt.NDArray[np.float64] | float = 0.0
     picks: list[int] = []
-    for _ in range(min(top_k, n)):
-        penalty = (1.0 - mmr_lambda) * closest if picks else 0.0
-        value = np.where(left, mmr_lambda * relevance - penalty, -np.inf)
-        pick = int(value.argmax())
+    for _ in range(min(top_k, len(gain))):
+        pick = int((gain - penalty).argmax())
+        penalty = np.maximum(penalty, penalties[pick]) if picks else penalties[pick]
+        gain[pick] = -np.inf
         picks.append(pick)
-        left[pick] = False
-        closest = np.maximum(closest, similarity[pick])
     return picks
 
 

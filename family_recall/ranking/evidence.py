@@ -85,7 +85,9 @@ def _closeness(context: QueryContext, ranking: Ranking, row: int) -> tuple[float
     weights = context.question_weights
     if ranking.closest is None or weights is None or not weights.any():
         return 0.0, 0.0
-    closest: FloatArray = np.nan_to_num(ranking.closest[row])
+    closest: FloatArray = ranking.closest[row]
+    if np.isnan(closest[0]):  # as all of them, where it has no tokens
+        return 0.0, 0.0
     rare = weights >= _RARE * weights.max()
     return float(closest.dot(weights) / weights.sum()), float(closest[rare].min())
 

@@ -82,6 +82,7 @@ FEATURES = (
 _ABSENT, _LOW, _HIGH = np.array(
     [(feature.absent, feature.low, feature.high) for feature in FEATURES], np.float32
 ).T
+_ABSENT_ABOVE_LOW = frozenset(feature.name for feature in FEATURES if feature.absent > feature.low)
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
@@ -146,7 +147,9 @@ _MOST_LONG = 24  # long memories whose words are counted by passage; each takes 
 
 def absent(n: int) -> FloatArray:
     """Return every feature's value when unknown: shape (n, f)."""
-    return np.tile(_ABSENT, (n, 1))
+    values = np.empty((n, len(_ABSENT)), np.float32)
+    values[:] = _ABSENT
+    return values
 
 
 def compute(
@@ -180,8 +183,12 @@ def compute(
     weights = context.profile.weights
 
     def put(name: str, column: npt.NDArray[np.floating] | None) -> None:
-        if column is not None:
-            values[:, INDEX[name]] = column
+        if column is None:
+            return
+        at = INDEX[name]
+        values[:, at] = column
+        if name in _ABSENT_ABOVE_LOW:
+            values[np.isnan(values[:, at]), at] = _ABSENT[at]
 
     put("bm25", candidates.bm25())
     put("bm25_squared", values[:, INDEX["bm25"]] ** 2)
@@ -193,8 +200,8 @@ def compute(
     elif not (weights.get("bm25") or weights.get("bm25_squared")):
         # Nothing was encoded: what is ranked by meaning and not by words is, then.
         put("pending", values[:, INDEX["bm25"]])
-    _settle(values)
     if weights.get("session") or weights.get("tier"):
+        _settle(values)
         relevance = base_relevance(values, weights)
         put("session", best_of_session(rows, relevance))
         put("tier", relevance * above_episodes(rows, context.plan))
@@ -206,9 +213,8 @@ def compute(
 
 
 def _settle(values: FloatArray) -> None:
-    """Put each feature inside its range, and what is NaN at its value when unknown."""
-    np.copyto(values, _ABSENT, where=np.isnan(values))
-    np.maximum(values, _LOW, out=values)
+    """Put each feature inside its range, and what is NaN at its lowest value."""
+    np.fmax(values, _LOW, out=values)
     np.minimum(values, _HIGH, out=values)
 
 
@@ -440,11 +446,12 @@ def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
 
 def _aligned(ids: IdArray, values: FloatArray, rows: Rows) -> FloatArray:
     """Return the value of each row's id, NaN for an id that has none."""
-    if not len(ids):
-        return np.full(len(rows), np.nan, np.float32)
-    order = np.argsort(ids)
-    at = order[np.minimum(np.searchsorted(ids, rows.ids, sorter=order), len(ids) - 1)]
-    return np.where(ids[at] == rows.ids, values[at], np.nan).astype(np.float32)
+    aligned = np.full(len(rows), np.nan, np.float32)
+    if len(rows):
+        at = rows.ids.searchsorted(ids)
+        here = rows.ids.take(at, mode="clip") == ids
+        aligned[at[here]] = values[here]
+    return aligned
 
 
 def _flags(values: Iterable[bool]) -> FloatArray:

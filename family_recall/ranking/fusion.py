@@ -8,6 +8,10 @@ from types import MappingProxyType
 import numpy as np
 
 from family_recall.dataflow import Pool, Run
+from family_recall.types import IdArray
+
+_NO_IDS: IdArray = np.zeros(0, np.int64)
+_NO_SHARES = np.zeros(0)
 
 
 def reciprocal_rank_fusion(
@@ -33,17 +37,18 @@ def reciprocal_rank_fusion(
 
     Source: Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114.
     """
-    found = [run for run in runs if len(run)]
-    ids = np.concatenate([np.zeros(0, np.int64), *(run.ids for run in found)])
-    ranks = np.concatenate([np.zeros(0), *(np.arange(1.0, len(run) + 1) for run in found)])
-    order = np.argsort(ids, kind="stable")
+    found = [run.ids for run in runs if len(run)]
+    ids = np.concatenate([_NO_IDS, *found])
+    shares = 1.0 / (rrf_k + np.arange(1.0, max(map(len, found), default=0) + 1))
+    order = ids.argsort(kind="stable")
     ordered = ids[order]
     is_first = np.ones(len(ids), np.bool_)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    first = np.flatnonzero(is_first)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    first = is_first.nonzero()[0]
     unique = ordered[first]
-    fused = np.add.reduceat(1.0 / (rrf_k + ranks[order]), first)
-    best = np.lexsort((unique, -fused))[:limit]
+    share = np.concatenate([_NO_SHARES, *[shares[: len(each)] for each in found]])
+    fused = np.add.reduceat(share[order], first)
+    best = (-fused).argsort(kind="stable")[:limit]  # ties by id, as `unique` ascends
     return Pool(
         ids=unique[best],
         rrf=fused[best].astype(np.float32),

@@ -30,8 +30,8 @@ def closest_tokens(
     if not len(tokens.rows):
         return closest
     products = np.maximum.reduceat(_products(question, tokens.vectors), tokens.starts, axis=1)
-    products = np.clip(products, 0.0, 1.0)
-    worst_first = np.argsort(weights.dot(products), kind="stable")
+    products = np.minimum(np.maximum(products, 0.0), 1.0)
+    worst_first = weights.dot(products).argsort(kind="stable")
     closest[tokens.rows[worst_first]] = products.T[worst_first]
     return closest
 

@@ -10,6 +10,7 @@ Source: Arasu, Ganti & Kaushik, Efficient Exact Set-Similarity Joins, VLDB 2006 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -101,21 +102,26 @@ def near_copies(sets: WordSets, stopped: Callable[[], bool]) -> dict[int, int]:
 
 
 def _among_few(sets: WordSets, left: IdArray) -> dict[int, int]:
-    """Map near copies to the best of them, of sets so few that all pairs are compared at once."""
+    """Map near copies to the best of them, of sets so few that all pairs can be compared."""
     few = sets.chosen(left)
-    words, numbers = np.unique(few.joined(), return_inverse=True)
-    holds = np.zeros((len(few), len(words)), np.float32)
-    holds[np.repeat(np.arange(len(few)), few.sizes), numbers] = 1.0
-    common = holds.dot(holds.T).astype(np.float64)
-    alike = common >= NEAR_COPY * (few.sizes[:, None] + few.sizes - common)
-    alike &= few.groups[:, None] == few.groups
+    numbers, sizes, groups = left.tolist(), few.sizes.tolist(), few.groups.tolist()
+
+    @functools.cache
+    def words(at: int) -> frozenset[int]:
+        start = int(few.starts[at])
+        return frozenset(few.words[start : start + sizes[at]].tolist())
+
     representative: dict[int, int] = {}
-    for best in np.flatnonzero(np.count_nonzero(alike, axis=1) > 1).tolist():
-        if int(left[best]) not in representative:
-            copies = left[best + 1 :][alike[best, best + 1 :]].tolist()
-            representative |= {
-                copy: int(left[best]) for copy in copies if copy not in representative
-            }
+    for best, (number, size, group) in enumerate(zip(numbers, sizes, groups, strict=True)):
+        if number in representative:
+            continue
+        for at in range(best + 1, len(numbers)):
+            other = sizes[at]
+            if groups[at] != group or min(size, other) < NEAR_COPY * max(size, other):
+                continue
+            common = len(words(best) & words(at))
+            if common >= NEAR_COPY * (size + other - common):
+                representative.setdefault(numbers[at], number)
     return representative
 
 

@@ -134,24 +134,25 @@ def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tupl
         may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:FIRST, None] & wanted) != 0)
     if not may.any():
         return {}
-    cosines = _cosines(context, rows.ids[best])
+    cosines = _cosines(context, rows, best)
     pairs = np.argwhere(may & (cosines >= LEAST_COSINE))
     relevance = score[pairs[:, 0]] + score[pairs[:, 1]]
     chosen = pairs[np.argsort(-relevance, kind="stable")[:MOST_PAIRS]]
     return {(int(best[i]), int(best[j])): float(cosines[i, j]) for i, j in chosen.tolist()}
 
 
-def _cosines(context: QueryContext, ids: IdArray) -> FloatArray:
-    """Return the cosines (first, n) of the first of some memories with all of them.
+def _cosines(context: QueryContext, rows: Rows, best: IdArray) -> FloatArray:
+    """Return the cosines (first, n) of the first of some rows with all of them.
 
     As of likely rivals where one has no vector.
     """
     if context.model_id is None:
-        return np.full((len(ids[:FIRST]), len(ids)), _NO_COSINE, np.float32)
-    bodies = context.snapshot.bodies(context.model_id, ids, context.scope)
-    has_vector = np.asarray(bodies.any(axis=1))
-    both: BoolArray = has_vector & has_vector[:FIRST, None]
-    cosines: FloatArray = np.where(both, bodies[:FIRST].dot(bodies.T), np.float32(_NO_COSINE))
+        return np.full((len(best[:FIRST]), len(best)), _NO_COSINE, np.float32)
+    bodies = context.snapshot.bodies(context.model_id, rows.ids, context.scope)[best]
+    cosines: FloatArray = bodies[:FIRST].dot(bodies.T)
+    has_none = np.vecdot(bodies, bodies) == 0.0
+    cosines[has_none[:FIRST]] = _NO_COSINE
+    cosines[:, has_none] = _NO_COSINE
     return cosines
 
 

@@ -15,6 +15,7 @@ from family_recall.stores.text import memories
 from family_recall.stores.vectors import index, loading, tables
 from family_recall.stores.vectors.encoding import divided, unpack_tokens
 from family_recall.stores.vectors.index import Allowed, VectorIndex, VectorIndexes
+from family_recall.stores.vectors.segment import scaled
 from family_recall.types import FloatArray, IdArray, Scope
 
 
@@ -35,6 +36,7 @@ class ScopedVectors:
         self._loaded: dict[tuple[int, int], VectorIndex] = {}
         self._listed: dict[tuple[object, ...], list[tuple[int, VectorIndex]]] = {}
         self._shards: dict[tuple[object, ...], list[int]] = {}
+        self._bodies_of: tuple[IdArray, tuple[object, ...], FloatArray] = (_NO_IDS, (), _NO_BODIES)
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
@@ -57,22 +59,25 @@ class ScopedVectors:
                 cosines[rows] = np.fmax(cosines[rows], vector_index.cosines(vector, numbers[here]))
         return cosines
 
-    def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
-        """Return the cosines (n, n) between bodies; None unless every memory has a vector."""
-        units = self.bodies(model_id, ids, scope)
-        if not units.any(axis=1).all():
-            return None
-        cosines: FloatArray = units.dot(units.T)
-        return cosines
-
     def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
-        """Return the unit vectors of bodies (n, dim), zeros for a memory without one."""
+        """Return the unit vectors of bodies (n, dim), zeros for a memory without one.
+
+        Those of the array of ids that was asked for last are kept.
+        """
+        key = (model_id, scope.partitions, scope.known_at_s is None)
+        if ids is not self._bodies_of[0] or key != self._bodies_of[1]:
+            self._bodies_of = (ids, key, self._units(model_id, ids, scope))
+        return self._bodies_of[2]
+
+    def _units(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         indexes = self._in_scope(model_id, scope)
-        units = np.zeros((len(ids), indexes[0][1].dim if indexes else 0), np.float32)
+        rows = np.zeros((len(ids), indexes[0][1].dim if indexes else 0), np.int8)
+        inverse_norms = np.zeros(len(ids), np.float32)
         for vector_index, own in self._holding(model_id, ids, scope):
             numbers, here = vector_index.locate(ids[own])
-            units[own[here]] = vector_index.units(numbers[here])
-        return units
+            held = own[here]
+            rows[held], inverse_norms[held] = vector_index.stored(numbers[here])
+        return scaled(rows, inverse_norms)
 
     def token_vectors(
         self, model_id: str, ids: IdArray, in_scope: IdArray, scope: Scope
@@ -235,4 +240,5 @@ class ScopedVectors:
 
 
 _NO_IDS: IdArray = np.zeros(0, np.int64)
+_NO_BODIES: FloatArray = np.zeros((0, 0), np.float32)
 _NO_TOKENS = TokenVectors(np.zeros((0, 1), np.float32), _NO_IDS, _NO_IDS)

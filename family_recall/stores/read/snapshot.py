@@ -205,12 +205,11 @@ class Snapshot:
         """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
         return self._vectors.cosines(vector, model_id, ids, scope)
 
-    def similarities(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray | None:
-        """Return the cosines (n, n) between bodies; None unless every memory has a vector."""
-        return self._vectors.similarities(model_id, ids, scope)
-
     def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
-        """Return the unit vectors of bodies (n, dim), zeros for a memory without one."""
+        """Return the unit vectors of bodies (n, dim), zeros for a memory without one.
+
+        Those of the array of ids that was asked for last are kept.
+        """
         return self._vectors.bodies(model_id, ids, scope)
 
     def token_vectors(self, model_id: str, ids: IdArray, scope: Scope) -> TokenVectors:

@@ -89,11 +89,13 @@ def divided(packed_passages: bytes, token_dim: int) -> list[bytes]:
 
 def unpack_tokens(packed_tokens: bytes, token_dim: int) -> FloatArray:
     """Unpack token vectors to unit rows (t, token_dim)."""
-    packed = np.frombuffer(packed_tokens, np.uint8).reshape(-1, token_dim // 2)
-    tokens = np.empty((len(packed), token_dim), np.float32)
-    tokens[:, : token_dim // 2] = packed >> 4
-    tokens[:, token_dim // 2 :] = packed & 15
+    packed = np.frombuffer(packed_tokens, np.uint8)
+    half = np.dtype((np.void, token_dim // 2))  # of a token: copied as a whole
+    steps = np.empty((len(packed_tokens) // half.itemsize, 2), half)
+    steps[:, 0] = (packed >> 4).view(half)
+    steps[:, 1] = (packed & 15).view(half)
+    tokens = steps.view(np.uint8).astype(np.float32)
     tokens -= 8.0
-    norms = np.sqrt(np.vecdot(tokens, tokens))
+    norms = np.sqrt(np.einsum("td,td->t", tokens, tokens))  # small whole numbers: exact
     tokens /= np.maximum(norms, 1e-12)[:, None]
     return tokens

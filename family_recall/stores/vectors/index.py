@@ -24,7 +24,14 @@ from family_recall.heap_trimming import trim_heap
 from family_recall.stores.records import Hits
 from family_recall.stores.vectors import loading
 from family_recall.stores.vectors.loading import Batch
-from family_recall.stores.vectors.segment import CONVERTED, EXACT_BELOW, Segment, sign_bits
+from family_recall.stores.vectors.segment import (
+    CONVERTED,
+    EXACT_BELOW,
+    Int8Rows,
+    Segment,
+    scaled,
+    sign_bits,
+)
 from family_recall.stores.vectors.tables import PASSAGE, Model
 from family_recall.types import BoolArray, FloatArray, IdArray
 
@@ -34,6 +41,7 @@ Allowed: TypeAlias = Callable[[IdArray], BoolArray]
 _MAX_DISTANCE = 4_096  # bits; more than any model has dimensions
 _SEGMENT = 65_536  # rows; their sign bits are 3 MB
 _SAMPLED = 131_072  # distances; of more, a regular sample sets the threshold
+_GUESSED_FROM = 1_024  # distances
 _NO_IDS: IdArray = np.zeros(0, np.int64)
 
 
@@ -97,12 +105,19 @@ class VectorIndex:
 
     def units(self, numbers: IdArray) -> FloatArray:
         """Return the rows of these numbers as unit vectors (n, dim)."""
+        return scaled(*self.stored(numbers))
+
+    def stored(self, numbers: IdArray) -> tuple[Int8Rows, FloatArray]:
+        """Return the rows of these numbers as they are stored (n, dim), and their inverse norms."""
         if len(self.segments) == 1:
-            return self.segments[0].units(numbers)
-        units = np.zeros((len(numbers), self.dim), np.float32)
+            (segment,) = self.segments
+            return segment.rows[numbers], segment.inverse_norms[numbers]
+        rows = np.zeros((len(numbers), self.dim), np.int8)
+        inverse_norms = np.zeros(len(numbers), np.float32)
         for segment, selected, in_segment in self._by_segment(numbers):
-            units[selected] = segment.units(in_segment)
-        return units
+            rows[selected] = segment.rows[in_segment]
+            inverse_norms[selected] = segment.inverse_norms[in_segment]
+        return rows, inverse_norms
 
     def _by_segment(self, numbers: IdArray) -> Iterator[tuple[Segment, BoolArray, IdArray]]:
         """Yield each segment with some of the rows: which they are, and their numbers in it."""
@@ -174,17 +189,22 @@ def search(
     segments = [(segment, allowed) for index, allowed in indexes for segment in index.segments]
     n = sum(len(segment.ids) for segment, _ in segments)
     pool = max(n_candidates(n), 4 * k * views)
-    distances = []
+    distances = np.empty(n if pool < n else 0, np.uint16)
+    of_segments: list[npt.NDArray[np.uint16]] = []
     if pool < n:
         query = sign_bits(vector[None, :])[:, 0]
-        distances = [segment.hamming(query) for segment, _ in segments]
+        start = 0
+        for segment, _ in segments:
+            part = distances[start : start + len(segment.ids)]
+            of_segments.append(segment.hamming(query, part))
+            start += len(part)
     while True:
-        threshold = _MAX_DISTANCE if pool >= n else _threshold(distances, pool)
+        threshold = _MAX_DISTANCE if pool >= n else _threshold(distances, of_segments, pool)
         id_parts, score_parts = [_NO_IDS], [np.zeros(0, np.float32)]
         for position, (segment, allowed) in enumerate(segments):
             numbers: IdArray | slice = slice(None)
             if pool < n:
-                numbers = np.flatnonzero(distances[position] <= threshold)
+                numbers = (of_segments[position] <= threshold).nonzero()[0]
             if allowed is not None and len(segment.ids[numbers]):
                 numbers = np.arange(len(segment.ids))[numbers][allowed(segment.ids[numbers])]
             id_parts.append(segment.ids[numbers])
@@ -220,17 +240,26 @@ def n_candidates(n: int) -> int:
     return max(EXACT_BELOW, min(n // 50, int(2_000 * (n / 100_000) ** 0.5)))
 
 
-def _threshold(distances: Sequence[npt.NDArray[np.uint16]], pool: int) -> int:
+def _threshold(
+    distances: npt.NDArray[np.uint16], of_segments: Sequence[npt.NDArray[np.uint16]], pool: int
+) -> int:
     """Return the smallest distance that lets at least ``pool`` rows of all segments through.
 
     Of very many rows a sample is counted, always the same.
     """
-    step = -(-sum(map(len, distances)) // _SAMPLED)
-    counts = np.zeros(_MAX_DISTANCE, np.int64)
-    for of_segment in distances:
-        histogram = np.bincount(of_segment[::step])
-        counts[: len(histogram)] += histogram
-    return int(np.searchsorted(np.cumsum(counts), -(-pool // step)))
+    step = -(-len(distances) // _SAMPLED)
+    if step > 1:
+        distances = np.concatenate([part[::step] for part in of_segments])
+    least = -(-pool // step)
+    # A few of them say about where it is: then few distances are counted up to.
+    coarse = 1 + len(distances) // _GUESSED_FROM
+    place = (least - 1) // coarse
+    threshold = int(np.partition(distances[::coarse], place)[place])
+    while np.count_nonzero(distances <= threshold) < least:
+        threshold += 1
+    while np.count_nonzero(distances < threshold) >= least:
+        threshold -= 1
+    return threshold
 
 
 def _segments(batches: Iterable[Batch], dim: int) -> tuple[Segment, ...]:

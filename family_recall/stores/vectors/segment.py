@@ -76,15 +76,14 @@ class Segment:
         products: FloatArray = np.vecdot(rows, vector)
         return products * self.inverse_norms[numbers]
 
-    def units(self, numbers: IdArray) -> FloatArray:
-        """Return the rows of these numbers as unit vectors."""
-        rows: FloatArray = self.rows[numbers].astype(np.float32)
-        return rows * self.inverse_norms[numbers][:, None]
-
-    def hamming(self, query: SignBits) -> npt.NDArray[np.uint16]:
+    def hamming(
+        self, query: SignBits, out: npt.NDArray[np.uint16] | None = None
+    ) -> npt.NDArray[np.uint16]:
         """Count for each row the signs in which it differs from a query's sign bits (words,)."""
         differing = np.bitwise_count(self.bits ^ query[:, None])
-        distances: npt.NDArray[np.uint16] = np.add.reduce(differing, axis=0, dtype=np.uint16)
+        distances: npt.NDArray[np.uint16] = np.add.reduce(
+            differing, axis=0, dtype=np.uint16, out=out
+        )
         return distances
 
     def without(self, ids: IdArray) -> Segment:
@@ -113,6 +112,13 @@ class Segment:
         return Segment(
             ids[order], joined.rows[order], joined.inverse_norms[order], joined.bits[:, order]
         )
+
+
+def scaled(rows: Int8Rows, inverse_norms: FloatArray) -> FloatArray:
+    """Return int8 rows (n, dim) as unit vectors, by their inverse norms (n,)."""
+    units: FloatArray = rows.astype(np.float32)
+    units *= inverse_norms[:, None]
+    return units
 
 
 def sign_bits(rows: npt.NDArray[np.floating] | Int8Rows) -> SignBits:
