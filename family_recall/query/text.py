@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Container, Iterable
 from collections.abc import Set as AbstractSet
 
+from family_recall.statements import lowered
+
 MAX_QUESTION_CHARS = 20_000
 """Characters of a question that are read; the rest is ignored."""
 
@@ -44,9 +46,9 @@ _WHEN = re.compile(
     r"(?:when(?:\s+(?:exactly|again))?(?:['’]s|\s+(?:did|do|does|was|were|is|are|will|has|have"
     r"|had|would|should|can|could))\b"
     r"|(?:on\s+|in\s+)?(?:what|which)\s+(?:day|date|month|year|season|week|weekday|time)\b"
-    r"|how\s+long\s+(?:ago|since)\b|what\s+(?:is|was)\s+the\s+date\b)",
-    re.IGNORECASE,
+    r"|how\s+long\s+(?:ago|since)\b|what\s+(?:is|was)\s+the\s+date\b)"
 )
+_TIMES = ("when", "day", "date", "month", "year", "season", "week", "time", "long")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _RUN = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -76,7 +78,8 @@ def asks_when(question: str) -> bool:
     >>> asks_when("When did we move?"), asks_when("What did she say when we moved?")
     (True, False)
     """
-    return _WHEN.search(question, 0, MAX_QUESTION_CHARS) is not None
+    text = lowered(question[:MAX_QUESTION_CHARS])
+    return any(map(text.__contains__, _TIMES)) and _WHEN.search(text) is not None
 
 
 def normalise(name: str) -> str:
@@ -85,8 +88,9 @@ def normalise(name: str) -> str:
     >>> normalise("  Grandma’s ")
     'grandma'
     """
-    words = _WORD.findall(unicodedata.normalize("NFKC", name))
-    return " ".join(_POSSESSIVE.sub("", word).casefold() for word in words)
+    if name.isascii() and name.isalnum():
+        return name.lower()
+    return " ".join(_plain(_WORD.findall(unicodedata.normalize("NFKC", name))))
 
 
 def names_in(
@@ -125,13 +129,14 @@ def names_in(
 def possible_names(text: str) -> list[str]:
     """List every run of one to four words of a text once, normalised as names are."""
     _, plain = _words(text)
-    return list(
-        dict.fromkeys(
-            " ".join(plain[at : at + n])
-            for at in range(len(plain))
-            for n in range(1, min(LONGEST_NAME, len(plain) - at) + 1)
-        )
-    )
+    names: dict[str, None] = {}
+    for at, name in enumerate(plain, 1):
+        longer = name
+        names[longer] = None
+        for word in plain[at : at + LONGEST_NAME - 1]:
+            longer += f" {word}"
+            names[longer] = None
+    return list(names)
 
 
 def _is_plain(text: str) -> bool:
@@ -145,5 +150,8 @@ def _runs(text: str) -> list[str]:
 
 def _words(text: str) -> tuple[list[str], list[str]]:
     words = _WORD.findall(unicodedata.normalize("NFKC", text[:MAX_QUESTION_CHARS]))
-    plain = [(word if word.isalnum() else _POSSESSIVE.sub("", word)).casefold() for word in words]
-    return words, plain
+    return words, _plain(words)
+
+
+def _plain(words: Iterable[str]) -> list[str]:
+    return [(word if word.isalnum() else _POSSESSIVE.sub("", word)).casefold() for word in words]
