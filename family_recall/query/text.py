@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from family_recall.statements import lowered
@@ -104,10 +104,26 @@ def names_in(
     >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
     ['aunt may', 'priya']
     """
-    names: list[str] = []
     if beginnings is not None and _is_plain(text) and beginnings.isdisjoint(_runs(text)):
-        return names
-    words, plain = _words(text)
+        return []
+    return names_among(*words_in(text), known, beginnings)
+
+
+def names_among(
+    words: Sequence[str],
+    plain: Sequence[str],
+    known: Container[str],
+    beginnings: AbstractSet[str] | None = None,
+) -> list[str]:
+    """Find the known normalised names among words, as :func:`names_in` does in a text.
+
+    Args:
+        words: The words as they are written.
+        plain: The same words, normalised.
+        known: As in :func:`names_in`.
+        beginnings: As in :func:`names_in`.
+    """
+    names: list[str] = []
     if beginnings is not None and beginnings.isdisjoint(plain):
         return names
     at = 0
@@ -126,9 +142,8 @@ def names_in(
     return names
 
 
-def possible_names(text: str) -> list[str]:
-    """List every run of one to four words of a text once, normalised as names are."""
-    _, plain = _words(text)
+def possible_names(plain: Sequence[str]) -> list[str]:
+    """List every run of one to four normalised words once."""
     names: dict[str, None] = {}
     for at, name in enumerate(plain, 1):
         longer = name
@@ -148,7 +163,8 @@ def _runs(text: str) -> list[str]:
     return _RUN.findall(text[:MAX_QUESTION_CHARS].lower())
 
 
-def _words(text: str) -> tuple[list[str], list[str]]:
+def words_in(text: str) -> tuple[list[str], list[str]]:
+    """Return the words of a text as they are written, and normalised as names are."""
     words = _WORD.findall(unicodedata.normalize("NFKC", text[:MAX_QUESTION_CHARS]))
     return words, _plain(words)
 
