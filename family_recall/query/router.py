@@ -207,7 +207,7 @@ def _corrected(word: str) -> str:
     if word in KEYWORDS or not 6 <= len(word) <= 12:
         return SHORT_FORMS.get(word, word)
     # Without any one letter it would begin otherwise than all keywords: so do most words.
-    if KEYWORD_BEGINNINGS.isdisjoint((word[:2], word[1:3], word[0] + word[2])):
+    if KEYWORD_BEGINNINGS.isdisjoint((word[0] + word[:2], word[:3], word[0] * 2 + word[2])):
         return word
     near = (KEYWORD_OF.get(form) for form in (word, *less_a_letter(word)))
     return next((keyword for keyword in near if keyword and keyword[0] == word[0]), word)

@@ -76,7 +76,8 @@ KEYWORDS = frozenset(
 KEYWORD_OF = {part: cue for cue in sorted(KEYWORDS) for part in (cue, *less_a_letter(cue))}
 """Keyword by itself and by itself less a letter: two words one edit apart share such a form."""
 
-KEYWORD_BEGINNINGS = frozenset(part[:2] for part in KEYWORD_OF)
+KEYWORD_BEGINNINGS = frozenset(cue[0] + part[:2] for part, cue in KEYWORD_OF.items())
+"""Of each such form, the keyword's first letter and its own first two."""
 
 GENERAL_WORDS = text.STOP_WORDS | frozenset(
     """
