@@ -14,7 +14,7 @@ from family_recall.pipeline.runner import Runner
 from family_recall.ranking.echoes import withhold
 from family_recall.ranking.replies import TOLD, TURNS, Reply, answer_after, replies_to
 from family_recall.ranking.takeover import takes_over
-from family_recall.statements import BITS, slot_of, wants_somebody
+from family_recall.statements import BITS, lowered, slot_of, wants_somebody
 from family_recall.types import IdArray
 
 OPENER: Final = 0.8
@@ -23,9 +23,9 @@ OPENER: Final = 0.8
 _EACH: Final = 2  # replies to one question that become candidates
 _ABOUT_ASKING = re.compile(
     r"\b(?:ask(?:s|ed|ing)?|question(?:s|ed)?|wonder(?:s|ed|ing)?|want(?:s|ed)? to know"
-    r"|[ei]nquired?)\b",
-    re.IGNORECASE,
+    r"|[ei]nquired?)\b"
 )
+_ASKING = ("ask", "question", "wonder", "want", "quire")
 
 
 def find_replies(run: Runner, context: QueryContext, pool: Pool) -> Run:
@@ -64,7 +64,8 @@ def promote_replies(run: Runner, context: QueryContext, ranking: Ranking) -> Ran
 
 def is_about_asking(context: QueryContext) -> bool:
     """Whether a question asks what somebody asked, so that a stored question answers it."""
-    return _ABOUT_ASKING.search(context.request.query_text) is not None
+    question = lowered(context.request.query_text)
+    return any(map(question.__contains__, _ASKING)) and _ABOUT_ASKING.search(question) is not None
 
 
 def _promoted(context: QueryContext, ranking: Ranking, asking: IdArray) -> Ranking:

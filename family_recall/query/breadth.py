@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from family_recall.query.text import STOP_WORDS, normalise
+from family_recall.statements import lowered
 from family_recall.types import Breadth
 
 MAX_CHARS = 300
@@ -46,13 +47,15 @@ _FRAMES = (
     r"which\s+of\s+(?!the\s+two\b|these\s+two\b|them\s+is\b)",
     r"(?:what|who|where|which|when)\s+all\s+",
 )
-_LIST = re.compile(rf"{_START}{_ASK}(?:{'|'.join(_FRAMES)})", re.IGNORECASE)
+_LIST = re.compile(rf"{_START}{_ASK}(?:{'|'.join(_FRAMES)})")
+_LISTING = ("all", "each", "every", "list", "name", "which")
+"""One of these is in every text with a frame or a tail."""
+
 _SEVERAL = re.compile(
     rf"{_START}(?:which\s+(?:other\s+|different\s+|kinds?\s+of\s+)?(?:[\w'’-]+\s+)??"
     r"(?P<which>[\w'’-]+)\s+(?:have|has|had|did|do|does|are|were|can|could|would|will|is|was)\b"
     r"|what\s+(?:other\s+|different\s+|kinds?\s+of\s+)?(?:[\w'’-]+\s+)??"
-    r"(?P<what>[\w'’-]+)\s+(?:have|has|had|did)\b)",
-    re.IGNORECASE,
+    r"(?P<what>[\w'’-]+)\s+(?:have|has|had|did)\b)"
 )
 _PLURAL = re.compile(
     r"(?:.{2,}[^siu'’]s|people|children|grandchildren|men|women|folks?)$", re.IGNORECASE
@@ -67,11 +70,10 @@ _TIMES = frozenset(
 _TAIL = re.compile(
     r"[\s,]+(?:(?:and\s+)?all\s+of\s+(?:them|it|['’]?em)|so\s+far,?\s+all\s+of\s+(?:them|['’]?em)"
     r"|every\s+(?:single\s+)?one(?:\s+of\s+(?:them|['’]?em))?|the\s+(?:whole|full)\s+list"
-    r"|in\s+one\s+list)\s*[.?!]*\s*$",
-    re.IGNORECASE,
+    r"|in\s+one\s+list)\s*[.?!]*\s*$"
 )
-_ADDED = re.compile(r"[,;:]\s*all\s+(?:of\s+)?(?:the|my|our|his|her|their)\b", re.IGNORECASE)
-_AT_THE_END = re.compile(r"[\s,]+(?:so\s+far|ever|please|again)\s*[.?!]*\s*$", re.IGNORECASE)
+_ADDED = re.compile(r"[,;:]\s*all\s+(?:of\s+)?(?:the|my|our|his|her|their)\b")
+_AT_THE_END = re.compile(r"[\s,]+(?:so\s+far|ever|please|again)\s*[.?!]*\s*$")
 
 _ABOUT = re.compile(
     rf"{_START}(?:"
@@ -86,9 +88,9 @@ _ABOUT = re.compile(
     r"|what\s+(?:is|do\s+we)\s+(?:known?|have)\s+(?:about|on)\s+"
     r"|what['’]?s\s+(?:known|there)\s+(?:about|on)\s+"
     r"|who\s+(?:am|are)\s+(?=(?:i|we)\b)|describe\s+)(?P<whom>.+)$",
-    re.IGNORECASE | re.DOTALL,
+    re.DOTALL,
 )
-_WHATEVER = re.compile(r"\b(?:everything|anything|all)\b|^\W*what\b", re.IGNORECASE)
+_WHATEVER = re.compile(r"\b(?:everything|anything|all)\b|^\W*what\b")
 _FAMILY_WORDS = frozenset(
     """
     all everybody everyone families family folks home house household life lives lot members people
@@ -129,16 +131,19 @@ def read_breadth(question: str) -> Asked:
     """
     if len(question) > MAX_CHARS:
         return Asked("one", question)
-    about = _ABOUT.match(question)
+    text = lowered(question)
+    about = _ABOUT.match(text)
     if about is not None:
-        whatever = _WHATEVER.search(question, 0, about.start("whom")) is not None
-        return Asked("about", about["whom"], "all" if whatever else "one")
-    frame, tail = _LIST.match(question), _TAIL.search(question)
+        whatever = _WHATEVER.search(text, 0, about.start("whom")) is not None
+        return Asked("about", question[about.start("whom") :], "all" if whatever else "one")
+    frame = tail = None
+    if any(map(text.__contains__, _LISTING)):
+        frame, tail = _LIST.match(text), _TAIL.search(text)
     if frame is None and tail is None:
-        several = _ADDED.search(question) is not None or _asks_for_several(question)
+        several = _ADDED.search(text) is not None or _asks_for_several(question, text)
         return Asked("all" if several else "one", question)
     topic = question[frame.end() :] if frame is not None else question
-    topic = _AT_THE_END.sub("", _TAIL.sub("", topic)).strip()
+    topic = _without(_AT_THE_END, _without(_TAIL, topic)).strip()
     return Asked("all", topic or question)
 
 
@@ -170,8 +175,19 @@ def is_about_asker(whom: str) -> bool:
     return not _ASKER.isdisjoint(normalise(whom).split())
 
 
-def _asks_for_several(question: str) -> bool:
-    """Whether *which* or *what* asks about a noun in the plural: *which cousins can't eat nuts*."""
-    several = _SEVERAL.match(question)
-    noun = (several["which"] or several["what"]).casefold() if several is not None else ""
+def _without(ending: re.Pattern[str], text: str) -> str:
+    end = ending.search(lowered(text))
+    return text if end is None else text[: end.start()]
+
+
+def _asks_for_several(question: str, text: str) -> bool:
+    """Whether *which* or *what* asks about a noun in the plural: *which cousins can't eat nuts*.
+
+    ``text`` is the question in lower case.
+    """
+    several = _SEVERAL.match(text)
+    if several is None:
+        return False
+    start, end = several.span("which" if several["which"] else "what")
+    noun = question[start:end].casefold()
     return _PLURAL.fullmatch(noun) is not None and noun not in _TIMES

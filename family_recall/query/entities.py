@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from family_recall.query.kin_phrases import KinPhrases, Phrase
+from family_recall.query.kin_phrases import KinPhrases, Phrase, may_name_kin
 from family_recall.query.kinship import names_of
 from family_recall.query.misspellings import URL_WORDS, misspelt_names
 from family_recall.query.text import (
     MAX_QUESTION_CHARS,
-    names_in,
+    names_among,
     normalise,
     possible_names,
+    words_in,
 )
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity, StoredRelation
@@ -24,9 +25,12 @@ ASKER_WORDS = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})
 """Words by which the asker names themselves."""
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ADDRESS = re.compile(r"\w[@./_]+\w")
+_SIGN = re.compile(r"[@./_]")
 _SCHEME = re.compile(r"^(?:(?:https?|mailto) )?(?:www )?")
 _SCHEMES = ("", "www ", "https ", "http ", "https www ", "http www ")
 _MAX_ADDRESS_CHARS = 1000
+_Address = tuple[tuple[int, int], tuple[str, ...]]
+"""The span of an address in a text, and the forms it may be known in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,46 +74,64 @@ class Resolution:
         return tuple(mention.words for mention in self.mentions)
 
 
-def resolve(question: str, scope: Scope, snapshot: Snapshot) -> Resolution:
+def resolve(
+    question: str, scope: Scope, snapshot: Snapshot, *, counted_next: Sequence[str] = ()
+) -> Resolution:
     """Resolve the people and things a question names, inside the visible partitions only.
 
     *I*, *my* and *we* mean the asker. *My wife* and *Priya's brother* mean the people that
     relations in scope lead to, and just *my* and *Priya* if they lead to nobody. An unknown word
     means the only name it could be a misspelling of.
+
+    Args:
+        question: Any text; of a long one only the beginning is read.
+        scope: What the asker may see.
+        snapshot: The file.
+        counted_next: Stems that are counted soon, so that one look-up counts them with others.
     """
     text = unicodedata.normalize("NFKC", question[:MAX_QUESTION_CHARS])
-    candidates = dict.fromkeys(possible_names(text))
-    candidates.update((form, None) for _, forms in _addresses(text) for form in forms)
+    words, plain = words_in(text)
+    # One character can become eighteen, of which the first are searched for names.
+    all_plain = plain if len(text) <= MAX_QUESTION_CHARS else normalise(text).split(" ")
+    addresses = list(_addresses(text))
+    candidates = dict.fromkeys(possible_names(plain))
+    candidates.update((form, None) for _, forms in addresses for form in forms)
     asker = None if scope.person_id is None else f"@{scope.person_id}"
     known: dict[str, list[Entity]] = {}
     for alias, entity in snapshot.entities([*candidates, *([asker] if asker else [])], scope):
         known.setdefault(alias, []).append(entity)
     myself = known.pop(asker, []) if asker else []
-    kin = KinPhrases(known, myself, scope, snapshot)
 
-    parts = _cut(text, _known_addresses(text, known))
+    parts = _cut(text, _known_addresses(addresses, known))
     for name in URL_WORDS:
         known.pop(name, None)
-    parts = [
-        piece
-        for part in parts
-        for piece in (_cut(part, kin.find(part)) if isinstance(part, str) else [part])
-    ]
+    if may_name_kin(all_plain):
+        kin = KinPhrases(known, myself, scope, snapshot)
+        parts = [
+            piece
+            for part in parts
+            for piece in (_cut(part, kin.find(part)) if isinstance(part, str) else [part])
+        ]
+    beginnings = {name.split(" ", maxsplit=1)[0] for name in known}
     mentions: list[Mention] = []
     rest: list[str | None] = []
     for written, phrase in _pieces(text, parts):
         if phrase is None or (phrase.possible and not phrase.entities):
             rest.append(written)
-            mentions += [Mention(name, tuple(known[name])) for name in names_in(written, known)]
+            own_words = (words, plain) if written == text else words_in(written)
+            names = names_among(*own_words, known, beginnings)
+            mentions += [Mention(name, tuple(known[name])) for name in names]
         else:
             rest.append(None)
             mention = Mention(phrase.words, phrase.entities, phrase.role, phrase.relations)
             mentions += [mention] if phrase.entities else []
     names = [mention.words for mention in mentions]
-    for word, meant in misspelt_names(rest, known, names, scope, snapshot):
+    for word, meant in misspelt_names(rest, known, names, scope, snapshot, counted_next):
         mentions.append(Mention(word, tuple(meant)))
     is_named = any(
-        ASKER_WORDS.intersection(normalise(part).split(" ")) for part in rest if part is not None
+        not ASKER_WORDS.isdisjoint(all_plain if part == text else normalise(part).split(" "))
+        for part in rest
+        if part is not None
     )
     return Resolution(tuple(mentions), tuple(myself), is_named, *_searched(text, parts))
 
@@ -136,19 +158,21 @@ def _pieces(text: str, parts: Sequence[str | Phrase]) -> Iterator[tuple[str, Phr
         yield text[start:at], part if isinstance(part, Phrase) else None
 
 
-def _known_addresses(text: str, known: Mapping[str, Sequence[Entity]]) -> list[Phrase]:
-    """Find the known e-mail addresses, handles and URLs of a text."""
+def _known_addresses(
+    addresses: Iterable[_Address], known: Mapping[str, Sequence[Entity]]
+) -> list[Phrase]:
+    """Find the known ones among e-mail addresses, handles and URLs."""
     phrases = []
-    for (start, end), forms in _addresses(text):
+    for (start, end), forms in addresses:
         form = next((form for form in forms if form in known), None)
         if form is not None:
             phrases.append(Phrase(start, end, forms[0], tuple(known[form])))
     return phrases
 
 
-def _addresses(text: str) -> Iterator[tuple[tuple[int, int], tuple[str, ...]]]:
-    """Yield what looks like an address: its span, and the forms it may be known in."""
-    if not _ADDRESS.search(text):  # as in nearly every question
+def _addresses(text: str) -> Iterator[_Address]:
+    """Yield what looks like an address."""
+    if _SIGN.search(text) is None:  # as in nearly every question
         return
     for match in re.finditer(r"\S+", text):
         written = match.group()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.query.kinship import MAX_STEPS, Relatives, is_one, relatives
@@ -37,6 +37,11 @@ _MAX_ROLES = 8
 """Roles of one question that are looked up."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def may_name_kin(words: Iterable[str]) -> bool:
+    """Whether a text with some words, normalised, may have phrases; few have."""
+    return not _FIRST_ROLE_WORDS.isdisjoint(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ class KinPhrases:
     def find(self, text: str) -> list[Phrase]:
         """Find the phrases of a text, in order, none inside another."""
         phrases: list[Phrase] = []
-        if _FIRST_ROLE_WORDS.isdisjoint(normalise(text).split(" ")):
+        if not may_name_kin(normalise(text).split(" ")):
             return phrases
         words = _words(text)
         at = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Container, Iterator, Sequence
 
@@ -37,6 +38,7 @@ def misspelt_names(
     names: Sequence[str],
     scope: Scope,
     snapshot: Snapshot,
+    counted_next: Sequence[str] = (),
 ) -> Iterator[tuple[str, list[Entity]]]:
     """Yield (word, entities) for each word that is nearly the name of exactly one entity.
 
@@ -48,11 +50,16 @@ def misspelt_names(
         names: The names already resolved.
         scope: What the asker may see.
         snapshot: The file.
+        counted_next: Stems that are counted soon, so that one look-up counts them with others.
     """
     unknown = _unknown_words(parts, known, names)
-    stems = dict(snapshot.stems(" ".join(unknown))) if unknown else {}
-    counts = snapshot.word_statistics(list(stems.values()), scope).document_frequency
-    used = {word for word, n in zip(stems, counts.tolist(), strict=True) if n}
+    stems = dict(
+        pair for word, capital in unknown.items() if not capital for pair in snapshot.stems(word)
+    )
+    used: set[str] = set()
+    if stems:
+        counted = snapshot.word_statistics([*stems.values(), *counted_next], scope)
+        used.update(itertools.compress(stems, counted.document_frequency.tolist()))
     candidates = [word for word, capital in unknown.items() if capital or word not in used]
     for word in candidates[:_MAX_MISSPELT]:
         if entities := _entities_spelt_like(word, scope, snapshot):
@@ -63,22 +70,26 @@ def _unknown_words(
     parts: Sequence[str | None], known: Container[str], names: Sequence[str]
 ) -> dict[str, bool]:
     """Return the unknown words, and whether each has a capital that no sentence explains."""
-    resolved = {word for name in names for word in name.split(" ")} | _CORRECT
+    resolved = {word for name in names for word in name.split(" ")}
     unknown: dict[str, bool] = {}
     for number, part in enumerate(parts):
         for match in _WORD.finditer(part or ""):
             word = normalise(match.group())
-            if len(word) < _MIN_MISSPELT_CHARS or not word.isalpha() or word in resolved:
+            if len(word) < _MIN_MISSPELT_CHARS or not word.isalpha():
                 continue
-            if word in known or word in EVERYDAY_WORDS:
+            if any(word in those for those in (resolved, known, _CORRECT, EVERYDAY_WORDS)):
                 continue
-            before = match.string[: match.start()].rstrip(" \n\t\"'“‘(")
-            opens_sentence = before[-1] in ".?!:" if before else number == 0
-            capital = match.group()[0].isupper() and not opens_sentence
+            capital = match.group()[0].isupper() and not _opens_sentence(match, number)
             unknown[word] = unknown.get(word, False) or capital
             if len(unknown) >= _MAX_UNKNOWN:
                 break
     return unknown
+
+
+def _opens_sentence(match: re.Match[str], number: int) -> bool:
+    """Whether a word begins a sentence, or the first of the parts of a question."""
+    before = match.string[: match.start()].rstrip(" \n\t\"'“‘(")
+    return before[-1] in ".?!:" if before else number == 0
 
 
 def _entities_spelt_like(word: str, scope: Scope, snapshot: Snapshot) -> list[Entity]:

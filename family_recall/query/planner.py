@@ -108,8 +108,13 @@ def plan(
         )
 
     question_plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
+    counted_next = [
+        stem for _, stem in (*question_plan.terms, *related_words.of_terms(question_plan.terms))
+    ]
     resolved = guarded(
-        "entities", lambda: entities.resolve(question, scope, snapshot), entities.Resolution()
+        "entities",
+        lambda: entities.resolve(question, scope, snapshot, counted_next=counted_next),
+        entities.Resolution(),
     )
     if "routing" not in leave_out:
         question_plan = with_breadth(question_plan, question, resolved, snapshot.stems)

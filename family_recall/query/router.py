@@ -30,6 +30,7 @@ from family_recall.query.router_rules import (
     EPISODIC,
     GENERAL_WORDS,
     HAPPENINGS,
+    KEYWORD_BEGINNINGS,
     KEYWORD_OF,
     KEYWORDS,
     NAME,
@@ -131,7 +132,7 @@ def route(
     logits = _RULE_WEIGHT * rules
     has_evidence = bool(rules.any())
     if encode is not None and forms.plain:
-        cosines, best = _prototype_cosines(forms.neutral, encode)
+        cosines, best = _prototype_cosines(_neutral(forms.written), encode)
         logits += _COSINE_WEIGHT * cosines
         has_evidence = has_evidence or best >= MIN_COSINE
     if has_evidence:
@@ -154,35 +155,46 @@ def route(
 class _Forms:
     """A question in the forms that rules and prototypes are compared with.
 
-    ``plain`` is lower case without opening phrase and punctuation; in ``timeless`` a time
-    expression reads *that day*; ``neutral``, for the encoder, keeps the wording but replaces
-    times and names.
+    ``written`` is the question, where a time expression reads *that day*. ``plain`` and
+    ``timeless`` are the question and that in lower case, without opening phrase and punctuation,
+    a space before each word.
     """
 
+    written: str
     plain: str
     timeless: str
-    neutral: str
     has_time: bool
 
 
 def _forms(question: str, timespan: Timespan | None) -> _Forms:
-    timeless = question
+    written = question
     for start, end in sorted(timespan.matched if timespan else (), reverse=True):
         if start < len(question):
-            timeless = f"{timeless[:start]} that day {timeless[end:]}"
+            written = f"{written[:start]} that day {written[end:]}"
     plain = _plain(question)
-    neutral = NAME.sub("Anna", _composed(timeless).replace("’", "'"))
     return _Forms(
+        written=written,
         plain=plain,
-        timeless=plain if timeless == question else _plain(timeless),
-        neutral=OPENING_PHRASE.sub("", " ".join(neutral.split())),
+        timeless=plain if written == question else _plain(written),
         has_time=timespan is not None or RECENT_TIME.search(plain) is not None,
     )
 
 
 def _plain(question: str) -> str:
     lower = APOSTROPHE.sub("", _composed(question).casefold())
-    return OPENING_PHRASE.sub("", " ".join(map(_corrected, WORD.findall(lower))))
+    plain = _without_opening(" ".join(map(_corrected, WORD.findall(lower))))
+    return plain and f" {plain}"
+
+
+def _neutral(written: str) -> str:
+    """Return a text for the encoder: as it is worded, but with a name in place of others."""
+    neutral = NAME.sub("Anna", _composed(written).replace("’", "'"))
+    return _without_opening(" ".join(neutral.split()))
+
+
+def _without_opening(text: str) -> str:
+    opening = OPENING_PHRASE.match(text)
+    return text if opening is None else text[opening.end() :]
 
 
 def _composed(question: str) -> str:
@@ -194,21 +206,25 @@ def _corrected(word: str) -> str:
     """Expand a short form, and correct one wrong letter of a keyword."""
     if word in KEYWORDS or not 6 <= len(word) <= 12:
         return SHORT_FORMS.get(word, word)
+    # Without any one letter it would begin otherwise than all keywords: so do most words.
+    if KEYWORD_BEGINNINGS.isdisjoint((word[0] + word[:2], word[:3], word[0] * 2 + word[2])):
+        return word
     near = (KEYWORD_OF.get(form) for form in (word, *less_a_letter(word)))
     return next((keyword for keyword in near if keyword and keyword[0] == word[0]), word)
 
 
 def _rule_scores(forms: _Forms, timespan: Timespan | None) -> FloatArray:
     """Return how strongly the words suggest each strategy: shape (5,), in [0, 1]."""
-    scores = np.zeros(len(STRATEGIES), np.float32)
-    for strategy, weight, pattern in ROUTING_RULES:
-        if weight > scores[strategy] and pattern.search(forms.timeless):
+    scores = [0.0] * len(STRATEGIES)
+    for strategy, weight, is_met in ROUTING_RULES:
+        if weight > scores[strategy] and is_met(forms.timeless):
             scores[strategy] = weight
-    rest = forms.timeless.replace("that day", " ").split()
-    if forms.has_time and GENERAL_WORDS.issuperset(rest) and not SPEECH.search(forms.timeless):
-        scores[:] = 0.0
-        scores[EPISODIC if not rest and _is_a_day(timespan) else TIMELINE] = 1.0
-    return scores
+    if forms.has_time:
+        rest = forms.timeless.replace("that day", " ").split()
+        if GENERAL_WORDS.issuperset(rest) and not SPEECH.search(forms.timeless):
+            scores = [0.0] * len(STRATEGIES)
+            scores[EPISODIC if not rest and _is_a_day(timespan) else TIMELINE] = 1.0
+    return np.array(scores, np.float32)
 
 
 def _is_a_day(timespan: Timespan | None) -> bool:

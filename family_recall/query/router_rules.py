@@ -1,12 +1,19 @@
-"""The word patterns and rules by which a question is routed."""
+"""The word patterns and rules by which a question is routed.
+
+They read a question in lower case, each word of letters and digits behind one space: a pattern that
+begins with a space is tried at the words alone.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import get_args
+from collections.abc import Callable
+from typing import TypeAlias, get_args
 
 from family_recall.query import text
 from family_recall.types import Strategy
+
+_Test: TypeAlias = Callable[[str], object]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
@@ -23,7 +30,17 @@ def _either(lines: str) -> str:
 
 def _whole(lines: str) -> re.Pattern[str]:
     """Return a compiled pattern of whole words with one alternative per line."""
-    return re.compile(rf"\b{_either(lines)}\b")
+    return re.compile(rf" {_either(lines)}\b")
+
+
+def _opening(lines: str) -> _Test:
+    """Return a test for the first words of a question, with one alternative per line."""
+    return re.compile(f" {_either(lines)}").match
+
+
+def _anywhere(lines: str) -> _Test:
+    """Return a test for words anywhere in a question, with one alternative per line."""
+    return re.compile(f" {_either(lines)}").search
 
 
 FACTUAL, EPISODIC, MILESTONE, TIMELINE, HYBRID = range(len(STRATEGIES))
@@ -59,6 +76,9 @@ KEYWORDS = frozenset(
 KEYWORD_OF = {part: cue for cue in sorted(KEYWORDS) for part in (cue, *less_a_letter(cue))}
 """Keyword by itself and by itself less a letter: two words one edit apart share such a form."""
 
+KEYWORD_BEGINNINGS = frozenset(cue[0] + part[:2] for part, cue in KEYWORD_OF.items())
+"""Of each such form, the keyword's first letter and its own first two."""
+
 GENERAL_WORDS = text.STOP_WORDS | frozenset(
     """
     accomplish achieve anyone away bring catch date day days do done everybody everyone everything
@@ -71,13 +91,14 @@ GENERAL_WORDS = text.STOP_WORDS | frozenset(
 )
 """Words that name no topic: a question of these alone asks for everything of a time."""
 
-SPEECH = _whole(r"""
+_SPEECH = _either(r"""
     talk(?:ed|ing)?(?! (?:to|with) (?:me|us))|chat\w*|conversations?
     discuss\w*|told|said|say|saying|mention\w*|spoke|speak|spoken
     tell you|(?:did|have|has) \w+ (?:ever )?tell|remember when
     suggest\w*|recommend\w*|advi[cs]e|promise\w*|ask(?:ed)?|explain\w*
     agree\w*|decid\w*|decision|argu\w*|complain\w*
 """)
+SPEECH = _whole(_SPEECH)
 RECENT_TIME = _whole(r"""
     today|tonight|yesterday|recent|recently|lately|latest|so far|these days|weekend|holidays
     (?:this|last|past|the|my|our) (?:morning|evening|night|days?|weeks?|months?|years?)
@@ -110,64 +131,65 @@ _LIFE = _either(r"""
     come to live|get (?:our|the) (?:dog|cat|puppy|kitten)
     diagnos\w*|heart attack|stroke|operation|surgery|stop(?:ped)? (?:smoking|drinking)
 """)
-_PATTERNS = (
-    (FACTUAL, 1.0, rf"""
-        ^(?:(?:what|who|where|which|when) (?:is|are|am|was) )?(?:\w+ ){{1,4}}{_ATTRIBUTE}$
-        ^(?:what|who) (?:is|are) .*\b{_ATTRIBUTE}\b
-        ^who (?:is|are) (?:my|our)
-        ^where (?:do|does) .*\b(?:live|work|study)$
-        ^how (?:old|tall|heavy|big) (?:is|are|am)\b
-    """),
-    (FACTUAL, 0.8, r"""
-        ^(?:who|where) (?:is|are|do|does)\b
-        ^how (?:old|tall|heavy|big|many|far)\b
-        ^(?:what|which)(?: \w+){1,3} (?:do|does|is|are|am)\b
-        ^(?:is|are|does)\b
-    """),
-    (FACTUAL, 0.6, rf"""
-        ^(?:what|which) (?:is|are|am|does|do|time)\b
-        ^(?!when).*\b{_ATTRIBUTE}\b
-        ^do (?:i|we)\b|^am i\b
-    """),
-    (EPISODIC, 1.0, rf"""
-        ^(?:do you )?(?:remember|recall) (?:when|that|the (?:time|day)|how|our)\b
-        {SPEECH.pattern}
-    """),
-    (EPISODIC, 0.9, r"""
-        \bhappen\w* (?:with|to|at|about)\b|\bappointment\b|\blast time\b
-        ^where did (?:i|we) (?:put|leave|park|hide)\b
-        ^how did .* go(?: that day)?$
-        ^why (?:did|was|were)\b
-    """),
-    (EPISODIC, 0.6, rf"""
-        ^(?:what|which)(?: \w+){{0,2}} (?:did|was|were|have|had) {_WHO}\b
-        ^(?:did|have|has) (?:i|we|you|anyone)\b
-        ^where did\b|^who \w+ed\b
-    """),
-    (MILESTONE, 1.0, rf"""
-        \b(?:when|year|date|long ago|since|how long)\b.*\b{_LIFE}\b
-        ^when did$
-    """),
-    (MILESTONE, 0.8, rf"^(?:what|which|how|where|who)\b.*\b{_LIFE}\b"),
-    (MILESTONE, 0.4, r"^(?:when|(?:in )?(?:what|which) year) (?:did|was|were)\b"),
-    (TIMELINE, 1.0, rf"""
-        \b(?:summar\w+|recap|overview|highlights|timeline|news of|up to (?:date|speed))\b
-        \b(?:catch (?:me|us) up|walk (?:me|us) through)\b
-        \b(?:been up to|going on|went on|been happening|been doing)\b
-        ^what (?:did|has|have) {_WHO} (?:do|done|get up to|get done|miss)(?: that day| so far|$)
-        ^what (?:has|have) .* been that day$
-    """),
-    (TIMELINE, 0.6, r"""
-        \bhappen\w*\b(?! (?:with|to|at|about))
-        ^how (?:was|is|has)\b
-    """),
-    (HYBRID, 1.0, r"""
-        \b(?:tell|talk to) (?:me|us) (?:\w+ ){0,3}(?:about|on)\b
-        ^tell me$|^who am i$|\bdescri(?:be|ption)
-        \byou (?:\w+ ){0,2}(?:know|tell me|say|remember|learned|learnt) (?:about|of)\b
-        \b(?:do|should|can) (?:we|i) (?:\w+ ){0,2}know (?:about|of)\b
-        \b(?:information|info|background|story|stories) (?:about|on|of|with)\b
-        \b(?:everything|anything|all|something) (?:you know |there is )?(?:about|on)\b
-    """),
+ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
+    (FACTUAL, 1.0, _opening(rf"""
+        (?:(?:what|who|where|which|when) (?:is|are|am|was) )?(?:\w+ ){{1,4}}{_ATTRIBUTE}$
+        (?:what|who) (?:is|are) (?:\w+ )*?{_ATTRIBUTE}\b
+        who (?:is|are) (?:my|our)
+        where (?:do|does) .*\b(?:live|work|study)$
+        how (?:old|tall|heavy|big) (?:is|are|am)\b
+    """)),
+    (FACTUAL, 0.8, _opening(r"""
+        (?:who|where) (?:is|are|do|does)\b
+        how (?:old|tall|heavy|big|many|far)\b
+        (?:what|which)(?: \w+){1,3} (?:do|does|is|are|am)\b
+        (?:is|are|does)\b
+    """)),
+    (FACTUAL, 0.6, _opening(rf"""
+        (?:what|which) (?:is|are|am|does|do|time)\b
+        (?!when)(?:\w+ )*?{_ATTRIBUTE}\b
+        do (?:i|we)\b|am i\b
+    """)),
+    (EPISODIC, 1.0, _opening(
+        r"(?:do you )?(?:remember|recall) (?:when|that|the (?:time|day)|how|our)\b"
+    )),
+    (EPISODIC, 1.0, SPEECH.search),
+    (EPISODIC, 0.9, _opening(r"""
+        where did (?:i|we) (?:put|leave|park|hide)\b
+        how did .* go(?: that day)?$
+        why (?:did|was|were)\b
+    """)),
+    (EPISODIC, 0.9, _anywhere(r"happen\w* (?:with|to|at|about)\b|appointment\b|last time\b")),
+    (EPISODIC, 0.6, _opening(rf"""
+        (?:what|which)(?: \w+){{0,2}} (?:did|was|were|have|had) {_WHO}\b
+        (?:did|have|has) (?:i|we|you|anyone)\b
+        where did\b|who \w+ed\b
+    """)),
+    (MILESTONE, 1.0, _anywhere(
+        rf"(?:when|year|date|long ago|since|how long) (?:\w+ )*?{_LIFE}\b"
+    )),
+    (MILESTONE, 1.0, _opening("when did$")),
+    (MILESTONE, 0.8, _opening(rf"(?:what|which|how|where|who) (?:\w+ )*?{_LIFE}\b")),
+    (MILESTONE, 0.4, _opening(r"(?:when|(?:in )?(?:what|which) year) (?:did|was|were)\b")),
+    (TIMELINE, 1.0, _anywhere(r"""
+        (?:summar\w+|recap|overview|highlights|timeline|news of|up to (?:date|speed))\b
+        (?:catch (?:me|us) up|walk (?:me|us) through)\b
+        (?:been up to|going on|went on|been happening|been doing)\b
+    """)),
+    (TIMELINE, 1.0, _opening(rf"""
+        what (?:did|has|have) {_WHO} (?:do|done|get up to|get done|miss)(?: that day| so far|$)
+        what (?:has|have) .* been that day$
+    """)),
+    (TIMELINE, 0.6, _anywhere(r"happen\w*\b(?! (?:with|to|at|about))")),
+    (TIMELINE, 0.6, _opening(r"how (?:was|is|has)\b")),
+    (HYBRID, 1.0, _anywhere(r"""
+        (?:tell|talk to) (?:me|us) (?:\w+ ){0,3}(?:about|on)\b
+        descri(?:be|ption)
+        you (?:\w+ ){0,2}(?:know|tell me|say|remember|learned|learnt) (?:about|of)\b
+        (?:do|should|can) (?:we|i) (?:\w+ ){0,2}know (?:about|of)\b
+        (?:information|info|background|story|stories) (?:about|on|of|with)\b
+        (?:everything|anything|all|something) (?:you know |there is )?(?:about|on)\b
+    """)),
+    (HYBRID, 1.0, _opening("tell me$|who am i$")),
 )  # fmt: skip
-ROUTING_RULES = tuple((at, weight, re.compile(_either(lines))) for at, weight, lines in _PATTERNS)
+"""Strategy, weight, and test of a question; of a strategy those with more weight come first."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+
+from family_recall.statements import lowered
 
 MAX_QUESTION_CHARS = 20_000
 """Characters of a question that are read; the rest is ignored."""
@@ -44,9 +46,9 @@ _WHEN = re.compile(
     r"(?:when(?:\s+(?:exactly|again))?(?:['’]s|\s+(?:did|do|does|was|were|is|are|will|has|have"
     r"|had|would|should|can|could))\b"
     r"|(?:on\s+|in\s+)?(?:what|which)\s+(?:day|date|month|year|season|week|weekday|time)\b"
-    r"|how\s+long\s+(?:ago|since)\b|what\s+(?:is|was)\s+the\s+date\b)",
-    re.IGNORECASE,
+    r"|how\s+long\s+(?:ago|since)\b|what\s+(?:is|was)\s+the\s+date\b)"
 )
+_TIMES = ("when", "day", "date", "month", "year", "season", "week", "time", "long")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _RUN = re.compile(r"[^\W_]+")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -76,7 +78,8 @@ def asks_when(question: str) -> bool:
     >>> asks_when("When did we move?"), asks_when("What did she say when we moved?")
     (True, False)
     """
-    return _WHEN.search(question, 0, MAX_QUESTION_CHARS) is not None
+    text = lowered(question[:MAX_QUESTION_CHARS])
+    return any(map(text.__contains__, _TIMES)) and _WHEN.search(text) is not None
 
 
 def normalise(name: str) -> str:
@@ -85,8 +88,9 @@ def normalise(name: str) -> str:
     >>> normalise("  Grandma’s ")
     'grandma'
     """
-    words = _WORD.findall(unicodedata.normalize("NFKC", name))
-    return " ".join(_POSSESSIVE.sub("", word).casefold() for word in words)
+    if name.isascii() and name.isalnum():
+        return name.lower()
+    return " ".join(_plain(_WORD.findall(unicodedata.normalize("NFKC", name))))
 
 
 def names_in(
@@ -100,10 +104,26 @@ def names_in(
     >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
     ['aunt may', 'priya']
     """
-    names: list[str] = []
     if beginnings is not None and _is_plain(text) and beginnings.isdisjoint(_runs(text)):
-        return names
-    words, plain = _words(text)
+        return []
+    return names_among(*words_in(text), known, beginnings)
+
+
+def names_among(
+    words: Sequence[str],
+    plain: Sequence[str],
+    known: Container[str],
+    beginnings: AbstractSet[str] | None = None,
+) -> list[str]:
+    """Find the known normalised names among words, as :func:`names_in` does in a text.
+
+    Args:
+        words: The words as they are written.
+        plain: The same words, normalised.
+        known: As in :func:`names_in`.
+        beginnings: As in :func:`names_in`.
+    """
+    names: list[str] = []
     if beginnings is not None and beginnings.isdisjoint(plain):
         return names
     at = 0
@@ -122,16 +142,16 @@ def names_in(
     return names
 
 
-def possible_names(text: str) -> list[str]:
-    """List every run of one to four words of a text once, normalised as names are."""
-    _, plain = _words(text)
-    return list(
-        dict.fromkeys(
-            " ".join(plain[at : at + n])
-            for at in range(len(plain))
-            for n in range(1, min(LONGEST_NAME, len(plain) - at) + 1)
-        )
-    )
+def possible_names(plain: Sequence[str]) -> list[str]:
+    """List every run of one to four normalised words once."""
+    names: dict[str, None] = {}
+    for at, name in enumerate(plain, 1):
+        longer = name
+        names[longer] = None
+        for word in plain[at : at + LONGEST_NAME - 1]:
+            longer += f" {word}"
+            names[longer] = None
+    return list(names)
 
 
 def _is_plain(text: str) -> bool:
@@ -143,7 +163,11 @@ def _runs(text: str) -> list[str]:
     return _RUN.findall(text[:MAX_QUESTION_CHARS].lower())
 
 
-def _words(text: str) -> tuple[list[str], list[str]]:
+def words_in(text: str) -> tuple[list[str], list[str]]:
+    """Return the words of a text as they are written, and normalised as names are."""
     words = _WORD.findall(unicodedata.normalize("NFKC", text[:MAX_QUESTION_CHARS]))
-    plain = [(word if word.isalnum() else _POSSESSIVE.sub("", word)).casefold() for word in words]
-    return words, plain
+    return words, _plain(words)
+
+
+def _plain(words: Iterable[str]) -> list[str]:
+    return [(word if word.isalnum() else _POSSESSIVE.sub("", word)).casefold() for word in words]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from family_recall.statements import (
+    lowered,
     mask_of,
     names_somebody,
     slot_of,
@@ -49,7 +50,7 @@ _NO_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _DOUBTS = re.compile(
-    r"\b(?:i think|i guess|maybe|perhaps|probably|not sure|or something|i reckon)\b", re.IGNORECASE
+    r"\b(?:i think|i guess|maybe|perhaps|probably|not sure|or something|i reckon)\b"
 )
 _FEW = 8  # words
 _FOUND = re.compile(
@@ -106,13 +107,14 @@ def answer_after(turns: Sequence[Turn], question: str) -> list[Reply]:
     # When something happened is told by the moment of the memory itself.
     kinds = frozenset[str]() if _PAST.search(question) else slot_of(question).kinds & TOLD
     somebody = wants_somebody(question)
-    if not turns or turns[0].says & mask_of(*(f"kind:{kind}" for kind in kinds)):
+    of_kinds = mask_of(*(f"kind:{kind}" for kind in kinds))
+    if not turns or turns[0].says & of_kinds:
         return []
     for turn in turns:
         if turn.cues & _ASKS or len(turn.text.split()) > _LONGEST_ELLIPSIS:
             continue
         is_them = somebody and turn.author != turn.asker and volunteers(turn.text)
-        if is_them or turn.cues & mask_of(*(f"kind:{kind}" for kind in kinds)):
+        if is_them or turn.cues & of_kinds:
             return [Reply(turn.question, turn.id, _BY_PLACE[turn.place - 1])]
     return []
 
@@ -135,16 +137,17 @@ class _Exchange:
         if turn.cues & _ASKS:
             self.countered = self.countered or turn.author != turn.asker
             return 0.0
-        evades = _NO_ANSWER.search(turn.text.strip()) is not None
         factor = _BY_PLACE[turn.place - 1]
-        if evades:
+        if _NO_ANSWER.search(turn.text.strip()):
             factor *= _EVADES
-        elif self._denies(turn):
-            factor *= _CORRECTS * max(self._by_content(turn), 1.0)
         else:
-            factor *= self._by_content(turn) * self._by_author(turn)
-        if not evades:
-            self.replied[turn.author] = self.replied.get(turn.author, False) or self._tells(turn)
+            tells = self._tells(turn)
+            by_content = self._by_content(turn, tells=tells)
+            if self._denies(turn):
+                factor *= _CORRECTS * max(by_content, 1.0)
+            else:
+                factor *= by_content * self._by_author(turn, tells=tells)
+            self.replied[turn.author] = self.replied.get(turn.author, False) or tells
         return factor * (_COUNTERED if self.countered else 1.0)
 
     def _others(self, turn: Turn) -> list[bool]:
@@ -154,28 +157,28 @@ class _Exchange:
     def _denies(self, turn: Turn) -> bool:
         return bool(self._others(turn)) and _DENIES.search(turn.text) is not None
 
-    def _by_author(self, turn: Turn) -> float:
+    def _by_author(self, turn: Turn, *, tells: bool) -> float:
         """Return the factor for who says it after what others said."""
         others = self._others(turn)
         if turn.author == turn.asker:
-            return _COMMENT if others else self._by_asker(turn)
-        return _TELLS_OTHERWISE if any(others) and self._tells(turn) else 1.0
+            return _COMMENT if others else self._by_asker(turn, tells=tells)
+        return _TELLS_OTHERWISE if any(others) and tells else 1.0
 
-    def _by_asker(self, turn: Turn) -> float:
+    def _by_asker(self, turn: Turn, *, tells: bool) -> float:
         """Return the factor where nobody else has replied.
 
         To an assistant people say one thing after another: they have to say that they found
         it, or in a few words what was asked for.
         """
         few = len(turn.text.split()) <= _FEW
-        answers = _FOUND.search(turn.text) is not None or (few and self._tells(turn))
+        answers = _FOUND.search(turn.text) is not None or (few and tells)
         return _OWN_ANSWER if answers or self.countered else 0.0
 
-    def _by_content(self, turn: Turn) -> float:
+    def _by_content(self, turn: Turn, *, tells: bool) -> float:
         """Return the factor for what it tells, and how surely."""
-        factor = _DOUBTED if _DOUBTS.search(turn.text) else 1.0
+        factor = _DOUBTED if _DOUBTS.search(lowered(turn.text)) else 1.0
         if self.kinds or self.wants_somebody:
-            factor *= _RIGHT_KIND if self._tells(turn) else _OTHER_KIND
+            factor *= _RIGHT_KIND if tells else _OTHER_KIND
         return factor
 
     def _tells(self, turn: Turn) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .bits import BITS, BITS_VERSION, bits_of, mask_of
 from .cues import Cues, cues_in
+from .lower_case import lowered
 from .persons import names_somebody, speaks_of_self, volunteers, wants_somebody
 from .questions import asks, only_asks
 from .reminders import Reminder, reminder_in
@@ -24,6 +25,7 @@ __all__ = [
     "asks",
     "bits_of",
     "cues_in",
+    "lowered",
     "mask_of",
     "names_somebody",
     "only_asks",

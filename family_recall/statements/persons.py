@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+from .lower_case import lowered
+
 _MAX_CHARS = 1000
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine)\b", re.IGNORECASE)
-_WHO = re.compile(r"(?<![\w'’])(?:who|who['’]?s|who['’]?ll|whose|whom)(?!\w)", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine)\b")
+_WHO = re.compile(r"(?<![\w'’])(?:who|who['’]?s|who['’]?ll|whose|whom)(?!\w)")
 _SOMEBODY = re.compile(
     r"^(?:(?:ok|okay|fine|yes|yeah|no)[,.\s]+)?(?:me|i|us|we|him|her|them|he|she|they)\b"
     r"|\bi(?:['’]ll| can| will|['’]m)\b|(?-i:(?<![\w'’])[A-Z][a-zà-ÿ]+)",
@@ -21,12 +23,13 @@ _VOLUNTEERS = re.compile(
 
 def speaks_of_self(text: str) -> bool:
     """Whether a text is about who says it: *I*, *my*, *me*, *mine*."""
-    return _FIRST_PERSON.search(text) is not None
+    return _FIRST_PERSON.search(lowered(text)) is not None
 
 
 def wants_somebody(question: str) -> bool:
     """Whether a question asks for a person."""
-    return _WHO.search(question[:_MAX_CHARS]) is not None
+    text = lowered(question[:_MAX_CHARS])
+    return "who" in text and _WHO.search(text) is not None
 
 
 def names_somebody(text: str) -> bool:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from .first_words import first_words
+from .lower_case import lowered
+
 _MAX_CHARS = 1000
+_WORD = re.compile(r"\w+")
 
 
 def _either(lines: str) -> re.Pattern[str]:
     alternatives = "|".join(line.strip() for line in lines.strip().splitlines())
-    return re.compile(rf"(?<![\w])(?:{alternatives})(?![\w])", re.IGNORECASE)
+    return re.compile(rf"(?<![\w])(?:{alternatives})(?![\w])")
 
 
 _KINDS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
@@ -66,19 +71,16 @@ _KINDS: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
 )
 _PRECISE = frozenset(("number", "time", "day", "date", "amount", "size", "money"))
 _STATE = re.compile(
-    r"^(?:(?:so|and|but|ok|okay|hey|wait)[,\s]+)*(?:is|are|am|does|do|has|have|can|will|did|was|were)\b",
-    re.IGNORECASE,
-)
-_STILL = _either(r"still|any ?more|any longer|yet|nowadays|these days|currently|at the moment|now")
-_EVENT = re.compile(
-    r"\b(?:what|how|why|where|when|who|which)\b.{0,40}?\b(?:did|happened|went|was it like)\b"
-    r"|\b(?:last time|first time|what happened|how was|how did|remember when)\b",
-    re.IGNORECASE,
+    r"^(?:(?:so|and|but|ok|okay|hey|wait)[,\s]+)*(?:is|are|am|does|do|has|have|can|will|did|was|were)\b"
 )
 _PUT = _either(
     r"put|puts|left|leave|keep|kept|hide|hid|store[ds]?|lend|lent|park(?:ed)?|settle|decide[d]?|agree[d]?"
 )
 _ALL = _either(r"all|every|everything|everyone|each|list|which of|what are (?:the|our|my) \w+s")
+_EVENT = re.compile(
+    r"\b(?:what|how|why|where|when|who|which)\b.{0,40}?\b(?:did|happened|went|was it like)\b"
+    r"|\b(?:last time|first time|what happened|how was|how did|remember when)\b"
+)
 _BEFORE = _either(r"""
     used? to|previous(?:ly)?|former(?:ly)?|original(?:ly)?|at first|earlier|in the past|back then
     before (?:that|this|it changed|(?:we|he|she|they) (?:changed|moved|switched|left))
@@ -86,12 +88,21 @@ _BEFORE = _either(r"""
     (?:was|were|did|had) .* before|what did .* change from|changed from
 """)
 _LAST = re.compile(
-    r"\bwhen (?:did|was|were|have|has|had)\b.{0,60}\blast\b|\blast time\b|\bmost recent(?:ly)?\b",
-    re.IGNORECASE,
+    r"\bwhen (?:did|was|were|have|has|had)\b.{0,60}\blast\b|\blast time\b|\bmost recent(?:ly)?\b"
 )
-_ENDS_BEFORE = re.compile(
-    r"\b(?:before|beforehand|previously|at first|originally)\s*\?*\s*$", re.IGNORECASE
+_ENDS_BEFORE = re.compile(r"\b(?:before|beforehand|previously|at first|originally)\s*\?*\s*$")
+_BEGINNING = (*_KINDS, (("put",), _PUT), (("all",), _ALL))
+_SPEAKS_OF_BEFORE = (
+    "use used previous previously former formerly original originally first earlier past then"
+    " before old last change changed"
 )
+_HOLDING = (
+    (("event",), _EVENT, "did happened went was last first remember"),
+    (("before",), _BEFORE, _SPEAKS_OF_BEFORE),
+    (("before",), _ENDS_BEFORE, "before beforehand previously first originally"),
+    (("last",), _LAST, "last recent recently"),
+)
+"""Patterns whose beginnings are in most questions, with words of which every match holds one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +140,40 @@ def slot_of(question: str) -> Slot:
     >>> slot_of("What was the alarm code before?").moment
     'before'
     """
-    text = question[:_MAX_CHARS].strip()
-    kinds = [kind for names, pattern in _KINDS if pattern.search(text) for kind in names]
-    event = _EVENT.search(text) is not None and _PUT.search(text) is None
-    before = _BEFORE.search(text) is not None or _ENDS_BEFORE.search(text) is not None
+    text = lowered(question[:_MAX_CHARS].strip())
+    named: set[str] = set()
+    for word in _WORD.finditer(text):
+        for names, test in _TESTS.get(word[0], ()):
+            if not named.issuperset(names) and test(text, word.start()):
+                named.update(names)
     return Slot(
-        kinds=frozenset(kinds),
+        kinds=_KIND_NAMES & named,
         asks_state=_STATE.match(text) is not None,
-        asks_event=event,
-        asks_all=_ALL.search(text) is not None,
-        asks_last=_LAST.search(text) is not None,
-        moment="before" if before else "now",
+        asks_event="event" in named and "put" not in named,
+        asks_all="all" in named,
+        asks_last="last" in named,
+        moment="before" if "before" in named else "now",
     )
+
+
+_Test = Callable[[str, int], object]
+
+
+def _tests_by_word() -> dict[str, list[tuple[tuple[str, ...], _Test]]]:
+    """Map words to what a question may name at them, each with a test of the text and place."""
+    tests: dict[str, list[tuple[tuple[str, ...], _Test]]] = {}
+    for names, pattern in _BEGINNING:
+        for word in first_words(pattern.pattern):
+            tests.setdefault(word, []).append((names, pattern.match))
+    for names, pattern, words in _HOLDING:
+        for word in words.split():
+            tests.setdefault(word, []).append((names, _anywhere(pattern)))
+    return tests
+
+
+def _anywhere(pattern: re.Pattern[str]) -> _Test:
+    return lambda text, _: pattern.search(text)
+
+
+_TESTS = _tests_by_word()
+_KIND_NAMES = frozenset(name for names, _ in _KINDS for name in names)

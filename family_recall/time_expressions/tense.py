@@ -60,9 +60,17 @@ _PAST_REFERENCE = re.compile(
     r"(?:little|young|younger|small|kids?|child|children|[a-z]+\s+years\s+old|[0-9]+)"
     r"|(?:in|from|of)\s+the\s+(?:early\s+|late\s+|mid-?\s?)?"
     r"(?:(?:19)?[3-9]0s|[’']?[3-9]0s|(?:thir|for|fif|six|seven|eigh|nine)ties)"
-    r")\b",
-    re.IGNORECASE,
+    r")\b"
 )
+_POINTING_BACK = (
+    *("last", "previous", "ago", "back", "past", "days", "upon", "growing", "when", "0s", "ties"),
+    *("kid", "child", "boy", "girl", "baby", "teen"),
+)
+"""One of these is in every text in which the pattern is found."""
+
+_PLAIN_LETTERS = str.maketrans("İıſ", "iis")
+"""Besides capitals, what matches a plain letter where case is ignored."""
+
 _USED_TO = re.compile(r"((?:[\w'’]{1,40}\s+){0,2})\bused?\s+to\b", re.IGNORECASE)
 _ACCUSTOMED = frozenset(
     "is are am be been being was were get gets getting got become i'm he's she's we're they're "
@@ -123,7 +131,9 @@ def is_past_reference(question: str) -> bool:
     accustomed ("is he used to it?") does not count.
     """
     question = question[:4000]
-    if _PAST_REFERENCE.search(question):
+    # A pattern that ignores case takes three times as long.
+    lower = question.translate(_PLAIN_LETTERS).lower()
+    if any(map(lower.__contains__, _POINTING_BACK)) and _PAST_REFERENCE.search(lower):
         return True
     if "use" not in question.casefold():  # the next pattern looks at every word three times
         return False
