@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, overload
 
 from .words import COUNTS, DASHES, ORDINALS, TENS
 
 MAX_SCANNED_CHARS = 4000
+_SHORTEST_CORRECTED = 6  # letters
 _OFTEN_MISSPELT = dict.fromkeys(
     (
         "yesterday tomorrow tonight weekend january february september october november december "
         "tuesday wednesday thursday saturday christmas thanksgiving halloween afternoon"
     ).split()
 )
-_MISSPELLINGS = {
+MISSPELLINGS = {
     "tommorow": "tomorrow", "tmrw": "tomorrow", "tonite": "tonight",
     "lst": "last", "nxt": "next", "nite": "night", "wk": "week", "wks": "weeks", "mth": "month",
     "mths": "months", "yr": "year", "yrs": "years", "hr": "hour", "hrs": "hours", "mins": "minutes",
@@ -26,6 +28,7 @@ _SHORTENED = {
     word[:at] + word[at + 1 :]: word for word in _OFTEN_MISSPELT for at in range(len(word))
 }
 _BEGINNINGS = frozenset(word[:2] for word in (*_OFTEN_MISSPELT, *_SHORTENED))
+_ENDINGS = frozenset(word[-2:] for word in (*_OFTEN_MISSPELT, *_SHORTENED))
 _WORD = r"[^\W\d_]+(?:['’](?i:s|t|ll|re|ve|d|m)(?![^\W_]))?"
 _TOKEN = re.compile(
     rf"{_WORD}"
@@ -91,8 +94,9 @@ class LateTokens(Sequence[Token]):
         return tokens_of(self._sentence)[at]
 
     def words(self) -> list[str]:
-        """Return the words alone, in a third of the time."""
-        words = [read_word(raw)[0] for raw in _TOKEN.findall(self._sentence[:MAX_SCANNED_CHARS])]
+        """Return the words alone, in a tenth of the time."""
+        parts = self._sentence[:MAX_SCANNED_CHARS].split()
+        words = list(itertools.chain.from_iterable(map(_words_of_part, parts)))
         if TENS.keys().isdisjoint(words):
             return words
         return [token.word for token in self]
@@ -104,26 +108,50 @@ def words_and_figures(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=16384)
+def _words_of_part(part: str) -> tuple[str, ...]:
+    """Return the words of what stands between two spaces: no token reaches beyond."""
+    raws = [part] if part.isalpha() else _TOKEN.findall(part)
+    return tuple([read_word(raw)[0] for raw in raws])
+
+
+@lru_cache(maxsize=16384)
 def read_word(raw: str) -> tuple[str, bool]:
     """Return a token in lower case, spelt right, without a closing 's; and whether it had one."""
     word = raw.lower().replace("’", "'")
     possessive = word.endswith("'s")
     if possessive:
         word = word[:-2]
-    return _corrected(word) if len(word) > 4 else _MISSPELLINGS.get(word, word), possessive
+    return _corrected(word) if len(word) > 4 else MISSPELLINGS.get(word, word), possessive
+
+
+def may_be_misspelt(words: Iterable[str]) -> list[str]:
+    """List those of some words in lower case that may be misspelt time words, but for short ones.
+
+    Without any one letter most words would begin or end otherwise than all of those.
+    """
+    return [
+        word
+        for word in words
+        if len(word) >= _SHORTEST_CORRECTED
+        and (
+            word[:2] in _BEGINNINGS
+            or word[1:3] in _BEGINNINGS
+            or word[0] + word[2] in _BEGINNINGS
+        )
+        and (word[-2:] in _ENDINGS or word[-3:-1] in _ENDINGS or word[-3] + word[-1] in _ENDINGS)
+    ]
 
 
 def _corrected(word: str) -> str:
     """Correct a long time word in which one letter is wrong, missing, doubled or swapped."""
-    if word in _MISSPELLINGS:
-        return _MISSPELLINGS[word]
+    if word in MISSPELLINGS:
+        return MISSPELLINGS[word]
     plural = word.endswith("s") and not word.endswith("mas")
-    if not 6 <= len(word) <= 13 or plural or word in _OFTEN_MISSPELT:
+    if not _SHORTEST_CORRECTED <= len(word) <= 13 or plural or word in _OFTEN_MISSPELT:
         return word
     if word in _SHORTENED:
         return _SHORTENED[word]
-    # Without any one letter it would begin otherwise than all of them: so do most words.
-    if _BEGINNINGS.isdisjoint((word[:2], word[1:3], word[0] + word[2])):
+    if not may_be_misspelt((word,)):
         return word
     for at in range(len(word)):
         shorter = word[:at] + word[at + 1 :]
