@@ -18,10 +18,9 @@ from .phrases import Sentence, choose, coming_too, within
 from .prepositions import Clause
 from .readers import READERS
 from .tokens import (
-    MISSPELLINGS,
     Token,
-    may_be_misspelt,
     read_word,
+    spelt_right,
     tokens_of,
     words_and_figures,
 )
@@ -34,10 +33,14 @@ EITHER = 0.5
 
 _STARTERS = READERS.keys() - {"a", "an"}
 _FIGURES = frozenset("0123456789'’")
-_LETTERS_AND_FIGURES = "".join(
-    chr(at).lower() if chr(at).isalpha() else "0" if chr(at).isdigit() else " "
-    for at in range(128)
-).encode().ljust(256)
+_LETTERS_AND_FIGURES = (
+    "".join(
+        chr(at).lower() if chr(at).isalpha() else "0" if chr(at).isdigit() else " "
+        for at in range(128)
+    )
+    .encode()
+    .ljust(256)
+)
 _TOPICS = frozenset(("about", "for", "of", "to"))
 _WITHOUT_DATE = frozenset(
     "noon midday midnight coming ahead upcoming calendar agenda diary schedule planner planned "
@@ -45,9 +48,7 @@ _WITHOUT_DATE = frozenset(
 )
 
 
-_BEGINNINGS = (_STARTERS | _WITHOUT_DATE) | {
-    written for written, word in MISSPELLINGS.items() if word in _STARTERS | _WITHOUT_DATE
-}
+_BEGINNINGS = _STARTERS | _WITHOUT_DATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +148,7 @@ def may_name_a_time(text: str) -> bool:
         return any(map(_raw_may_begin, words_and_figures(text)))
     # By way of bytes, which are translated at several times the speed.
     plain = text.encode("ascii").translate(_LETTERS_AND_FIGURES).decode("ascii")
-    words = plain.split()
-    if "0" in plain or not _BEGINNINGS.isdisjoint(words):
-        return True
-    return any(map(_raw_may_begin, may_be_misspelt(words)))
+    return "0" in plain or not _BEGINNINGS.isdisjoint(map(spelt_right, plain.split()))
 
 
 @functools.lru_cache(maxsize=16384)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple, overload
 
 from .words import COUNTS, DASHES, ORDINALS, TENS
 
 MAX_SCANNED_CHARS = 4000
-_SHORTEST_CORRECTED = 6  # letters
 _OFTEN_MISSPELT = dict.fromkeys(
     (
         "yesterday tomorrow tonight weekend january february september october november december "
@@ -27,8 +26,13 @@ MISSPELLINGS = {
 _SHORTENED = {
     word[:at] + word[at + 1 :]: word for word in _OFTEN_MISSPELT for at in range(len(word))
 }
-_BEGINNINGS = frozenset(word[:2] for word in (*_OFTEN_MISSPELT, *_SHORTENED))
-_ENDINGS = frozenset(word[-2:] for word in (*_OFTEN_MISSPELT, *_SHORTENED))
+_BEGINNINGS = frozenset(word[:3] for word in (*_OFTEN_MISSPELT, *_SHORTENED))
+_AFTER, _BEFORE = dict[str, str](), dict[str, str]()
+"""The letters behind the first, and before the last, of long time words."""
+for _word in (*_OFTEN_MISSPELT, *_SHORTENED):
+    _AFTER[_word[0]] = _AFTER.get(_word[0], "") + _word[1]
+    _BEFORE[_word[-1]] = _BEFORE.get(_word[-1], "") + _word[-2]
+_END = ".!?"
 _WORD = r"[^\W\d_]+(?:['’](?i:s|t|ll|re|ve|d|m)(?![^\W_]))?"
 _TOKEN = re.compile(
     rf"{_WORD}"
@@ -79,7 +83,7 @@ class LateTokens(Sequence[Token]):
     """The tokens of a sentence, cut where one of them is asked for: most statements need none."""
 
     def __init__(self, sentence: str) -> None:
-        self._sentence = sentence
+        self._sentence = sentence[:MAX_SCANNED_CHARS]
 
     def __len__(self) -> int:
         """Count the tokens."""
@@ -95,8 +99,15 @@ class LateTokens(Sequence[Token]):
 
     def words(self) -> list[str]:
         """Return the words alone, in a tenth of the time."""
-        parts = self._sentence[:MAX_SCANNED_CHARS].split()
-        words = list(itertools.chain.from_iterable(map(_words_of_part, parts)))
+        body = self._sentence.rstrip(_END)
+        words = body.lower().split()
+        letters = "".join(words)
+        if letters.isascii() and letters.isalpha():
+            words = list(map(spelt_right, words))
+            words += self._sentence[len(body) :]
+        else:
+            parts = self._sentence.split()
+            words = list(itertools.chain.from_iterable(map(_words_of_part, parts)))
         if TENS.keys().isdisjoint(words):
             return words
         return [token.word for token in self]
@@ -121,25 +132,24 @@ def read_word(raw: str) -> tuple[str, bool]:
     possessive = word.endswith("'s")
     if possessive:
         word = word[:-2]
-    return _corrected(word) if len(word) > 4 else MISSPELLINGS.get(word, word), possessive
+    return spelt_right(word), possessive
 
 
-def may_be_misspelt(words: Iterable[str]) -> list[str]:
-    """List those of some words in lower case that may be misspelt time words, but for short ones.
+@lru_cache(maxsize=16384)
+def spelt_right(word: str) -> str:
+    """Return a word in lower case, time words among them spelt right."""
+    return _corrected(word) if len(word) > 4 else MISSPELLINGS.get(word, word)
 
-    Without any one letter most words would begin or end otherwise than all of those.
-    """
-    return [
-        word
-        for word in words
-        if len(word) >= _SHORTEST_CORRECTED
-        and (
-            word[:2] in _BEGINNINGS
-            or word[1:3] in _BEGINNINGS
-            or word[0] + word[2] in _BEGINNINGS
-        )
-        and (word[-2:] in _ENDINGS or word[-3:-1] in _ENDINGS or word[-3] + word[-1] in _ENDINGS)
-    ]
+
+def _may_be_misspelt(word: str) -> bool:
+    """Whether a word without one of its letters may begin and end as long time words do."""
+    first, second, third = word[0], word[1], word[2]
+    after = _AFTER.get(first, "")
+    if not (second in after or third in after or third in _AFTER.get(second, "")):
+        return False
+    third, second, last = word[-3], word[-2], word[-1]
+    before = _BEFORE.get(last, "")
+    return second in before or third in before or third in _BEFORE.get(second, "")
 
 
 def _corrected(word: str) -> str:
@@ -147,13 +157,15 @@ def _corrected(word: str) -> str:
     if word in MISSPELLINGS:
         return MISSPELLINGS[word]
     plural = word.endswith("s") and not word.endswith("mas")
-    if not _SHORTEST_CORRECTED <= len(word) <= 13 or plural or word in _OFTEN_MISSPELT:
+    if not 6 <= len(word) <= 13 or plural or word in _OFTEN_MISSPELT:
         return word
     if word in _SHORTENED:
         return _SHORTENED[word]
-    if not may_be_misspelt((word,)):
+    if not _may_be_misspelt(word):
         return word
-    for at in range(len(word)):
+    # A letter too many further on would leave the beginning as it is.
+    n = len(word) if word[:3] in _BEGINNINGS else 3
+    for at in range(n):
         shorter = word[:at] + word[at + 1 :]
         if shorter in _SHORTENED or shorter in _OFTEN_MISSPELT:
             return _SHORTENED.get(shorter, shorter)
