@@ -31,11 +31,13 @@ def prepare(
         raise InvalidMemoryError(
             f"valid_from {memory.valid_from} must be before valid_until {memory.valid_until}"
         )
-    hashed = content_hash(memory)
+    occurred_at = memory.occurred_at.isoformat() if memory.occurred_at else None
+    hashed = _hash_of(memory, occurred_at)
     return NewMemory(
         memory=memory,
         # From the content and the clock, so that it reveals nothing about other spaces.
         doc_id=memory.doc_id or _digest(hashed, repr(recorded_s).encode()).hex(),
+        occurred_at=occurred_at,
         occurred_s=epoch_s(memory.occurred_at, zone),
         valid_from_s=start,
         valid_until_s=end,
@@ -79,10 +81,16 @@ def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
 
 def content_hash(memory: Memory) -> bytes:
     """Return 12 bytes that stand for all of a memory but its id: equal where it says the same."""
+    return _hash_of(memory, memory.occurred_at.isoformat() if memory.occurred_at else None)
+
+
+def _hash_of(memory: Memory, occurred_at: str | None) -> bytes:
     # What `Memory.to_json` returns, by name; written out because every memory is hashed.
     values, parts = _hashed(memory), list(_PARTS_OF_DEFAULTS)
     for at in itertools.compress(_FIELDS, map(operator.is_not, values, _DEFAULTS)):
         name, value = _HASHED[at], values[at]
+        if name == "occurred_at":
+            value = occurred_at
         is_shared = name in _SHARED and type(value) is str
         parts[at] = _shared_part(name, value) if is_shared else _part(name, value)
     return _digest_of_sized(b"".join(parts))

@@ -40,7 +40,7 @@ def bits_of(text: str, fact_key: str | None = None) -> int:
         bits |= BITS[f"kind:{kind}"]
     words = f" {_words_alone(lowered)} "
     first_place = len(words)
-    for word in _TESTS.keys() & set(words.split()):
+    for word in _WORDS.intersection(words.split()):
         between_spaces = f" {word} "
         start = words.find(between_spaces)
         while start >= 0:
@@ -126,3 +126,4 @@ _TESTS = {
     for word in _CUES.keys() | _KINDS.keys()
 }
 """By the word: what it says, where it is no part of another behind an apostrophe."""
+_WORDS = frozenset(_TESTS)

@@ -93,6 +93,7 @@ _COLOUR = re.compile(
 _TOKEN = re.compile(r"[^\W_]*\d[^\W_]*(?:[-.:/][^\W_]*\d[^\W_]*)*|\+\d+")
 _NUMBER = re.compile(rf"\b({_NUMBER_WORD})\b")
 _DIGIT = re.compile(r"\d")
+_ASCII_DIGIT = re.compile(r"[0-9]")  # found in a fraction of the time
 _NO_NAME = frozenset(
     """
     I I'm I'll I've I'd It The A An And But So My Our His Her Their He She We You They This That
@@ -312,7 +313,8 @@ def _has_time(lowered: str, start: int) -> bool:
 
 def kinds_of_digits(lowered: str) -> list[str]:
     """List the kinds of the values that a text in lower case may state in digits."""
-    if _DIGIT.search(lowered) is None:
+    digit = _ASCII_DIGIT if lowered.isascii() else _DIGIT
+    if digit.search(lowered) is None:
         return []
     return ["number", *(kind for kind in _BY_DIGITS if _READERS[kind](lowered))]
 
