@@ -166,7 +166,7 @@ def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
 
     ``clauses`` are all its clauses.
     """
-    combined = _combined(s, clauses)
+    combined = _combined(s, clauses) if clauses else None
     days = None
     if combined is not None and combined.interval is not None:
         inside = [clause for clause in clauses if combined.first <= clause.first < combined.last]
