@@ -57,6 +57,7 @@ class EntityLinker:
         self._names: dict[int, _KnownNames] = {}
         self._residents: dict[str, dict[str, _Resident]] = {}
         self._no_people: set[str] = set()
+        self._authors: dict[tuple[int, str], int] = {}
 
     def link(
         self, memory: int, space_id: str, author: str | None, text: str, *, mention: bool = True
@@ -68,8 +69,7 @@ class EntityLinker:
             for name in self._names_in(text, partition, space_id)
         ]
         if author:
-            self._admit_author(space_id, author)
-            entity = self.entity(partition, space_id, author)
+            entity = self._author(partition, space_id, author)
             mentions.append((entity, "author", self._config.author_weight))
         if mention:
             self._writing.edge_buffer.add_mentions(memory, mentions)
@@ -83,6 +83,7 @@ class EntityLinker:
         no = self._writing.household.person_no(person.person_id)
         resident = _Resident.of(no, person)
         self._residents.clear()
+        self._authors.clear()
         for entity, name, is_linked in self._writing.entities.called(resident.aliases, no):
             partition = partition_of(entity)
             space_id = self._writing.household.space_of(partition)
@@ -136,6 +137,15 @@ class EntityLinker:
             names.add(self._by_alias(partition))
             names.add(self._residents_of(space_id))
         return names_in(text, names.whole, names.first_words)
+
+    def _author(self, partition: int, space_id: str, author: str) -> int:
+        """Find or create the entity of an author in a partition."""
+        entity = self._authors.get((partition, author))
+        if entity is None:
+            self._admit_author(space_id, author)
+            entity = self.entity(partition, space_id, author)
+            self._authors[partition, author] = entity
+        return entity
 
     def _admit_author(self, space_id: str, author: str) -> None:
         """Add a person who said something in a space to its residents, by their id alone."""

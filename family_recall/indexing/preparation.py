@@ -6,6 +6,7 @@ import dataclasses
 import datetime as dt
 import functools
 import hashlib
+import itertools
 import operator
 
 from family_recall import statements
@@ -30,11 +31,13 @@ def prepare(
         raise InvalidMemoryError(
             f"valid_from {memory.valid_from} must be before valid_until {memory.valid_until}"
         )
-    hashed = content_hash(memory)
+    occurred_at = memory.occurred_at.isoformat() if memory.occurred_at else None
+    hashed = _hash_of(memory, occurred_at)
     return NewMemory(
         memory=memory,
         # From the content and the clock, so that it reveals nothing about other spaces.
         doc_id=memory.doc_id or _digest(hashed, repr(recorded_s).encode()).hex(),
+        occurred_at=occurred_at,
         occurred_s=epoch_s(memory.occurred_at, zone),
         valid_from_s=start,
         valid_until_s=end,
@@ -78,23 +81,28 @@ def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
 
 def content_hash(memory: Memory) -> bytes:
     """Return 12 bytes that stand for all of a memory but its id: equal where it says the same."""
+    return _hash_of(memory, memory.occurred_at.isoformat() if memory.occurred_at else None)
+
+
+def _hash_of(memory: Memory, occurred_at: str | None) -> bytes:
     # What `Memory.to_json` returns, by name; written out because every memory is hashed.
-    parts = []
-    for name, value in zip(_HASHED, _hashed(memory), strict=True):
-        if value is None:
-            continue
-        if type(value) is str:
-            parts.append(_shared_part(name, value) if name in _SHARED else _part(name, value))
-        elif isinstance(value, dt.datetime):
-            parts.append(_part(name, value.isoformat()))
-        elif isinstance(value, tuple):
-            parts.append(_sized(f"{name}={list(value)!r}".encode()))
-        else:
-            parts.append(_sized(f"{name}={value!r}".encode()))
+    values, parts = _hashed(memory), list(_PARTS_OF_DEFAULTS)
+    for at in itertools.compress(_FIELDS, map(operator.is_not, values, _DEFAULTS)):
+        name, value = _HASHED[at], values[at]
+        if name == "occurred_at":
+            value = occurred_at
+        is_shared = name in _SHARED and type(value) is str
+        parts[at] = _shared_part(name, value) if is_shared else _part(name, value)
     return _digest_of_sized(b"".join(parts))
 
 
-def _part(name: str, value: str) -> bytes:
+def _part(name: str, value: object) -> bytes:
+    if value is None:
+        return b""
+    if isinstance(value, dt.datetime):
+        value = value.isoformat()
+    elif isinstance(value, tuple):
+        value = list(value)
     return _sized(f"{name}={value!r}".encode())
 
 
@@ -107,7 +115,11 @@ def _sized(part: bytes) -> bytes:
     return len(part).to_bytes(8, "big") + part
 
 
-_HASHED = tuple(sorted(spec.name for spec in dataclasses.fields(Memory) if spec.name != "doc_id"))
+_DEFAULT_OF = {spec.name: spec.default for spec in dataclasses.fields(Memory)}
+_HASHED = tuple(sorted(_DEFAULT_OF.keys() - {"doc_id"}))
+_FIELDS = range(len(_HASHED))
+_DEFAULTS = tuple(_DEFAULT_OF[name] for name in _HASHED)
+_PARTS_OF_DEFAULTS = tuple(map(_part, _HASHED, _DEFAULTS))
 _hashed = operator.attrgetter(*_HASHED)
 
 

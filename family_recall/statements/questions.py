@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from .first_words import first_words
+
 MOST_STATED: Final = 8
 """Words that a question may state after it and still wait for its answer …"""
 MOST_STATED_BEFORE: Final = 6
@@ -70,6 +72,8 @@ _ASKING = re.compile(
     r"|(?:remember|know) (?:what|where|when|who|which|how|why|if|whether)\b",
     re.IGNORECASE,
 )
+_FIRST_WORDS = first_words(_ASKING.pattern)
+_LETTERS = re.compile(r"[^\W\d_]+")
 _REQUEST = re.compile(
     r"\b(?:tell|remind) (?:me|us)\b|\blet me know\b|\b(?:does|do) (?:you|any(?:one|body)) know\b"
 )
@@ -167,8 +171,15 @@ def _without_opening(clause: str) -> str:
 
 
 def _asks(clause: str) -> bool:
-    asks = _ASKING.match(clause) is not None or _requests(clause.lower())
+    asks = _begins_as_questions(clause) or _requests(clause.lower())
     return asks and _NOT_ASKING.match(clause) is None
+
+
+def _begins_as_questions(clause: str) -> bool:
+    # The pattern, which ignores case, is slow where its first word does not occur.
+    first = _LETTERS.match(clause)
+    begins = first is None or not first[0].isascii() or first[0].lower() in _FIRST_WORDS
+    return begins and _ASKING.match(clause) is not None
 
 
 def _requests(lowered: str) -> bool:

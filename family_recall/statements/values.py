@@ -93,6 +93,7 @@ _COLOUR = re.compile(
 _TOKEN = re.compile(r"[^\W_]*\d[^\W_]*(?:[-.:/][^\W_]*\d[^\W_]*)*|\+\d+")
 _NUMBER = re.compile(rf"\b({_NUMBER_WORD})\b")
 _DIGIT = re.compile(r"\d")
+_ASCII_DIGIT = re.compile(r"[0-9]")  # found in a fraction of the time
 _NO_NAME = frozenset(
     """
     I I'm I'll I've I'd It The A An And But So My Our His Her Their He She We You They This That
@@ -232,10 +233,16 @@ def _each_name(text: str) -> Iterator[str]:
         name = match.group(1)
         if name in _NO_NAME or name.endswith("days"):
             continue
-        begins = _SENTENCE_START.search(text, 0, match.start()) is not None
+        begins = _begins_sentence(text, match.start())
         if begins and " " not in name and _AFTER_NAME.match(text, match.end()) is None:
             continue
         yield name.lower().replace(".", "")
+
+
+def _begins_sentence(text: str, at: int) -> bool:
+    if at > 1 and text[at - 1] == " " and text[at - 2].isalnum():
+        return False
+    return at == 0 or _SENTENCE_START.search(text, 0, at) is not None
 
 
 def _capitals(text: str) -> Iterator[re.Match[str]]:
@@ -289,13 +296,14 @@ _BY_DIGITS = ("time", "date", "money", "amount", "size")
 def test_of(kind: str) -> Callable[[str, int], object]:
     """Return what tells whether a text in lower case states a value of a kind from a word on.
 
-    It is given the text, and where a word begins with which :data:`MENTIONED` may begin. Of a
-    place, the first such word.
+    It is given the text, and where a word begins with which :data:`MENTIONED` may begin. Of
+    places, see :func:`has_place`.
     """
-    return {"place": _has_place, "time": _has_time}.get(kind, MENTIONED[kind].match)
+    return {"time": _has_time}.get(kind, MENTIONED[kind].match)
 
 
-def _has_place(lowered: str, start: int) -> bool:
+def has_place(lowered: str, start: int) -> bool:
+    """Return whether a text in lower case states a place, from the first word for one on."""
     return any(_each_place(lowered, start))
 
 
@@ -305,7 +313,8 @@ def _has_time(lowered: str, start: int) -> bool:
 
 def kinds_of_digits(lowered: str) -> list[str]:
     """List the kinds of the values that a text in lower case may state in digits."""
-    if _DIGIT.search(lowered) is None:
+    digit = _ASCII_DIGIT if lowered.isascii() else _DIGIT
+    if digit.search(lowered) is None:
         return []
     return ["number", *(kind for kind in _BY_DIGITS if _READERS[kind](lowered))]
 

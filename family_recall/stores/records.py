@@ -350,11 +350,13 @@ class Milestone:
 class NewMemory(NamedTuple):
     """A memory prepared for writing: moments in epoch seconds, header, and bits of cues.
 
+    ``occurred_at`` is that moment as it is written down.
     ``author_name`` is the name of the person who is its author, or its author as heard.
     """
 
     memory: Memory
     doc_id: str
+    occurred_at: str | None
     occurred_s: float | None
     valid_from_s: float | None
     valid_until_s: float | None

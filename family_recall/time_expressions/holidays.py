@@ -77,13 +77,18 @@ def holiday_at(tokens: Sequence[Token], first: int, country: str) -> tuple[Holid
         The holiday and the token after its name; None if there is none there. One that the
         country does not observe has no days.
     """
+    return holiday_named([token.word for token in tokens], first, country)
+
+
+def holiday_named(words: Sequence[str], first: int, country: str) -> tuple[Holiday, int] | None:
+    """Do what :func:`holiday_at` does with the words of tokens."""
     longest = None
-    for name, by_country in _NAMES_BY_FIRST_WORD.get(tokens[first].word, {}).items():
+    for name, by_country in _NAMES_BY_FIRST_WORD.get(words[first], {}).items():
         last = first
         for word in name:
-            while last < len(tokens) and last > first and tokens[last].word in {"-", ".", "'"}:
+            while last < len(words) and last > first and words[last] in {"-", ".", "'"}:
                 last += 1
-            if last >= len(tokens) or tokens[last].word != word:
+            if last >= len(words) or words[last] != word:
                 break
             last += 1
         else:

@@ -126,10 +126,11 @@ def _framed(phrase: Phrase, other: Phrase) -> Phrase:
 
 def is_somebody(s: Sentence, i: int) -> bool:
     """Whether *May* is a person in *to May last year*."""
-    token, before = s.at(i), s.word(i - 2)
-    if token.word not in GIVEN_NAMES or not token.capitalised or before in MONTHS or before == "up":
+    if s.word(i) not in GIVEN_NAMES or s.word(i - 1) not in _TO_WHOM:
         return False
-    return s.word(i - 1) in _TO_WHOM and not before[:1].isdigit()
+    before = s.word(i - 2)
+    is_date = before in MONTHS or before == "up" or before[:1].isdigit()
+    return not is_date and s.at(i).capitalised
 
 
 def main_day_at(s: Sentence, i: int) -> Phrase | None:

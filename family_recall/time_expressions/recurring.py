@@ -5,12 +5,12 @@ from __future__ import annotations
 from . import intervals as iv
 from . import repeats
 from .dates import year_at
-from .holidays import FIRST_WORDS, holiday_at
+from .holidays import FIRST_WORDS, holiday_named
 from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import phrase_at, register
 from .repeats import Repeat, weekly, yearly
-from .tokens import NO_TOKEN, day_of
+from .tokens import day_of
 from .words import CHOICES, COMPOUNDS, MONTHS, PARTS, SEASONS, WEEKDAYS
 
 _WEEKS_LATER = {"week": 1, "fortnight": 2}
@@ -96,7 +96,7 @@ def _season_repeat(s: Sentence, name: str) -> Repeat:
 
 def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
     """Read *Christmas*, *Christmas Eve 2022*, *Christmas morning*, *Thanksgiving weekend*."""
-    match = holiday_at(s.tokens, i, s.country) if s.word(i) in FIRST_WORDS else None
+    match = holiday_named(s.words, i, s.country) if s.word(i) in FIRST_WORDS else None
     if match is None:
         return None
     holiday, j = match
@@ -129,7 +129,7 @@ def named_repeat(s: Sentence, name: str) -> tuple[Repeat | None, str]:
         return weekly(WEEKDAYS[name]), "weekday"
     if name in SEASONS:
         return _season_repeat(s, name), "season"
-    match = holiday_at([NO_TOKEN._replace(word=name)], 0, s.country)
+    match = holiday_named([name], 0, s.country)
     return (yearly(match[0].period), "holiday") if match else (None, "")
 
 

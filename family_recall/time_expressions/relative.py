@@ -10,13 +10,14 @@ from .counted import Count, count_at, moments_ago
 from .dates import month_alone
 from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, choose, unclear
-from .readers import phrase_at, register
+from .readers import READERS, phrase_at, register
 from .recurring import holiday_phrase, season_phrase, weekday_phrase
 from .words import CHOICES, ORDINALS, OWNERS, PARTS, UNITS
 
 _OVER = frozenset("in over during within for from of".split())
 _FROM_THE_END = frozenset(("next", *ORDINALS))
 _PRONOUNS = frozenset("what who where when how it that there here let he she".split())
+_CHOSEN = frozenset(("time", "day", "half", "fortnight", *UNITS))
 _SHIFTS = {"last": -1, "this": 0, "next": 1}
 _DAY_SHIFTS = {"today": 0, "yesterday": -1, "tomorrow": 1}
 
@@ -40,14 +41,21 @@ def _relative_day(s: Sentence, i: int) -> Phrase | None:
 
 def _chosen(s: Sentence, i: int) -> Phrase | None:
     """Read *last*, *this*, *next*, *past* or *coming* and the time it chooses."""
-    if _is_owned_or_title(s, i):
+    counts = s.word(i - 1) in ORDINALS
+    counts = counts or (s.word(i - 1) == "to" and s.word(i - 2) in _FROM_THE_END)
+    if not (counts or _may_be_chosen(s.word(i + 1))) or _is_owned_or_title(s, i):
         return None
-    if s.word(i - 1) in ORDINALS or (s.word(i - 1) == "to" and s.word(i - 2) in _FROM_THE_END):
+    if counts:
         other = phrase_at(s, i + 1)
         return unclear(i, other.last if other else i + 2)  # "the second last Friday"
     if s.reads(i, {"this", "current"}, {"past", "coming"}):
         return _chosen_by(s, i, i + 1)
     return _chosen_by(s, i, i)
+
+
+def _may_be_chosen(word: str) -> bool:
+    """Whether a word may follow *last*, *this* or *next* in a time: most often none does."""
+    return word in READERS or word in _CHOSEN or not word[:1].isalpha()
 
 
 def _is_owned_or_title(s: Sentence, i: int) -> bool:

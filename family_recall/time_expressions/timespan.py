@@ -17,7 +17,13 @@ from .intervals import DAY, Interval, OpenInterval
 from .phrases import Sentence, choose, coming_too, within
 from .prepositions import Clause
 from .readers import READERS
-from .tokens import Token, read_word, tokens_of, words_and_figures
+from .tokens import (
+    Token,
+    read_word,
+    spelt_right,
+    tokens_of,
+    words_and_figures,
+)
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
@@ -27,11 +33,22 @@ EITHER = 0.5
 
 _STARTERS = READERS.keys() - {"a", "an"}
 _FIGURES = frozenset("0123456789'’")
+_LETTERS_AND_FIGURES = (
+    "".join(
+        chr(at).lower() if chr(at).isalpha() else "0" if chr(at).isdigit() else " "
+        for at in range(128)
+    )
+    .encode()
+    .ljust(256)
+)
 _TOPICS = frozenset(("about", "for", "of", "to"))
 _WITHOUT_DATE = frozenset(
     "noon midday midnight coming ahead upcoming calendar agenda diary schedule planner planned "
     "booked scheduled arranged".split()
 )
+
+
+_BEGINNINGS = _STARTERS | _WITHOUT_DATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +143,12 @@ def may_begin(token: Token) -> bool:
 
 
 def may_name_a_time(text: str) -> bool:
-    """Whether a time may begin with any word of a text: a tenth of the time of cutting it."""
-    return any(map(_raw_may_begin, words_and_figures(text)))
+    """Whether a time may begin with any word of a text: a fiftieth of the time of cutting it."""
+    if not text.isascii() or "'" in text:
+        return any(map(_raw_may_begin, words_and_figures(text)))
+    # By way of bytes, which are translated at several times the speed.
+    plain = text.encode("ascii").translate(_LETTERS_AND_FIGURES).decode("ascii")
+    return "0" in plain or not _BEGINNINGS.isdisjoint(map(spelt_right, plain.split()))
 
 
 @functools.lru_cache(maxsize=16384)
@@ -145,7 +166,7 @@ def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
 
     ``clauses`` are all its clauses.
     """
-    combined = _combined(s, clauses)
+    combined = _combined(s, clauses) if clauses else None
     days = None
     if combined is not None and combined.interval is not None:
         inside = [clause for clause in clauses if combined.first <= clause.first < combined.last]

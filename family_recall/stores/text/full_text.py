@@ -6,6 +6,7 @@ import array
 import functools
 import itertools
 import threading
+import zlib
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -117,7 +118,8 @@ class WordCounter:
             text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
             include_offsets=False, include_colocated=False,
         )  # fmt: skip
-        numbers = array.array("I", map(stem_number, stems)).tobytes()
+        # As `stem_number` does, of all of them in one step.
+        numbers = array.array("I", map(zlib.crc32, map(str.encode, stems))).tobytes()
         if len(self._cache) >= _CACHED_TEXTS:
             self._cache.clear()
         self._cache[text] = numbers

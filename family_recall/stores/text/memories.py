@@ -62,8 +62,7 @@ def new_row(
         summary, kind, category, author, session_id, source, url, section,
         json.dumps(memory.labels) if memory.labels else None, band, guardians_of,
         real(importance), real(valence), real(arousal), fact_key, fact_value, event_type,
-        memory.occurred_at.isoformat() if memory.occurred_at else None,
-        real(new.valid_from_s), real(new.valid_until_s),
+        new.occurred_at, real(new.valid_from_s), real(new.valid_until_s),
     )  # fmt: skip
     return (
         *covered, order_s, new.header, new.cues, context_id, new.content_hash,
