@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,6 @@ from family_recall.statements import (
     mask_of,
     names_somebody,
     slot_of,
-    values_in,
     volunteers,
     wants_somebody,
 )
@@ -88,7 +87,8 @@ def replies_to(turns: Sequence[Turn]) -> list[Reply]:
     """
     if not turns:
         return []
-    exchange = _Exchange(slot_of(turns[0].asked).kinds, wants_somebody(turns[0].asked))
+    asked = turns[0].asked
+    exchange = _Exchange(_bits_of_kinds(slot_of(asked).kinds), wants_somebody(asked))
     replies = [Reply(turn.question, turn.id, exchange.plausibility(turn)) for turn in turns]
     plausible = [reply for reply in replies if reply.plausibility >= LEAST]
     return sorted(plausible, key=lambda reply: (-reply.plausibility, reply.id))
@@ -107,7 +107,7 @@ def answer_after(turns: Sequence[Turn], question: str) -> list[Reply]:
     # When something happened is told by the moment of the memory itself.
     kinds = frozenset[str]() if _PAST.search(question) else slot_of(question).kinds & TOLD
     somebody = wants_somebody(question)
-    of_kinds = mask_of(*(f"kind:{kind}" for kind in kinds))
+    of_kinds = _bits_of_kinds(kinds)
     if not turns or turns[0].says & of_kinds:
         return []
     for turn in turns:
@@ -119,11 +119,18 @@ def answer_after(turns: Sequence[Turn], question: str) -> list[Reply]:
     return []
 
 
+def _bits_of_kinds(kinds: Iterable[str]) -> int:
+    return mask_of(*(f"kind:{kind}" for kind in kinds))
+
+
 @dataclass(slots=True)
 class _Exchange:
-    """What was said after a question so far: who replied, and whether that told what was asked."""
+    """What was said after a question so far: who replied, and whether that told what was asked.
 
-    kinds: frozenset[str]
+    ``kinds`` are the bits of the kinds of values that were asked for.
+    """
+
+    kinds: int
     wants_somebody: bool
     replied: dict[str | None, bool] = field(default_factory=dict)
     countered: bool = False
@@ -184,4 +191,4 @@ class _Exchange:
     def _tells(self, turn: Turn) -> bool:
         if self.wants_somebody:
             return names_somebody(turn.text)
-        return bool(values_in(turn.text, self.kinds))
+        return turn.cues & self.kinds != 0
