@@ -49,7 +49,7 @@ def unfrozen(kind: type[_T], compute: Callable[[str], object]) -> Any:
 
     Assigning takes a thirtieth of what `object.__setattr__` does for a frozen record.
     """
-    record = _unfrozen(kind)()
+    record = _unfrozen(kind)()  # type: ignore[arg-type]  # a class can be hashed
     record._compute = compute  # noqa: SLF001  it is of this module
     return record
 
