@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -204,8 +204,7 @@ class Run:
         return Run(self.source, self.ids[kept], self.scores[kept])
 
 
-@dataclass(frozen=True, slots=True)
-class PathStep:
+class PathStep(NamedTuple):
     """One step of a path through the graph: the node it came from, and the kind of edge."""
 
     node: int

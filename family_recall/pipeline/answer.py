@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import functools
 import itertools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,11 +25,11 @@ from family_recall.ranking.deduplication import without
 from family_recall.ranking.ranker import contributions, weights_by_name
 from family_recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.ranking.reranker import first_was_read
-from family_recall.stores.records import StoredMemory, among
+from family_recall.stores.records import MemoryRow, among
 from family_recall.stores.text.full_text import find_stems
 from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
-from family_recall.types.deferred import deferred
+from family_recall.types.deferred import frozen, unfrozen
 from family_recall.types.relation_result import facts_of, related_confidence
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
@@ -45,8 +47,7 @@ class Ranked:
     uncovered: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Provenance:
+class _Provenance(NamedTuple):
     """Where results came from, by row id."""
 
     paths: Mapping[int, Rationale]
@@ -56,36 +57,20 @@ class _Provenance:
     replied_to: Mapping[int, RepliedTo]
 
 
-@dataclass(frozen=True, slots=True)
-class _Details:
-    """What a result says of its score and its text, computed when somebody reads it.
-
-    ``features`` (f,) and their ``weights`` (f,); ``stems`` are the question's.
-    """
-
-    text: str
-    features: FloatArray
-    weights: FloatArray
-    stems: frozenset[str]
-
-    def __call__(self, field: str) -> object:
-        """Compute a field of the result."""
-        if field == "highlights":
-            return find_stems(self.text, self.stems)
-        parts = contributions(self.features, self.weights)
-        return parts if field == "contributions" else sum(part.amount for part in parts)
-
-
 def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
     """Turn the best of a ranking into results with reasons, and freeze the trace."""
     context = ranked.context
     with trace.span("answer", len(ranked.ranking)) as span:
         ranked, by_id = _loaded(ranked)
         ranking = ranked.ranking
+        rejected = rejected_among(ranking, ranking.order)
+        some_rejected = bool(rejected.any())
         chosen = ranking.order[: context.request.ctx.top_k]
-        if context.plan.strategy == "TIMELINE" or context.plan.breadth == "about":
+        if some_rejected and (
+            context.plan.strategy == "TIMELINE" or context.plan.breadth == "about"
+        ):
             # In the order of time, or among all that is known, the last place says little.
-            chosen = chosen[~rejected_among(ranking, chosen)]
+            chosen = chosen[~rejected[: len(chosen)]]
         if context.plan.strategy == "TIMELINE":
             chosen = in_order_of_time(context, ranking, chosen)
         stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
@@ -93,28 +78,30 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
         confidence = ranked.certainty.confidences(ranking.score[chosen])
-        confidence = np.where(
-            rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
-        )
+        if some_rejected:
+            confidence = np.where(
+                rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
+            )
         if ranked.uncovered:  # the alarm code, and not that of the office
             confidence = np.minimum(confidence, np.float32(DOUBTED))
         provenance = _Provenance(
-            paths=rationales(ranked.context, ranked.graph, ranking, chosen),
-            sources=_sources(ranked.pool, by_id.keys()),
+            paths=rationales(context, ranked.graph, ranking, chosen),
+            sources=_sources(ranked.pool, by_id),
             successors=_successors(ranking),
-            best_passages=best_passages(context, {each.id: each.memory.text for each in stored}),
+            best_passages=best_passages(context, {memory.id: memory.text for memory in stored}),
             replied_to=_replied_to(ranked, chosen),
         )
-        features, weights = ranking.features[chosen], ranking.weights
-        stems = frozenset(stem for _, stem in context.plan.terms)
-        each = zip(stored, chosen.tolist(), confidence.tolist(), features, strict=True)
+        weights, stems = ranking.weights, frozenset([stem for _, stem in context.plan.terms])
+        each = zip(
+            stored, chosen.tolist(), confidence.tolist(), ranking.features[chosen], strict=True
+        )
         made = (
             _result(
                 rank,
                 memory,
                 row,
                 sure,
-                _Details(memory.memory.text, values, weights, stems),
+                functools.partial(_detail, memory.text, values, weights, stems),
                 ranking,
                 provenance,
             )
@@ -134,8 +121,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
     related = related_confidence(relations)
     best = max(best, related)
     # Where something was rejected, what was thought to answer it may be just that.
-    rejected = rejected_among(ranking, ranking.order)
-    answerable = ranked.certainty.answerable if results and not rejected.any() else 0.0
+    answerable = ranked.certainty.answerable if results and not some_rejected else 0.0
     answerable = max(answerable, best)
     status = status_of(best)
     facts: dict[str, str] = {}
@@ -184,7 +170,7 @@ def _while_time_lasts(
         yield from itertools.islice(made, _RESULTS_AT_ONCE)
 
 
-def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, StoredMemory]]:
+def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, MemoryRow]]:
     """Load the best of a ranking, by row id; where one is damaged, the next moves up."""
     context = ranked.context
     while True:
@@ -233,11 +219,11 @@ def _changes(ranking: Ranking, shown: IdArray, zone: dt.tzinfo | None) -> tuple[
 
 
 def explanation(
-    memory: StoredMemory, ranking: Ranking, ranked: Ranked, answer: Answer
+    memory: int, space_id: str, ranking: Ranking, ranked: Ranked, answer: Answer
 ) -> Explanation:
-    """Explain where a memory stands in a ranking that holds it, and why."""
-    row = int(np.flatnonzero(ranking.rows.ids == memory.id)[0])
-    was_candidate = memory.id in ranked.ranking.rows.ids
+    """Explain where a memory of a space stands in a ranking that holds it, and why."""
+    row = int(np.flatnonzero(ranking.rows.ids == memory)[0])
+    was_candidate = memory in ranked.ranking.rows.ids
     best_of = {copy: best for best, copies in ranking.duplicates.items() for copy in copies}
     order = (ranked.ranking if was_candidate else ranking).order
     rank = int(np.flatnonzero(order == best_of.get(row, row))[0]) + 1
@@ -251,64 +237,79 @@ def explanation(
     else:
         verdict = "outranked"
     return Explanation(
-        doc_id=memory.memory.doc_id or "",
+        doc_id=ranking.rows.doc_ids[row],
         verdict=verdict,
         rank=rank,
         top_k=ranked.context.request.ctx.top_k,
         score=float(ranking.score[row]),
         contributions=contributions(ranking.features[row], ranking.weights),
         found_by={
-            name: int(np.flatnonzero(run.ids == memory.id)[0]) + 1
+            name: int(np.flatnonzero(run.ids == memory)[0]) + 1
             for name, run in ranked.pool.runs.items()
-            if memory.id in run.ids
+            if memory in run.ids
         },
         last=answer.results[-1] if answer.results else None,
-        space_id=memory.memory.space_id,
+        space_id=space_id,
     )
 
 
 def _result(
     rank: int,
-    stored: StoredMemory,
+    memory: MemoryRow,
     row: int,
     confidence: float,
-    details: _Details,
+    details: Callable[[str], object],
     ranking: Ranking,
     provenance: _Provenance,
 ) -> Result:
-    memory, best = stored.memory, provenance.best_passages.get(stored.id)
-    successor, because = provenance.successors.get(row, (None, None))
+    result = unfrozen(Result, details)
+    result.rank = rank
+    result.doc_id = memory.doc_id
+    result.confidence = confidence
+    result.text = memory.text
+    result.space_id = memory.space_id
+    result.kind = memory.kind
+    result.author = memory.author
+    result.author_name = memory.author_name
+    result.title = memory.title
+    result.session_id = memory.session_id
+    result.url = memory.url
+    result.section = memory.section
+    result.occurred_at = memory.occurred_at
+    result.fact_key = memory.fact_key
+    result.fact_value = memory.fact_value
+    result.superseded = memory.superseded_s is not None
+    result.source = provenance.sources[memory.id]
+    successor = provenance.successors.get(row, (None, None))
+    result.superseded_by, result.superseded_because = successor
     copies = ranking.duplicates.get(row, ())
-    values = {
-        "rank": rank,
-        "doc_id": str(memory.doc_id),
-        "confidence": confidence,
-        "text": memory.text,
-        "space_id": memory.space_id,
-        "kind": memory.kind,
-        "author": memory.author,
-        "author_name": stored.author_name,
-        "title": memory.title,
-        "session_id": memory.session_id,
-        "url": memory.url,
-        "section": memory.section,
-        "occurred_at": memory.occurred_at.isoformat() if memory.occurred_at else None,
-        "fact_key": memory.fact_key,
-        "fact_value": memory.fact_value,
-        "superseded": stored.superseded_s is not None,
-        "source": provenance.sources[stored.id],
-        "superseded_by": successor,
-        "superseded_because": because,
-        "copies": tuple([ranking.rows.doc_ids[copy] for copy in copies]),
-        "passage": None,
-        "sentence": None,
-        "rationale": provenance.paths.get(stored.id),
-        "reply_to": provenance.replied_to.get(row),
-        "rank_by_score": ranking.rank_by_score.get(row),
-    }
-    if best is not None:
-        values |= {"highlights": (best.passage,)} | dataclasses.asdict(best)
-    return deferred(Result, details, values)
+    result.copies = tuple([ranking.rows.doc_ids[copy] for copy in copies])
+    result.rationale = provenance.paths.get(memory.id)
+    result.reply_to = provenance.replied_to.get(row)
+    result.rank_by_score = ranking.rank_by_score.get(row)
+    result.passage = result.sentence = None
+    if (best := provenance.best_passages.get(memory.id)) is not None:
+        result.passage, result.sentence = best.passage, best.sentence
+        result.highlights = (best.passage,)
+    return frozen(result, Result)
+
+
+def _detail(
+    text: str, features: FloatArray, weights: FloatArray, stems: Collection[str], field: str
+) -> object:
+    """Compute what a result says of its score and its text, when somebody reads it.
+
+    Args:
+        text: The memory's.
+        features: Shape (f,).
+        weights: Shape (f,).
+        stems: The question's.
+        field: ``highlights``, ``contributions`` or ``score``.
+    """
+    if field == "highlights":
+        return find_stems(text, stems)
+    parts = contributions(features, weights)
+    return parts if field == "contributions" else sum(part.amount for part in parts)
 
 
 def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:
@@ -318,10 +319,10 @@ def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:
     if not reply_to:
         return {}
     ids = ranking.rows.ids[sorted(set(reply_to.values()))]
-    loaded = {stored.id: stored.memory for stored in context.snapshot.memories(ids, context.scope)}
+    loaded = {memory.id: memory for memory in context.snapshot.memories(ids, context.scope)}
     questions = {row: loaded.get(int(ranking.rows.ids[of])) for row, of in reply_to.items()}
     return {
-        row: RepliedTo(str(memory.doc_id), memory.text, memory.author)
+        row: RepliedTo(memory.doc_id, memory.text, memory.author)
         for row, memory in questions.items()
         if memory is not None
     }

@@ -156,7 +156,7 @@ class Broker:
                     pool, ids=np.append(pool.ids, memory.id), rrf=np.append(pool.rrf, 0.0)
                 )
                 ranking = scoring.score(run, ranked.context, probe)
-            return explanation(memory, ranking, ranked, answer)
+            return explanation(memory.id, memory.memory.space_id, ranking, ranked, answer)
 
     def understand(
         self,

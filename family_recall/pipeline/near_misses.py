@@ -24,8 +24,8 @@ def near_misses(ranked: Ranked, answer: Answer) -> tuple[NearMiss, ...]:
     """
     context = ranked.context
     missed = [
-        NearMiss(explanation(stored, ranked.ranking, ranked, answer), stored.memory.text)
-        for stored in context.snapshot.memories(_closest(ranked), context.scope)
+        NearMiss(explanation(row.id, row.space_id, ranked.ranking, ranked, answer), row.text)
+        for row in context.snapshot.memories(_closest(ranked), context.scope)
     ]
     return tuple(sorted(missed, key=lambda miss: (miss.explanation.rank, miss.doc_id)))
 

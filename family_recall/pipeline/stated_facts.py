@@ -9,8 +9,8 @@ import numpy as np
 
 from family_recall.dataflow import QueryContext, Ranking
 from family_recall.ranking.coverage import covers, question_weights
-from family_recall.stores.records import StoredMemory, epoch_s
-from family_recall.types import BoolArray, IdArray
+from family_recall.stores.records import MemoryRow, among, epoch_s
+from family_recall.types import BoolArray, IdArray, parse_moment
 
 MAX_FACTS = 32
 """Facts of an answer, and of the candidates past its results those that are read."""
@@ -19,7 +19,7 @@ MAX_FACTS = 32
 def stated_facts(
     context: QueryContext,
     ranking: Ranking,
-    results: Mapping[int, StoredMemory],
+    results: Mapping[int, MemoryRow],
     zone: dt.tzinfo | None,
     *,
     is_sure: bool,
@@ -40,11 +40,11 @@ def stated_facts(
     if context.plan.strategy != "FACTUAL" and context.plan.breadth == "one":
         return {}
     concerned = _concerned(context, ranking, is_sure=is_sure)
-    more = concerned[~np.isin(concerned, list(results))]
+    more = concerned[~among(concerned, np.array(list(results), np.int64))]
     more = context.snapshot.having_facts(more, context.scope)[:MAX_FACTS]
-    shown = [stored for memory, stored in results.items() if memory in concerned]
+    shown = [row for memory, row in results.items() if memory in concerned]
     memories = [*shown, *context.snapshot.memories(more, context.scope)]
-    stating = {stored.id for stored in memories if stored.memory.fact_key}
+    stating = {row.id for row in memories if row.fact_key}
     ids = ranking.rows.ids.tolist()
     # A successor that states a fact itself replaces those of its own key alone.
     replaced = {
@@ -53,14 +53,19 @@ def stated_facts(
         if ids[successor.row] not in stating
     }
     newest: dict[str, tuple[float, int, str]] = {}
-    for stored in memories:
-        memory = stored.memory
-        if memory.fact_key and memory.fact_value and stored.id not in replaced:
-            since_s = epoch_s(memory.valid_from or memory.occurred_at, zone or dt.UTC)
-            since = stored.recorded_s if since_s is None else since_s
-            fact = (since, stored.id, memory.fact_value)
-            newest[memory.fact_key] = max(fact, newest.get(memory.fact_key, fact))
+    for row in memories:
+        if row.fact_key and row.fact_value and row.id not in replaced:
+            fact = (_since_s(row, zone or dt.UTC), row.id, row.fact_value)
+            newest[row.fact_key] = max(fact, newest.get(row.fact_key, fact))
     return {key: value for key, (_, _, value) in list(newest.items())[:MAX_FACTS]}
+
+
+def _since_s(row: MemoryRow, zone: dt.tzinfo) -> float:
+    """Return when a fact holds from, or else was said, or else was recorded."""
+    if row.valid_from_s is not None:
+        return row.valid_from_s
+    occurred_s = epoch_s(parse_moment(row.occurred_at, "occurred_at"), zone)
+    return row.recorded_s if occurred_s is None else occurred_s
 
 
 def _concerned(context: QueryContext, ranking: Ranking, *, is_sure: bool) -> IdArray:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from family_recall.dataflow import PathStep, Subgraph
 
@@ -52,8 +52,7 @@ def intent_of(question: str) -> str | None:
     return next((name for name, words in _INTENTS.items() if words.search(question)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Boost:
+class Boost(NamedTuple):
     """How much the graph raises a memory, in [0, 1], and the path from an entity to it."""
 
     value: float

@@ -31,9 +31,12 @@ def paths_to(
     share = dict(enumerate((reset / reset.sum()).tolist()))
     nodes = subgraph.nodes.tolist()
     sought = [at for at, node in enumerate(nodes) if node in memories]
-    edges = _steps(subgraph, damping)
-    paths = _walks(edges, share, [at for at in sought if at not in share], nodes)
+    further = [at for at in sought if at not in share]
     entities = {at: part for at, part in share.items() if nodes[at] < 0}
+    if not further and not entities:
+        return {}
+    edges = _steps(subgraph, damping)
+    paths = _walks(edges, share, further, nodes)
     from_entities = [step for step in edges if nodes[step[0]] < 0]
     return paths | _walks(from_entities, entities, [at for at in sought if at in share], nodes)
 

@@ -285,6 +285,45 @@ class RecordedRelation:
     recorded_s: float
 
 
+class MemoryRow(NamedTuple):
+    """A memory's row as it lies in the file, with what its answer names: its space and author.
+
+    Whether it matches its checksum, :func:`family_recall.stores.file.checksums.is_intact` says.
+    """
+
+    space_id: str
+    author_name: str | None
+    superseded_s: float | None
+    checksum: bytes
+    id: int
+    space: int
+    occurred_s: float | None
+    recorded_s: float
+    doc_id: str
+    text: str
+    title: str | None
+    summary: str | None
+    kind: str
+    category: str
+    author: str | None
+    session_id: str | None
+    source: str | None
+    url: str | None
+    section: str | None
+    labels: str | None
+    band: str
+    guardians_of: str | None
+    importance: float
+    valence: float
+    arousal: float
+    fact_key: str | None
+    fact_value: str | None
+    event_type: str | None
+    occurred_at: str | None
+    valid_from_s: float | None
+    valid_until_s: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class StoredMemory:
     """A memory as stored.
@@ -316,8 +355,7 @@ class Statement:
     said_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """A memory that follows another in its session, which may ask something.
 
     ``asker`` and ``asked`` are that one's author and text, ``says`` and ``cues`` the bits of what

@@ -33,7 +33,7 @@ def run(home: FamilyRecall, question: str) -> tuple[Run, list[str]]:
         )
         found = look_up_identifiers(context)
         stored = snapshot.memories(found.ids, context.scope)
-    return found, [one.memory.doc_id or "" for one in stored]
+    return found, [one.doc_id for one in stored]
 
 
 def test_what_is_quoted_is_found_and_nothing_like_it(path: Path) -> None:

@@ -26,6 +26,7 @@ from family_recall.stores.records import (
     Entity,
     Hits,
     Identifier,
+    MemoryRow,
     MentionedTimes,
     Milestone,
     Occurred,
@@ -381,8 +382,8 @@ class Snapshot:
             lambda visible: memories.ranking_columns(self._connection, visible, scope),
         )
 
-    def memories(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
-        """Load whole memories in the order of ``ids``; those out of scope are left out.
+    def memories(self, ids: IdArray, scope: Scope) -> list[MemoryRow]:
+        """Load memories, as their rows, in the order of ``ids``; those out of scope are left out.
 
         So are damaged ones, which are added to ``damaged``.
         """
@@ -390,9 +391,9 @@ class Snapshot:
         condition = scope_sql.visible(scope)
         loaded = self._read(
             visible,
-            lambda some: memories.load_ids(self._connection, some, condition, self._zone),
+            lambda some: memories.load_rows(self._connection, some, condition),
         )
-        intact = [stored for stored in loaded if stored.intact]
+        intact = [row for row in loaded if checksums.is_intact(row)]
         if len(intact) < len(visible):
             damaged = checksums.damaged(self._connection, visible)
             self.damaged |= set(visible.tolist()) & set(damaged)

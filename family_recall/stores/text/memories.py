@@ -15,7 +15,7 @@ import numpy as np
 from family_recall.stores import scope_sql, word_entries
 from family_recall.stores.file import checksums, sql
 from family_recall.stores.file.row_ids import PARTITION_SHIFT
-from family_recall.stores.records import NewMemory, Rows, Statement, StoredMemory
+from family_recall.stores.records import MemoryRow, NewMemory, Rows, Statement, StoredMemory
 from family_recall.stores.text.author_names import name_of
 from family_recall.stores.text.full_text import Words
 from family_recall.types import CATEGORIES, KINDS, IdArray, Memory, Scope, parse_moment
@@ -32,8 +32,8 @@ _AS_IT_IS = (
 _SELECT = f"""
 SELECT s.space_id, {name_of("m")}, m.superseded_s, m.checksum,
   {", ".join("m." + column for column in checksums.COVERED)}
-FROM memory m JOIN space s ON s.no = m.space
-"""
+FROM"""
+_OF_SPACE = "JOIN space s ON s.no = m.space"
 
 
 def body_of(memory: Memory) -> str:
@@ -92,26 +92,28 @@ def load(
     connection: apsw.Connection, where: str, values: Sequence[object], zone: dt.tzinfo
 ) -> list[StoredMemory]:
     """Load whole memories by a condition on ``m``."""
-    return [
-        _stored(row, zone)
-        for row in sql.rows(connection, f"{_SELECT} WHERE {where}", tuple(values))
-    ]
+    rows = sql.rows(connection, f"{_SELECT} memory m {_OF_SPACE} WHERE {where}", tuple(values))
+    return [_stored(MemoryRow._make(row), zone) for row in rows]
 
 
 def load_ids(
     connection: apsw.Connection, ids: IdArray, condition: scope_sql.Condition, zone: dt.tzinfo
 ) -> list[StoredMemory]:
     """Load the memories of these ids that meet a condition, in the order of ``ids``."""
-    by_id = {
-        stored.id: stored
-        for stored in load(
-            connection,
-            f"m.id IN (SELECT value FROM carray(?)) AND {condition[0]}",
-            (sql.id_array(ids), *condition[1]),
-            zone,
-        )
-    }
-    return [by_id[memory] for memory in ids.tolist() if memory in by_id]
+    return [_stored(row, zone) for row in load_rows(connection, ids, condition)]
+
+
+def load_rows(
+    connection: apsw.Connection, ids: IdArray, condition: scope_sql.Condition
+) -> list[MemoryRow]:
+    """Load the rows of these ids that meet a condition, in the order of ``ids``."""
+    rows = sql.rows(
+        connection,
+        f"{_SELECT} carray(?) ids CROSS JOIN memory m ON m.id = ids.value {_OF_SPACE}"
+        f" WHERE {condition[0]}",
+        (sql.id_array(ids), *condition[1]),
+    )
+    return list(map(MemoryRow._make, rows))
 
 
 def authors_and_texts(
@@ -213,25 +215,24 @@ def _session_numbers(ids: Sequence[int], names: Sequence[str | None]) -> IdArray
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
-def _stored(row: tuple[Any, ...], zone: dt.tzinfo) -> StoredMemory:
-    space_id, author_name, superseded_s, checksum, *covered_values = row
-    memory_id, _, _, recorded_s, *content = covered_values
-    record = dict(zip(checksums.CONTENT, content, strict=True))
-    if checksums.checksum_of(covered_values) != checksum:
+def _stored(row: MemoryRow, zone: dt.tzinfo) -> StoredMemory:
+    content = row[-len(checksums.CONTENT) :]
+    record: dict[str, Any] = dict(zip(checksums.CONTENT, content, strict=True))
+    if not checksums.is_intact(row):
         # Not a word of it goes any further.
-        blank = {**_BLANK, "space_id": space_id, "doc_id": str(record["doc_id"])}
+        blank = {**_BLANK, "space_id": row.space_id, "doc_id": str(row.doc_id)}
         return StoredMemory(
-            memory_id, Memory.as_stored(**blank), recorded_s, superseded_s, intact=False
+            row.id, Memory.as_stored(**blank), row.recorded_s, row.superseded_s, intact=False
         )
-    record["occurred_at"] = parse_moment(record["occurred_at"], "occurred_at")
+    record["occurred_at"] = parse_moment(row.occurred_at, "occurred_at")
     for name in ("valid_from", "valid_until"):
         moment_s = record.pop(f"{name}_s")
         record[name] = None if moment_s is None else dt.datetime.fromtimestamp(moment_s, zone)
-    record["labels"] = tuple(json.loads(record["labels"])) if record["labels"] else ()
+    record["labels"] = tuple(json.loads(row.labels)) if row.labels else ()
     return StoredMemory(
-        memory_id,
-        Memory.as_stored(space_id=space_id, **record),
-        recorded_s,
-        superseded_s,
-        author_name=author_name,
+        row.id,
+        Memory.as_stored(space_id=row.space_id, **record),
+        row.recorded_s,
+        row.superseded_s,
+        author_name=row.author_name,
     )

@@ -31,7 +31,7 @@ def looked_up(
         known_at_s = None if known_at is None else known_at.timestamp()
         scope = Scope(None, partitions, as_of.timestamp(), known_at_s, filters or Filters())
         hits = snapshot.identified(find_identifiers(question), scope, k)
-        doc_ids = [one.memory.doc_id or "" for one in snapshot.memories(hits.ids, scope)]
+        doc_ids = [one.doc_id for one in snapshot.memories(hits.ids, scope)]
     return list(zip(doc_ids, hits.scores.tolist(), strict=True))
 
 
