@@ -1,7 +1,7 @@
 """What each stage costs on this device, learned from its recent runs.
 
 A price is what fifteen in sixteen of a stage's recent runs took; it is stored in the file.
-Measured in docs/decisions/0012-a-price-is-one-of-the-recent-runs.md.
+Measured in docs/decisions/0012-the-expected-cost-of-a-stage-is-a-quantile-of-recent-runs.md.
 """
 
 from __future__ import annotations
