@@ -31,7 +31,7 @@ def prepare(
         raise InvalidMemoryError(
             f"valid_from {memory.valid_from} must be before valid_until {memory.valid_until}"
         )
-    occurred_at = memory.occurred_at.isoformat() if memory.occurred_at else None
+    occurred_at = _occurred_at(memory)
     hashed = _hash_of(memory, occurred_at)
     return NewMemory(
         memory=memory,
@@ -81,7 +81,11 @@ def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
 
 def content_hash(memory: Memory) -> bytes:
     """Return 12 bytes that stand for all of a memory but its id: equal where it says the same."""
-    return _hash_of(memory, memory.occurred_at.isoformat() if memory.occurred_at else None)
+    return _hash_of(memory, _occurred_at(memory))
+
+
+def _occurred_at(memory: Memory) -> str | None:
+    return memory.occurred_at.isoformat() if memory.occurred_at else None
 
 
 def _hash_of(memory: Memory, occurred_at: str | None) -> bytes:

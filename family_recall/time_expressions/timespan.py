@@ -17,13 +17,7 @@ from .intervals import DAY, Interval, OpenInterval
 from .phrases import Sentence, choose, coming_too, within
 from .prepositions import Clause
 from .readers import READERS
-from .tokens import (
-    Token,
-    read_word,
-    spelt_right,
-    tokens_of,
-    words_and_figures,
-)
+from .tokens import Token, read_word, spelt_right, tokens_of, words_and_figures
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
@@ -46,7 +40,6 @@ _WITHOUT_DATE = frozenset(
     "noon midday midnight coming ahead upcoming calendar agenda diary schedule planner planned "
     "booked scheduled arranged".split()
 )
-
 
 _BEGINNINGS = _STARTERS | _WITHOUT_DATE
 
@@ -158,7 +151,7 @@ def _raw_may_begin(raw: str) -> bool:
 
 
 def _may_begin(word: str) -> bool:
-    return word in _STARTERS or word[0] in _FIGURES or word in _WITHOUT_DATE
+    return word in _BEGINNINGS or word[0] in _FIGURES
 
 
 def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
