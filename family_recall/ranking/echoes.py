@@ -18,7 +18,7 @@ from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import scored
 from family_recall.ranking.replies import TOLD
 from family_recall.ranking.takeover import MARGIN
-from family_recall.statements import BITS, mask_of, slot_of
+from family_recall.statements import BITS, mask_of_kinds, slot_of
 from family_recall.types import BoolArray
 
 SHARE: Final = 0.15
@@ -85,7 +85,7 @@ def _may_tell(context: QueryContext, ranking: Ranking, repeats: BoolArray) -> Bo
     *Who drives us on Friday?* tells when that is. One that repeats the question's words does not.
     """
     kinds = slot_of(context.request.query_text).kinds & TOLD
-    tells = (ranking.rows.cues & mask_of(*(f"kind:{kind}" for kind in kinds))) != 0
+    tells = (ranking.rows.cues & mask_of_kinds(kinds)) != 0
     may: BoolArray = tells & ~repeats
     return may
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from family_recall.statements import (
     lowered,
     mask_of,
+    mask_of_kinds,
     names_somebody,
     slot_of,
     volunteers,
@@ -88,7 +89,7 @@ def replies_to(turns: Sequence[Turn]) -> list[Reply]:
     if not turns:
         return []
     asked = turns[0].asked
-    exchange = _Exchange(_bits_of_kinds(slot_of(asked).kinds), wants_somebody(asked))
+    exchange = _Exchange(mask_of_kinds(slot_of(asked).kinds), wants_somebody(asked))
     replies = [Reply(turn.question, turn.id, exchange.plausibility(turn)) for turn in turns]
     plausible = [reply for reply in replies if reply.plausibility >= LEAST]
     return sorted(plausible, key=lambda reply: (-reply.plausibility, reply.id))
@@ -107,7 +108,7 @@ def answer_after(turns: Sequence[Turn], question: str) -> list[Reply]:
     # When something happened is told by the moment of the memory itself.
     kinds = frozenset[str]() if _PAST.search(question) else slot_of(question).kinds & TOLD
     somebody = wants_somebody(question)
-    of_kinds = _bits_of_kinds(kinds)
+    of_kinds = mask_of_kinds(kinds)
     if not turns or turns[0].says & of_kinds:
         return []
     for turn in turns:
@@ -117,10 +118,6 @@ def answer_after(turns: Sequence[Turn], question: str) -> list[Reply]:
         if is_them or turn.cues & of_kinds:
             return [Reply(turn.question, turn.id, _BY_PLACE[turn.place - 1])]
     return []
-
-
-def _bits_of_kinds(kinds: Iterable[str]) -> int:
-    return mask_of(*(f"kind:{kind}" for kind in kinds))
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from family_recall.dataflow import QueryContext, Ranking
 from family_recall.ranking.coverage import covers, question_weights
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.supersession import Asked, Stated, modifiers_in, pair_features
-from family_recall.statements import BITS, mask_of, slot_of, values_in
+from family_recall.statements import BITS, mask_of, mask_of_kinds, slot_of, values_in
 from family_recall.stores.records import Rows, Statement
 from family_recall.types import BoolArray, FloatArray, IdArray
 
@@ -130,7 +130,7 @@ def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tupl
     if slot.asks_event:
         may &= (cues & _SAYS_CHANGE) != 0
     else:
-        wanted = mask_of(*(f"kind:{kind}" for kind in slot.compared))
+        wanted = mask_of_kinds(slot.compared)
         may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:FIRST, None] & wanted) != 0)
     if not may.any():
         return {}

@@ -5,7 +5,7 @@ Imports nothing of this package. Nothing here knows what is stored or how it is 
 
 from __future__ import annotations
 
-from .bits import BITS, BITS_VERSION, bits_of, mask_of
+from .bits import BITS, BITS_VERSION, bits_of, mask_of, mask_of_kinds
 from .cues import Cues, cues_in
 from .lower_case import lowered
 from .persons import names_somebody, speaks_of_self, volunteers, wants_somebody
@@ -27,6 +27,7 @@ __all__ = [
     "cues_in",
     "lowered",
     "mask_of",
+    "mask_of_kinds",
     "names_somebody",
     "only_asks",
     "reminder_in",

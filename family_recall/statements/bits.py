@@ -73,6 +73,11 @@ def mask_of(*names: str) -> int:
     return sum(BITS[name] for name in names)
 
 
+def mask_of_kinds(kinds: Iterable[str]) -> int:
+    """Return the bits of some kinds of values together."""
+    return mask_of(*(f"kind:{kind}" for kind in kinds))
+
+
 def _asking(text: str) -> int:
     if not may_ask(text):
         return 0
