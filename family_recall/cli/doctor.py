@@ -15,7 +15,7 @@ from typing import Any
 from family_recall import __version__
 from family_recall.api import FamilyRecall
 from family_recall.encoders import StaticEncoder, read_manifest
-from family_recall.encoders.checks import check
+from family_recall.encoders.checks import ModelCheck, check
 from family_recall.encoders.session import import_runtime, why_no_cuda
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.sources.graph_engine import engine
@@ -200,7 +200,7 @@ def _models(folder: Path | None) -> Iterator[Check]:
     for entry in entries:
         parts = check(entry)
         problems = [f"{part.what}: {part.problem}" for part in parts if part.problem]
-        providers = [f" on {part.provider}" for part in parts if part.provider]
+        providers = [f" on {_processor(part)}" for part in parts if part.provider]
         if problems and entry.role != StaticEncoder.ROLE and _lacks_runtime():
             yield Check(f"model {entry.name}", ok=True, found="unused without ONNX Runtime")
             continue
@@ -211,6 +211,10 @@ def _models(folder: Path | None) -> Iterator[Check]:
             or f"{len(entry.files)} files as in the manifest, and it runs{''.join(providers)}",
             fix=_MODELS if problems else None,
         )
+
+
+def _processor(part: ModelCheck) -> str:
+    return f"{part.provider} ({part.obstacle})" if part.obstacle else str(part.provider)
 
 
 def _round_trip(key: Secret | None, models: Path | None) -> Check:

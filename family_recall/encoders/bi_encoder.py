@@ -9,7 +9,7 @@ import numpy as np
 from family_recall.encoders.base import Encoding, Floats, Ints, batches
 from family_recall.encoders.bounded import read_array
 from family_recall.encoders.manifest import ModelEntry, verify
-from family_recall.encoders.manifest_model import TextEncoder
+from family_recall.encoders.manifest_model import GraphModel, TextEncoder
 from family_recall.errors import ModelError
 
 TOKENS = "tokens"
@@ -17,7 +17,7 @@ TOKENS = "tokens"
 UNIT_TOLERANCE = 1e-3
 
 
-class BiEncoder(TextEncoder):
+class BiEncoder(TextEncoder, GraphModel):
     """The sentence encoder of a manifest entry. Safe to share between threads.
 
     On a CPU each text is one run at its own length, so its vectors depend on nothing else. On a
@@ -43,16 +43,6 @@ class BiEncoder(TextEncoder):
     def token_dim(self) -> int:
         """Length of a token vector; 0 for a model without token vectors."""
         return self._entry.token_dimensions
-
-    @property
-    def provider(self) -> str:
-        """The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``."""
-        return self._session.provider
-
-    @property
-    def batch_size(self) -> int:
-        """Texts that one run reads at most: 1 on a CPU."""
-        return self._session.batch_size
 
     def token_ids(self, text: str) -> Ints:
         """Return the vocabulary ids of a text's tokens, as in `Encoding.token_ids`: (n_tokens,)."""

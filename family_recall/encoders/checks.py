@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import ModelEntry, ModelFile, sha256_of
+from family_recall.encoders.manifest_model import GraphModel
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
 
@@ -17,12 +18,14 @@ SHORT = "when does grandma land?"
 class ModelCheck:
     """One check: ``what`` is a file name or ``run``; ``problem`` is None if it passed.
 
-    ``provider`` is the execution provider that ran the model; None where there is none.
+    ``provider`` is the execution provider that ran the model, and ``obstacle`` why CUDA did not
+    serve; None where there is none.
     """
 
     what: str
     problem: str | None
     provider: str | None = None
+    obstacle: str | None = None
 
 
 def check(entry: ModelEntry) -> list[ModelCheck]:
@@ -52,19 +55,20 @@ def _problem(file: ModelFile) -> str | None:
 def _run(entry: ModelEntry) -> ModelCheck:
     # Longer than any model reads, so it is truncated to the entry's limit.
     long = "grandma " * max(entry.max_question_tokens, entry.max_memory_tokens)
-    provider: str | None = None
+    model: StaticEncoder | BiEncoder | CrossEncoder | None = None
+    problem: str | None = None
     try:
-        if entry.role != "cross_encoder":
-            encoder = StaticEncoder(entry) if entry.role == StaticEncoder.ROLE else BiEncoder(entry)
-            provider = encoder.provider if isinstance(encoder, BiEncoder) else None
-            encoder.encode_question(SHORT)
-            encoder.encode_question(long)
-            encoder.encode_memories(["", long])
+        if entry.role == CrossEncoder.ROLE:
+            model = CrossEncoder(entry)
+            model.score(SHORT, "")
+            model.score(long, long)
         else:
-            scorer = CrossEncoder(entry)
-            provider = scorer.provider
-            scorer.score(SHORT, "")
-            scorer.score(long, long)
+            model = StaticEncoder(entry) if entry.role == StaticEncoder.ROLE else BiEncoder(entry)
+            model.encode_question(SHORT)
+            model.encode_question(long)
+            model.encode_memories(["", long])
     except ModelError as error:
-        return ModelCheck("run", str(error), provider)
-    return ModelCheck("run", None, provider)
+        problem = str(error)
+    if isinstance(model, GraphModel):
+        return ModelCheck("run", problem, model.provider, model.obstacle)
+    return ModelCheck("run", problem)

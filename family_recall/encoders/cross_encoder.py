@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from family_recall.encoders.base import batches
 from family_recall.encoders.manifest import ModelEntry
-from family_recall.encoders.manifest_model import ManifestModel
+from family_recall.encoders.manifest_model import GraphModel
 from family_recall.errors import ModelError
 
 
-class CrossEncoder(ManifestModel):
+class CrossEncoder(GraphModel):
     """The reranker of a manifest entry; a `BatchScorer`. Safe to share between threads.
 
     On a CPU one pair per run, at its own length: padding a batch costs more than it saves at this
@@ -29,16 +29,6 @@ class CrossEncoder(ManifestModel):
         """
         super().__init__(entry)
         self._session = self._open_graph([entry.output])
-
-    @property
-    def provider(self) -> str:
-        """The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``."""
-        return self._session.provider
-
-    @property
-    def batch_size(self) -> int:
-        """Pairs that one run reads at most: 1 on a CPU."""
-        return self._session.batch_size
 
     def score(self, question: str, memory: str) -> float:
         """Score how well `memory` answers `question`: a logit, higher is better.

@@ -51,6 +51,27 @@ class ManifestModel:
         """The id stored with vectors and named in traces; a changed model has another id."""
         return self._entry.model_id
 
+
+class GraphModel(ManifestModel):
+    """A model that is an ONNX graph, on a CPU or on a graphics processor; `Batched`."""
+
+    _session: Session
+
+    @property
+    def provider(self) -> str:
+        """The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``."""
+        return self._session.provider
+
+    @property
+    def obstacle(self) -> str | None:
+        """Why CUDA was tried and did not serve, at loading or at the last run; None if it did."""
+        return self._session.obstacle
+
+    @property
+    def batch_size(self) -> int:
+        """Texts or pairs that one run reads at most: 1 on a CPU."""
+        return self._session.batch_size
+
     def _open_graph(self, outputs: Sequence[str]) -> Session:
         """Verify and open the entry's ONNX graph, which must have these outputs."""
         for file in self._entry.data:

@@ -46,6 +46,8 @@ class Session:
     Attributes:
         path: Its file.
         provider: The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``.
+        obstacle: Why CUDA was tried and did not serve: at loading, then at the last run. None
+            where it served or was not tried.
         batch_size: Texts that one run should read at most. 1 on the CPU, where padding costs more
             than a run, and for graphs that cannot tell padding from text.
         input_names: The graph's inputs.
@@ -67,11 +69,17 @@ class Session:
             ModelError: If ONNX Runtime is not installed or cannot read the file.
         """
         self.path = path
+        self.obstacle: str | None = None
         self._runtime = import_runtime()
+        self._on_cpu: Any | None = None
         if precision != "int8" and has_cuda():
-            self._use(_open_on_cuda(self._runtime, path) or _open(self._runtime, path, [CPU]))
-        else:
-            self._use(_open(self._runtime, path, [CPU]))
+            try:
+                self._use(_open_on_cuda(self._runtime, path))
+            except ModelError as error:
+                self._warn(_first_line(error))
+                self._use(_open(self._runtime, path, [CPU]))
+            return
+        self._use(_open(self._runtime, path, [CPU]))
         if precision == "int8" and probe is not None and why_no_cuda() is None:
             self._move_to_cuda(probe)
 
@@ -90,32 +98,37 @@ class Session:
         self.batch_size = CUDA_BATCH if is_batched else 1
 
     def _move_to_cuda(self, probe: Text) -> None:
-        """Use an fp16 graph on CUDA, if it returns there what the int8 graph does."""
-        on_cpu = self._session
-        if (obstacle := self._try_cuda(probe)) is not None:
-            import logging  # noqa: PLC0415  a CPU loads models without it
+        """Use an fp16 graph on CUDA, if it returns there what the int8 graph does.
 
-            log = logging.getLogger("family_recall")
-            log.info("%s stays on the CPU: %s", self.path.name, obstacle)
-            self._use(on_cpu)
-
-    def _try_cuda(self, probe: Text) -> str | None:
-        """Use an fp16 graph on CUDA; return why it should not be used, None if it should."""
-        outputs = sorted(self.output_names)
+        The int8 graph stays loaded, for what CUDA fails at.
+        """
+        on_cpu, outputs = self._session, sorted(self.output_names)
         try:
             from family_recall.encoders.half_precision import (  # noqa: PLC0415  imports onnx
                 half_precision,
             )
 
             expected = self.run(outputs, self.feed([probe]))
-            on_cuda = _open_on_cuda(self._runtime, half_precision(self.path))
-            if on_cuda is None:
-                return "CUDA cannot be used: a library is missing, or memory is short"
-            self._use(on_cuda)
+            self._use(_open_on_cuda(self._runtime, half_precision(self.path)))
             found = self.run(outputs, self.feed([probe]))
         except (ModelError, ImportError) as error:
-            return _first_line(error)
-        return None if _agree(expected, found) else "fp16 on CUDA differs too much from int8"
+            obstacle = _first_line(error)
+        else:
+            if _agree(expected, found):
+                self._on_cpu = on_cpu
+                return
+            obstacle = "fp16 on CUDA differs too much from int8"
+        self._warn(obstacle)
+        self._use(on_cpu)
+
+    def _warn(self, obstacle: str) -> None:
+        """Keep why CUDA did not serve, and log it unless the run before failed, too."""
+        if self.obstacle is None:
+            import logging  # noqa: PLC0415  a CPU loads models without it
+
+            log = logging.getLogger("family_recall")
+            log.warning("%s runs on the CPU: %s", self.path.name, obstacle)
+        self.obstacle = obstacle
 
     def require(self, outputs: Sequence[str]) -> None:
         """Check that the graph has the outputs, and no input but `INPUTS`.
@@ -147,14 +160,32 @@ class Session:
     def run(self, outputs: Sequence[str], feed: Mapping[str, Numbers]) -> list[Floats]:
         """Run the graph once; the alarm of this thread's recall can stop it.
 
+        What fails on CUDA, since its memory is full or a number is too large for fp16, is run
+        again on the CPU, if the int8 graph is loaded there.
+
         Raises:
             ModelError: If the run fails or is stopped, or returns a number that is not finite.
         """
         options = self._runtime.RunOptions()
+        # ONNX Runtime checks the flag between two nodes of the graph.
+        with stopped_by(lambda: setattr(options, "terminate", True)):
+            if self._on_cpu is None:
+                return self._run(self._session, outputs, feed, options)
+            try:
+                results = self._run(self._session, outputs, feed, options)
+            except ModelError as error:
+                if options.terminate:
+                    raise
+                self._warn(_first_line(error))
+                return self._run(self._on_cpu, outputs, feed, options)
+            self.obstacle = None
+            return results
+
+    def _run(
+        self, session: Any, outputs: Sequence[str], feed: Mapping[str, Numbers], options: Any
+    ) -> list[Floats]:
         try:
-            # ONNX Runtime checks the flag between two nodes of the graph.
-            with stopped_by(lambda: setattr(options, "terminate", True)):
-                results = self._session.run(list(outputs), dict(feed), options)
+            results = session.run(list(outputs), dict(feed), options)
         except Exception as error:  # ONNX Runtime's own errors share no base but this one
             raise ModelError(f"{self.path}: {_first_line(error)}") from error
         arrays = [np.asarray(result, dtype=np.float32) for result in results]
@@ -220,19 +251,27 @@ def has_cuda() -> bool:
     return False
 
 
-def _open_on_cuda(runtime: ModuleType, graph: Path | bytes) -> Any | None:
-    """Open a graph on CUDA; None if that fails, or its libraries are missing or do not fit."""
-    # Both print errors if libraries are missing.
-    runtime.set_default_logger_severity(LOG_FATAL)
+def _open_on_cuda(runtime: ModuleType, graph: Path | bytes) -> Any:
+    """Open a graph on CUDA.
+
+    Raises:
+        ModelError: If that fails, or its libraries are missing or do not fit.
+    """
+    printed = io.StringIO()  # which libraries are missing
+    runtime.set_default_logger_severity(LOG_FATAL)  # their absence is logged as errors, too
     try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(Exception):
-            runtime.preload_dlls()
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(ModelError):
+        with contextlib.redirect_stdout(printed):
+            with contextlib.suppress(Exception):
+                runtime.preload_dlls()
             session = _open(runtime, graph, [CUDA, CPU])
-            return session if session.get_providers()[0] == CUDA else None
     finally:
         runtime.set_default_logger_severity(LOG_WARNING)
-    return None
+    if session.get_providers()[0] != CUDA:
+        raise ModelError(
+            printed.getvalue().partition("\n")[0][:300]
+            or "CUDA cannot be used: a library is missing or of another version"
+        )
+    return session
 
 
 def _open(runtime: ModuleType, graph: Path | bytes, providers: list[str]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import math
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import numpy as np
 import onnx
 import pytest
 
+from family_recall.deadline import Alarm
 from family_recall.encoders import BiEncoder, CrossEncoder, find_models, half_precision, session
 from family_recall.encoders.session import CPU, CUDA, CUDA_BATCH, Session, Text, import_runtime
 from family_recall.errors import ModelError
@@ -70,6 +72,11 @@ class Runtime(SimpleNamespace):
         self.set_default_logger_severity = self.real.set_default_logger_severity
         self.get_available_providers = lambda: [CUDA, CPU]
 
+    def preload_dlls(self) -> None:
+        """Print which libraries are missing."""
+        if self.fault == "missing":
+            sys.stdout.write("Failed to load libcublas.so.13: cannot open shared object file\n")
+
     def InferenceSession(  # noqa: N802  the runtime's name
         self, source: str | bytes, options: Any, providers: list[str]
     ) -> Any:
@@ -80,6 +87,11 @@ class Runtime(SimpleNamespace):
         real = self.real.InferenceSession(source, options, providers=[CPU])
         is_pretended = CUDA in providers and self.fault != "missing"
         return PretendedCuda(real, self.change) if is_pretended else real
+
+
+def full(_: list[np.ndarray]) -> list[np.ndarray]:
+    """Fail as ONNX Runtime does where the device has no memory left."""
+    raise RuntimeError("Available memory of 0 is smaller than requested bytes of 1769472")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -178,16 +190,20 @@ def test_on_a_cpu_a_run_reads_one_pair(on_cpu: CrossEncoder) -> None:
     assert on_cpu.scores(QUESTION, []) == []
 
 
-@pytest.mark.parametrize("fault", ["missing", "failing"])
+@pytest.mark.parametrize(
+    ("fault", "obstacle"),
+    [("missing", "libcublas.so.13"), ("failing", "CUDA failure 2: out of memory")],
+)
 def test_where_cuda_cannot_be_used_int8_stays_on_the_cpu(
-    runtime: Runtime, on_cpu: CrossEncoder, fault: str
+    runtime: Runtime, on_cpu: CrossEncoder, fault: str, obstacle: str
 ) -> None:
-    """Without its libraries, or without memory on the device, nothing changes."""
+    """Without its libraries, or without memory on the device, nothing changes, and it is told."""
     runtime.fault = fault
     loaded = CrossEncoder.load(find_models())
 
     assert [first for _, first in runtime.opened] == [CPU, CUDA]
     assert (loaded.provider, loaded.batch_size) == (CPU, 1)
+    assert obstacle in str(loaded.obstacle)
     assert loaded.score(QUESTION, TEXTS[0]) == on_cpu.score(QUESTION, TEXTS[0])
 
 
@@ -209,6 +225,51 @@ def test_a_device_that_returns_something_else_is_not_used(
 
     assert (loaded.provider, loaded.batch_size) == (CPU, 1)
     assert loaded.score(QUESTION, TEXTS[0]) == on_cpu.score(QUESTION, TEXTS[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "obstacle"),
+    [
+        (full, "Available memory of 0 is smaller than requested"),
+        (lambda results: [result * np.inf for result in results], "not finite"),
+    ],
+    ids=["no memory left", "too large for fp16"],
+)
+@pytest.mark.usefixtures("runtime")
+def test_what_fails_on_cuda_later_is_read_on_the_cpu(
+    on_cpu: CrossEncoder,
+    caplog: pytest.LogCaptureFixture,
+    change: Change,
+    obstacle: str,
+) -> None:
+    """With the scores of the CPU, and one warning; when CUDA works again, it is used again."""
+    loaded = CrossEncoder.load(find_models())
+    before = loaded.scores(QUESTION, TEXTS)
+    runs = loaded._session._session.runs
+    loaded._session._session._change = change
+
+    assert loaded.score(QUESTION, TEXTS[0]) == on_cpu.score(QUESTION, TEXTS[0])
+    assert loaded.score(QUESTION, TEXTS[1]) == on_cpu.score(QUESTION, TEXTS[1])
+    assert obstacle in str(loaded.obstacle)
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+    loaded._session._session._change = list
+    runs.clear()
+    assert loaded.scores(QUESTION, TEXTS) == before
+    assert (runs, loaded.obstacle) == ([len(TEXTS)], None)
+
+
+@pytest.mark.usefixtures("runtime")
+def test_a_run_that_is_stopped_on_cuda_is_not_repeated() -> None:
+    """The alarm of a recall means that its time is over, on any processor."""
+    loaded = CrossEncoder.load(find_models())
+    loaded._session._session._change = full
+
+    with Alarm(math.inf) as alarm:
+        alarm.fire()
+        with pytest.raises(ModelError, match="terminate"):
+            loaded.score(QUESTION, TEXTS[0])
+    assert loaded.obstacle is None
 
 
 def test_an_altered_file_is_refused_before_anything_reads_it(

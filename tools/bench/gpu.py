@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if obstacle is None:
         sides["cuda"] = measure(options.models, options.memories, options.questions)
         if sides["cuda"]["provider"] != session.CUDA:
-            obstacle = "CUDA cannot be used; see family-recall doctor"
+            obstacle = sides["cuda"]["obstacle"]
             del sides["cuda"]
     report: dict[str, Any] = {
         "machine": describe(),
@@ -100,6 +100,7 @@ def measure(models: Path | None, n: int, n_questions: int) -> dict[str, Any]:
             times = [timed(partial(home.recall, each.text, ctx))[0]["ms"] for each in questions]
     return {
         "provider": encoder.provider,
+        "obstacle": encoder.obstacle,
         "vectors": np.array([encoding.pooled for encoding in encodings]),
         "scores": np.array(scores, np.float64),
         "figures": {

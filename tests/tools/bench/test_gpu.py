@@ -45,6 +45,7 @@ def test_processors_that_disagree_are_a_failure(
         angle = turned_by if on_cuda else 0.0
         return {
             "provider": session.CUDA if on_cuda else session.CPU,
+            "obstacle": None,
             "vectors": np.array([[np.cos(angle), np.sin(angle)]]),
             "scores": np.zeros(1),
             "figures": {
