@@ -36,8 +36,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 @pytest.fixture(scope="session", autouse=True)
 def _nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Ignore the command line's configuration of the person who runs the tests."""
+    """Ignore the command line's configuration of the person who runs the tests, and their GPU."""
     with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("CUDA_VISIBLE_DEVICES", "")
         patched.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("configured")))
         for name in ("DB", "KEY_FILE", "PERSON", "SPACE", "BUDGET_MS", "PROFILE", "CONFIG"):
             patched.delenv(f"FAMILY_RECALL_{name}", raising=False)

@@ -26,8 +26,12 @@ class BiEncoder(TextEncoder, GraphModel):
 
     ROLE = "embedder"
 
-    def __init__(self, entry: ModelEntry) -> None:
+    def __init__(self, entry: ModelEntry, *, cuda: bool = True) -> None:
         """Verify and load the entry's files: 150 to 300 ms for the shipped model.
+
+        Args:
+            entry: Of a manifest.
+            cuda: Whether a graphics processor is used, if there is one.
 
         Raises:
             ModelError: If a file is missing or altered, or does not fit the entry.
@@ -37,7 +41,7 @@ class BiEncoder(TextEncoder, GraphModel):
         self._words = self._tokenizer.words() if self.token_dim else np.zeros(0, np.bool_)
         self._idf = _read_idf(entry, len(self._words))
         self._outputs = (entry.output, TOKENS) if self.token_dim else (entry.output,)
-        self._session = self._open_graph(self._outputs)
+        self._session = self._open_graph(self._outputs, cuda=cuda)
 
     @property
     def token_dim(self) -> int:

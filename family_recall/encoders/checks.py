@@ -8,6 +8,7 @@ from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import ModelEntry, ModelFile, sha256_of
 from family_recall.encoders.manifest_model import GraphModel
+from family_recall.encoders.session import CUDA
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
 
@@ -53,22 +54,34 @@ def _problem(file: ModelFile) -> str | None:
 
 
 def _run(entry: ModelEntry) -> ModelCheck:
-    # Longer than any model reads, so it is truncated to the entry's limit.
-    long = "grandma " * max(entry.max_question_tokens, entry.max_memory_tokens)
     model: StaticEncoder | BiEncoder | CrossEncoder | None = None
     problem: str | None = None
     try:
-        if entry.role == CrossEncoder.ROLE:
-            model = CrossEncoder(entry)
-            model.score(SHORT, "")
-            model.score(long, long)
-        else:
-            model = StaticEncoder(entry) if entry.role == StaticEncoder.ROLE else BiEncoder(entry)
-            model.encode_question(SHORT)
-            model.encode_question(long)
-            model.encode_memories(["", long])
+        model = _open(entry)
+        _read(entry, model)
+        if isinstance(model, GraphModel) and model.provider == CUDA:
+            # Which returns numbers for more tokens than the graph has positions.
+            _read(entry, _open(entry, cuda=False))
     except ModelError as error:
         problem = str(error)
     if isinstance(model, GraphModel):
         return ModelCheck("run", problem, model.provider, model.obstacle)
     return ModelCheck("run", problem)
+
+
+def _open(entry: ModelEntry, *, cuda: bool = True) -> StaticEncoder | BiEncoder | CrossEncoder:
+    if entry.role == StaticEncoder.ROLE:
+        return StaticEncoder(entry)
+    return (CrossEncoder if entry.role == CrossEncoder.ROLE else BiEncoder)(entry, cuda=cuda)
+
+
+def _read(entry: ModelEntry, model: StaticEncoder | BiEncoder | CrossEncoder) -> None:
+    # Longer than any model reads, so it is truncated to the entry's limit.
+    long = "grandma " * max(entry.max_question_tokens, entry.max_memory_tokens)
+    if isinstance(model, CrossEncoder):
+        model.score(SHORT, "")
+        model.score(long, long)
+    else:
+        model.encode_question(SHORT)
+        model.encode_question(long)
+        model.encode_memories(["", long])

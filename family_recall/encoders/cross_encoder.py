@@ -21,14 +21,18 @@ class CrossEncoder(GraphModel):
 
     ROLE = "cross_encoder"
 
-    def __init__(self, entry: ModelEntry) -> None:
+    def __init__(self, entry: ModelEntry, *, cuda: bool = True) -> None:
         """Verify and load the entry's files.
+
+        Args:
+            entry: Of a manifest.
+            cuda: Whether a graphics processor is used, if there is one.
 
         Raises:
             ModelError: If a file is missing or altered, or does not fit the entry.
         """
         super().__init__(entry)
-        self._session = self._open_graph([entry.output])
+        self._session = self._open_graph([entry.output], cuda=cuda)
 
     def score(self, question: str, memory: str) -> float:
         """Score how well `memory` answers `question`: a logit, higher is better.

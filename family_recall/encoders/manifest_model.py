@@ -72,14 +72,14 @@ class GraphModel(ManifestModel):
         """Texts or pairs that one run reads at most: 1 on a CPU."""
         return self._session.batch_size
 
-    def _open_graph(self, outputs: Sequence[str]) -> Session:
+    def _open_graph(self, outputs: Sequence[str], *, cuda: bool) -> Session:
         """Verify and open the entry's ONNX graph, which must have these outputs."""
         for file in self._entry.data:
             verify(file)
         entry = self._entry
         limits = entry.max_question_tokens, entry.max_memory_tokens
         probe = self._tokenizer.pair(*_PROBE, *limits)
-        session = Session(verify(entry.model), precision=entry.precision, probe=probe)
+        session = Session(verify(entry.model), precision=entry.precision, probe=probe, cuda=cuda)
         session.require(outputs)
         return session
 

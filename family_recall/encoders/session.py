@@ -54,7 +54,9 @@ class Session:
         output_names: The graph's outputs.
     """
 
-    def __init__(self, path: Path, *, precision: str, probe: Text | None = None) -> None:
+    def __init__(
+        self, path: Path, *, precision: str, probe: Text | None = None, cuda: bool = True
+    ) -> None:
         """Open the model on CUDA if that is available and suits it, else on the CPU.
 
         Args:
@@ -64,6 +66,7 @@ class Session:
                 to fp16 in memory.
             probe: A text that a converted graph reads once on either processor. Without a probe,
                 and where the results differ, int8 stays on the CPU.
+            cuda: Whether CUDA is tried.
 
         Raises:
             ModelError: If ONNX Runtime is not installed or cannot read the file.
@@ -72,7 +75,7 @@ class Session:
         self.obstacle: str | None = None
         self._runtime = import_runtime()
         self._on_cpu: Any | None = None
-        if precision != "int8" and has_cuda():
+        if cuda and precision != "int8" and has_cuda():
             try:
                 self._use(_open_on_cuda(self._runtime, path))
             except ModelError as error:
@@ -80,7 +83,7 @@ class Session:
                 self._use(_open(self._runtime, path, [CPU]))
             return
         self._use(_open(self._runtime, path, [CPU]))
-        if precision == "int8" and probe is not None and why_no_cuda() is None:
+        if cuda and precision == "int8" and probe is not None and why_no_cuda() is None:
             self._move_to_cuda(probe)
 
     def _use(self, session: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import math
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +18,10 @@ import pytest
 
 from family_recall.deadline import Alarm
 from family_recall.encoders import BiEncoder, CrossEncoder, find_models, half_precision, session
+from family_recall.encoders.sentence_transformers import import_model
 from family_recall.encoders.session import CPU, CUDA, CUDA_BATCH, Session, Text, import_runtime
 from family_recall.errors import ModelError
+from tests.foreign_models import ALL_INPUTS, embedder_graph, save_folder
 
 QUESTION = "Where is the spare key?"
 TEXTS = [
@@ -291,6 +292,28 @@ def test_a_model_that_is_only_looked_at_stays_on_the_cpu(runtime: Runtime, model
     assert [first for _, first in runtime.opened] == [CPU]
 
 
+@pytest.mark.usefixtures("runtime")
+def test_an_imported_model_is_checked_on_the_cpu_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUDA returns numbers for a text with more tokens than the graph has positions."""
+
+    def run(self: PretendedCuda, outputs: list[str], feed: dict[str, Any], options: Any) -> Any:
+        known = feed["position_ids"].clip(max=63)
+        return self._real.run(outputs, feed | {"position_ids": known}, options)
+
+    monkeypatch.setattr(PretendedCuda, "run", run)
+    source = save_folder(
+        tmp_path / "tiny",
+        config={"max_position_embeddings": 99},
+        sentence_bert_config=None,
+        graph=embedder_graph(inputs=ALL_INPUTS),
+    )
+
+    with pytest.raises(ModelError, match="run: "):
+        import_model(source, tmp_path / "models")
+
+
 def test_a_float_model_is_opened_on_cuda_as_it_is(runtime: Runtime, models: Path) -> None:
     """It is read in batches there; where CUDA fails, it runs on the CPU."""
     assert Session(models / "tiny.onnx", precision="fp16").batch_size == CUDA_BATCH
@@ -333,7 +356,6 @@ def test_without_onnx_int8_stays_on_the_cpu(
     assert [first for _, first in runtime.opened] == [CPU]
 
 
-@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="has a device")
 def test_without_a_device_nothing_of_onnx_is_imported() -> None:
     """What only CUDA needs costs a machine without it neither time nor memory."""
     code = (

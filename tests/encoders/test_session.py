@@ -63,6 +63,7 @@ def run_alone(code: str, home: Path, **environment: str) -> subprocess.Completed
         env={
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(ROOT),
+            "CUDA_VISIBLE_DEVICES": "",  # its driver starts threads
             "OMP_NUM_THREADS": "1",
             "OPENBLAS_NUM_THREADS": "1",
             **{name: str(home) for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")},

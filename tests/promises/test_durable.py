@@ -363,7 +363,11 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 home.close()
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
 
     assert (done.stdout.split(), done.stderr) == (["0"], "")
