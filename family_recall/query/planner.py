@@ -108,9 +108,9 @@ def plan(
         )
 
     question_plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
-    counted_next = [
-        stem for _, stem in (*question_plan.terms, *related_words.of_terms(question_plan.terms))
-    ]
+    asked_terms = question_plan.terms
+    alike = related_words.of_terms(asked_terms)
+    counted_next = [stem for _, stem in (*asked_terms, *alike)]
     resolved = guarded(
         "entities",
         lambda: entities.resolve(question, scope, snapshot, counted_next=counted_next),
@@ -125,7 +125,9 @@ def plan(
     if focus is not None and about:
         # Its own words are few and say nothing: those of the focus are searched.
         terms = text.search_terms(snapshot.stems(focus.memory.text[: text.MAX_QUESTION_CHARS]))
-    alike = () if about else related_words.of_terms(question_plan.terms)
+        alike = []
+    elif question_plan.terms is not asked_terms:
+        alike = related_words.of_terms(question_plan.terms)
     counted = guarded(
         "statistics",
         lambda: snapshot.word_statistics(
