@@ -80,21 +80,27 @@ def _unmentioned(context: QueryContext, ranking: Ranking, rows: list[int]) -> li
     entities = {entity.id: entity for entity in context.plan.entities}
     if not entities:
         return []
+    authors = {ranking.rows.authors[row] for row in rows}
+    present = authors | {context.scope.person_id}
+    # *Grandma Elsa*, as she was heard, is the Elsa that the question asks about.
+    heard = {word for author in authors for word in normalise(author or "").split()}
+    absent = [
+        entity
+        for entity in entities.values()
+        if (entity.person_id is None or entity.person_id not in present)
+        and not heard.issuperset(normalise(entity.name).split())
+    ]
+    if not absent:
+        return []
     ids = ranking.rows.ids[rows]
     pairs = context.snapshot.mentions(ids, list(entities), context.scope)
     mentioned = {entities[entity] for _, entity in pairs}
     names = {entity.name for entity in mentioned}
-    people = {entity.person_id for entity in mentioned}
-    authors = {ranking.rows.authors[row] for row in rows}
-    people |= authors | {context.scope.person_id}
-    # *Grandma Elsa*, as she was heard, is the Elsa that the question asks about.
-    heard = {word for author in authors for word in normalise(author or "").split()}
+    people = {entity.person_id for entity in mentioned} - {None}
     unmentioned = [
         entity.name
-        for entity in entities.values()
-        if entity.name not in names
-        and (entity.person_id is None or entity.person_id not in people)
-        and not heard.issuperset(normalise(entity.name).split())
+        for entity in absent
+        if entity.name not in names and entity.person_id not in people
     ]
     if unmentioned and _holds_role(context, ranking, rows):
         # *Grandma lands at 6:40* is about the grandma that the question asks about.
