@@ -129,8 +129,8 @@ def route(
     rules = _rule_scores(forms, timespan)
     strategy: Strategy = "HYBRID"
     confidence = 0.0
-    logits = _RULE_WEIGHT * rules
-    has_evidence = bool(rules.any())
+    logits = _RULE_WEIGHT * np.array(rules, np.float32)
+    has_evidence = any(rules)
     if encode is not None and forms.plain:
         cosines, best = _prototype_cosines(_neutral(forms.written), encode)
         logits += _COSINE_WEIGHT * cosines
@@ -213,8 +213,8 @@ def _corrected(word: str) -> str:
     return next((keyword for keyword in near if keyword and keyword[0] == word[0]), word)
 
 
-def _rule_scores(forms: _Forms, timespan: Timespan | None) -> FloatArray:
-    """Return how strongly the words suggest each strategy: shape (5,), in [0, 1]."""
+def _rule_scores(forms: _Forms, timespan: Timespan | None) -> list[float]:
+    """Return how strongly the words suggest each strategy, in [0, 1]."""
     scores = [0.0] * len(STRATEGIES)
     for strategy, weight, is_met in ROUTING_RULES:
         if weight > scores[strategy] and is_met(forms.timeless):
@@ -224,7 +224,7 @@ def _rule_scores(forms: _Forms, timespan: Timespan | None) -> FloatArray:
         if GENERAL_WORDS.issuperset(rest) and not SPEECH.search(forms.timeless):
             scores = [0.0] * len(STRATEGIES)
             scores[EPISODIC if not rest and _is_a_day(timespan) else TIMELINE] = 1.0
-    return np.array(scores, np.float32)
+    return scores
 
 
 def _is_a_day(timespan: Timespan | None) -> bool:
