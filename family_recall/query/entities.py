@@ -138,6 +138,8 @@ def resolve(
 
 def _searched(text: str, parts: Sequence[str | Phrase]) -> tuple[tuple[str, ...], str]:
     """Return the names of the relatives a text speaks of, and the text with those names."""
+    if len(parts) == 1:
+        return (), ""
     relatives: list[str] = []
     searched = ""
     for written, phrase in _pieces(text, parts):
