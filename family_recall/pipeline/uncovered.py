@@ -11,9 +11,9 @@ import numpy as np
 from family_recall.dataflow import QueryContext, Ranking
 from family_recall.query.kinship_terms import KINSHIP_ROLES
 from family_recall.query.text import normalise
-from family_recall.ranking.coverage import covers, question_weights
+from family_recall.ranking.coverage import covers
 from family_recall.stores.records import stem_number
-from family_recall.types import IdArray
+from family_recall.types import BoolArray, IdArray
 
 CLOSE: Final = 0.8
 """Cosine of tokens from which a memory has a word of like meaning."""
@@ -47,16 +47,18 @@ def uncovered(
     qualifying = {word.casefold() for word in _QUALIFYING.findall(context.request.query_text)}
     if qualifying:
         qualifying -= _elsewhere_read(context, qualifying)
+    asked = {
+        stem_number(stem): word
+        for word, stem in context.plan.terms
+        if word.casefold() in qualifying
+    }
     words = []
-    if qualifying:
-        weights = question_weights(context)
-        held = np.any(covers(ranking.rows, weights, np.array(rows)), axis=0)
+    if asked:
+        held: BoolArray = covers(ranking.rows, asked, np.array(rows)).any(axis=0)
         words = [
             word
-            for (word, _), is_held in zip(context.plan.terms, held.tolist(), strict=True)
-            if not is_held
-            and word.casefold() in qualifying
-            and not _comes_close(context, ranking, rows, token_ids, word)
+            for word, is_held in zip(asked.values(), held.tolist(), strict=True)
+            if not is_held and not _comes_close(context, ranking, rows, token_ids, word)
         ]
     return tuple(dict.fromkeys((*_unmentioned(context, ranking, rows), *words)))
 
