@@ -13,7 +13,7 @@ from family_recall.query.kinship_terms import KINSHIP_ROLES
 from family_recall.query.text import normalise
 from family_recall.ranking.coverage import covers
 from family_recall.stores.records import stem_number
-from family_recall.types import BoolArray, IdArray
+from family_recall.types import IdArray
 
 CLOSE: Final = 0.8
 """Cosine of tokens from which a memory has a word of like meaning."""
@@ -54,7 +54,7 @@ def uncovered(
     }
     words = []
     if asked:
-        held: BoolArray = covers(ranking.rows, asked, np.array(rows)).any(axis=0)
+        held = np.logical_or.reduce(covers(ranking.rows, asked, np.array(rows)))
         words = [
             word
             for word, is_held in zip(asked.values(), held.tolist(), strict=True)

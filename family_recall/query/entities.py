@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from family_recall.query.kin_phrases import KinPhrases, Phrase, may_name_kin
 from family_recall.query.kinship import names_of
@@ -33,8 +33,7 @@ _Address = tuple[tuple[int, int], tuple[str, ...]]
 """The span of an address in a text, and the forms it may be known in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """Words of a question, normalised, and the entities they mean.
 
     Where they name relatives by a role, *my wife*, ``role`` is its noun and ``relations`` lead
@@ -47,8 +46,7 @@ class Mention:
     relations: tuple[StoredRelation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """Everything a question names.
 
     ``asker`` are the entities of the person who asks. ``relatives`` are the names of the people

@@ -158,8 +158,7 @@ def plan(
         )
 
     found = guarded("relations", find_related, Related())
-    return dataclasses.replace(
-        question_plan,
+    return question_plan._replace(
         terms=terms,
         searched=resolved.searched,
         statistics=statistics,
@@ -297,7 +296,7 @@ def _without_unused(
 
 
 def _with_strategy(routing: Route, strategy: Strategy) -> Route:
-    return dataclasses.replace(routing, strategy=strategy, tier_weights=TIER_WEIGHTS[strategy])
+    return routing._replace(strategy=strategy, tier_weights=TIER_WEIGHTS[strategy])
 
 
 def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:

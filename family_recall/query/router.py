@@ -17,10 +17,9 @@ import itertools
 import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -85,8 +84,7 @@ _COSINE_WEIGHT = 9.0
 """Both in nats, per unit of a rule and of a cosine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """How to search for an answer.
 
     Attributes:
@@ -151,8 +149,7 @@ def route(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Forms:
+class _Forms(NamedTuple):
     """A question in the forms that rules and prototypes are compared with.
 
     ``written`` is the question, where a time expression reads *that day*. ``plain`` and
