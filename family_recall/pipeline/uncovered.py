@@ -79,9 +79,9 @@ def _elsewhere_read(context: QueryContext, qualifying: set[str]) -> set[str]:
 
 def _unmentioned(context: QueryContext, ranking: Ranking, rows: list[int]) -> list[str]:
     """Return the names of the people and things a question names and no row mentions."""
-    entities = {entity.id: entity for entity in context.plan.entities}
-    if not entities:
+    if not context.plan.entities:
         return []
+    entities = {entity.id: entity for entity in context.plan.entities}
     authors = {ranking.rows.authors[row] for row in rows}
     present = authors | {context.scope.person_id}
     # *Grandma Elsa*, as she was heard, is the Elsa that the question asks about.
@@ -120,8 +120,7 @@ def _holds_role(context: QueryContext, ranking: Ranking, rows: list[int]) -> boo
         if word in KINSHIP_ROLES
         for _, stem in context.snapshot.stems(word)
     }
-    entries = ranking.rows.words[np.isin(ranking.rows.word_rows, rows)]
-    return not stems.isdisjoint(entries["stem"][entries["body"] > 0].tolist())
+    return bool(stems) and bool(covers(ranking.rows, stems, np.array(rows), header=False).any())
 
 
 def _comes_close(
@@ -133,6 +132,6 @@ def _comes_close(
 ) -> bool:
     if token_ids is None or ranking.closest is None or context.question is None:
         return False
-    tokens = np.isin(context.question.token_ids, token_ids(word))
-    closest = np.nan_to_num(ranking.closest[rows])[:, tokens]
-    return bool(tokens.any()) and float(closest.min(axis=1).max()) >= CLOSE
+    tokens = (context.question.token_ids[:, None] == token_ids(word)).any(axis=1)
+    is_close = ranking.closest[rows][:, tokens] >= CLOSE
+    return bool(tokens.any()) and bool(is_close.all(axis=1).any())

@@ -266,15 +266,15 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
         timespan=spoken,
         past_reference=plan.past_reference,
         identifiers=tuple(
-            (identifier.kind, identifier.normalised) for identifier in plan.identifiers
+            [(identifier.kind, identifier.normalised) for identifier in plan.identifiers]
         ),
-        entities=tuple(dict.fromkeys(entity.name for entity in plan.entities)),
+        entities=tuple(dict.fromkeys([entity.name for entity in plan.entities])),
         strategy=plan.strategy,
         strategy_confidence=plan.strategy_confidence,
         breadth=plan.breadth,
         mode=plan.mode,
         tier_weights=plan.tier_weights,
-        terms=tuple(word for word, _ in plan.terms),
+        terms=tuple([word for word, _ in plan.terms]),
     )
 
 
