@@ -92,13 +92,15 @@ def resolve(
     # One character can become eighteen, of which the first are searched for names.
     all_plain = plain if len(text) <= MAX_QUESTION_CHARS else normalise(text).split(" ")
     addresses = list(_addresses(text))
-    candidates = dict.fromkeys(possible_names(plain))
-    candidates.update((form, None) for _, forms in addresses for form in forms)
+    candidates = possible_names(plain)
+    candidates.update(dict.fromkeys([form for _, forms in addresses for form in forms]))
     asker = None if scope.person_id is None else f"@{scope.person_id}"
+    if asker is not None:
+        candidates[asker] = None
     known: dict[str, list[Entity]] = {}
-    for alias, entity in snapshot.entities([*candidates, *([asker] if asker else [])], scope):
+    for alias, entity in snapshot.entities(list(candidates), scope):
         known.setdefault(alias, []).append(entity)
-    myself = known.pop(asker, []) if asker else []
+    myself = known.pop(asker, []) if asker is not None else []
 
     parts = _cut(text, _known_addresses(addresses, known))
     for name in URL_WORDS:
