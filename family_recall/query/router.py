@@ -201,7 +201,7 @@ def _composed(question: str) -> str:
 
 def _corrected(word: str) -> str:
     """Expand a short form, and correct one wrong letter of a keyword."""
-    if word in KEYWORDS or not 6 <= len(word) <= 12:
+    if not 6 <= len(word) <= 12 or word in KEYWORDS:
         return SHORT_FORMS.get(word, word)
     # Without any one letter it would begin otherwise than all keywords: so do most words.
     if KEYWORD_BEGINNINGS.isdisjoint((word[0] + word[:2], word[:3], word[0] * 2 + word[2])):
