@@ -74,12 +74,15 @@ def _unknown_words(
     unknown: dict[str, bool] = {}
     for number, part in enumerate(parts):
         for match in _WORD.finditer(part or ""):
-            word = normalise(match.group())
+            written = match.group()
+            if written in _CORRECT:  # as most are, in lower case
+                continue
+            word = normalise(written)
             if len(word) < _MIN_MISSPELT_CHARS or not word.isalpha():
                 continue
             if word in _CORRECT or word in known or word in resolved:
                 continue
-            capital = match.group()[0].isupper() and not _opens_sentence(match, number)
+            capital = written[0].isupper() and not _opens_sentence(match, number)
             unknown[word] = unknown.get(word, False) or capital
             if len(unknown) >= _MAX_UNKNOWN:
                 break
