@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,7 @@ Kind = Literal["full", "static", "words"]
 """Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
 
 _NO_IDS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float32)
+_NOTHING: Mapping[Any, float] = MappingProxyType({})
 NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
 
@@ -44,8 +46,7 @@ class RelatedWord:
     n_memories: int
 
 
-@dataclass(frozen=True, slots=True)
-class QueryPlan:
+class QueryPlan(NamedTuple):
     """A question, understood.
 
     Attributes:
@@ -82,7 +83,7 @@ class QueryPlan:
     names: tuple[str, ...] = ()
     searched: str = ""
     relations: tuple[RelationResult, ...] = ()
-    relation_evidence: Mapping[int, float] = field(default_factory=dict)
+    relation_evidence: Mapping[int, float] = _NOTHING
     identifiers: tuple[Identifier, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
     related_words: tuple[RelatedWord, ...] = ()
@@ -102,7 +103,7 @@ class QueryPlan:
     strategy: Strategy = "HYBRID"
     strategy_confidence: float = 0.0
     mode: Mode = "hybrid"
-    tier_weights: Mapping[str, float] = field(default_factory=dict)
+    tier_weights: Mapping[str, float] = _NOTHING
     focus_id: int | None = None
     focus_mentions: tuple[tuple[int, ...], ...] = ()
     about_focus: Literal["", "it", "more"] = ""

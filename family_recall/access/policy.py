@@ -126,7 +126,7 @@ def scope_of(
     if not ctx.filters.allow_shared:
         spaces = {name: entry for name, entry in spaces.items() if entry.space_kind == "private"}
     own = ctx.space_id
-    visible = tuple(
+    visible = [
         partition.no
         for partition in partitions
         if (entry := spaces.get(partition.space_id)) is not None
@@ -134,12 +134,12 @@ def scope_of(
         and partition.redacted_view == entry.redacted_view
         and (partition.guardians is None or ctx.person_id in partition.guardians)
         and (own is None or partition.space_id == own or entry.space_kind != "private")
-    )
+    ]
     filters = _narrowed(ctx, zone)
     as_of_s = epoch_s(ctx.as_of, zone)
     return Scope(
         person_id=ctx.person_id,
-        partitions=visible if filters is not None else (),
+        partitions=tuple(visible) if filters is not None else (),
         as_of_s=now_s if as_of_s is None else as_of_s,
         known_at_s=epoch_s(ctx.known_at, zone),
         filters=filters or ctx.filters,

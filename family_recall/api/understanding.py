@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from pathlib import Path
 
@@ -48,5 +47,5 @@ def understand(
         region=region or Region(),
         encode=routing_encoder(StaticEncoder.load(models)),
     )
-    plan = dataclasses.replace(plan, breadth=read_breadth(question).breadth)
+    plan = plan._replace(breadth=read_breadth(question).breadth)
     return planner.understanding(question, plan, moment.tzinfo or dt.UTC)

@@ -55,11 +55,16 @@ def token_weights(encoder: Encoder, encoding: Encoding, plan: QueryPlan) -> Floa
     """
     weights = encoder.token_weights(encoding.token_ids)
     names = plan.name_words
-    at_home = inverse_document_frequency(plan.statistics)
-    for (word, _), idf in zip(plan.terms, at_home, strict=True):
-        if word[0].isupper() or (names and normalise(word) in names):
+    named = [
+        (at, word)
+        for at, (word, _) in enumerate(plan.terms)
+        if word[0].isupper() or (names and normalise(word) in names)
+    ]
+    if named:
+        at_home = inverse_document_frequency(plan.statistics)
+        for at, word in named:
             tokens = (encoding.token_ids[:, None] == encoder.token_ids(word)).any(axis=1)
-            weights[tokens] = np.minimum(weights[tokens], idf)
+            weights[tokens] = np.minimum(weights[tokens], at_home[at])
     return weights
 
 

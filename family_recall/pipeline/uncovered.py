@@ -11,7 +11,7 @@ import numpy as np
 from family_recall.dataflow import QueryContext, Ranking
 from family_recall.query.kinship_terms import KINSHIP_ROLES
 from family_recall.query.text import normalise
-from family_recall.ranking.coverage import covers, question_weights
+from family_recall.ranking.coverage import covers
 from family_recall.stores.records import stem_number
 from family_recall.types import IdArray
 
@@ -47,16 +47,18 @@ def uncovered(
     qualifying = {word.casefold() for word in _QUALIFYING.findall(context.request.query_text)}
     if qualifying:
         qualifying -= _elsewhere_read(context, qualifying)
+    asked = {
+        stem_number(stem): word
+        for word, stem in context.plan.terms
+        if word.casefold() in qualifying
+    }
     words = []
-    if qualifying:
-        weights = question_weights(context)
-        held = np.any(covers(ranking.rows, weights, np.array(rows)), axis=0)
+    if asked:
+        held = np.logical_or.reduce(covers(ranking.rows, asked, np.array(rows)))
         words = [
             word
-            for (word, _), is_held in zip(context.plan.terms, held.tolist(), strict=True)
-            if not is_held
-            and word.casefold() in qualifying
-            and not _comes_close(context, ranking, rows, token_ids, word)
+            for word, is_held in zip(asked.values(), held.tolist(), strict=True)
+            if not is_held and not _comes_close(context, ranking, rows, token_ids, word)
         ]
     return tuple(dict.fromkeys((*_unmentioned(context, ranking, rows), *words)))
 
@@ -77,24 +79,30 @@ def _elsewhere_read(context: QueryContext, qualifying: set[str]) -> set[str]:
 
 def _unmentioned(context: QueryContext, ranking: Ranking, rows: list[int]) -> list[str]:
     """Return the names of the people and things a question names and no row mentions."""
+    if not context.plan.entities:
+        return []
     entities = {entity.id: entity for entity in context.plan.entities}
-    if not entities:
+    authors = {ranking.rows.authors[row] for row in rows}
+    present = authors | {context.scope.person_id}
+    # *Grandma Elsa*, as she was heard, is the Elsa that the question asks about.
+    heard = {word for author in authors for word in normalise(author or "").split()}
+    absent = [
+        entity
+        for entity in entities.values()
+        if (entity.person_id is None or entity.person_id not in present)
+        and not heard.issuperset(normalise(entity.name).split())
+    ]
+    if not absent:
         return []
     ids = ranking.rows.ids[rows]
     pairs = context.snapshot.mentions(ids, list(entities), context.scope)
     mentioned = {entities[entity] for _, entity in pairs}
     names = {entity.name for entity in mentioned}
-    people = {entity.person_id for entity in mentioned}
-    authors = {ranking.rows.authors[row] for row in rows}
-    people |= authors | {context.scope.person_id}
-    # *Grandma Elsa*, as she was heard, is the Elsa that the question asks about.
-    heard = {word for author in authors for word in normalise(author or "").split()}
+    people = {entity.person_id for entity in mentioned} - {None}
     unmentioned = [
         entity.name
-        for entity in entities.values()
-        if entity.name not in names
-        and (entity.person_id is None or entity.person_id not in people)
-        and not heard.issuperset(normalise(entity.name).split())
+        for entity in absent
+        if entity.name not in names and entity.person_id not in people
     ]
     if unmentioned and _holds_role(context, ranking, rows):
         # *Grandma lands at 6:40* is about the grandma that the question asks about.
@@ -112,8 +120,7 @@ def _holds_role(context: QueryContext, ranking: Ranking, rows: list[int]) -> boo
         if word in KINSHIP_ROLES
         for _, stem in context.snapshot.stems(word)
     }
-    entries = ranking.rows.words[np.isin(ranking.rows.word_rows, rows)]
-    return not stems.isdisjoint(entries["stem"][entries["body"] > 0].tolist())
+    return bool(stems) and bool(covers(ranking.rows, stems, np.array(rows), header=False).any())
 
 
 def _comes_close(
@@ -125,6 +132,6 @@ def _comes_close(
 ) -> bool:
     if token_ids is None or ranking.closest is None or context.question is None:
         return False
-    tokens = np.isin(context.question.token_ids, token_ids(word))
-    closest = np.nan_to_num(ranking.closest[rows])[:, tokens]
-    return bool(tokens.any()) and float(closest.min(axis=1).max()) >= CLOSE
+    tokens = (context.question.token_ids[:, None] == token_ids(word)).any(axis=1)
+    is_close = ranking.closest[rows][:, tokens] >= CLOSE
+    return bool(tokens.any()) and bool(is_close.all(axis=1).any())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 from family_recall.dataflow import QueryPlan
@@ -33,7 +32,7 @@ def with_breadth(plan: QueryPlan, question: str, resolved: Resolution, stems: _S
             return about
         if asked.otherwise == "one" or is_about_somebody(asked.topic, resolved.names):
             return plan
-    return dataclasses.replace(plan, breadth="all", terms=text.search_terms(stems(asked.topic)))
+    return plan._replace(breadth="all", terms=text.search_terms(stems(asked.topic)))
 
 
 def _about(plan: QueryPlan, asked: Asked, resolved: Resolution, stems: _Stems) -> QueryPlan | None:
@@ -50,6 +49,4 @@ def _about(plan: QueryPlan, asked: Asked, resolved: Resolution, stems: _Stems) -
     # *Me* and *us* are in too many memories, and in too few of those that are about them.
     words = [pair for pair in stems(whom) if pair[0].casefold() not in text.STOP_WORDS]
     terms = text.search_terms(words) if words else ()
-    return dataclasses.replace(
-        plan, breadth="about", about=about, about_family=everybody, terms=terms
-    )
+    return plan._replace(breadth="about", about=about, about_family=everybody, terms=terms)

@@ -8,7 +8,7 @@ is known.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from family_recall.query.text import STOP_WORDS, normalise
 from family_recall.statements import lowered
@@ -102,8 +102,7 @@ _ASKER = frozenset({"i", "me", "myself"})
 _EVERYBODY = _FAMILY_WORDS | {"us", "we", "our", "ours", "ourselves"}
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """How much a question asks for.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from family_recall.query.kin_phrases import KinPhrases, Phrase, may_name_kin
 from family_recall.query.kinship import names_of
@@ -33,8 +33,7 @@ _Address = tuple[tuple[int, int], tuple[str, ...]]
 """The span of an address in a text, and the forms it may be known in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """Words of a question, normalised, and the entities they mean.
 
     Where they name relatives by a role, *my wife*, ``role`` is its noun and ``relations`` lead
@@ -47,8 +46,7 @@ class Mention:
     relations: tuple[StoredRelation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """Everything a question names.
 
     ``asker`` are the entities of the person who asks. ``relatives`` are the names of the people
@@ -94,13 +92,15 @@ def resolve(
     # One character can become eighteen, of which the first are searched for names.
     all_plain = plain if len(text) <= MAX_QUESTION_CHARS else normalise(text).split(" ")
     addresses = list(_addresses(text))
-    candidates = dict.fromkeys(possible_names(plain))
-    candidates.update((form, None) for _, forms in addresses for form in forms)
+    candidates = possible_names(plain)
+    candidates.update(dict.fromkeys([form for _, forms in addresses for form in forms]))
     asker = None if scope.person_id is None else f"@{scope.person_id}"
+    if asker is not None:
+        candidates[asker] = None
     known: dict[str, list[Entity]] = {}
-    for alias, entity in snapshot.entities([*candidates, *([asker] if asker else [])], scope):
+    for alias, entity in snapshot.entities(list(candidates), scope):
         known.setdefault(alias, []).append(entity)
-    myself = known.pop(asker, []) if asker else []
+    myself = known.pop(asker, []) if asker is not None else []
 
     parts = _cut(text, _known_addresses(addresses, known))
     for name in URL_WORDS:
@@ -138,6 +138,8 @@ def resolve(
 
 def _searched(text: str, parts: Sequence[str | Phrase]) -> tuple[tuple[str, ...], str]:
     """Return the names of the relatives a text speaks of, and the text with those names."""
+    if len(parts) == 1:
+        return (), ""
     relatives: list[str] = []
     searched = ""
     for written, phrase in _pieces(text, parts):

@@ -27,7 +27,7 @@ _TWO_EDITS_CHARS = 8
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CORRECT = frozenset(word for noun in KINSHIP_ROLES for word in noun.split(" ")).union(
     time_words.MONTHS, time_words.WEEKDAYS, time_words.SEASONS, time_words.PARTS,
-    time_words.UNITS, time_words.COUNTS, time_words.ORDINALS,
+    time_words.UNITS, time_words.COUNTS, time_words.ORDINALS, EVERYDAY_WORDS,
 )  # fmt: skip
 """Words that are never taken for a misspelt name."""
 
@@ -58,8 +58,8 @@ def misspelt_names(
     )
     used: set[str] = set()
     if stems:
-        counted = snapshot.word_statistics([*stems.values(), *counted_next], scope)
-        used.update(itertools.compress(stems, counted.document_frequency.tolist()))
+        held = snapshot.held(list(stems.values()), scope, counted_next)
+        used.update(itertools.compress(stems, held))
     candidates = [word for word, capital in unknown.items() if capital or word not in used]
     for word in candidates[:_MAX_MISSPELT]:
         if entities := _entities_spelt_like(word, scope, snapshot):
@@ -74,12 +74,15 @@ def _unknown_words(
     unknown: dict[str, bool] = {}
     for number, part in enumerate(parts):
         for match in _WORD.finditer(part or ""):
-            word = normalise(match.group())
+            written = match.group()
+            if written in _CORRECT:  # as most are, in lower case
+                continue
+            word = normalise(written)
             if len(word) < _MIN_MISSPELT_CHARS or not word.isalpha():
                 continue
-            if any(word in those for those in (resolved, known, _CORRECT, EVERYDAY_WORDS)):
+            if word in _CORRECT or word in known or word in resolved:
                 continue
-            capital = match.group()[0].isupper() and not _opens_sentence(match, number)
+            capital = written[0].isupper() and not _opens_sentence(match, number)
             unknown[word] = unknown.get(word, False) or capital
             if len(unknown) >= _MAX_UNKNOWN:
                 break

@@ -108,9 +108,9 @@ def plan(
         )
 
     question_plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
-    counted_next = [
-        stem for _, stem in (*question_plan.terms, *related_words.of_terms(question_plan.terms))
-    ]
+    asked_terms = question_plan.terms
+    alike = related_words.of_terms(asked_terms)
+    counted_next = [stem for _, stem in (*asked_terms, *alike)]
     resolved = guarded(
         "entities",
         lambda: entities.resolve(question, scope, snapshot, counted_next=counted_next),
@@ -125,7 +125,9 @@ def plan(
     if focus is not None and about:
         # Its own words are few and say nothing: those of the focus are searched.
         terms = text.search_terms(snapshot.stems(focus.memory.text[: text.MAX_QUESTION_CHARS]))
-    alike = () if about else related_words.of_terms(question_plan.terms)
+        alike = []
+    elif question_plan.terms is not asked_terms:
+        alike = related_words.of_terms(question_plan.terms)
     counted = guarded(
         "statistics",
         lambda: snapshot.word_statistics(
@@ -156,8 +158,7 @@ def plan(
         )
 
     found = guarded("relations", find_related, Related())
-    return dataclasses.replace(
-        question_plan,
+    return question_plan._replace(
         terms=terms,
         searched=resolved.searched,
         statistics=statistics,
@@ -265,15 +266,15 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
         timespan=spoken,
         past_reference=plan.past_reference,
         identifiers=tuple(
-            (identifier.kind, identifier.normalised) for identifier in plan.identifiers
+            [(identifier.kind, identifier.normalised) for identifier in plan.identifiers]
         ),
-        entities=tuple(dict.fromkeys(entity.name for entity in plan.entities)),
+        entities=tuple(dict.fromkeys([entity.name for entity in plan.entities])),
         strategy=plan.strategy,
         strategy_confidence=plan.strategy_confidence,
         breadth=plan.breadth,
         mode=plan.mode,
         tier_weights=plan.tier_weights,
-        terms=tuple(word for word, _ in plan.terms),
+        terms=tuple([word for word, _ in plan.terms]),
     )
 
 
@@ -295,7 +296,7 @@ def _without_unused(
 
 
 def _with_strategy(routing: Route, strategy: Strategy) -> Route:
-    return dataclasses.replace(routing, strategy=strategy, tier_weights=TIER_WEIGHTS[strategy])
+    return routing._replace(strategy=strategy, tier_weights=TIER_WEIGHTS[strategy])
 
 
 def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:

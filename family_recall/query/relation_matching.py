@@ -56,7 +56,7 @@ class Match:
 def word_question(wording: Wording, stems: Stems) -> WordQuestion | None:
     """Read the words by which a question asks for a relation; None if it has too many or none."""
     wh = next((word for word in wording.words if word in _WH), "")
-    skipped = FUNCTION_WORDS | FILLERS | PAST_WORDS | (NAME_WORDS if wh in {"what", ""} else set())
+    skipped = _SKIPPED_OF_NAMES if wh in {"what", ""} else _SKIPPED
     content = [
         (at, token.word)
         for at, token in enumerate(wording.tokens)
@@ -110,6 +110,8 @@ def match(
 
 
 _OPENING_VERBS = frozenset("is are was were do does did has have had".split())
+_SKIPPED = FUNCTION_WORDS | FILLERS | PAST_WORDS
+_SKIPPED_OF_NAMES = _SKIPPED | NAME_WORDS
 _WH = frozenset({"who", "whom", "whose", "where", "when", "why", "how", "what", "which"})
 
 

@@ -7,10 +7,12 @@ it is left over: *Where does Ann live with her cat?* asks for more than a relati
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from family_recall.query.entities import ASKER_WORDS, Mention, Resolution
 from family_recall.query.kinship_terms import INVERSE, KINSHIP_ROLES, KinshipRole
@@ -66,8 +68,7 @@ _PATH_WORDS = frozenset({"related", "relation", "relationship", "connected", "co
 _PATH_FILLERS = frozenset("how what is are am was the between and to of with each other".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A word of a question, or one of the things it names; ``mention`` is -1 for a word."""
 
     word: str
@@ -75,7 +76,7 @@ class Token:
     is_possessive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Wording:
     """A question, word by word, with what it names.
 
@@ -86,15 +87,15 @@ class Wording:
     mentions: tuple[Mention, ...]
     asker: int = -1
 
-    @property
+    @functools.cached_property
     def words(self) -> tuple[str, ...]:
         """The words that name nobody."""
-        return tuple(token.word for token in self.tokens if token.mention < 0)
+        return tuple([token.word for token in self.tokens if token.mention < 0])
 
-    @property
+    @functools.cached_property
     def named(self) -> frozenset[int]:
         """The mentions that stand in it."""
-        return frozenset(token.mention for token in self.tokens if token.mention >= 0)
+        return frozenset([token.mention for token in self.tokens if token.mention >= 0])
 
     @property
     def is_empty(self) -> bool:
@@ -190,11 +191,13 @@ def person_question(wording: Wording) -> Mention | None:
 
 def path_question(wording: Wording) -> tuple[Mention, Mention] | None:
     """Return the two of whom a question asks how they are related; None if it does not."""
+    if len(wording.named) != 2:
+        return None
     named = list(dict.fromkeys(t.mention for t in wording.tokens if t.mention >= 0))
     words = set(wording.words)
     written = _written(wording.tokens)
     asks = bool(words & _PATH_WORDS) and words - _PATH_WORDS <= _PATH_FILLERS
-    if len(named) == 2 and (asks or re.fullmatch(r"who (?:is|are|was|am) <\d> to <\d>", written)):
+    if asks or re.fullmatch(r"who (?:is|are|was|am) <\d> to <\d>", written):
         return wording.mentions[named[0]], wording.mentions[named[1]]
     return None
 

@@ -17,10 +17,9 @@ import itertools
 import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -85,8 +84,7 @@ _COSINE_WEIGHT = 9.0
 """Both in nats, per unit of a rule and of a cosine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """How to search for an answer.
 
     Attributes:
@@ -129,8 +127,8 @@ def route(
     rules = _rule_scores(forms, timespan)
     strategy: Strategy = "HYBRID"
     confidence = 0.0
-    logits = _RULE_WEIGHT * rules
-    has_evidence = bool(rules.any())
+    logits = _RULE_WEIGHT * np.array(rules, np.float32)
+    has_evidence = any(rules)
     if encode is not None and forms.plain:
         cosines, best = _prototype_cosines(_neutral(forms.written), encode)
         logits += _COSINE_WEIGHT * cosines
@@ -151,8 +149,7 @@ def route(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Forms:
+class _Forms(NamedTuple):
     """A question in the forms that rules and prototypes are compared with.
 
     ``written`` is the question, where a time expression reads *that day*. ``plain`` and
@@ -204,7 +201,7 @@ def _composed(question: str) -> str:
 
 def _corrected(word: str) -> str:
     """Expand a short form, and correct one wrong letter of a keyword."""
-    if word in KEYWORDS or not 6 <= len(word) <= 12:
+    if not 6 <= len(word) <= 12 or word in KEYWORDS:
         return SHORT_FORMS.get(word, word)
     # Without any one letter it would begin otherwise than all keywords: so do most words.
     if KEYWORD_BEGINNINGS.isdisjoint((word[0] + word[:2], word[:3], word[0] * 2 + word[2])):
@@ -213,8 +210,8 @@ def _corrected(word: str) -> str:
     return next((keyword for keyword in near if keyword and keyword[0] == word[0]), word)
 
 
-def _rule_scores(forms: _Forms, timespan: Timespan | None) -> FloatArray:
-    """Return how strongly the words suggest each strategy: shape (5,), in [0, 1]."""
+def _rule_scores(forms: _Forms, timespan: Timespan | None) -> list[float]:
+    """Return how strongly the words suggest each strategy, in [0, 1]."""
     scores = [0.0] * len(STRATEGIES)
     for strategy, weight, is_met in ROUTING_RULES:
         if weight > scores[strategy] and is_met(forms.timeless):
@@ -224,7 +221,7 @@ def _rule_scores(forms: _Forms, timespan: Timespan | None) -> FloatArray:
         if GENERAL_WORDS.issuperset(rest) and not SPEECH.search(forms.timeless):
             scores = [0.0] * len(STRATEGIES)
             scores[EPISODIC if not rest and _is_a_day(timespan) else TIMELINE] = 1.0
-    return np.array(scores, np.float32)
+    return scores
 
 
 def _is_a_day(timespan: Timespan | None) -> bool:

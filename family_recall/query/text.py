@@ -142,8 +142,8 @@ def names_among(
     return names
 
 
-def possible_names(plain: Sequence[str]) -> list[str]:
-    """List every run of one to four normalised words once."""
+def possible_names(plain: Sequence[str]) -> dict[str, None]:
+    """Return every run of one to four normalised words once, in order."""
     names: dict[str, None] = {}
     for at, name in enumerate(plain, 1):
         longer = name
@@ -151,7 +151,7 @@ def possible_names(plain: Sequence[str]) -> list[str]:
         for word in plain[at : at + LONGEST_NAME - 1]:
             longer += f" {word}"
             names[longer] = None
-    return list(names)
+    return names
 
 
 def _is_plain(text: str) -> bool:

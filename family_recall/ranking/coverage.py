@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection
 
 import numpy as np
 
@@ -19,9 +19,7 @@ def question_weights(context: QueryContext) -> dict[int, float]:
     return dict(zip(numbers, rarity.tolist(), strict=True))
 
 
-def covers(
-    rows: Rows, weights: Mapping[int, float], of: IdArray, *, header: bool = True
-) -> BoolArray:
+def covers(rows: Rows, stems: Collection[int], of: IdArray, *, header: bool = True) -> BoolArray:
     """Return which of some rows hold which of the question's stems as their own words: (n, t).
 
     ``header``: whether their title, author and people count, or their text alone.
@@ -33,8 +31,8 @@ def covers(
     own = words["body"] > 0
     if header:
         own |= words["header"] > 0
-    numbers = np.fromiter(weights, np.uint32, len(weights))
+    numbers = np.fromiter(stems, np.uint32, len(stems))
     word, number = ((words["stem"][:, None] == numbers) & own[:, None]).nonzero()
-    held = np.zeros((len(of), len(weights)), np.bool_)
+    held = np.zeros((len(of), len(stems)), np.bool_)
     held[place[word], number] = True
     return held

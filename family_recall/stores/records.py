@@ -224,8 +224,7 @@ class EdgeList:
     kinds: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """A named thing as one partition knows it."""
 
     id: int

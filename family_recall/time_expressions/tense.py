@@ -132,10 +132,10 @@ def is_past_reference(question: str) -> bool:
     """
     question = question[:4000]
     # A pattern that ignores case takes three times as long.
-    lower = question.translate(_PLAIN_LETTERS).lower()
+    lower = (question if question.isascii() else question.translate(_PLAIN_LETTERS)).lower()
     if any(map(lower.__contains__, _POINTING_BACK)) and _PAST_REFERENCE.search(lower):
         return True
-    if "use" not in question.casefold():  # the next pattern looks at every word three times
+    if "use" not in lower:  # the next pattern looks at every word three times
         return False
     before = (m.group(1).lower().replace("’", "'").split() for m in _USED_TO.finditer(question))
     return any(_ACCUSTOMED.isdisjoint(words) for words in before)

@@ -91,7 +91,7 @@ def find_timespan(
     if now.tzinfo is None:
         raise ValueError(f"now must carry the household's zone, got {now.isoformat()}")
     tokens = tokens_of(question)
-    if not anchors and not any(may_begin(token) for token in tokens):
+    if not anchors and not any(map(may_begin, tokens)):
         return None
     sentence = Sentence(tokens, now, country, anchors, hemisphere == "south")
     try:

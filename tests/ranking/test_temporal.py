@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -66,7 +65,7 @@ def test_what_is_told_of_that_time_counts_by_the_share_that_lies_in_it() -> None
 
 def test_of_a_time_to_come_what_was_said_just_before_is_no_part() -> None:
     """Asked on the ninth day about the tenth, what was said today is not near it."""
-    ahead = dataclasses.replace(ASKED, ahead=True)
+    ahead = ASKED._replace(ahead=True)
     match = temporal_match(rows(9.9, 10.5), ahead, now_s=9.95 * DAY_S)
 
     assert match.tolist() == pytest.approx([0.0, 0.9])
@@ -85,8 +84,8 @@ def test_of_all_that_is_to_come_the_nearest_counts_most() -> None:
 def test_the_more_a_question_says_the_less_its_time_does() -> None:
     """With sixteen terms half as much as with eight; half as much if it may be a topic."""
     terms = tuple((f"word{n}", f"word{n}") for n in range(16))
-    wordy = dataclasses.replace(ASKED, terms=terms)
-    unsure = dataclasses.replace(ASKED, timespan_certainty=0.6)
+    wordy = ASKED._replace(terms=terms)
+    unsure = ASKED._replace(timespan_certainty=0.6)
 
     assert temporal_match(rows(10.5), wordy).tolist() == pytest.approx([0.45])
     assert temporal_match(rows(10.5), unsure).tolist() == pytest.approx([0.3])
@@ -94,7 +93,7 @@ def test_the_more_a_question_says_the_less_its_time_does() -> None:
 
 def test_a_time_that_is_open_says_little() -> None:
     """Nearly everything was said *by June*: 0.3 of a time with two ends."""
-    by_then = dataclasses.replace(ASKED, timespan_s=(-math.inf, 11 * DAY_S))
+    by_then = ASKED._replace(timespan_s=(-math.inf, 11 * DAY_S))
 
     assert temporal_match(rows(3.0), by_then).tolist() == pytest.approx([0.27])
 
@@ -108,7 +107,7 @@ def test_without_a_time_nothing_matches() -> None:
 
 def test_of_two_times_that_may_be_meant_the_better_counts() -> None:
     """Day 10 or day 40: what occurred on day 10 and what mentions day 40 count alike."""
-    either = dataclasses.replace(ASKED, other_timespan_s=(40 * DAY_S, 41 * DAY_S))
+    either = ASKED._replace(other_timespan_s=(40 * DAY_S, 41 * DAY_S))
     told = mentions((2, 40.0, 41.0, 1.0))
 
     match = temporal_match(rows(10.5, 9.9, 20.0), either, told, now_s=30 * DAY_S)

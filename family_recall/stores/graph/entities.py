@@ -30,13 +30,15 @@ class Entities:
         self, partitions: Sequence[int], aliases: Sequence[str]
     ) -> list[tuple[str, int, str, str | None]]:
         """Find entities by alias: (alias, entity id, name, person id) of each."""
+        if not aliases:
+            return []
         return sql.rows(
             self.connection,
-            "SELECT a.alias, e.id, e.name, p.person_id FROM json_each(?) n CROSS JOIN carray(?) s"
+            "SELECT a.alias, e.id, e.name, p.person_id FROM carray(?) s CROSS JOIN carray(?) n"
             " CROSS JOIN alias a ON a.partition = s.value AND a.alias = n.value"
             " JOIN entity e ON e.id = a.entity LEFT JOIN person p ON p.no = e.person"
-            " ORDER BY a.partition, n.id, e.id",
-            (json.dumps(list(aliases)), sql.id_array(np.array(partitions, np.int64))),
+            " ORDER BY a.partition, n.rowid, e.id",
+            (sql.id_array(np.array(partitions, np.int64)), apsw.carray(tuple(aliases))),
         )
 
     def aliases_like(self, partitions: Sequence[int], word: str, edits: int) -> list[str]:
@@ -44,16 +46,16 @@ class Entities:
 
         Nothing if there are more than 2000 of them.
         """
-        beginnings = dict.fromkeys((word[:1], word[1:2] + word[:1]))
+        beginnings = tuple({word[:1], word[1:2] + word[:1]})
         rows = sql.rows(
             self.connection,
-            "SELECT DISTINCT a.alias FROM json_each(?) b CROSS JOIN carray(?) s"
+            "SELECT DISTINCT a.alias FROM carray(?) b CROSS JOIN carray(?) s"
             " CROSS JOIN alias a ON a.partition = s.value AND a.alias >= b.value"
             " AND a.alias < b.value || char(1114111)"
             " WHERE length(a.alias) BETWEEN ? AND ? AND instr(a.alias, ' ') = 0"
             " ORDER BY a.alias LIMIT ?",
             (
-                json.dumps(list(beginnings)),
+                apsw.carray(beginnings),
                 sql.id_array(np.array(partitions, np.int64)),
                 len(word) - edits,
                 len(word) + edits,

@@ -56,6 +56,10 @@ def test_a_replaced_version_is_not_counted(path: Path) -> None:
 
         assert counted.document_frequency.tolist() == [0, 1, 1, 1]
         assert (counted.n_memories, counted.n_words) == (1, 7)
+        with store_of(home).snapshot() as snapshot:
+            partitions = tuple(partition.no for partition in snapshot.every_partition())
+            scope = Scope(None, partitions, NOW.timestamp())
+            assert snapshot.held(["zebra", "hors"], scope, ["barn"]) == [False, True]
         assert recall(home, "zebra", "mia").trace.runs["lexical"] == ()
 
 
