@@ -103,14 +103,11 @@ class ScopedVectors:
         if not rows:
             return _NO_TOKENS
         with_tokens, blobs = zip(*rows, strict=True)
-        order = np.argsort(ids)
-        numbers = order[np.searchsorted(ids, with_tokens, sorter=order)]
-        ends = np.cumsum([2 * len(blob) // model.token_dim for blob in blobs])
-        return TokenVectors(
-            unpack_tokens(b"".join(blobs), model.token_dim),
-            np.concatenate([[0], ends[:-1]]).astype(np.int64),
-            numbers,
-        )
+        order = ids.argsort()
+        numbers = order[ids.searchsorted(with_tokens, sorter=order)]
+        sizes = np.array([2 * len(blob) // model.token_dim for blob in blobs], np.int64)
+        tokens = unpack_tokens(b"".join(blobs), model.token_dim)
+        return TokenVectors(tokens, sizes.cumsum() - sizes, numbers)
 
     def passages(self, model_id: str, in_scope: IdArray, scope: Scope) -> dict[int, PassageVectors]:
         """Return the vectors of the passages of those memories that have some."""
