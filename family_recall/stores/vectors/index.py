@@ -71,7 +71,7 @@ class VectorIndex:
     def locate(self, ids: IdArray) -> tuple[IdArray, BoolArray]:
         """Return the first row numbers of ids, and which of them are in this index.
 
-        The number of one that is not is any row's.
+        The number of one that is not may be any row's, or none's.
         """
         if len(self.segments) == 1:  # as of nearly every household, and much faster
             return self.segments[0].locate(ids)

@@ -55,11 +55,14 @@ class Segment:
         return cls(ids, rows, inverse_norms, sign_bits(rows))
 
     def locate(self, ids: IdArray) -> tuple[IdArray, BoolArray]:
-        """Return the first row numbers of ids, and which of them are in this segment."""
+        """Return the first row numbers of ids, and which of them are in this segment.
+
+        The number of one that is not may be no row's.
+        """
         if not len(self.ids):
             return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
-        numbers = np.minimum(self.ids.searchsorted(ids), len(self.ids) - 1)
-        return numbers, self.ids[numbers] == ids
+        numbers = self.ids.searchsorted(ids)
+        return numbers, self.ids.take(numbers, mode="clip") == ids
 
     def locate_all(self, ids: IdArray) -> tuple[IdArray, IdArray]:
         """Return the row numbers of some ids, each given once, and which id each row belongs to."""
