@@ -103,9 +103,7 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
     def walk() -> GraphRun:
         reached = walk_graph(context, starts(context, pool))
         new = ~among(reached.run.ids, pool.ids)
-        if np.count_nonzero(new) <= context.config.graph_pool:
-            return reached
-        within = ~new | (new.cumsum() <= context.config.graph_pool)
+        within = ~new | (np.cumsum(new) <= context.config.graph_pool)
         return dataclasses.replace(reached, run=reached.run.where(within))
 
     return run.run("graph", n, walk, NO_GRAPH) if run.can_start("graph", n) else NO_GRAPH
