@@ -129,8 +129,9 @@ class Memories:
                 scope, MAX_PAGE, [entity for entity, _, _ in entities]
             )
             edges = snapshot.edges(np.array([current.id], np.int64), scope, _MAX_LINKS)
-            kinds = dict(zip(edges.dst.tolist(), edges.kinds, strict=True))
-            linked = listings.load(edges.dst[edges.dst > 0], scope)
+            kinds = dict(zip(edges.dst, edges.kinds, strict=True))
+            memories = np.array([dst for dst in edges.dst if dst > 0], np.int64)
+            linked = listings.load(memories, scope)
         detail = MemoryDetail(
             current=self._version(current),
             earlier=tuple(

@@ -125,7 +125,7 @@ def starts(context: QueryContext, pool: Pool) -> dict[int, float]:
         for memory, score in zip(run.ids.tolist(), run.scores.tolist(), strict=True):
             if memory in strength:
                 strength[memory] = max(strength[memory], min(score / full, 1.0))
-    shares = (pool.rrf[: len(best)] / pool.rrf.max(initial=1e-9)).tolist()
+    shares = (pool.rrf[: len(best)] / pool.rrf[:1]).tolist()  # the first has the highest
     return {
         memory: strength[memory] * share
         for memory, share in zip(best, shares, strict=True)

@@ -51,7 +51,7 @@ def mentioned_by(
     the same name elsewhere is the same thing.
     """
     edges = snapshot.edges(np.array([focus], np.int64), scope, cap)
-    ends = zip(edges.dst.tolist(), edges.kinds, strict=True)
+    ends = zip(edges.dst, edges.kinds, strict=True)
     mentioned = [dst for dst, kind in ends if dst < 0 and kind == "mention"]
     if not mentioned:
         return ()

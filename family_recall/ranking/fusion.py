@@ -42,7 +42,8 @@ def reciprocal_rank_fusion(
     shares = 1.0 / (rrf_k + np.arange(1.0, max(map(len, found), default=0) + 1))
     order = ids.argsort(kind="stable")
     ordered = ids[order]
-    is_first = np.ones(len(ids), np.bool_)
+    is_first = np.empty(len(ids), np.bool_)
+    is_first[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
     first = is_first.nonzero()[0]
     unique = ordered[first]

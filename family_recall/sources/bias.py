@@ -80,12 +80,7 @@ def strongest_links(
 
     Of links as strong as each other the first read counts.
     """
-    links: dict[int, list[tuple[int, float, str]]] = {}
-    nodes = subgraph.nodes.tolist()
-    for (a, b), weight, kind in zip(subgraph.ends, subgraph.weights, subgraph.kinds, strict=True):
-        confidence = 1.0 if kind in _CERTAIN else min(weight, 1.0)
-        links.setdefault(nodes[a], []).append((nodes[b], confidence, kind))
-        links.setdefault(nodes[b], []).append((nodes[a], confidence, kind))
+    links = _links_of_entities(subgraph)
     allowed = None if intent is None else RELATIONS_BY_INTENT[intent]
     boosts: dict[int, Boost] = {}
 
@@ -104,3 +99,16 @@ def strongest_links(
                         value = HOP_FACTORS[1] * min(confidence, last)
                         raise_to(memory, value, first, PathStep(node, last_kind))
     return boosts
+
+
+def _links_of_entities(subgraph: Subgraph) -> dict[int, list[tuple[int, float, str]]]:
+    """Return the links of each entity: (node at the other end, confidence, kind)."""
+    links: dict[int, list[tuple[int, float, str]]] = {}
+    nodes = subgraph.nodes.tolist()
+    for (a, b), weight, kind in zip(subgraph.ends, subgraph.weights, subgraph.kinds, strict=True):
+        confidence = 1.0 if kind in _CERTAIN else min(weight, 1.0)
+        if nodes[a] < 0:
+            links.setdefault(nodes[a], []).append((nodes[b], confidence, kind))
+        if nodes[b] < 0:
+            links.setdefault(nodes[b], []).append((nodes[a], confidence, kind))
+    return links

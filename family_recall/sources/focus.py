@@ -38,7 +38,7 @@ def near_focus(context: QueryContext) -> Run:
     edges = context.snapshot.edges(
         np.array([focus], np.int64), context.scope, context.config.graph_cap
     )
-    for dst, kind in zip(edges.dst.tolist(), edges.kinds, strict=True):
+    for dst, kind in zip(edges.dst, edges.kinds, strict=True):
         if dst > 0 and kind != "next":
             add(dst, LINKED)
     for memory, share in _sharing(context).items():
@@ -63,7 +63,7 @@ def _sharing(context: QueryContext) -> dict[int, float]:
         edges = snapshot.edges(nodes, scope, _SHARING)
         sharing = {
             dst
-            for dst, kind in zip(edges.dst.tolist(), edges.kinds, strict=True)
+            for dst, kind in zip(edges.dst, edges.kinds, strict=True)
             if dst > 0 and kind == "mention"
         }
         for memory in sharing:

@@ -41,13 +41,13 @@ def walk_graph(context: QueryContext, strengths: Mapping[int, float]) -> GraphRu
     strength = np.zeros(len(graph.nodes), np.float32)
     strength[: len(seeds)] = list(seeds.values())
     strength = with_mentioned(graph, strength)
-    started = np.flatnonzero(strength)
+    started = strength.nonzero()[0]
     reset = np.zeros(len(graph.nodes))
     degrees = context.snapshot.degrees(graph.nodes[started], context.scope)
     reset[started] = dampen_hubs(strength[started], degrees)
     rank = personalized_pagerank(graph.ends, graph.weights, reset, damping=config.ppr_damping)
     score = share_of_a_start(rank * reset.sum())
-    memories = np.flatnonzero((graph.nodes > 0) & (score > 0.0))
+    memories = ((graph.nodes > 0) & (score > 0.0)).nonzero()[0]
     order = memories[np.lexsort((graph.nodes[memories], -score[memories]))]
     run = Run("graph", graph.nodes[order], score[order])
     bias = graph_bias(graph, entities, intent_of(context.request.query_text)) if entities else {}
@@ -61,11 +61,11 @@ def with_mentioned(graph: Subgraph, strength: FloatArray) -> FloatArray:
         graph: The neighbourhood, n nodes.
         strength: Shape (n,), in [0, 1]; 0 where the walk does not start.
     """
-    mentioned = strength.copy()
+    starts, mentioned, nodes = strength.tolist(), strength.tolist(), graph.nodes.tolist()
     for (src, dst), kind in zip(graph.ends, graph.kinds, strict=True):
-        if kind == "mention" and strength[src] > 0.0 and graph.nodes[src] > 0:
-            mentioned[dst] = max(mentioned[dst], strength[src])
-    return mentioned
+        if kind == "mention" and starts[src] > 0.0 and nodes[src] > 0:
+            mentioned[dst] = max(mentioned[dst], starts[src])
+    return np.array(mentioned, np.float32)
 
 
 def share_of_a_start(mass: FloatArray) -> FloatArray:
@@ -100,13 +100,14 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
     number = {node: at for at, node in enumerate(seeds.tolist())}
     n_seeds, n_nodes = len(seeds), config.graph_nodes
     ends: dict[tuple[int, int, str], float] = {}
-    frontier = seeds
+    frontier = list(number)
     walked: set[int] = set()
     for _ in range(config.graph_hops):
-        edges = context.snapshot.edges(frontier, context.scope, config.graph_cap)
+        nodes = np.array(frontier, np.int64)
+        edges = context.snapshot.edges(nodes, context.scope, config.graph_cap)
         further: dict[int, None] = {}
         for src, dst, weight, kind in zip(
-            edges.src.tolist(), edges.dst.tolist(), edges.weight.tolist(), edges.kinds, strict=True
+            edges.src, edges.dst, edges.weight, edges.kinds, strict=True
         ):
             start, at = number[src], number.get(dst)
             if dst == src:
@@ -125,10 +126,9 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
                 key = (start, at, kind)
                 if weight > ends.get(key, -1.0):
                     ends[key] = weight
-        walked.update(frontier.tolist())
-        frontier = np.array([node for node in further if node not in walked], np.int64)
-        frontier = frontier[: config.graph_seeds]
-        if not len(frontier):
+        walked.update(frontier)
+        frontier = [node for node in further if node not in walked][: config.graph_seeds]
+        if not frontier:
             break
     return Subgraph(
         nodes=np.array(list(number), np.int64),

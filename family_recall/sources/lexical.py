@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from family_recall.dataflow import QueryContext, Run
@@ -28,17 +30,17 @@ def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
     them again in the candidates.
     """
     config, plan = context.config, context.plan
-    frequency = plan.statistics.document_frequency
-    occurring = np.flatnonzero(frequency > 0)
-    chosen = occurring[np.argsort(frequency[occurring], kind="stable")][: config.max_question_words]
+    frequency = plan.statistics.document_frequency.tolist()
+    occurring = [word for word, n in enumerate(frequency) if n > 0]
+    chosen = sorted(occurring, key=frequency.__getitem__)[: config.max_question_words]
+    n_matches = itertools.accumulate([frequency[word] for word in chosen])
+    n_affordable = sum([n <= config.lexical_matches for n in n_matches])
+    chosen = chosen[: max(n_affordable, 1)]
     limit = max(config.common_share * plan.statistics.n_memories, config.common_memories)
-    affordable = np.cumsum(frequency[chosen]) <= config.lexical_matches
-    affordable[:1] = True
-    chosen = chosen[affordable]
-    rare = sorted(word for word in chosen.tolist() if frequency[word] <= limit)
-    common = sorted(word for word in chosen.tolist() if frequency[word] > limit)
+    rare = sorted([word for word in chosen if frequency[word] <= limit])
+    common = sorted([word for word in chosen if frequency[word] > limit])
     if not rare and common:
-        rarest = int(chosen[0])
+        rarest = chosen[0]
         rare, common = [rarest], [word for word in common if word != rarest]
     words = [word for word, _ in plan.terms]
     return [words[at] for at in rare], [words[at] for at in common]

@@ -216,11 +216,11 @@ class PassageVectors:
 
 @dataclass(frozen=True, slots=True)
 class EdgeList:
-    """Edges out of some nodes: arrays of one length; entities are negative ids."""
+    """Edges out of some nodes: tuples of one length; entities are negative ids."""
 
-    src: IdArray
-    dst: IdArray
-    weight: FloatArray
+    src: tuple[int, ...]
+    dst: tuple[int, ...]
+    weight: tuple[float, ...]
     kinds: tuple[str, ...]
 
 

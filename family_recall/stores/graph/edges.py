@@ -76,12 +76,8 @@ def out_of(connection: apsw.Connection, nodes: IdArray, as_of_s: float, cap: int
             (node, _EDGES_READ, as_of_s, as_of_s, cap),
         )
     ]
-    return EdgeList(
-        np.array([row[0] for row in rows], np.int64),
-        np.array([row[1] for row in rows], np.int64),
-        np.array([row[2] for row in rows], np.float32),
-        tuple(row[3] for row in rows),
-    )
+    src, dst, weight, kinds = zip(*rows, strict=True) if rows else ((),) * 4
+    return EdgeList(src, dst, tuple(np.array(weight, np.float32).tolist()), kinds)
 
 
 def degrees(connection: apsw.Connection, nodes: IdArray) -> FloatArray:

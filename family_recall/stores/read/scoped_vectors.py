@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import apsw
 import numpy as np
@@ -15,7 +15,6 @@ from family_recall.stores.text import memories
 from family_recall.stores.vectors import index, loading, tables
 from family_recall.stores.vectors.encoding import divided, unpack_tokens
 from family_recall.stores.vectors.index import Allowed, VectorIndex, VectorIndexes
-from family_recall.stores.vectors.segment import scaled
 from family_recall.types import FloatArray, IdArray, Scope
 
 
@@ -36,7 +35,10 @@ class ScopedVectors:
         self._loaded: dict[tuple[int, int], VectorIndex] = {}
         self._listed: dict[tuple[object, ...], list[tuple[int, VectorIndex]]] = {}
         self._shards: dict[tuple[object, ...], list[int]] = {}
-        self._bodies_of: tuple[IdArray, tuple[object, ...], FloatArray] = (_NO_IDS, (), _NO_BODIES)
+        self._ids: IdArray | None = None
+        self._asked: tuple[object, ...] = ()
+        self._stored: tuple[FloatArray, FloatArray] = (_NO_ROWS, _NO_ROWS)
+        self._bodies: FloatArray | None = None
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
@@ -49,14 +51,22 @@ class ScopedVectors:
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
         cosines = np.full(len(ids), np.nan, np.float32)
-        for vector_index, own in self._holding(model_id, ids, scope, views=True):
+        rows, inverse_norms = self._rows(model_id, ids, scope)
+        if not rows.size:
+            return cosines
+        held = inverse_norms > 0.0
+        np.multiply(np.vecdot(rows, vector), inverse_norms, out=cosines, where=held)
+        bodies = self._in_scope(model_id, scope)
+        views = self._in_scope(model_id, scope, views=True)[len(bodies) :]
+        for vector_index, own in _holding(views, ids):
             if vector_index.of_passages:
                 numbers, owners = vector_index.locate_all(ids[own])
                 np.fmax.at(cosines, own[owners], vector_index.cosines(vector, numbers))
             else:
                 numbers, here = vector_index.locate(ids[own])
-                rows = own[here]
-                cosines[rows] = np.fmax(cosines[rows], vector_index.cosines(vector, numbers[here]))
+                of_view = own[here]
+                in_view = vector_index.cosines(vector, numbers[here])
+                cosines[of_view] = np.fmax(cosines[of_view], in_view)
         return cosines
 
     def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
@@ -64,20 +74,29 @@ class ScopedVectors:
 
         Those of the array of ids that was asked for last are kept.
         """
-        key = (model_id, scope.partitions, scope.known_at_s is None)
-        if ids is not self._bodies_of[0] or key != self._bodies_of[1]:
-            self._bodies_of = (ids, key, self._units(model_id, ids, scope))
-        return self._bodies_of[2]
+        rows, inverse_norms = self._rows(model_id, ids, scope)
+        if self._bodies is None:
+            self._bodies = rows * inverse_norms[:, None]
+        return self._bodies
 
-    def _units(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
-        indexes = self._in_scope(model_id, scope)
-        rows = np.zeros((len(ids), indexes[0][1].dim if indexes else 0), np.int8)
-        inverse_norms = np.zeros(len(ids), np.float32)
-        for vector_index, own in self._holding(model_id, ids, scope):
-            numbers, here = vector_index.locate(ids[own])
-            held = own[here]
-            rows[held], inverse_norms[held] = vector_index.stored(numbers[here])
-        return scaled(rows, inverse_norms)
+    def _rows(self, model_id: str, ids: IdArray, scope: Scope) -> tuple[FloatArray, FloatArray]:
+        """Return the rows of bodies (n, dim) as they are stored, and their inverse norms.
+
+        Both are 0 for a memory without one. Those of the array of ids that was asked for last are
+        kept.
+        """
+        asked = (model_id, scope.partitions, scope.known_at_s is None)
+        if ids is not self._ids or asked != self._asked:
+            indexes = self._in_scope(model_id, scope)
+            rows = np.zeros((len(ids), indexes[0][1].dim if indexes else 0), np.int8)
+            inverse_norms = np.zeros(len(ids), np.float32)
+            for vector_index, own in _holding(indexes, ids):
+                numbers, here = vector_index.locate(ids[own])
+                held = own[here]
+                rows[held], inverse_norms[held] = vector_index.stored(numbers[here])
+            self._ids, self._asked, self._bodies = ids, asked, None
+            self._stored = rows.astype(np.float32), inverse_norms
+        return self._stored
 
     def token_vectors(
         self, model_id: str, ids: IdArray, in_scope: IdArray, scope: Scope
@@ -103,14 +122,11 @@ class ScopedVectors:
         if not rows:
             return _NO_TOKENS
         with_tokens, blobs = zip(*rows, strict=True)
-        order = np.argsort(ids)
-        numbers = order[np.searchsorted(ids, with_tokens, sorter=order)]
-        ends = np.cumsum([2 * len(blob) // model.token_dim for blob in blobs])
-        return TokenVectors(
-            unpack_tokens(b"".join(blobs), model.token_dim),
-            np.concatenate([[0], ends[:-1]]).astype(np.int64),
-            numbers,
-        )
+        order = ids.argsort()
+        numbers = order[ids.searchsorted(with_tokens, sorter=order)]
+        sizes = np.array([2 * len(blob) // model.token_dim for blob in blobs], np.int64)
+        tokens = unpack_tokens(b"".join(blobs), model.token_dim)
+        return TokenVectors(tokens, sizes.cumsum() - sizes, numbers)
 
     def passages(self, model_id: str, in_scope: IdArray, scope: Scope) -> dict[int, PassageVectors]:
         """Return the vectors of the passages of those memories that have some."""
@@ -199,21 +215,6 @@ class ScopedVectors:
             listed = self._listed[key] = self._list(model_id, scope, views=views)
         return listed
 
-    def _holding(
-        self, model_id: str, ids: IdArray, scope: Scope, *, views: bool = False
-    ) -> Iterator[tuple[VectorIndex, IdArray]]:
-        """Yield the indexes of the shards of some memories, and which memories may be there."""
-        indexes = self._in_scope(model_id, scope, views=views)
-        partitions = ids >> PARTITION_SHIFT
-        order = partitions.argsort(kind="stable")
-        ordered = partitions[order]
-        sought = np.array([shard // 2 for shard, _ in indexes], np.int64)
-        firsts = ordered.searchsorted(sought).tolist()
-        ends = ordered.searchsorted(sought, side="right").tolist()
-        for (_, vector_index), first, end in zip(indexes, firsts, ends, strict=True):
-            if first < end:
-                yield vector_index, order[first:end]
-
     def _list(self, model_id: str, scope: Scope, *, views: bool) -> list[tuple[int, VectorIndex]]:
         models = self._models_of(model_id)
         loaded = []
@@ -240,5 +241,22 @@ class ScopedVectors:
 
 
 _NO_IDS: IdArray = np.zeros(0, np.int64)
-_NO_BODIES: FloatArray = np.zeros((0, 0), np.float32)
+_NO_ROWS: FloatArray = np.zeros((0, 0), np.float32)
 _NO_TOKENS = TokenVectors(np.zeros((0, 1), np.float32), _NO_IDS, _NO_IDS)
+
+
+def _holding(
+    indexes: Sequence[tuple[int, VectorIndex]], ids: IdArray
+) -> Iterator[tuple[VectorIndex, IdArray]]:
+    """Yield the indexes of the shards of some memories, and which memories may be there."""
+    if not indexes:
+        return
+    partitions = ids >> PARTITION_SHIFT
+    order = partitions.argsort(kind="stable")
+    ordered = partitions[order]
+    sought = np.array([shard // 2 for shard, _ in indexes], np.int64)
+    firsts = ordered.searchsorted(sought).tolist()
+    ends = ordered.searchsorted(sought, side="right").tolist()
+    for (_, vector_index), first, end in zip(indexes, firsts, ends, strict=True):
+        if first < end:
+            yield vector_index, order[first:end]

@@ -174,28 +174,25 @@ class Snapshot:
         """
         shards = self._vectors.shards(scope)
         counts = self._counts.get(tuple(shards), {})
-        # By shard, the memories that hold each stem of a word; what was not counted may be there.
-        counted = {
-            word: [counts[stem] for _, stem in self.stems(word) if stem in counts] for word in words
+        # The shards that hold each stem of a word; what was not counted may be in any.
+        holding = {
+            word: set(shards).intersection(
+                *[counts[stem] for _, stem in self.stems(word) if stem in counts]
+            )
+            for word in words
         }
-        matches = []
+        rows = []
         for shard in shards:
             # FTS5 takes 60 µs to find nothing. Common words stay, held here or not: with any,
             # the rare ones count twice, and so they have to in every shard.
-            held = [word for word in words if all(shard in by_shard for by_shard in counted[word])]
+            held = [word for word in words if shard in holding[word]]
             if held:
                 query = full_text.expression(held, common)
                 narrows = self._vectors.narrows(shard, scope)
                 condition = scope_sql.visible(scope) if narrows else None
-                matches.append(
-                    full_text.match(self._connection, shard, query, k, weights, condition)
-                )
-        if not matches:
-            return Hits(np.zeros(0, np.int64), np.zeros(0, np.float32))
-        return Hits(
-            np.concatenate([hits.ids for hits in matches]),
-            np.concatenate([hits.scores for hits in matches]),
-        )
+                rows += full_text.match(self._connection, shard, query, k, weights, condition)
+        ids, scores = zip(*rows, strict=True) if rows else ((), ())
+        return Hits(np.array(ids, np.int64), -np.array(scores, np.float32))
 
     def identified(self, sought: Sequence[Identifier], scope: Scope, k: int) -> Hits:
         """Find up to k memories that hold any of the identifiers.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from family_recall.stores import word_entries
 from family_recall.stores.file import sql
 from family_recall.stores.file.row_ids import words_table
-from family_recall.stores.records import Hits, stem_number
+from family_recall.stores.records import stem_number
 from family_recall.stores.scope_sql import Condition
 from family_recall.types import IdArray
 
@@ -248,30 +248,27 @@ def match(
     k: int,
     weights: tuple[float, float, float],
     condition: Condition | None = None,
-) -> Hits:
-    """Find a shard's best k memories for an :func:`expression`, by FTS5's BM25.
+) -> list[tuple[int, float]]:
+    """Find a shard's best k memories for an :func:`expression`, by FTS5's BM25: (id, score).
 
-    With a condition on ``memory m`` only rows that meet it count towards k.
+    The lowest score is the best (sqlite.org/fts5.html). With a condition on ``memory m`` only rows
+    that meet it count towards k.
     """
     name = words_table(shard)
     # `ORDER BY bm25()` rather than `ORDER BY rank`: half the time at 100,000 memories.
     score = f"bm25({name}, {weights[0]}, {weights[1]}, {weights[2]}) AS s"
     if condition is None:
-        rows = sql.rows(
+        return sql.rows(
             connection,
             f"SELECT rowid, {score} FROM {name} WHERE {name} MATCH ? ORDER BY s LIMIT ?",
             (query, k),
         )
-    else:
-        rows = sql.rows(
-            connection,
-            f"SELECT m.id, {score} FROM {name} CROSS JOIN memory m ON m.id = {name}.rowid"
-            f" WHERE {name} MATCH ? AND {condition[0]} ORDER BY s LIMIT ?",
-            (query, *condition[1], k),
-        )
-    ids = np.array([memory for memory, _ in rows], np.int64)
-    # FTS5's bm25() is lower-is-better and a run is higher-is-better (sqlite.org/fts5.html).
-    return Hits(ids, -np.array([score for _, score in rows], np.float32))
+    return sql.rows(
+        connection,
+        f"SELECT m.id, {score} FROM {name} CROSS JOIN memory m ON m.id = {name}.rowid"
+        f" WHERE {name} MATCH ? AND {condition[0]} ORDER BY s LIMIT ?",
+        (query, *condition[1], k),
+    )
 
 
 def _count(connection: apsw.Connection, shard: int, rows: Sequence[Words], sign: int) -> None:

@@ -11,6 +11,8 @@ memories are 440 MB.
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,7 +40,6 @@ from family_recall.types import BoolArray, FloatArray, IdArray
 Allowed: TypeAlias = Callable[[IdArray], BoolArray]
 """Which of some ids a search may return."""
 
-_MAX_DISTANCE = 4_096  # bits; more than any model has dimensions
 _SEGMENT = 65_536  # rows; their sign bits are 3 MB
 _SAMPLED = 131_072  # distances; of more, a regular sample sets the threshold
 _GUESSED_FROM = 1_024  # distances
@@ -70,7 +71,7 @@ class VectorIndex:
     def locate(self, ids: IdArray) -> tuple[IdArray, BoolArray]:
         """Return the first row numbers of ids, and which of them are in this index.
 
-        The number of one that is not is any row's.
+        The number of one that is not may be any row's, or none's.
         """
         if len(self.segments) == 1:  # as of nearly every household, and much faster
             return self.segments[0].locate(ids)
@@ -111,7 +112,7 @@ class VectorIndex:
         """Return the rows of these numbers as they are stored (n, dim), and their inverse norms."""
         if len(self.segments) == 1:
             (segment,) = self.segments
-            return segment.rows[numbers], segment.inverse_norms[numbers]
+            return segment.rows.take(numbers, axis=0), segment.inverse_norms.take(numbers)
         rows = np.zeros((len(numbers), self.dim), np.int8)
         inverse_norms = np.zeros(len(numbers), np.float32)
         for segment, selected, in_segment in self._by_segment(numbers):
@@ -187,28 +188,21 @@ def search(
     With several ``views``, a memory has several rows, and counts once, with the nearest.
     """
     segments = [(segment, allowed) for index, allowed in indexes for segment in index.segments]
-    n = sum(len(segment.ids) for segment, _ in segments)
+    starts = [0, *itertools.accumulate([len(segment.ids) for segment, _ in segments])]
+    n = starts[-1]
     pool = max(n_candidates(n), 4 * k * views)
-    distances = np.empty(n if pool < n else 0, np.uint16)
-    of_segments: list[npt.NDArray[np.uint16]] = []
+    distances = np.zeros(n if pool < n else 0, np.uint16)
     if pool < n:
         query = sign_bits(vector[None, :])[:, 0]
-        start = 0
-        for segment, _ in segments:
-            part = distances[start : start + len(segment.ids)]
-            of_segments.append(segment.hamming(query, part))
-            start += len(part)
+        for (segment, _), start in zip(segments, starts, strict=False):
+            segment.add_hamming(query, distances[start : start + len(segment.ids)])
     while True:
-        threshold = _MAX_DISTANCE if pool >= n else _threshold(distances, of_segments, pool)
+        of_segments = [None] * len(segments) if pool >= n else _closest(distances, starts, pool)
         id_parts, score_parts = [_NO_IDS], [np.zeros(0, np.float32)]
-        for position, (segment, allowed) in enumerate(segments):
-            numbers: IdArray | slice = slice(None)
-            if pool < n:
-                numbers = (of_segments[position] <= threshold).nonzero()[0]
-            if allowed is not None and len(segment.ids[numbers]):
-                numbers = np.arange(len(segment.ids))[numbers][allowed(segment.ids[numbers])]
-            id_parts.append(segment.ids[numbers])
-            score_parts.append(segment.cosines(vector, numbers))
+        for (segment, allowed), numbers in zip(segments, of_segments, strict=True):
+            these = numbers if allowed is None else _allowed(segment.ids, numbers, allowed)
+            id_parts.append(segment.ids if these is None else segment.ids.take(these))
+            score_parts.append(segment.cosines(vector, these))
         ids, scores = np.concatenate(id_parts), np.concatenate(score_parts)
         if len(ids) >= k or pool >= n:
             best = _best(ids, scores, k if views == 1 else len(ids))
@@ -218,6 +212,13 @@ def search(
             if len(best) >= k or pool >= n:
                 return Hits(ids[best[:k]], scores[best[:k]])
         pool *= 4
+
+
+def _allowed(ids: IdArray, numbers: IdArray | None, allowed: Allowed) -> IdArray:
+    """Return the numbers of those rows of these numbers, or of all, that a search may return."""
+    if numbers is None:
+        numbers = np.arange(len(ids))
+    return numbers[allowed(ids[numbers])] if len(numbers) else numbers
 
 
 def _best(ids: IdArray, scores: FloatArray, k: int) -> IdArray:
@@ -240,26 +241,40 @@ def n_candidates(n: int) -> int:
     return max(EXACT_BELOW, min(n // 50, int(2_000 * (n / 100_000) ** 0.5)))
 
 
-def _threshold(
-    distances: npt.NDArray[np.uint16], of_segments: Sequence[npt.NDArray[np.uint16]], pool: int
-) -> int:
-    """Return the smallest distance that lets at least ``pool`` rows of all segments through.
+def _closest(
+    distances: npt.NDArray[np.uint16], starts: Sequence[int], pool: int
+) -> list[IdArray | None]:
+    """Return, by segment, the rows of the ``pool`` smallest distances and all others as small.
 
-    Of very many rows a sample is counted, always the same.
+    Segments begin at ``starts``, of which the last is the end of all. Of very many rows a sample
+    says how small, always the same.
     """
     step = -(-len(distances) // _SAMPLED)
-    if step > 1:
-        distances = np.concatenate([part[::step] for part in of_segments])
-    least = -(-pool // step)
-    # A few of them say about where it is: then few distances are counted up to.
-    coarse = 1 + len(distances) // _GUESSED_FROM
-    place = (least - 1) // coarse
-    threshold = int(np.partition(distances[::coarse], place)[place])
-    while np.count_nonzero(distances <= threshold) < least:
-        threshold += 1
-    while np.count_nonzero(distances < threshold) >= least:
-        threshold -= 1
-    return threshold
+    if step == 1:
+        rows = _smallest(distances, pool)
+    else:
+        parts = [distances[start:end:step] for start, end in itertools.pairwise(starts)]
+        sample = np.concatenate(parts)
+        greatest = sample[_smallest(sample, -(-pool // step))].max()
+        rows = (distances <= greatest).nonzero()[0]
+    bounds = itertools.pairwise(rows.searchsorted(starts).tolist())
+    return [rows[first:end] - start for (first, end), start in zip(bounds, starts, strict=False)]
+
+
+def _smallest(distances: npt.NDArray[np.uint16], n: int) -> IdArray:
+    """Return the rows, ascending, of the n smallest distances and all others as small."""
+    # A few of them say about where that is: then few distances are compared with each other.
+    some = distances[:: 1 + len(distances) // _GUESSED_FROM]
+    place = n * len(some) // len(distances)
+    place = min(place + 2 * math.isqrt(place), len(some) - 1)
+    enough = int(np.partition(some, place)[place])
+    rows = (distances <= enough).nonzero()[0]
+    while len(rows) < n:
+        enough += 8
+        rows = (distances <= enough).nonzero()[0]
+    near = distances[rows]
+    closest: IdArray = rows[near <= np.bincount(near).cumsum().searchsorted(n)]
+    return closest
 
 
 def _segments(batches: Iterable[Batch], dim: int) -> tuple[Segment, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ EXACT_BELOW = 1_000
 
 CONVERTED = 4_096
 """Rows converted to float32 at a time: 6 MB."""
+
+_BYTE_HOLDS = 3  # words: the number of their bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,14 @@ class Segment:
         return cls(ids, rows, inverse_norms, sign_bits(rows))
 
     def locate(self, ids: IdArray) -> tuple[IdArray, BoolArray]:
-        """Return the first row numbers of ids, and which of them are in this segment."""
+        """Return the first row numbers of ids, and which of them are in this segment.
+
+        The number of one that is not may be no row's.
+        """
         if not len(self.ids):
             return np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
-        numbers = np.minimum(self.ids.searchsorted(ids), len(self.ids) - 1)
-        return numbers, self.ids[numbers] == ids
+        numbers = self.ids.searchsorted(ids)
+        return numbers, self.ids.take(numbers, mode="clip") == ids
 
     def locate_all(self, ids: IdArray) -> tuple[IdArray, IdArray]:
         """Return the row numbers of some ids, each given once, and which id each row belongs to."""
@@ -66,25 +72,21 @@ class Segment:
         before = np.cumsum(counts) - counts
         return np.arange(len(owners)) + (starts - before)[owners], owners
 
-    def cosines(self, vector: FloatArray, numbers: IdArray | slice) -> FloatArray:
-        """Return the cosine of a unit vector with the rows of these numbers."""
-        if self.float_rows is None:
-            rows = self.rows[numbers].astype(np.float32)
-        else:
-            rows = self.float_rows[numbers]
+    def cosines(self, vector: FloatArray, numbers: IdArray | None = None) -> FloatArray:
+        """Return the cosine of a unit vector with the rows of these numbers, or with all."""
+        rows = self.rows if self.float_rows is None else self.float_rows
+        inverse_norms = self.inverse_norms
+        if numbers is not None:  # `take`, in half of the time of an index
+            rows, inverse_norms = rows.take(numbers, axis=0), inverse_norms.take(numbers)
         # vecdot rather than @, which would wake OpenBLAS's threads for 0.05 ms of work.
-        products: FloatArray = np.vecdot(rows, vector)
-        return products * self.inverse_norms[numbers]
+        products: FloatArray = np.vecdot(rows.astype(np.float32, copy=False), vector)
+        return products * inverse_norms
 
-    def hamming(
-        self, query: SignBits, out: npt.NDArray[np.uint16] | None = None
-    ) -> npt.NDArray[np.uint16]:
-        """Count for each row the signs in which it differs from a query's sign bits (words,)."""
+    def add_hamming(self, query: SignBits, distances: npt.NDArray[np.uint16]) -> None:
+        """Add to each row's distance in how many signs it differs from sign bits (words,)."""
         differing = np.bitwise_count(self.bits ^ query[:, None])
-        distances: npt.NDArray[np.uint16] = np.add.reduce(
-            differing, axis=0, dtype=np.uint16, out=out
-        )
-        return distances
+        for first in range(0, len(differing), _BYTE_HOLDS):
+            distances += functools.reduce(np.add, differing[first : first + _BYTE_HOLDS])
 
     def without(self, ids: IdArray) -> Segment:
         """Return the segment without some ids; itself if it has none of them."""

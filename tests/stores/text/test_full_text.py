@@ -184,7 +184,7 @@ def test_a_shard_scores_as_if_every_word_were_looked_up(path: Path) -> None:
                     for no in partitions
                     if words
                 ]
-                hits = [pair for one in each for pair in zip(one.ids, one.scores, strict=True)]
+                hits = [(memory, np.float32(-score)) for rows in each for memory, score in rows]
 
                 assert list(zip(found.ids, found.scores, strict=True)) == hits
 

@@ -181,3 +181,44 @@ def test_more_memories_have_more_candidates_and_a_smaller_part() -> None:
     assert pools == sorted(pools)
     assert pools[:4] == [0, 1, 999, 1_000]
     assert (n_candidates(100_000), n_candidates(1_000_000)) == (2_000, 6_324)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.sampled_from([64, 100, 256, 384]),
+    st.lists(st.integers(0, 1_500), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_candidates_are_the_closest_by_sign_bits(
+    dim: int, sizes: list[int], seed: int, alike: float
+) -> None:
+    """Of several indexes together, under one threshold; whether rows differ much or not at all."""
+    random = np.random.default_rng(seed)
+    vector = random.normal(size=dim).astype(np.float32)
+    vector /= np.linalg.norm(vector)
+    n = sum(sizes)
+    rows = random.integers(-127, 128, (n, dim)).astype(np.int8)
+    copies = random.random(n) < alike
+    rows[copies] = np.where(vector > 0, -1, 1)  # as far as can be
+    ids = np.arange(1, n + 1)
+    ends = np.cumsum(sizes)
+    segments = [
+        Segment.of(ids[end - size : end], rows[end - size : end])
+        for size, end in zip(sizes, ends, strict=True)
+    ]
+    indexes = [
+        (VectorIndex(dim, (segment,), 0, 0), None) for segment in segments if len(segment.ids)
+    ]
+
+    hits = search(indexes, vector, 40)
+
+    distances = ((rows > 0) != (vector > 0)).sum(axis=1)
+    n_scored = max(n_candidates(n), 160)
+    closest = ids
+    if n_scored < n:
+        closest = ids[distances <= np.sort(distances)[n_scored - 1]]
+    cosines = np.concatenate([segment.cosines(vector) for segment in segments])[closest - 1]
+    best = np.lexsort((closest, -cosines))[:40]
+    assert hits.ids.tolist() == closest[best].tolist()
+    assert hits.scores.tolist() == cosines[best].tolist()
