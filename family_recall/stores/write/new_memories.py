@@ -40,7 +40,7 @@ class NewMemories:
             self.flush()
 
     def may_name(self, partition: int, name: str) -> bool:
-        """Return whether a text of a partition may hold a normalised name: it has its first word."""
+        """Return whether a text of a partition may hold a normalised name: has its first word."""
         first = name.split(" ", maxsplit=1)[0]
         return any(
             not text.body.isascii() or first in text.body.lower()
