@@ -50,7 +50,9 @@ _WHEN = re.compile(
 )
 _TIMES = ("when", "day", "date", "month", "year", "season", "week", "time", "long")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_RUN = re.compile(r"[^\W_]+")
+_RUNS_ALONE = bytes(
+    ord(chr(at).lower()) if at < 128 and chr(at).isalnum() else ord(" ") for at in range(256)
+)
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
@@ -160,7 +162,9 @@ def _is_plain(text: str) -> bool:
 
 
 def _runs(text: str) -> list[str]:
-    return _RUN.findall(text[:MAX_QUESTION_CHARS].lower())
+    # By way of bytes, which are translated at many times the speed.
+    plain = text[:MAX_QUESTION_CHARS].encode("ascii").translate(_RUNS_ALONE)
+    return plain.decode("ascii").split()
 
 
 def words_in(text: str) -> tuple[list[str], list[str]]:

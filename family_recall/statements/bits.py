@@ -53,7 +53,7 @@ def bits_of(text: str, fact_key: str | None = None) -> int:
                     bits |= bit
             if tests.may_be_place and start < first_place:
                 first_place = start
-            start = words.find(between_spaces, start + len(word) + 1)
+            start = words.find(between_spaces, start + 1)
     if first_place < len(words) and has_place(lowered, first_place):
         bits |= _PLACE
     if has_name(text):

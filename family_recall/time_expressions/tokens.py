@@ -156,7 +156,7 @@ def _corrected(word: str) -> str:
     """Correct a long time word in which one letter is wrong, missing, doubled or swapped."""
     if word in MISSPELLINGS:
         return MISSPELLINGS[word]
-    plural = word.endswith("s") and not word.endswith("mas")
+    plural = word[-1] == "s" and word[-3:] != "mas"
     if not 6 <= len(word) <= 13 or plural or word in _OFTEN_MISSPELT:
         return word
     if word in _SHORTENED:

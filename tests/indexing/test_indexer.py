@@ -272,6 +272,23 @@ def test_a_person_added_later_is_found_in_earlier_memories(path: Path) -> None:
     assert entities[1] == entities[0]
 
 
+def test_an_author_is_found_in_texts_stored_just_before(path: Path) -> None:
+    """Texts of the batch in which somebody is first an author mention them as well."""
+    texts = ("HANNA’S café is open", "Ask Hanna", "We ate at Johanna's", "The tap drips")
+    memories = [Memory(text, HOME, doc_id=text[:3]) for text in texts]
+    memories.append(Memory("Done", HOME, author="Hanna", doc_id="Done"))
+    of_batches = []
+    for size in (1, 9):
+        with open_home(path.with_name(f"{size}.db"), encoder=None) as home:
+            move_in(home)
+            home.remember_many(memories, batch_size=size)
+            answer = recall(home, "what about Hanna?", "mia", profile="family_os", top_k=9)
+            of_batches.append({r.doc_id: r.features["entities"] for r in answer.results})
+
+    assert of_batches[0].keys() == {"HAN", "Ask", "Done"}
+    assert of_batches[1] == of_batches[0]
+
+
 def test_a_batch_is_all_or_nothing(home: FamilyRecall) -> None:
     """A memory of an unknown space undoes its own batch; the batches before it are stored."""
     memories = [

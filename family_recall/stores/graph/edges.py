@@ -30,13 +30,9 @@ def add(
     """Write links, each in both directions; those that are there already stay as they are."""
     valid = _ALWAYS_S if valid_from_s is None else valid_from_s, valid_until_s
     connection.executemany(
-        "INSERT OR IGNORE INTO edge(src, weight, dst, kind, valid_from_s, valid_until_s)"
-        " VALUES(?, ?, ?, ?, ?, ?)",
-        [
-            (*ends, kind, *valid)
-            for a, b, weight, kind in links
-            for ends in ((a, weight, b), (b, weight, a))
-        ],
+        "INSERT OR IGNORE INTO edge(src, dst, weight, kind, valid_from_s, valid_until_s)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6), (?2, ?1, ?3, ?4, ?5, ?6)",
+        [(*link, *valid) for link in links],
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import apsw
 
+from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.text import full_text, memories
 from family_recall.stores.write.word_index import WordIndex
 
@@ -37,6 +38,15 @@ class NewMemories:
         """Write the rows if one of them has a key."""
         if key in self._keys:
             self.flush()
+
+    def may_name(self, partition: int, name: str) -> bool:
+        """Return whether a text of a partition may hold a normalised name: has its first word."""
+        first = name.split(" ", maxsplit=1)[0]
+        return any(
+            not text.body.isascii() or first in text.body.lower()
+            for text in self._texts
+            if partition_of(text.id) == partition
+        )
 
     def flush(self) -> None:
         """Write what was gathered so far."""

@@ -143,6 +143,12 @@ class WriteTransaction(Transaction):
         )
         return str(row[0]) if row else None
 
+    def naming(self, partition: int, name: str) -> list[tuple[int, str]]:
+        """List the current memories of a partition that may hold a normalised name: (id, text)."""
+        if self._new.may_name(partition, name):
+            self._new.flush()
+        return self.words.with_phrase(partition, name)
+
     def history(self, space_id: str) -> list[StoredMemory | RecordedRelation]:
         """List every version of every memory of a space, and its relations, the oldest first.
 

@@ -91,8 +91,11 @@ class WordIndex:
         return words
 
     def with_phrase(self, partition: int, phrase: str) -> list[tuple[int, str]]:
-        """List the current memories of a partition whose body has a phrase: (id, text)."""
-        self.flush()
+        """List the current memories of a partition whose body has a phrase: (id, text).
+
+        Not those whose words are not gathered yet.
+        """
+        self._write()
         table = words_table(shard_of(partition, past=False))
         return sql.rows(
             self._connection,
@@ -130,6 +133,9 @@ class WordIndex:
     def flush(self) -> None:
         """Write the words gathered so far, and before them what is gathered elsewhere."""
         self.before_flush()
+        self._write()
+
+    def _write(self) -> None:
         for shard, rows in self._gathered.items():
             full_text.add(self._connection, shard, rows)
         self._gathered.clear()
