@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -24,6 +25,7 @@ from family_recall.types import (
     Scope,
     Strategy,
 )
+from family_recall.types.frozen import maker
 
 Kind = Literal["full", "static", "words"]
 """Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
@@ -113,6 +115,9 @@ class QueryPlan:
         return frozenset(word for name in self.names for word in name.split(" "))
 
 
+new_plan = maker(QueryPlan)
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Named weights over the declared features, with the constants that go with them.
@@ -172,6 +177,9 @@ class QueryContext:
         return max(configured, 2 * self.request.ctx.top_k)
 
 
+new_context = maker(QueryContext)
+
+
 def mode_of(request: RecallRequest, plan: QueryPlan) -> str:
     """Return the mode that a request names or, where it leaves that open, the question's own."""
     asked = request.ctx.mode
@@ -187,6 +195,7 @@ class Run:
     scores: FloatArray
 
     @classmethod
+    @functools.cache
     def empty(cls, source: str) -> Run:
         """Return the run of a source that found nothing."""
         return cls(source, _NO_IDS, _NO_SCORES)
@@ -284,6 +293,9 @@ class Ranking:
     def __len__(self) -> int:
         """Count the rows chosen so far."""
         return len(self.order)
+
+
+new_ranking = maker(Ranking)
 
 
 def by_score(score: FloatArray, doc_ids: tuple[str, ...]) -> IdArray:

@@ -30,9 +30,11 @@ from family_recall.stores.text.full_text import find_stems
 from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.deferred import frozen, unfrozen
+from family_recall.types.frozen import maker
 from family_recall.types.relation_result import facts_of, related_confidence
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
+_new_answer = maker(Answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")
         facts = facts_of(relations) | stated
     ctx = context.request.ctx
-    return Answer(
+    return _new_answer(
         query_text=context.request.query_text,
         results=results,
         status=status,

@@ -13,7 +13,15 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.config import RecallConfig
-from family_recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run, mode_of
+from family_recall.dataflow import (
+    NO_GRAPH,
+    QueryContext,
+    QueryPlan,
+    Ranking,
+    Run,
+    mode_of,
+    new_context,
+)
 from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
 from family_recall.pipeline import gathering, ordering, replying, scoring, searching, superseding
@@ -319,7 +327,7 @@ class Broker:
         plan = understand(recall.run, request, scope, snapshot, now=now, region=region)
         scope = _scope_in_time(scope, plan, request)
         fixed, mode = self.config.weights, mode_of(request, plan)
-        return QueryContext(
+        return new_context(
             request=request,
             scope=scope,
             plan=plan,

@@ -39,7 +39,7 @@ def identifiers(run: Runner, context: QueryContext) -> Run:
 def words_while_encoding(
     run: Runner, context: QueryContext, executor: concurrent.futures.Executor
 ) -> tuple[Run, QueryContext]:
-    """Search words on this thread, which the snapshot belongs to, while another encodes the question.
+    """Search words on this thread, which has the snapshot, while another encodes the question.
 
     SQLite and ONNX Runtime both release the interpreter's lock.
     """
@@ -101,6 +101,8 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
     def walk() -> GraphRun:
         reached = walk_graph(context, starts(context, pool))
         new = ~among(reached.run.ids, pool.ids)
+        if np.count_nonzero(new) <= context.config.graph_pool:
+            return reached
         within = ~new | (np.cumsum(new) <= context.config.graph_pool)
         return dataclasses.replace(reached, run=reached.run.where(within))
 

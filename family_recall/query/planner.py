@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from family_recall import time_expressions
-from family_recall.dataflow import QueryPlan
+from family_recall.dataflow import QueryPlan, new_plan
 from family_recall.query import entities, household_anchors, related_words, text
 from family_recall.query.asked_about import with_breadth
 from family_recall.query.focus import about_focus, find_focus, mentioned_by
@@ -27,6 +27,7 @@ from family_recall.query.router import TIER_WEIGHTS, UNROUTED, Encode, Route, ro
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
+from family_recall.types.frozen import maker, replace
 
 _T = TypeVar("_T")
 _Terms = tuple[tuple[str, str], ...]
@@ -53,6 +54,7 @@ POSSIBLE = 0.55
 FOCUS_LINKS = 16
 """Links of the focus that are read."""
 
+_new_understanding = maker(Understanding)
 _HAPPENING = frozenset(
     """
     discuss discussed event events everything go going happen happened happening highlights
@@ -156,7 +158,7 @@ def plan(
         )
 
     found = guarded("relations", find_related, Related())
-    return dataclasses.replace(
+    return replace(
         question_plan,
         terms=terms,
         searched=resolved.searched,
@@ -231,7 +233,7 @@ def read(
     elif routing.strategy == "TIMELINE":
         # With an uncertain time, or a topic next to it, scores must decide.
         routing = _with_strategy(routing, "EPISODIC")
-    return QueryPlan(
+    return new_plan(
         terms=terms,
         identifiers=identifiers,
         timespan_s=None if span is None else _seconds(span),
@@ -260,7 +262,7 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
         )
         words = tuple(question[first:last] for first, last in plan.timespan_words)
         spoken = SpokenTime(start, end, plan.timespan_certainty, words)
-    return Understanding(
+    return _new_understanding(
         question=question,
         timespan=spoken,
         past_reference=plan.past_reference,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.dataflow import Profile, Ranking, by_score
+from family_recall.dataflow import Profile, Ranking, by_score, new_ranking
 from family_recall.ranking.features import DERIVED_WEIGHTS, FOR_SOME, INDEX, weight_of
 from family_recall.stores.records import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
@@ -23,7 +23,7 @@ def rank(
     """
     weights = weights_of(profile)
     score, order = scored(rows, features, weights)
-    return Ranking(rows, features, weights, score, order, closest=closest)
+    return new_ranking(rows, features, weights, score, order, closest=closest)
 
 
 def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[FloatArray, IdArray]:

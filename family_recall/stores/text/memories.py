@@ -19,6 +19,7 @@ from family_recall.stores.records import MemoryRow, NewMemory, Rows, Statement, 
 from family_recall.stores.text.author_names import name_of
 from family_recall.stores.text.full_text import Words
 from family_recall.types import CATEGORIES, KINDS, IdArray, Memory, Scope, parse_moment
+from family_recall.types.frozen import maker
 
 _KINDS, _CATEGORIES = frozenset(KINDS), frozenset(CATEGORIES)
 _BLANK: dict[str, Any] = {
@@ -80,6 +81,7 @@ def insert(
     )
 
 
+_new_rows = maker(Rows)
 _as_it_is = operator.attrgetter(*_AS_IT_IS)
 _COLUMNS = (
     *checksums.COVERED, "order_s", "header", "cues", "context_id", "content_hash", "checksum",
@@ -173,7 +175,7 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
         _check(columns[1:3], columns[3], columns[4], columns[6:9])
     words, n_entries = word_entries.unpack(columns[11])
     occurred = [np.nan if moment is None else moment for moment in columns[5]]
-    return Rows(
+    return _new_rows(
         ids=np.array(columns[0], np.int64),
         doc_ids=columns[1],
         authors=columns[2],
