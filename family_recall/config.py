@@ -37,7 +37,7 @@ class RecallConfig:
     # each. No everyday question of a million memories has as many; a pasted page has.
     lexical_matches: int = 200_000
     lexical_pool: int = 48  # memories of each shard
-    # From this many milliseconds on, words are searched on another thread beside the embedding:
+    # From this many milliseconds on, words are searched while another thread encodes the question:
     # handing over takes 0.3 ms, more where threads compete for the interpreter's lock.
     hand_over_ms: float = 2.0
 

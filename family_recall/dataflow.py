@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -25,6 +26,7 @@ from family_recall.types import (
     Scope,
     Strategy,
 )
+from family_recall.types.record import record
 
 Kind = Literal["full", "static", "words"]
 """Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
@@ -34,7 +36,7 @@ _NOTHING: Mapping[Any, float] = MappingProxyType({})
 NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class RelatedWord:
     """A word of like meaning as a term of the question.
 
@@ -114,7 +116,7 @@ class QueryPlan(NamedTuple):
         return frozenset(word for name in self.names for word in name.split(" "))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Profile:
     """Named weights over the declared features, with the constants that go with them.
 
@@ -136,7 +138,7 @@ class Profile:
     calibrated_as: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class QueryContext:
     """Everything a stage may read.
 
@@ -179,7 +181,7 @@ def mode_of(request: RecallRequest, plan: QueryPlan) -> str:
     return plan.mode if asked == "hybrid" else asked
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Run:
     """What one source found for one question, best first; scores of one run only compare."""
 
@@ -188,6 +190,7 @@ class Run:
     scores: FloatArray
 
     @classmethod
+    @functools.cache
     def empty(cls, source: str) -> Run:
         """Return the run of a source that found nothing."""
         return cls(source, _NO_IDS, _NO_SCORES)
@@ -212,7 +215,7 @@ class PathStep(NamedTuple):
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Subgraph:
     """Some nodes (n,), and the edges among them; ``ends`` number the nodes."""
 
@@ -222,7 +225,7 @@ class Subgraph:
     kinds: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class GraphRun:
     """A run of the graph, with the subgraph it came from.
 
@@ -239,7 +242,7 @@ class GraphRun:
 NO_GRAPH = GraphRun(Run.empty("graph"))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Pool:
     """Fused runs: ``ids`` (n,) best first, ``rrf`` (n,), each source's run, the graph's bias."""
 
@@ -249,7 +252,7 @@ class Pool:
     graph_bias: Mapping[int, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Successor:
     """The candidate that replaces an older one: its row, since when in epoch seconds, and why."""
 
@@ -258,7 +261,7 @@ class Successor:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ranking:
     """Candidates on their way to becoming results.
 

@@ -7,7 +7,6 @@ import datetime as dt
 import functools
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,12 +29,13 @@ from family_recall.stores.text.full_text import find_stems
 from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.deferred import frozen, unfrozen
+from family_recall.types.record import record
 from family_recall.types.relation_result import facts_of, related_confidence
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Ranked:
     """A finished ranking, with what it was made from."""
 

@@ -43,12 +43,13 @@ from family_recall.sources.opening import opening_runs
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.store import Store
 from family_recall.types import Answer, RecallRequest, Region, Scope, Understanding
+from family_recall.types.record import record
 
 Refinement = Callable[[Runner, QueryContext, Ranking], Ranking]
 """A stage that takes a ranking and returns it in a better order."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Recall:
     """One request that was admitted, with the file and the runner that answer it."""
 

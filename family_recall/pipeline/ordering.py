@@ -21,6 +21,7 @@ from family_recall.ranking.diversify import (
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.reranker import first_was_read
 from family_recall.types import FloatArray
+from family_recall.types.record import replace
 
 
 def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -127,7 +128,7 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         ranks = {row: rank for rank, row in enumerate(rows.tolist(), start=1)}
         moved = {row: ranks[row] for rank, row in enumerate(picked, start=1) if ranks[row] != rank}
         order = np.concatenate([np.array(picked, np.int64), ranking.order[n:]])
-        return dataclasses.replace(ranking, order=order, rank_by_score=moved)
+        return replace(ranking, order=order, rank_by_score=moved)
 
     return run.run("diversify", n, pick, ranking)
 

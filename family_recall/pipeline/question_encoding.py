@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import numpy as np
@@ -15,6 +14,7 @@ from family_recall.pipeline.understanding import static_wait_ms
 from family_recall.query.text import normalise
 from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.types import FloatArray
+from family_recall.types.record import replace
 
 
 def encode(run: Runner, context: QueryContext) -> QueryContext:
@@ -98,7 +98,7 @@ def _encoded(
     kind: Kind,
     weights: FloatArray | None = None,
 ) -> QueryContext:
-    return dataclasses.replace(
+    return replace(
         context,
         model_id=encoder.model_id,
         question=encoding,

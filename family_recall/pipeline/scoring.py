@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from family_recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.pipeline.runner import Runner
 from family_recall.ranking.belonging import belonging
@@ -13,9 +11,10 @@ from family_recall.ranking.ranker import rank
 from family_recall.ranking.temporal import NO_MENTIONS
 from family_recall.stores.records import MentionedTimes, Rows, among
 from family_recall.types import FloatArray
+from family_recall.types.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Candidates:
     """Candidates in a first order, with the pool and the graph they came from."""
 

@@ -39,10 +39,9 @@ def identifiers(run: Runner, context: QueryContext) -> Run:
 def words_while_encoding(
     run: Runner, context: QueryContext, executor: concurrent.futures.Executor
 ) -> tuple[Run, QueryContext]:
-    """Search words on another thread while this one encodes the question.
+    """Search words on this thread, which has the snapshot, while another encodes the question.
 
-    SQLite and ONNX Runtime both release the interpreter's lock. The snapshot belongs to the
-    other thread until it is done.
+    SQLite and ONNX Runtime both release the interpreter's lock.
     """
     run.admitted.yield_to_urgent()
     if not context.request.query_text.strip():
@@ -56,9 +55,8 @@ def words_while_encoding(
     if _is_found_at_once(run, context) or is_encoded_at_once(run, context):
         # Handing over to a thread and back would take longer than it saves.
         return lexical(run, context), encode(run, context)
-    words = executor.submit(lexical, run, context)
-    context = encode(run, context)
-    return words.result(), context
+    encoded = executor.submit(encode, run, context)
+    return lexical(run, context), encoded.result()
 
 
 def lexical(run: Runner, context: QueryContext) -> Run:
@@ -103,6 +101,8 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
     def walk() -> GraphRun:
         reached = walk_graph(context, starts(context, pool))
         new = ~among(reached.run.ids, pool.ids)
+        if np.count_nonzero(new) <= context.config.graph_pool:
+            return reached
         within = ~new | (np.cumsum(new) <= context.config.graph_pool)
         return dataclasses.replace(reached, run=reached.run.where(within))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,7 @@ from family_recall.ranking.takeover import takes_over
 from family_recall.statements import slot_of, speaks_of_self
 from family_recall.stores.records import Statement, stem_number
 from family_recall.stores.text.full_text import split
+from family_recall.types.record import replace
 
 EARLIER_LIKELY = 0.5
 """Probability that one statement replaces another from which the older is what was before."""
@@ -108,7 +108,7 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     least = supersession.model().threshold
     certain = {pair: reasons[pair] for pair, sure in likely.items() if sure >= least}
     successors = _newest(certain, said)
-    return dataclasses.replace(ranking, superseded_by={**ranking.superseded_by, **successors})
+    return replace(ranking, superseded_by={**ranking.superseded_by, **successors})
 
 
 def _moment_asked(context: QueryContext) -> float | None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from family_recall.dataflow import Kind
 from family_recall.ranking.evidence import CLEAR
 from family_recall.types import FloatArray, Status
+from family_recall.types.record import record
 
 DecidedBy = Literal["time", "identifier", "focus", "about"]
 """What decides an answer where scores do not: that it was said in the time asked for, holds the
@@ -77,7 +78,7 @@ class Calibration:
         return Certainty(logit_of(self.first, evidence), stored, self.first, evidence=evidence)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Certainty:
     """How sure one answer is.
 

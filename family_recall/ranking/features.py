@@ -22,6 +22,7 @@ from family_recall.ranking.related_words import related_share
 from family_recall.ranking.temporal import NO_MENTIONS, temporal_match
 from family_recall.stores.records import MentionedTimes, PassageWords, Rows, among, time_words
 from family_recall.types import FloatArray, IdArray, kinds_of
+from family_recall.types.record import record
 
 DAY_S = 86_400.0
 
@@ -218,7 +219,7 @@ def _settle(values: FloatArray) -> None:
     np.minimum(values, _HIGH, out=values)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class _Candidates:
     """The features that follow from the candidates themselves, one method each."""
 

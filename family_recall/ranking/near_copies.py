@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from family_recall.stores.records import among
 from family_recall.types import BoolArray, IdArray
+from family_recall.types.record import record
 
 NEAR_COPY = 0.9
 """Jaccard similarity of words from which two memories of one author and kind are copies."""
@@ -48,7 +48,7 @@ _SMALLEST = _size_classes()
 _N_PARTS = (_SMALLEST[1:] - 1) // 9 + 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class WordSets:
     """Sets of words, best first: set i is ``words[starts[i]:starts[i] + sizes[i]]``, ascending.
 

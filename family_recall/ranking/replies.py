@@ -17,6 +17,7 @@ from family_recall.statements import (
     wants_somebody,
 )
 from family_recall.stores.records import Turn
+from family_recall.types.record import record
 
 TURNS: Final = 3
 """Turns after a question among which its reply is looked for."""
@@ -67,7 +68,7 @@ _DENIES = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Reply:
     """A turn that may be the reply to a memory, by row ids, with its plausibility above 0."""
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.types import BoolArray, FloatArray, IdArray, Memory, Relation
+from family_recall.types.record import record
 
 WORD_ENTRY = np.dtype(
     [("stem", "<u4"), ("body", "u1"), ("header", "u1"), ("context", "u1"), ("_", "u1")]
@@ -90,7 +91,7 @@ class Partition:
     guardians: frozenset[str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Hits:
     """What one search found, best first: ``ids`` (n,) and ``scores`` (n,), higher is better."""
 
@@ -98,7 +99,7 @@ class Hits:
     scores: FloatArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # two are the same if they are one object
+@record(frozen=True, slots=True, eq=False)  # two are the same if they are one object
 class WordStatistics:
     """Counts over everything a scope may see, and nothing else.
 
@@ -110,7 +111,7 @@ class WordStatistics:
     document_frequency: IdArray
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Rows:
     """The columns that ranking reads, one entry per memory, ascending by id.
 
@@ -189,7 +190,7 @@ class PassageWords:
     counts: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TokenVectors:
     """Token vectors of several memories, one after the other.
 
@@ -214,7 +215,7 @@ class PassageVectors:
     tokens: tuple[FloatArray, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class EdgeList:
     """Edges out of some nodes: tuples of one length; entities are negative ids."""
 
