@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -116,7 +116,7 @@ class QueryPlan(NamedTuple):
         return frozenset(word for name in self.names for word in name.split(" "))
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Profile:
     """Named weights over the declared features, with the constants that go with them.
 
