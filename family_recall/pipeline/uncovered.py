@@ -112,8 +112,8 @@ def _holds_role(context: QueryContext, ranking: Ranking, rows: list[int]) -> boo
         if word in KINSHIP_ROLES
         for _, stem in context.snapshot.stems(word)
     }
-    entries = ranking.rows.words[np.isin(ranking.rows.word_rows, rows)]
-    return not stems.isdisjoint(entries["stem"][entries["body"] > 0].tolist())
+    counts = ranking.rows.counts_of(stems)[rows]
+    return bool(counts[..., 0].any())
 
 
 def _comes_close(
