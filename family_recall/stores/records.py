@@ -127,7 +127,8 @@ class RowWords:
 
     def in_own(self) -> BoolArray:
         """Return which words stand in the body or the header, (w,)."""
-        in_own: BoolArray = self.columns[self.codes, :2].any(axis=1)
+        counts = self.columns[self.codes]
+        in_own: BoolArray = (counts[:, 0] | counts[:, 1]) > 0
         return in_own
 
     def rows_of(self, words: IdArray) -> IdArray:
