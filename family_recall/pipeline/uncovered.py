@@ -120,7 +120,7 @@ def _holds_role(context: QueryContext, ranking: Ranking, rows: list[int]) -> boo
         if word in KINSHIP_ROLES
         for _, stem in context.snapshot.stems(word)
     }
-    return bool(stems) and bool(covers(ranking.rows, stems, np.array(rows), header=False).any())
+    return bool(stems) and bool(ranking.rows.counts_of(stems)[rows][..., 0].any())
 
 
 def _comes_close(

@@ -90,19 +90,12 @@ def _counts(
     rows: Rows, stems: Sequence[str], column_weights: tuple[float, float, float]
 ) -> FloatArray:
     """Return the column-weighted count of each stem in each memory: shape (n, t)."""
-    numbers = np.array([stem_number(stem) for stem in stems], np.uint32)
-    counts = np.zeros((len(rows), len(stems)), np.float32)
-    # Few of the candidates' words are the question's: only those are weighted.
-    candidate_stems = np.ascontiguousarray(rows.words["stem"])
-    matches = [(candidate_stems == number).nonzero()[0] for number in numbers]
-    matched = np.concatenate(matches)
-    words = rows.words[matched]
-    column = np.repeat(np.arange(len(stems)), [len(each) for each in matches])
-    counts[rows.word_rows[matched], column] = sum(
-        weight * words[name].astype(np.float32)
-        for weight, name in zip(column_weights, ("body", "header", "context"), strict=True)
-    )
-    return counts
+    counts = rows.counts_of(map(stem_number, stems)).astype(np.float32)
+    weighted: FloatArray = column_weights[0] * counts[..., 0]
+    for column, weight in enumerate(column_weights[1:], start=1):
+        if weight:
+            weighted += weight * counts[..., column]
+    return weighted
 
 
 def _saturated(counts: FloatArray, lengths: FloatArray) -> FloatArray:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-import numpy as np
-
 from family_recall.dataflow import QueryContext
 from family_recall.ranking.bm25 import inverse_document_frequency
 from family_recall.stores.records import Rows, stem_number
@@ -24,15 +22,8 @@ def covers(rows: Rows, stems: Collection[int], of: IdArray, *, header: bool = Tr
 
     ``header``: whether their title, author and people count, or their text alone.
     """
-    starts = rows.word_rows.searchsorted(of)
-    sizes = rows.word_rows.searchsorted(of, side="right") - starts
-    place = np.arange(len(of)).repeat(sizes)
-    words = rows.words[np.arange(len(place)) + (starts - sizes.cumsum() + sizes)[place]]
-    own = words["body"] > 0
+    counts = rows.counts_of(stems)[of]
+    held: BoolArray = counts[..., 0] > 0
     if header:
-        own |= words["header"] > 0
-    numbers = np.fromiter(stems, np.uint32, len(stems))
-    word, number = ((words["stem"][:, None] == numbers) & own[:, None]).nonzero()
-    held = np.zeros((len(of), len(stems)), np.bool_)
-    held[place[word], number] = True
+        held |= counts[..., 1] > 0
     return held

@@ -6,14 +6,16 @@ candidate represents its copies, and the answer lists them.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from family_recall.dataflow import Ranking
-from family_recall.ranking.near_copies import FEWEST_WORDS, WordSets, near_copies
-from family_recall.stores.records import Rows, among
+from family_recall.ranking.near_copies import FEWEST_WORDS, Stems, WordSets, near_copies
+from family_recall.stores.records import among
 from family_recall.types import IdArray
 
 MOST_COMPARED = 128
@@ -35,11 +37,13 @@ def collapse_duplicates(
         top_k: Results wanted.
         stopped: Whether the time is up; near copies not found by then stay as they are.
     """
-    sets = _word_sets(ranking.rows)
-    ranking = _collapse(ranking, _exact_copies(ranking, sets))
-    near = _near_copies(sets, ranking, 2 * top_k, stopped)
+    words = ranking.rows.words
+    own = words.in_body.nonzero()[0]
+    stems, bounds = words.stems[own], own.searchsorted(words.bounds)
+    ranking = _collapse(ranking, _exact_copies(ranking, stems, bounds))
+    near = _near_copies(ranking, stems, bounds, 2 * top_k, stopped)
     if near and 2 * top_k < min(len(ranking), MOST_COMPARED):
-        near = _near_copies(sets, ranking, MOST_COMPARED, stopped)
+        near = _near_copies(ranking, stems, bounds, MOST_COMPARED, stopped)
     return _collapse(ranking, near)
 
 
@@ -74,40 +78,42 @@ def without(ranking: Ranking, ids: IdArray) -> Ranking:
     )
 
 
-def _word_sets(rows: Rows) -> WordSets:
-    """Return the stems of each row's own words; copies are of one author and kind."""
-    own = rows.words["body"].nonzero()[0]
-    ends = rows.word_rows[own].searchsorted(np.arange(len(rows) + 1))
-    pairs = list(zip(rows.authors, rows.kinds, strict=True))
-    numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
-    groups = np.fromiter(map(numbers.__getitem__, pairs), np.int64, len(pairs))
-    return WordSets(rows.words["stem"][own], ends[:-1], ends[1:] - ends[:-1], groups)
+def _exact_copies(ranking: Ranking, stems: Stems, bounds: IdArray) -> dict[int, int]:
+    """Map each row to the best row with exactly its words, author and kind.
 
-
-def _exact_copies(ranking: Ranking, sets: WordSets) -> dict[int, int]:
-    """Map each row to the best row with exactly its words, author and kind."""
-    long = ranking.order[sets.sizes[ranking.order] >= FEWEST_WORDS]
-    # Copies have the same sum of stems but the first; that leaves few of all to compare.
-    total, starts = sets.words.cumsum(dtype=np.int64), sets.starts[long]
-    sums = total[starts + (sets.sizes[long] - 1)] - total[starts]
+    The stems of row i's own words are those from ``bounds[i]`` up to ``bounds[i + 1]``.
+    """
+    # Copies have the same sum of stems; that leaves few of all to compare.
+    total = np.empty(len(stems) + 1, np.int64)
+    total[0] = 0
+    stems.cumsum(out=total[1:])
+    totals = total[bounds]
+    sums = totals[1:] - totals[:-1]
     ordered = np.sort(sums)
-    alike = long[among(sums, ordered[1:][ordered[1:] == ordered[:-1]], ordered=True)]
-    first: dict[tuple[bytes, int], int] = {}
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(repeated):
+        return {}
+    rows = ranking.rows
+    first: dict[tuple[bytes, str | None, str], int] = {}
     representative: dict[int, int] = {}
-    for row in alike.tolist():
-        start, size = sets.starts[row], sets.sizes[row]
-        key = (sets.words[start : start + size].tobytes(), int(sets.groups[row]))
-        if (best := first.setdefault(key, row)) != row:
-            representative[row] = best
+    for row in ranking.order[among(sums, repeated, ordered=True)[ranking.order]].tolist():
+        own = stems[bounds[row] : bounds[row + 1]]
+        if len(own) >= FEWEST_WORDS:
+            best = first.setdefault((own.tobytes(), rows.authors[row], rows.kinds[row]), row)
+            if best != row:
+                representative[row] = best
     return representative
 
 
 def _near_copies(
-    sets: WordSets, ranking: Ranking, n: int, stopped: Callable[[], bool]
+    ranking: Ranking, stems: Stems, bounds: IdArray, n: int, stopped: Callable[[], bool]
 ) -> dict[int, int]:
     """Map each near copy among the best n to the best row that it is a copy of."""
-    rows = ranking.order[:n]
-    copies = near_copies(sets.chosen(rows), stopped)
+    rows, starts = ranking.order[:n], bounds[ranking.order[:n]]
+    authors, kinds = ranking.rows.authors, ranking.rows.kinds
+    numbers = collections.defaultdict[object, int](itertools.count().__next__)
+    groups = np.array([numbers[authors[row], kinds[row]] for row in rows.tolist()], np.int64)
+    copies = near_copies(WordSets(stems, starts, bounds[rows + 1] - starts, groups), stopped)
     return {int(rows[copy]): int(rows[best]) for copy, best in copies.items()}
 
 

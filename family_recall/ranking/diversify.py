@@ -58,10 +58,10 @@ def word_jaccard(rows: Rows) -> FloatArray:
     Replaces cosine where vectors are missing. Only a memory's own words count.
     """
     n = len(rows)
-    own = (rows.words["body"] > 0) | (rows.words["header"] > 0)
-    stems, numbers = np.unique(rows.words["stem"][own], return_inverse=True)
+    own = rows.words.in_own().nonzero()[0]
+    stems, numbers = np.unique(rows.words.stems[own], return_inverse=True)
     present = np.zeros((n, max(len(stems), 1)), np.float32)
-    present[rows.word_rows[own], numbers] = 1.0
+    present[rows.words.rows_of(own), numbers] = 1.0
     both = present @ present.T
     sizes = present.sum(axis=1)
     either = sizes[:, None] + sizes[None, :] - both

@@ -37,8 +37,8 @@ def mattering(rows: Rows, plan: QueryPlan) -> FloatArray | None:
     if not plan.about_time_alone:
         return None
     event = np.zeros(len(rows), np.float32)
-    told = np.isin(rows.words["stem"], _life_words()) & (rows.words["body"] > 0)
-    event[rows.word_rows[told]] = _TOLD
+    told = np.isin(rows.words.stems, _life_words()) & rows.words.in_body
+    event[rows.words.rows_of(told.nonzero()[0])] = _TOLD
     event[[kind == "milestone" for kind in rows.kinds]] = 1.0
     mattered: FloatArray = ((rows.importance + event) / 2.0).astype(np.float32)
     return mattered
@@ -54,7 +54,6 @@ def of_kind(rows: Rows, plan: QueryPlan) -> FloatArray | None:
         return None
     kind = np.zeros(len(rows), np.float32)
     wanted = np.array([stem_number(stem) for stem in plan.event_stems], np.uint32)
-    words = rows.words
-    tells = np.isin(words["stem"], wanted) & ((words["body"] > 0) | (words["header"] > 0))
-    kind[rows.word_rows[tells]] = 1.0
+    tells = np.isin(rows.words.stems, wanted) & rows.words.in_own()
+    kind[rows.words.rows_of(tells.nonzero()[0])] = 1.0
     return kind

@@ -10,7 +10,6 @@ Source: Arasu, Ganti & Kaushik, Efficient Exact Set-Similarity Joins, VLDB 2006 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -25,10 +24,10 @@ NEAR_COPY = 0.9
 FEWEST_WORDS = 4
 """Shorter texts are never copies: "yes, please" is said every day."""
 
-_Words = npt.NDArray[np.uint32]
+Stems = npt.NDArray[np.uint32]
 _Numbers = npt.NDArray[np.uint64]
 
-_FEW_SETS, _FEW_WORDS = 32, 4_096  # up to which comparing all pairs costs less than dividing
+_FEW_SETS, _FEW_WORDS = 32, 2_048  # up to which comparing all pairs costs less than dividing
 _SKETCH_BITS = 256
 _WORDS_AT_ONCE = 1 << 16  # between two looks at the clock
 _OF_WORD, _OF_PART, _OF_GROUP = np.array(
@@ -55,7 +54,7 @@ class WordSets:
     Only sets of the same number in ``groups`` (n,) can be copies.
     """
 
-    words: _Words
+    words: Stems
     starts: IdArray
     sizes: IdArray
     groups: IdArray
@@ -68,11 +67,11 @@ class WordSets:
         """Return some of the sets, by their numbers (m,) and in that order."""
         return WordSets(self.words, self.starts[numbers], self.sizes[numbers], self.groups[numbers])
 
-    def joined(self) -> _Words:
+    def joined(self) -> Stems:
         """Return the words of all sets, one set after the other."""
-        begins = np.cumsum(self.sizes) - self.sizes
-        at = np.repeat(self.starts - begins, self.sizes) + np.arange(self.sizes.sum())
-        joined: _Words = self.words[at]
+        # What each word's place in the result lacks to its place here.
+        lacks = (self.starts - self.sizes.cumsum() + self.sizes).repeat(self.sizes)
+        joined: Stems = self.words[lacks + np.arange(len(lacks))]
         return joined
 
 
@@ -83,12 +82,16 @@ def near_copies(sets: WordSets, stopped: Callable[[], bool]) -> dict[int, int]:
         sets: Best first.
         stopped: Whether the time is up, asked often; then what was found so far is returned.
     """
-    left = np.flatnonzero(sets.sizes >= FEWEST_WORDS)
-    if len(left) <= _FEW_SETS and sets.sizes[left].sum() <= _FEW_WORDS:
-        return {} if stopped() else _among_few(sets, left)
-    left = left[_share_a_part(sets.chosen(left), stopped)]
-    sketches = _sketches(sets.chosen(left))
     representative: dict[int, int] = {}
+    left = (sets.sizes >= FEWEST_WORDS).nonzero()[0]
+    comparable = sets.chosen(left)
+    if len(left) <= _FEW_SETS and comparable.sizes.sum() <= _FEW_WORDS:
+        left = left[_are_like_another(comparable)]
+    else:
+        left = left[_share_a_part(comparable, stopped)]
+    if not len(left):
+        return representative
+    sketches = _sketches(sets.chosen(left))
     while len(left) > 1 and not stopped():
         best, sketch = int(left[0]), sketches[..., :1]
         left, sketches = left[1:], sketches[..., 1:]
@@ -101,30 +104,6 @@ def near_copies(sets: WordSets, stopped: Callable[[], bool]) -> dict[int, int]:
     return representative
 
 
-def _among_few(sets: WordSets, left: IdArray) -> dict[int, int]:
-    """Map near copies to the best of them, of sets so few that all pairs can be compared."""
-    few = sets.chosen(left)
-    numbers, sizes, groups = left.tolist(), few.sizes.tolist(), few.groups.tolist()
-
-    @functools.cache
-    def words(at: int) -> frozenset[int]:
-        start = int(few.starts[at])
-        return frozenset(few.words[start : start + sizes[at]].tolist())
-
-    representative: dict[int, int] = {}
-    for best, (number, size, group) in enumerate(zip(numbers, sizes, groups, strict=True)):
-        if number in representative:
-            continue
-        for at in range(best + 1, len(numbers)):
-            other = sizes[at]
-            if groups[at] != group or min(size, other) < NEAR_COPY * max(size, other):
-                continue
-            common = len(words(best) & words(at))
-            if common >= NEAR_COPY * (size + other - common):
-                representative.setdefault(numbers[at], number)
-    return representative
-
-
 def _are_copies(sets: WordSets, best: int, others: IdArray) -> BoolArray:
     """Whether each of some sets (m,) is a near copy of one: shape (m,)."""
     compared, size = sets.chosen(others), sets.sizes[best]
@@ -134,6 +113,15 @@ def _are_copies(sets: WordSets, best: int, others: IdArray) -> BoolArray:
     common = np.add.reduceat(known, begins, dtype=np.int64)
     alike: BoolArray = common >= NEAR_COPY * (compared.sizes + size - common)
     alike &= compared.groups == sets.groups[best]
+    return alike
+
+
+def _are_like_another(sets: WordSets) -> BoolArray:
+    """Whether each set (n,) may be a near copy of another one: by sketches of 64 bits."""
+    bits = np.left_shift(np.uint64(1), sets.joined() & 63)
+    sketches = np.bitwise_or.reduceat(bits, sets.sizes.cumsum() - sets.sizes)
+    differing = np.bitwise_count(sketches[:, None] ^ sketches)
+    alike: BoolArray = (differing <= sets.sizes // 9).sum(axis=1) > 1
     return alike
 
 

@@ -88,6 +88,7 @@ def _concerns(verdict: Verdict, asked: QuestionSketch, ranking: Ranking, row: in
     """Whether what was said of a memory for one question concerns it for another."""
     if verdict.asked is None or not is_like(asked, verdict.asked):
         return False
-    words = ranking.rows.words[ranking.rows.word_rows == row]
-    said = words["stem"][(words["body"] > 0) | (words["header"] > 0)]
+    words = ranking.rows.words
+    of_row = slice(words.bounds[row], words.bounds[row + 1])
+    said = words.stems[of_row][words.in_own()[of_row]]
     return (asked.stems - verdict.asked.stems).isdisjoint(said.tolist())

@@ -37,7 +37,6 @@ _ASKS = BITS["only_asks"]
 # Of what has no vector yet: as of middling rivals, so that a plain change is seen at once.
 _NO_COSINE = 0.6
 _NO_NEARNESS = 0.75
-_NO_STEM = frozenset({0})
 _NEARNESS = [INDEX["maxsim"], INDEX["cosine"], INDEX["static"]]
 
 
@@ -182,15 +181,14 @@ def _stated(
     rows, features, at = ranking.rows, ranking.features, np.array(list(said), np.int64)
     held = covers(rows, asked.weights, at)
     nearest = features[at][:, _NEARNESS].max(axis=1).tolist()
-    starts = np.searchsorted(rows.word_rows, at).tolist()
-    ends = np.searchsorted(rows.word_rows, at, side="right").tolist()
-    own_stems = np.where(rows.words["body"] > 0, rows.words["stem"], 0)
+    words = rows.words
     numbers = list(asked.weights)
     kinds = [(kind, BITS[f"kind:{kind}"]) for kind in asked.slot.compared]
     stated = {}
-    each = zip(said.items(), nearest, starts, ends, held.tolist(), strict=True)
-    for (row, statement), near, start, end, is_held in each:
-        stems = frozenset(own_stems[start:end].tolist())
+    each = zip(said.items(), nearest, held.tolist(), strict=True)
+    for (row, statement), near, is_held in each:
+        of_row = slice(words.bounds[row], words.bounds[row + 1])
+        stems = frozenset(words.stems[of_row][words.in_body[of_row]].tolist())
         cues = int(rows.cues[row])
         stated[row] = Stated(
             text=statement.text,
@@ -198,7 +196,7 @@ def _stated(
             said_s=statement.said_s,
             session=int(rows.sessions[row]),
             cues=cues,
-            stems=stems - asked.weights.keys() - asked.ordinary - _NO_STEM,
+            stems=stems - asked.weights.keys() - asked.ordinary,
             score=float(ranking.score[row]),
             near=near or _NO_NEARNESS,
             values=values_in(statement.text, [kind for kind, bit in kinds if cues & bit]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -112,13 +112,37 @@ class WordStatistics:
 
 
 @record(frozen=True, slots=True)
+class RowWords:
+    """The stemmed words of some rows, one row after the other, ascending within each.
+
+    ``stems`` (w,) are their crc32, and ``in_body`` (w,) says which stand in the body. Row i has
+    those from ``bounds[i]`` up to ``bounds[i + 1]``. ``columns[codes[j]]`` is how often word j
+    stands in the body, the header and the context.
+    """
+
+    stems: npt.NDArray[np.uint32]
+    in_body: BoolArray
+    bounds: IdArray
+    codes: npt.NDArray[np.integer]
+    columns: npt.NDArray[np.uint8]
+
+    def in_own(self) -> BoolArray:
+        """Return which words stand in the body or the header, (w,)."""
+        counts = self.columns[self.codes]
+        in_own: BoolArray = (counts[:, 0] | counts[:, 1]) > 0
+        return in_own
+
+    def rows_of(self, words: IdArray) -> IdArray:
+        """Return the row of each of some words, by their numbers."""
+        return self.bounds[1:].searchsorted(words, side="right")
+
+
+@record(frozen=True, slots=True)
 class Rows:
     """The columns that ranking reads, one entry per memory, ascending by id.
 
     Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions; a memory
     without one has a number of its own. ``cues`` are the bits of :mod:`family_recall.statements`.
-    ``words`` are concatenated :data:`WORD_ENTRY` records, and
-    ``word_rows`` says which row each belongs to.
     """
 
     ids: IdArray
@@ -133,12 +157,32 @@ class Rows:
     n_words: IdArray
     cues: IdArray
     sessions: IdArray
-    words: WordEntries
-    word_rows: IdArray
+    words: RowWords
+    _counted: dict[tuple[int, ...], npt.NDArray[np.uint8]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __len__(self) -> int:
         """Count the rows."""
         return len(self.ids)
+
+    def counts_of(self, stems: Iterable[int]) -> npt.NDArray[np.uint8]:
+        """Count some stems in the body, the header and the context of each row: (n, t, 3).
+
+        They are counted once for all that ask for the same ones.
+        """
+        key = tuple(stems)
+        if key not in self._counted:
+            words = self.words
+            places = [(words.stems == stem).nonzero()[0] for stem in key]
+            matched = np.concatenate([_NO_WORDS, *places])
+            numbers = np.arange(len(key)).repeat(list(map(len, places)))
+            counts = self._counted[key] = np.zeros((len(self), len(key), 3), np.uint8)
+            counts[words.rows_of(matched), numbers] = words.columns[words.codes[matched]]
+        return self._counted[key]
+
+
+_NO_WORDS: IdArray = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from family_recall.stores.records import WORD_ENTRY, WordEntries
-from family_recall.types import BoolArray, IdArray
+from family_recall.stores.records import WORD_ENTRY, RowWords, WordEntries
+from family_recall.types import IdArray
 
 _PACKED = np.dtype([("stem", "<u4"), ("counts", "u1")])
 ENTRY_BYTES = _PACKED.itemsize
@@ -22,9 +21,7 @@ _MOST = np.array([6, 5, 5])
 """Of each column, in one entry."""
 
 _FACTORS = np.array([36, 6, 1])
-_COUNTS = np.arange(256)[:, None] // _FACTORS % np.array([256, 6, 6])
-# WORD_ENTRY as one number: a byte a column above the stem.
-_AS_ENTRY = (_COUNTS << np.array([32, 40, 48])).sum(axis=1).astype(np.uint64)
+_COLUMNS = (np.arange(256)[:, None] // _FACTORS % np.array([256, 6, 6])).astype(np.uint8)
 
 
 def pack(stems: IdArray, counts: IdArray) -> tuple[bytes, IdArray]:
@@ -52,31 +49,44 @@ def unpack(memories: Sequence[bytes]) -> tuple[WordEntries, IdArray]:
     Raises:
         ValueError: If what is given is no whole number of entries: the file is damaged there.
     """
+    words = row_words(memories)
+    entries = np.zeros(len(words.stems), WORD_ENTRY)
+    entries["stem"] = words.stems
+    for name, column in zip(
+        ("body", "header", "context"), words.columns[words.codes].T, strict=True
+    ):
+        entries[name] = column
+    return entries, np.diff(words.bounds)
+
+
+def row_words(memories: Sequence[bytes]) -> RowWords:
+    """Return the words of some memories.
+
+    Raises:
+        ValueError: If what is given is no whole number of entries: the file is damaged there.
+    """
     packed = np.frombuffer(b"".join(memories), _PACKED)
-    entries = packed["stem"] | _AS_ENTRY[packed["counts"]]
-    sizes = np.array([len(words) for words in memories], np.int64) // _PACKED.itemsize
-    first = _begins(packed["stem"], sizes)
-    if not first.all():
-        starts = np.flatnonzero(first)
-        entries = np.add.reduceat(entries & _ABOVE_STEM, starts) | packed["stem"][starts]
-        ends = np.concatenate([[0], first.cumsum()])[sizes.cumsum()]
-        sizes = np.diff(ends, prepend=0)
-    return entries.astype("<u8", copy=False).view(WORD_ENTRY), sizes
+    stems, codes = packed["stem"].copy(), packed["counts"].copy()
+    sizes = np.fromiter(map(len, memories), np.int64, len(memories))
+    bounds = np.zeros(len(sizes) + 1, np.int64)
+    (sizes // ENTRY_BYTES).cumsum(out=bounds[1:])
+    first = np.ones(len(stems) + 1, np.bool_)
+    np.not_equal(stems[1:], stems[:-1], out=first[1:-1])
+    first[bounds] = True
+    if first.all():
+        return RowWords(stems, codes >= _FACTORS[0], bounds, codes, _COLUMNS)
+    starts = first[:-1].nonzero()[0]
+    columns = np.add.reduceat(_COLUMNS[codes], starts, dtype=np.uint8)
+    return RowWords(
+        stems[starts],
+        columns[:, 0] > 0,
+        starts.searchsorted(bounds),
+        np.arange(len(starts)),
+        columns,
+    )
 
 
 def packed_entries(words: WordEntries) -> bytes:
     """Pack the entries of one memory."""
     counts = np.stack([words[name] for name in ("body", "header", "context")], axis=1)
     return pack(words["stem"].astype(np.int64), counts.astype(np.int64))[0]
-
-
-_ABOVE_STEM = np.uint64(0xFFFFFFFF_00000000)
-
-
-def _begins(stems: npt.NDArray[np.uint32], sizes: IdArray) -> BoolArray:
-    """Return which entries are the first of their stem in their memory."""
-    first = np.ones(len(stems), np.bool_)
-    first[1:] = stems[1:] != stems[:-1]
-    starts = sizes.cumsum()[:-1]
-    first[starts[starts < len(stems)]] = True
-    return first

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from family_recall.dataflow import QueryPlan, RelatedWord
 from family_recall.ranking.related_words import related_share
 from family_recall.stores.records import WORD_ENTRY, Rows, WordStatistics, stem_number
+from family_recall.stores.word_entries import packed_entries, row_words
 
 
 def rows_of(*texts: str) -> Rows:
     """Return rows of two words each, all in the body."""
-    words, word_rows = [], []
-    for row, text in enumerate(texts):
-        for stem in dict.fromkeys(text.split()):
-            words.append((stem_number(stem), text.split().count(stem), 0, 0, 0))
-            word_rows.append(row)
+    packed = []
+    for text in texts:
+        counts = Counter(map(stem_number, text.split()))
+        entries = [(stem, counts[stem], 0, 0, 0) for stem in sorted(counts)]
+        packed.append(packed_entries(np.array(entries, WORD_ENTRY)))
     n = len(texts)
     blank = np.zeros(n, np.float32)
     return Rows(
@@ -32,8 +35,7 @@ def rows_of(*texts: str) -> Rows:
         n_words=np.full(n, 2),
         cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
-        words=np.array(words, WORD_ENTRY),
-        word_rows=np.array(word_rows),
+        words=row_words(packed),
     )
 
 

@@ -14,7 +14,8 @@ from family_recall.ranking.features import FEATURES, INDEX, absent
 from family_recall.ranking.profiles import profiles
 from family_recall.ranking.ranker import contributions, weights_of
 from family_recall.ranking.takeover import MARGIN, takes_over
-from family_recall.stores.records import WORD_ENTRY, Rows
+from family_recall.stores.records import Rows
+from family_recall.stores.word_entries import row_words
 
 
 def ranking_of(*bm25: float, without: tuple[int, ...] = ()) -> Ranking:
@@ -33,8 +34,7 @@ def ranking_of(*bm25: float, without: tuple[int, ...] = ()) -> Ranking:
         n_words=np.ones(n, np.int64),
         cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
-        words=np.zeros(0, WORD_ENTRY),
-        word_rows=np.zeros(0, np.int64),
+        words=row_words([b""] * n),
     )
     features = absent(n)
     features[:, INDEX["bm25_squared"]] = np.square(bm25)

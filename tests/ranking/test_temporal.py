@@ -9,7 +9,8 @@ import pytest
 
 from family_recall.dataflow import QueryPlan
 from family_recall.ranking.temporal import DAY_S, temporal_match
-from family_recall.stores.records import WORD_ENTRY, MentionedTimes, Rows
+from family_recall.stores.records import MentionedTimes, Rows
+from family_recall.stores.word_entries import row_words
 
 ASKED = QueryPlan(timespan_s=(10 * DAY_S, 11 * DAY_S), timespan_certainty=0.9)
 """The tenth day."""
@@ -32,8 +33,7 @@ def rows(*occurred_days: float) -> Rows:
         n_words=np.ones(n, np.int64),
         cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
-        words=np.zeros(0, WORD_ENTRY),
-        word_rows=np.zeros(0, np.int64),
+        words=row_words([b""] * n),
     )
 
 

@@ -171,7 +171,6 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
     columns = list(zip(*rows, strict=True)) if rows else [()] * 13
     if rows:
         _check(columns[1:3], columns[3], columns[4], columns[6:9])
-    words, n_entries = word_entries.unpack(columns[11])
     occurred = [np.nan if moment is None else moment for moment in columns[5]]
     return Rows(
         ids=np.array(columns[0], np.int64),
@@ -186,8 +185,7 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
         n_words=np.array(columns[9], np.int64),
         cues=np.array(columns[12], np.int64),
         sessions=_session_numbers(columns[0], columns[10]),
-        words=words,
-        word_rows=np.repeat(np.arange(len(rows)), n_entries),
+        words=word_entries.row_words(columns[11]),
     )
 
 
