@@ -13,7 +13,7 @@ from family_recall.types.record import record, replace
 
 
 @record(frozen=True, slots=True)
-class Shelf:
+class Box:
     """Where something lies."""
 
     room: str
@@ -31,23 +31,23 @@ class Note:
 
 def test_a_record_is_compared_copied_and_pickled_by_its_fields() -> None:
     """As a frozen dataclass is; what a factory makes is its own, and no other field can be set."""
-    shelf = Shelf("cellar", 90.0)
+    box = Box("cellar", 90.0)
 
-    assert shelf == Shelf("cellar", 90.0, {}) != Shelf("attic", 90.0)
-    assert copy.deepcopy(shelf) == shelf
-    assert pickle.loads(pickle.dumps(shelf)) == shelf  # noqa: S301  our own bytes
-    assert shelf.holds is not Shelf("cellar").holds
+    assert box == Box("cellar", 90.0, {}) != Box("attic", 90.0)
+    assert copy.deepcopy(box) == box
+    assert pickle.loads(pickle.dumps(box)) == box  # noqa: S301  our own bytes
+    assert box.holds is not Box("cellar").holds
     assert hash(Note("milk", 2)) == hash(Note("milk", 2))
     with pytest.raises(AttributeError):
-        shelf.depth_cm = 1.0  # type: ignore[attr-defined]
+        box.depth_cm = 1.0  # type: ignore[attr-defined]
 
 
 def test_what_is_replaced_is_as_said_and_the_rest_as_it_was() -> None:
     """Neither record changes; a field that there is not is refused."""
-    before = Shelf("cellar", 90.0, {"tins": 3})
+    before = Box("cellar", 90.0, {"tins": 3})
     after = replace(before, holds={}, room="attic")
 
-    assert (type(after), after) == (Shelf, Shelf("attic", 90.0, {}))
-    assert before == Shelf("cellar", 90.0, {"tins": 3})
+    assert (type(after), after) == (Box, Box("attic", 90.0, {}))
+    assert before == Box("cellar", 90.0, {"tins": 3})
     with pytest.raises(KeyError):
         replace(before, depth_cm=1.0)  # type: ignore[call-arg]
