@@ -141,8 +141,9 @@ class RowWords:
 class Rows:
     """The columns that ranking reads, one entry per memory, ascending by id.
 
-    Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions; a memory
-    without one has a number of its own. ``cues`` are the bits of :mod:`family_recall.statements`.
+    Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions, from 0; a
+    memory without one has a number of its own. ``cues`` are the bits of
+    :mod:`family_recall.statements`.
     """
 
     ids: IdArray
@@ -151,9 +152,9 @@ class Rows:
     kinds: tuple[str, ...]
     categories: tuple[str, ...]
     occurred_s: npt.NDArray[np.float64]
-    importance: FloatArray
-    valence: FloatArray
-    arousal: FloatArray
+    importance: tuple[float, ...]
+    valence: tuple[float, ...]
+    arousal: tuple[float, ...]
     n_words: IdArray
     cues: IdArray
     sessions: IdArray
