@@ -115,9 +115,8 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         if context.model_id is not None:
             ids = ranking.rows.ids
             bodies = context.snapshot.bodies(context.model_id, ids, context.scope)[rows]
-            if np.vecdot(bodies, bodies).all():  # each has a vector
-                similarity = bodies.dot(bodies.T)
-        if similarity is None:
+            similarity = bodies.dot(bodies.T)
+        if similarity is None or not similarity.diagonal().all():  # one has no vector
             similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)]
         picks = maximal_marginal_relevance(
             normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k

@@ -106,13 +106,15 @@ class Certainty:
         The first has the answer's logit. Each other one lacks the score that it is behind, and
         leads nothing: what the first is ahead speaks against all others.
         """
-        logit = np.full(len(score), self.logit)
-        if self.weights:
+        if not self.weights:
+            logit = np.full(len(score), self.logit)
+        else:
             best, lead = self.evidence["score"], self.evidence["lead"]
             behind = np.minimum(score.astype(np.float64) - best, 0.0)
             unclear = np.minimum(score, CLEAR) - min(best, CLEAR)
-            logit += self.weights["score"] * behind + self.weights["clear"] * unclear
-            logit += self.weights["lead"] * np.where(behind < 0.0, behind - lead, 0.0)
+            less = self.weights["score"] * behind + self.weights["clear"] * unclear
+            led = (behind < 0.0) * (behind - lead)
+            logit = self.logit + less + self.weights["lead"] * led
         logit = (self.slope * logit + self.shift).clip(-40.0, 40.0)
         probability: FloatArray = (1.0 / (1.0 + np.exp(-logit))).astype(np.float32)
         return probability

@@ -40,7 +40,8 @@ def mattering(rows: Rows, plan: QueryPlan) -> FloatArray | None:
     told = np.isin(rows.words.stems, _life_words()) & rows.words.in_body
     event[rows.words.rows_of(told.nonzero()[0])] = _TOLD
     event[[kind == "milestone" for kind in rows.kinds]] = 1.0
-    mattered: FloatArray = ((rows.importance + event) / 2.0).astype(np.float32)
+    importance = np.array(rows.importance, np.float32)
+    mattered: FloatArray = ((importance + event) / 2.0).astype(np.float32)
     return mattered
 
 

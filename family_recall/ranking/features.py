@@ -6,6 +6,7 @@ for two questions, and confidence can be calibrated on it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -87,6 +88,9 @@ _ABSENT_ABOVE_LOW = frozenset(feature.name for feature in FEATURES if feature.ab
 
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
+_RELEVANCE = ("bm25", "cosine", "maxsim", "pending", "static")
+_OF_RELEVANCE = [INDEX[name] for name in _RELEVANCE]
+
 FOR_SOME = frozenset(
     {
         "belongs",
@@ -101,9 +105,6 @@ FOR_SOME = frozenset(
     }
 )
 """Features that are of no interest where they are 0: most candidates have none of them."""
-
-DERIVED_WEIGHTS = ("static", "pending", "withheld", "inherited", "rejected")
-"""Features whose weight a profile need not name: see :func:`weight_of`."""
 
 TIERS = {
     "fact": "facts",
@@ -148,8 +149,7 @@ _MOST_LONG = 24  # long memories whose words are counted by passage; each takes 
 
 def absent(n: int) -> FloatArray:
     """Return every feature's value when unknown: shape (n, f)."""
-    values = np.empty((n, len(_ABSENT)), np.float32)
-    values[:] = _ABSENT
+    values: FloatArray = _ABSENT[np.newaxis].repeat(n, axis=0)
     return values
 
 
@@ -197,26 +197,23 @@ def compute(
     put("maxsim", max_sim)
     put("belongs", belonging)
     if cosines is not None:
-        put("pending", np.where(np.isnan(cosines), values[:, INDEX["bm25"]], 0.0))
+        lacks = np.isnan(cosines)
+        if lacks.any():
+            put("pending", np.where(lacks, values[:, INDEX["bm25"]], 0.0))
     elif not (weights.get("bm25") or weights.get("bm25_squared")):
         # Nothing was encoded: what is ranked by meaning and not by words is, then.
         put("pending", values[:, INDEX["bm25"]])
-    if weights.get("session") or weights.get("tier"):
-        _settle(values)
-        relevance = base_relevance(values, weights)
-        put("session", best_of_session(rows, relevance))
-        put("tier", relevance * above_episodes(rows, context.plan))
     for name, column in candidates.columns().items():
         if weights.get(name):
             put(name, column())
-    _settle(values)
-    return values
-
-
-def _settle(values: FloatArray) -> None:
-    """Put each feature inside its range, and what is NaN at its lowest value."""
+    # Each inside its range, and what is NaN at its lowest value.
     np.fmax(values, _LOW, out=values)
     np.minimum(values, _HIGH, out=values)
+    if weights.get("session") or weights.get("tier"):
+        relevance = base_relevance(values, context.profile)
+        put("session", best_of_session(rows, relevance))
+        put("tier", above_episodes(rows, relevance, context.plan))
+    return values
 
 
 @record(frozen=True, slots=True)
@@ -239,7 +236,7 @@ class _Candidates:
             "ppr": lambda: self.scores_of("graph"),
             "evidence": lambda: self.scores_of("relation"),
             "graph_bias": self.graph_bias,
-            "rrf": lambda: self.rrf() * (self.context.profile.rrf_k + 1) / len(_SOURCES),
+            "rrf": self.rrf_share,
             "rrf_raw": self.rrf,
             "rrf_decayed": lambda: self.rrf() * recency_of(rows, self.context),
             "recency": lambda: recency_of(rows, self.context),
@@ -254,9 +251,9 @@ class _Candidates:
             "in_mode": self.in_mode,
             "identifier": lambda: self.scores_of("identifier"),
             "concerns": self.concerns,
-            "importance": lambda: rows.importance,
+            "importance": self.importance,
             "personalization": self.personalization,
-            "emotion": lambda: np.abs(rows.valence) * (0.5 + 0.5 * rows.arousal),
+            "emotion": self.emotion,
             "affect_compat": self.affect_compat,
             "identity": self.identity,
             "length": self.length,
@@ -293,6 +290,11 @@ class _Candidates:
     def rrf(self) -> FloatArray:
         return _aligned(self.pool.ids, self.pool.rrf, self.rows)
 
+    def rrf_share(self) -> FloatArray:
+        first = np.float32(self.context.profile.rrf_k + 1)
+        share: FloatArray = self.rrf() * first / np.float32(len(_SOURCES))
+        return share
+
     def scores_of(self, source: str) -> FloatArray | None:
         """Return the score that a source gave each candidate, NaN where it gave none."""
         run = self.pool.runs.get(source)
@@ -310,7 +312,10 @@ class _Candidates:
 
     def concerns(self) -> FloatArray | None:
         concerned = self.scores_of("about")
-        return None if concerned is None else concerned * (0.5 + 0.5 * self.rows.importance)
+        return None if concerned is None else concerned * (0.5 + 0.5 * self.importance())
+
+    def importance(self) -> FloatArray:
+        return np.array(self.rows.importance, np.float32)
 
     def graph_bias(self) -> FloatArray | None:
         bias = self.pool.graph_bias
@@ -326,13 +331,23 @@ class _Candidates:
         kinds = kinds_of(self.context.mode)
         return _flags(kind in kinds for kind in self.rows.kinds)
 
+    def emotion(self) -> FloatArray:
+        valence, arousal = self.feelings()
+        strength: FloatArray = np.abs(valence) * (0.5 + 0.5 * arousal)
+        return strength
+
+    def feelings(self) -> FloatArray:
+        """Return the valence and the arousal of each candidate: (2, n)."""
+        return np.array([self.rows.valence, self.rows.arousal], np.float32)
+
     def affect_compat(self) -> FloatArray | None:
         affect = self.context.request.ctx.affect
         if affect is None:
             return None
-        valence = np.abs(self.rows.valence - np.float32(affect.valence)) / 2
-        arousal = np.abs(self.rows.arousal - np.float32(affect.arousal))
-        near: FloatArray = (1 - (valence + arousal) / 2).astype(np.float32)
+        valence, arousal = self.feelings()
+        apart = np.abs(valence - np.float32(affect.valence)) / 2
+        apart += np.abs(arousal - np.float32(affect.arousal))
+        near: FloatArray = (1 - apart / 2).astype(np.float32)
         return near
 
     def source_prior(self) -> FloatArray:
@@ -393,37 +408,48 @@ def is_served(stage: str, profile: Profile) -> bool:
     return any(map(profile.weights.get, RANKED_BY[stage]))
 
 
-def base_relevance(values: FloatArray, weights: Mapping[str, float]) -> FloatArray:
-    """Return the weighted mean of words, vectors and tokens (n,), in [0, 1].
+def base_relevance(values: FloatArray, profile: Profile) -> FloatArray:
+    """Return the weighted mean of words, vectors and tokens (n,), in [0, 1] but for rounding.
 
     Words count by ``bm25`` itself, also where a profile weighs its square.
     """
-    names = ("bm25", "cosine", "maxsim", "pending", "static")
-    columns = [INDEX[name] for name in names]
-    share = np.array([max(weight_of(name, weights), 0.0) for name in names], np.float32)
+    relevance: FloatArray = values[:, _OF_RELEVANCE].dot(_shares_of_relevance(profile))
+    return relevance
+
+
+@functools.lru_cache(maxsize=16)
+def _shares_of_relevance(profile: Profile) -> FloatArray:
+    weights = profile.weights
+    share = np.array([max(weight_of(name, weights), 0.0) for name in _RELEVANCE], np.float32)
     share[0] += max(weight_of("bm25_squared", weights), 0.0)
     total = float(share[:3].sum())
     if total == 0.0:
         share, total = np.array([1.0, 1.0, 1.0, 2.0, 2.0], np.float32), 3.0
-    relevance: FloatArray = values[:, columns].dot(share / np.float32(total))
-    return relevance
+    share /= np.float32(total)
+    share.setflags(write=False)
+    return share
 
 
-def above_episodes(rows: Rows, plan: QueryPlan) -> FloatArray:
-    """Return how much more the strategy expects of a memory's tier than of episodes, (n,)."""
-    shares = plan.tier_weights
-    above = {
-        tier: plan.strategy_confidence * max(share - shares["episodes"], 0.0)
-        for tier, share in shares.items()
-    }
-    return np.array([above.get(TIERS[kind], 0.0) for kind in rows.kinds], np.float32)
+def above_episodes(rows: Rows, relevance: FloatArray, plan: QueryPlan) -> FloatArray | None:
+    """Return relevance by how much more is expected of a memory's tier than of episodes, (n,).
+
+    In [0, 1]; None where the strategy expects no more of any.
+    """
+    share_of = plan.tier_weights.get
+    episodes, sure = share_of("episodes", 0.0), plan.strategy_confidence
+    above = {kind: sure * max(share_of(tier, 0.0) - episodes, 0.0) for kind, tier in TIERS.items()}
+    if not any(map(above.get, {*rows.kinds})):
+        return None
+    expected = np.array([above[kind] for kind in rows.kinds], np.float32)
+    tier: FloatArray = np.minimum(relevance * expected, 1.0)
+    return tier
 
 
 def best_of_session(rows: Rows, relevance: FloatArray) -> FloatArray:
-    """Return the relevance of the most relevant candidate of the same session, (n,)."""
-    best = np.zeros(int(rows.sessions.max(initial=-1)) + 1, np.float32)
+    """Return the relevance of the most relevant candidate of the same session, (n,) in [0, 1]."""
+    best = np.zeros(len(rows), np.float32)
     np.maximum.at(best, rows.sessions, relevance)
-    return best[rows.sessions]
+    return np.minimum(best[rows.sessions], 1.0)
 
 
 def recency_of(rows: Rows, context: QueryContext) -> FloatArray:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
 from family_recall.dataflow import Pool, Run
 from family_recall.types import IdArray
 
 _NO_IDS: IdArray = np.zeros(0, np.int64)
 _NO_SHARES = np.zeros(0)
+_RANKS = 4_096  # whose shares are computed at once
 
 
 def reciprocal_rank_fusion(
@@ -39,7 +42,7 @@ def reciprocal_rank_fusion(
     """
     found = [run.ids for run in runs if len(run)]
     ids = np.concatenate([_NO_IDS, *found])
-    shares = 1.0 / (rrf_k + np.arange(1.0, max(map(len, found), default=0) + 1))
+    shares = _shares(rrf_k, 1 + max(map(len, found), default=0) // _RANKS)
     order = ids.argsort(kind="stable")
     ordered = ids[order]
     is_first = np.empty(len(ids), np.bool_)
@@ -56,3 +59,11 @@ def reciprocal_rank_fusion(
         runs={run.source: run for run in runs},
         graph_bias=graph_bias,
     )
+
+
+@functools.lru_cache(maxsize=16)
+def _shares(rrf_k: int, n: int) -> npt.NDArray[np.float64]:
+    """Return what each of the first n · 4,096 ranks adds to a memory."""
+    shares = 1.0 / (rrf_k + np.arange(1.0, n * _RANKS + 1))
+    shares.setflags(write=False)
+    return shares

@@ -31,8 +31,11 @@ def closest_tokens(
         return closest
     products = np.maximum.reduceat(_products(question, tokens.vectors), tokens.starts, axis=1)
     products = np.minimum(np.maximum(products, 0.0), 1.0)
-    worst_first = weights.dot(products).argsort(kind="stable")
-    closest[tokens.rows[worst_first]] = products.T[worst_first]
+    rows = tokens.rows
+    if (rows[1:] <= rows[:-1]).any():  # passages: the best of each memory is written last
+        worst_first = weights.dot(products).argsort(kind="stable")
+        rows, products = rows[worst_first], products[:, worst_first]
+    closest[rows] = products.T
     return closest
 
 

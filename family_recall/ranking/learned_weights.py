@@ -31,7 +31,7 @@ Less is added, since questions that got no right answer are judged less often th
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PersonalProfile(Profile):
     """The shipped profile with one person's weights, and how its calibration is adjusted."""
 

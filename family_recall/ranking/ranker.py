@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from family_recall.dataflow import Profile, Ranking, by_score
-from family_recall.ranking.features import DERIVED_WEIGHTS, FOR_SOME, INDEX, weight_of
+from family_recall.ranking.features import FOR_SOME, INDEX, weight_of
 from family_recall.stores.records import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
 
@@ -33,11 +35,11 @@ def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[Float
     return score, by_score(score, rows.doc_ids)
 
 
+@functools.lru_cache(maxsize=16)
 def weights_of(profile: Profile) -> FloatArray:
     """Return a profile's weights in the order of ``FEATURES``: shape (f,)."""
-    weights = np.array([profile.weights.get(name, 0.0) for name in _NAMES], np.float32)
-    for at, name in _DERIVED:
-        weights[at] = weight_of(name, profile.weights)
+    weights = np.array([weight_of(name, profile.weights) for name in _NAMES], np.float32)
+    weights.setflags(write=False)
     return weights
 
 
@@ -70,4 +72,3 @@ def contributions(features: FloatArray, weights: FloatArray) -> tuple[Contributi
 
 
 _NAMES = tuple(INDEX)
-_DERIVED = [(INDEX[name], name) for name in DERIVED_WEIGHTS]

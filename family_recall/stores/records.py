@@ -141,8 +141,9 @@ class RowWords:
 class Rows:
     """The columns that ranking reads, one entry per memory, ascending by id.
 
-    Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions; a memory
-    without one has a number of its own. ``cues`` are the bits of :mod:`family_recall.statements`.
+    Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions, from 0; a
+    memory without one has a number of its own. ``cues`` are the bits of
+    :mod:`family_recall.statements`.
     """
 
     ids: IdArray
@@ -151,9 +152,9 @@ class Rows:
     kinds: tuple[str, ...]
     categories: tuple[str, ...]
     occurred_s: npt.NDArray[np.float64]
-    importance: FloatArray
-    valence: FloatArray
-    arousal: FloatArray
+    importance: tuple[float, ...]
+    valence: tuple[float, ...]
+    arousal: tuple[float, ...]
     n_words: IdArray
     cues: IdArray
     sessions: IdArray
@@ -174,15 +175,11 @@ class Rows:
         key = tuple(stems)
         if key not in self._counted:
             words = self.words
-            places = [(words.stems == stem).nonzero()[0] for stem in key]
-            matched = np.concatenate([_NO_WORDS, *places])
-            numbers = np.arange(len(key)).repeat(list(map(len, places)))
+            is_stem = np.array(key, np.uint32)[:, None] == words.stems
+            numbers, matched = np.divmod(is_stem.ravel().nonzero()[0], len(words.stems))
             counts = self._counted[key] = np.zeros((len(self), len(key), 3), np.uint8)
             counts[words.rows_of(matched), numbers] = words.columns[words.codes[matched]]
         return self._counted[key]
-
-
-_NO_WORDS: IdArray = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ def rows_of(*texts: str) -> Rows:
         entries = [(stem, counts[stem], 0, 0, 0) for stem in sorted(counts)]
         packed.append(packed_entries(np.array(entries, WORD_ENTRY)))
     n = len(texts)
-    blank = np.zeros(n, np.float32)
+    blank = (0.0,) * n
     return Rows(
         ids=np.arange(n),
         doc_ids=tuple(texts),

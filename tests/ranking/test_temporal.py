@@ -19,7 +19,7 @@ ASKED = QueryPlan(timespan_s=(10 * DAY_S, 11 * DAY_S), timespan_certainty=0.9)
 def rows(*occurred_days: float) -> Rows:
     """Return memories 1, 2, … that occurred on these days; NaN for one without a moment."""
     n = len(occurred_days)
-    ones = np.ones(n, np.float32)
+    ones = (1.0,) * n
     return Rows(
         ids=np.arange(1, n + 1),
         doc_ids=tuple(map(str, range(n))),

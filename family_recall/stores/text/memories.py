@@ -170,18 +170,17 @@ def ranking_columns(connection: apsw.Connection, ids: IdArray, scope: Scope) -> 
     )
     columns = list(zip(*rows, strict=True)) if rows else [()] * 13
     if rows:
-        _check(columns[1:3], columns[3], columns[4], columns[6:9])
-    occurred = [np.nan if moment is None else moment for moment in columns[5]]
+        _check(columns[1:3], columns[3], columns[4], {*columns[6], *columns[7], *columns[8]})
     return Rows(
         ids=np.array(columns[0], np.int64),
         doc_ids=columns[1],
         authors=columns[2],
         kinds=columns[3],
         categories=columns[4],
-        occurred_s=np.array(occurred, np.float64),
-        importance=np.array(columns[6], np.float32),
-        valence=np.array(columns[7], np.float32),
-        arousal=np.array(columns[8], np.float32),
+        occurred_s=np.array(columns[5], np.float64),  # None becomes NaN
+        importance=columns[6],
+        valence=columns[7],
+        arousal=columns[8],
         n_words=np.array(columns[9], np.int64),
         cues=np.array(columns[12], np.int64),
         sessions=_session_numbers(columns[0], columns[10]),
@@ -193,13 +192,13 @@ def _check(
     names: Sequence[Sequence[object]],
     kinds: Sequence[str],
     categories: Sequence[str],
-    numbers: Sequence[Sequence[float]],
+    numbers: set[float],
 ) -> None:
     """Refuse what could not have been stored: ranking has a place for each kind and category."""
     if bytes in {*map(type, names[0]), *map(type, names[1])}:
         raise ValueError("a damaged row: a name of bytes")
     unknown = {*kinds} - _KINDS or {*categories} - _CATEGORIES
-    if unknown or max(map(max, numbers)) > 1.0 or min(map(min, numbers)) < -1.0:
+    if unknown or max(numbers) > 1.0 or min(numbers) < -1.0:
         raise ValueError(f"a damaged row: {unknown or 'a number'}")
 
 
