@@ -94,7 +94,7 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     reasons = facts.rivals(ranking, said)
     likely = dict.fromkeys(reasons, 1.0)
     for pair in compared:
-        probability = supersession.probability(pair.features)
+        probability = supersession.probability(pair.features, has_changed=before)
         if probability >= likely_from:
             likely.setdefault((pair.older, pair.newer), probability)
             reasons.setdefault((pair.older, pair.newer), supersession.reason(pair.features))

@@ -217,11 +217,20 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
     )
 
 
-def probability(features: Sequence[float]) -> float:
-    """Return how probably the newer of a pair with these features replaces the older."""
+def probability(features: Sequence[float], *, has_changed: bool = False) -> float:
+    """Return how probably the newer of a pair with these features replaces the older.
+
+    ``has_changed``: whether the question says that something did; then it says nothing against
+    that if little time lies between the two, as between a code and the next one on the same day.
+    """
     if is_excluded(features):
         return 0.0
-    return 1.0 if is_plain(features) else model().probability(features)
+    if is_plain(features):
+        return 1.0
+    if has_changed:
+        place = _PLACE_OF["gap"]
+        features = (*features[:place], _A_YEAR, *features[place + 1 :])
+    return model().probability(features)
 
 
 def is_plain(features: Sequence[float]) -> bool:
@@ -272,6 +281,7 @@ def is_excluded(features: Sequence[float]) -> bool:
     return bool(not (differs or cue) or repeats or (features[at["for_now"]] and not lasts))
 
 
+_A_YEAR = 1.0  # in ``gap``
 _PLACE_OF = {name: at for at, name in enumerate(FEATURES)}
 _LASTING = re.compile(
     r"\b(?:from now on|from here on|for good|any ?more|no longer|starting|as of|permanent(?:ly)?"

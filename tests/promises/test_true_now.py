@@ -163,6 +163,26 @@ def test_no_memory_of_the_old_need_say_that_it_is_old(home: FamilyRecall, questi
     assert found(recall(home, question, "rajesh"))[0] == "0"
 
 
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("What was the old alarm code?", "The alarm code is 4402.", "New alarm code is 7719."),
+        ("Who was Leo's old teacher?", "Leo's teacher is Ms Brandt.", "Leo's new teacher is Ada."),
+        ("What was Mia's old number?", "Mia's number is 01715.", "Mia has a new number: 01728."),
+    ],
+)
+@pytest.mark.parametrize("gap", [dt.timedelta(seconds=30), dt.timedelta(days=10)])
+def test_what_was_before_is_found_however_soon_it_changed(
+    home: FamilyRecall, question: str, old: str, new: str, gap: dt.timedelta
+) -> None:
+    """That it changed is given by the question, also where both were told within a minute."""
+    for doc_id, text, moment in (("old", old, START), ("new", new, START + gap)):
+        remember(home, text, doc_id=doc_id, occurred_at=moment)
+    home.flush()
+
+    assert found(recall(home, question, "rajesh"))[0] == "old"
+
+
 def test_asked_about_a_time_what_held_then_is_first(home: FamilyRecall) -> None:
     """In the month of the first statement the second had not been made."""
     tell(home, CHANGES[0][1], CHANGES[0][2])
