@@ -172,16 +172,15 @@ class Session:
         options = self._runtime.RunOptions()
         # ONNX Runtime checks the flag between two nodes of the graph.
         with stopped_by(lambda: setattr(options, "terminate", True)):
-            if self._on_cpu is None:
-                return self._run(self._session, outputs, feed, options)
             try:
                 results = self._run(self._session, outputs, feed, options)
             except ModelError as error:
-                if options.terminate:
+                if self._on_cpu is None or options.terminate:
                     raise
                 self._warn(_first_line(error))
                 return self._run(self._on_cpu, outputs, feed, options)
-            self.obstacle = None
+            if self._on_cpu is not None:
+                self.obstacle = None
             return results
 
     def _run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import functools
 import itertools
@@ -29,7 +28,7 @@ from family_recall.stores.text.full_text import find_stems
 from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.deferred import frozen, unfrozen
-from family_recall.types.record import record
+from family_recall.types.record import record, replace
 from family_recall.types.relation_result import facts_of, related_confidence
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
@@ -180,7 +179,7 @@ def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, MemoryRow]]:
         if len(by_id) == len(wanted):
             return ranked, by_id
         gone = wanted[~among(wanted, np.array(list(by_id), np.int64))]
-        ranked = dataclasses.replace(ranked, ranking=without(ranking, gone))
+        ranked = replace(ranked, ranking=without(ranking, gone))
 
 
 def _completeness(ranked: Ranked, n_results: int) -> float | None:

@@ -43,7 +43,7 @@ from family_recall.sources.opening import opening_runs
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.store import Store
 from family_recall.types import Answer, RecallRequest, Region, Scope, Understanding
-from family_recall.types.record import record
+from family_recall.types.record import record, replace
 
 Refinement = Callable[[Runner, QueryContext, Ranking], Ranking]
 """A stage that takes a ranking and returns it in a better order."""
@@ -122,7 +122,7 @@ class Broker:
         with self._started(request, now, wall_s, asked_at_s) as recall:
             run, context = recall.run, self._admit(recall)
             plan = opening_plan(run, context, self.store.zone)
-            context = dataclasses.replace(context, profile=OPENING, plan=plan)
+            context = replace(context, profile=OPENING, plan=plan)
             pool = reciprocal_rank_fusion(opening_runs(context), rrf_k=OPENING.rrf_k)
             ranking = ordering.diversify(run, context, scoring.score(run, context, pool))
             ranking = recent_first(ranking, recall.request.ctx.top_k)
@@ -150,10 +150,10 @@ class Broker:
                     "doctor --repair removes it"
                 )
             ranking = without(ranked.ranking, np.array(sorted(snapshot.damaged), np.int64))
-            ranked = dataclasses.replace(ranked, ranking=ranking)
+            ranked = replace(ranked, ranking=ranking)
             if memory.id not in ranking.rows.ids:
                 pool = ranked.pool
-                probe = dataclasses.replace(
+                probe = replace(
                     pool, ids=np.append(pool.ids, memory.id), rrf=np.append(pool.rrf, 0.0)
                 )
                 ranking = scoring.score(run, ranked.context, probe)
@@ -189,8 +189,8 @@ class Broker:
         run.trace.skip("answer", "no_time", f"no time for more than {affordable}", n - affordable)
         ctx = dataclasses.replace(ctx, top_k=affordable)
         request = dataclasses.replace(ranked.context.request, ctx=ctx)
-        context = dataclasses.replace(ranked.context, request=request)
-        return dataclasses.replace(ranked, context=context)
+        context = replace(ranked.context, request=request)
+        return replace(ranked, context=context)
 
     def _rank(self, recall: _Recall) -> Ranked:
         ranked = self._rank_for_anybody(recall)
@@ -198,7 +198,7 @@ class Broker:
         ranking = set_rejected_last(recall.run, ranked.context, ranked.ranking)
         if ranking is ranked.ranking:
             return ranked
-        return dataclasses.replace(ranked, ranking=ranking)
+        return replace(ranked, ranking=ranking)
 
     def _rank_for_anybody(self, recall: _Recall) -> Ranked:
         """Rank without what the asker rejected before."""
@@ -274,7 +274,7 @@ class Broker:
         for stage in ("embed", "vector", "graph", "rerank"):
             detail = "the question quotes an identifier that was found"
             run.trace.skip(stage, "not_needed", detail)
-        context = dataclasses.replace(context, profile=QUOTED)
+        context = replace(context, profile=QUOTED)
         quoted = quoted.where(quoted.scores == 1.0)
         pool = reciprocal_rank_fusion([quoted], rrf_k=context.profile.rrf_k)
         ranking = ordering.deduplicate(run, context, scoring.score(run, context, pool))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from family_recall.dataflow import QueryContext, Run
 from family_recall.pipeline import ordering, scoring
 from family_recall.pipeline.runner import Runner
@@ -11,6 +9,7 @@ from family_recall.pipeline.scoring import Candidates
 from family_recall.ranking.belonging import N_EXEMPLARS, centre
 from family_recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.types import IdArray
+from family_recall.types.record import replace
 
 FEWEST_EXEMPLARS = 2
 """Fewer say nothing about what they have in common."""
@@ -39,14 +38,14 @@ def gather(
         return unchanged
 
     def search() -> tuple[QueryContext, Candidates]:
-        around = dataclasses.replace(context, exemplars=exemplars)
+        around = replace(context, exemplars=exemplars)
         alike = _alike(around, model_id, exemplars)
         if not len(alike):
             return unchanged
         runs = [*candidates.pool.runs.values(), alike]
         limit = 2 * scoring.affordable_pool(run, around)
         pool = reciprocal_rank_fusion(runs, rrf_k=context.profile.rrf_k, limit=limit)
-        pool = dataclasses.replace(pool, graph_bias=candidates.pool.graph_bias)
+        pool = replace(pool, graph_bias=candidates.pool.graph_bias)
         ranking = ordering.deduplicate(run, around, scoring.score(run, around, pool))
         return around, Candidates(pool, candidates.graph, ranking)
 

@@ -51,7 +51,7 @@ def wider(context: QueryContext, factor: int) -> QueryContext:
         vector_pool=factor * config.vector_pool,
         candidate_pool=factor * config.candidate_pool,
     )
-    return dataclasses.replace(context, config=pools)
+    return replace(context, config=pools)
 
 
 def may_find_more(pool: Pool, context: QueryContext) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -16,6 +15,7 @@ from family_recall.ranking.replies import TOLD, TURNS, Reply, answer_after, repl
 from family_recall.ranking.takeover import takes_over
 from family_recall.statements import BITS, lowered, slot_of, wants_somebody
 from family_recall.types import IdArray
+from family_recall.types.record import replace
 
 OPENER: Final = 0.8
 """Share of the best score that a memory has to have, for the turns after it to be compared."""
@@ -83,7 +83,7 @@ def _promoted(context: QueryContext, ranking: Ranking, asking: IdArray) -> Ranki
         others = placed[1:] if ranking.score[question] >= least else ()
         moves += [(first, below) for first in placed[:1] for below in (question, *others)]
     promoted = takes_over(ranking, moves)
-    return withhold(context, dataclasses.replace(promoted, reply_to=reply_to))
+    return withhold(context, replace(promoted, reply_to=reply_to))
 
 
 def _replies(context: QueryContext, ids: IdArray, n_any: int) -> list[Sequence[Reply]]:

@@ -26,6 +26,7 @@ from family_recall.sources.lexical import search_words
 from family_recall.sources.timeline import search_period, search_timeline
 from family_recall.sources.vector import search_vectors
 from family_recall.stores.records import among
+from family_recall.types.record import replace
 
 
 def identifiers(run: Runner, context: QueryContext) -> Run:
@@ -70,7 +71,7 @@ def lexical(run: Runner, context: QueryContext) -> Run:
         detail = "no time for words that many hold"
         run.trace.skip("lexical", "no_time", detail, n - affordable)
         config = dataclasses.replace(context.config, lexical_matches=affordable)
-        context, n = dataclasses.replace(context, config=config), affordable
+        context, n = replace(context, config=config), affordable
     # Nothing answers without words: they have some time of their own, however short the budget.
     grace_ms = run.config.words_grace_ms
     return run.run("lexical", n, lambda: search_words(context), nothing, at_least_ms=grace_ms)
@@ -104,7 +105,7 @@ def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
         if np.count_nonzero(new) <= context.config.graph_pool:
             return reached
         within = ~new | (np.cumsum(new) <= context.config.graph_pool)
-        return dataclasses.replace(reached, run=reached.run.where(within))
+        return replace(reached, run=reached.run.where(within))
 
     return run.run("graph", n, walk, NO_GRAPH) if run.can_start("graph", n) else NO_GRAPH
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import math
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from family_recall.dataflow import Kind
 from family_recall.ranking.evidence import CLEAR
 from family_recall.types import FloatArray, Status
-from family_recall.types.record import record
+from family_recall.types.record import record, replace
 
 DecidedBy = Literal["time", "identifier", "focus", "about"]
 """What decides an answer where scores do not: that it was said in the time asked for, holds the
@@ -213,7 +212,7 @@ def certain(probability: float) -> Certainty:
 
 def usually(path: DecidedBy) -> Certainty:
     """Return how often the first result is right where something else than a score decides."""
-    return dataclasses.replace(certain(_record()["paths"][path]["right"]), decided_by=path)
+    return replace(certain(_record()["paths"][path]["right"]), decided_by=path)
 
 
 @functools.cache

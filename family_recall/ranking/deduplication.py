@@ -7,7 +7,6 @@ candidate represents its copies, and the answer lists them.
 from __future__ import annotations
 
 import collections
-import dataclasses
 import itertools
 from collections.abc import Callable, Mapping
 
@@ -17,6 +16,7 @@ from family_recall.dataflow import Ranking
 from family_recall.ranking.near_copies import FEWEST_WORDS, Stems, WordSets, near_copies
 from family_recall.stores.records import among
 from family_recall.types import IdArray
+from family_recall.types.record import replace
 
 MOST_COMPARED = 128
 """Candidates among which near copies are looked for, where the best of them hold any."""
@@ -71,7 +71,7 @@ def without(ranking: Ranking, ids: IdArray) -> Ranking:
                 position += 1
             order.insert(position, heir)
             duplicates[heir] = remaining[1:]
-    return dataclasses.replace(
+    return replace(
         ranking,
         order=np.array([row for row in order if row not in removed], np.int64),
         duplicates={row: copies for row, copies in duplicates.items() if copies},
@@ -124,7 +124,7 @@ def _collapse(ranking: Ranking, representative: Mapping[int, int]) -> Ranking:
     copies_of = {row: list(copies) for row, copies in ranking.duplicates.items()}
     for copy, row in representative.items():
         copies_of.setdefault(row, []).extend([copy, *copies_of.pop(copy, [])])
-    return dataclasses.replace(
+    return replace(
         ranking,
         order=ranking.order[~np.isin(ranking.order, list(representative))],
         duplicates={row: tuple(copies) for row, copies in copies_of.items()},

@@ -7,7 +7,6 @@ something; with nothing else there, nearly all of its score, so that no answer i
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from family_recall.ranking.replies import TOLD
 from family_recall.ranking.takeover import MARGIN
 from family_recall.statements import BITS, mask_of_kinds, slot_of
 from family_recall.types import BoolArray
+from family_recall.types.record import replace
 
 SHARE: Final = 0.15
 """Share of its score that a stored question loses."""
@@ -56,7 +56,7 @@ def withhold(context: QueryContext, ranking: Ranking) -> Ranking:
     new_score, new_order = scored(ranking.rows, features, ranking.weights)
     if len(new_order) > len(order):
         new_order = new_order[np.isin(new_order, order)]
-    return dataclasses.replace(ranking, features=features, score=new_score, order=new_order)
+    return replace(ranking, features=features, score=new_score, order=new_order)
 
 
 def withheld(

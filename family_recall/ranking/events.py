@@ -37,8 +37,7 @@ def mattering(rows: Rows, plan: QueryPlan) -> FloatArray | None:
     if not plan.about_time_alone:
         return None
     event = np.zeros(len(rows), np.float32)
-    told = np.isin(rows.words.stems, _life_words()) & rows.words.in_body
-    event[rows.words.rows_of(told.nonzero()[0])] = _TOLD
+    event[rows.words.rows_with(_life_words(), rows.words.in_body)] = _TOLD
     event[[kind == "milestone" for kind in rows.kinds]] = 1.0
     importance = np.array(rows.importance, np.float32)
     mattered: FloatArray = ((importance + event) / 2.0).astype(np.float32)
@@ -55,6 +54,5 @@ def of_kind(rows: Rows, plan: QueryPlan) -> FloatArray | None:
         return None
     kind = np.zeros(len(rows), np.float32)
     wanted = np.array([stem_number(stem) for stem in plan.event_stems], np.uint32)
-    tells = np.isin(rows.words.stems, wanted) & rows.words.in_own()
-    kind[rows.words.rows_of(tells.nonzero()[0])] = 1.0
+    kind[rows.words.rows_with(wanted, rows.words.in_own())] = 1.0
     return kind

@@ -306,8 +306,7 @@ class _Candidates:
             return None
         rows = self.rows
         names_time = np.zeros(len(rows), np.float32)
-        time = np.isin(rows.words.stems, time_words()) & rows.words.in_body
-        names_time[rows.words.rows_of(time.nonzero()[0])] = 1.0
+        names_time[rows.words.rows_with(time_words(), rows.words.in_body)] = 1.0
         return names_time
 
     def concerns(self) -> FloatArray | None:

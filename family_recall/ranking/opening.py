@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from family_recall.dataflow import Ranking
 from family_recall.ranking.features import LASTING
+from family_recall.types.record import replace
 
 
 def recent_first(ranking: Ranking, top_k: int) -> Ranking:
@@ -25,4 +24,4 @@ def recent_first(ranking: Ranking, top_k: int) -> Ranking:
         for part in (said[:n_said], facts[:n_facts])
     ]
     order = np.concatenate([*parts, said[n_said:], facts[n_facts:]])
-    return dataclasses.replace(ranking, order=order)
+    return replace(ranking, order=order)

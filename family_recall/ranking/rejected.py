@@ -7,7 +7,6 @@ alarm code*, and what was rejected for the one may answer the other.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -18,6 +17,7 @@ from family_recall.ranking.ranker import scored
 from family_recall.ranking.takeover import MARGIN
 from family_recall.stores.logs.feedback import QuestionSketch, Verdict
 from family_recall.types import BoolArray, IdArray
+from family_recall.types.record import replace
 
 LIKE = 0.5
 """Cosine of two questions' static vectors from which they may ask the same.
@@ -81,7 +81,7 @@ def set_last(ranking: Ranking, rows: Iterable[int]) -> Ranking:
         features[row, INDEX["rejected"]] = np.float32(lost)
     new_score, _ = scored(ranking.rows, features, ranking.weights)
     order = np.concatenate([others, last])
-    return dataclasses.replace(ranking, features=features, score=new_score, order=order)
+    return replace(ranking, features=features, score=new_score, order=order)
 
 
 def _concerns(verdict: Verdict, asked: QuestionSketch, ranking: Ranking, row: int) -> bool:
@@ -89,6 +89,6 @@ def _concerns(verdict: Verdict, asked: QuestionSketch, ranking: Ranking, row: in
     if verdict.asked is None or not is_like(asked, verdict.asked):
         return False
     words = ranking.rows.words
-    of_row = slice(words.bounds[row], words.bounds[row + 1])
+    of_row = words.of_row(row)
     said = words.stems[of_row][words.in_own()[of_row]]
     return (asked.stems - verdict.asked.stems).isdisjoint(said.tolist())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -15,6 +14,7 @@ from family_recall.ranking.best_passage import readings
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import scored
 from family_recall.types import IdArray
+from family_recall.types.record import replace
 
 TEMPERATURE = 2.0
 """Divides the logits, so that a confident model does not outweigh all other features."""
@@ -90,7 +90,7 @@ def rerank(
     score, order = scored(ranking.rows, features, ranking.weights)
     if ranking.duplicates:
         order = order[np.isin(order, ranking.order)]
-    ranking = dataclasses.replace(ranking, features=features, score=score, order=order)
+    ranking = replace(ranking, features=features, score=score, order=order)
     return ranking, n_read, matters and n_read < len(best)
 
 

@@ -187,7 +187,7 @@ def _stated(
     stated = {}
     each = zip(said.items(), nearest, held.tolist(), strict=True)
     for (row, statement), near, is_held in each:
-        of_row = slice(words.bounds[row], words.bounds[row + 1])
+        of_row = words.of_row(row)
         stems = frozenset(words.stems[of_row][words.in_body[of_row]].tolist())
         cues = int(rows.cues[row])
         stated[row] = Stated(

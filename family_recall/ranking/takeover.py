@@ -8,7 +8,6 @@ score, and the confidence is that of the place it took.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from family_recall.dataflow import Ranking
 from family_recall.ranking.features import INDEX
 from family_recall.ranking.ranker import scored
+from family_recall.types.record import replace
 
 MARGIN = 1e-5
 """Score by which a candidate stands above the one it is placed above: less than a reason weighs,
@@ -56,7 +56,7 @@ def takes_over(ranking: Ranking, moves: Iterable[tuple[int, int]]) -> Ranking:
     new_score, order = scored(ranking.rows, features, ranking.weights)
     if len(order) > len(ranking.order):
         order = order[np.isin(order, ranking.order)]
-    return dataclasses.replace(ranking, features=features, score=new_score, order=order)
+    return replace(ranking, features=features, score=new_score, order=order)
 
 
 def _free_score_above(scores: npt.NDArray[np.float64], of: float) -> float:

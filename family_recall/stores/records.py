@@ -132,6 +132,14 @@ class RowWords:
         in_own: BoolArray = (counts[:, 0] | counts[:, 1]) > 0
         return in_own
 
+    def of_row(self, row: int) -> slice:
+        """Return where the words of a row are."""
+        return slice(self.bounds[row], self.bounds[row + 1])
+
+    def rows_with(self, stems: npt.NDArray[np.uint32], among: BoolArray) -> IdArray:
+        """Return the rows that hold any of some stems, by those words that are `among` (w,)."""
+        return self.rows_of((np.isin(self.stems, stems) & among).nonzero()[0])
+
     def rows_of(self, words: IdArray) -> IdArray:
         """Return the row of each of some words, by their numbers."""
         return self.bounds[1:].searchsorted(words, side="right")
