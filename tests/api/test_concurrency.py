@@ -40,9 +40,8 @@ def test_a_full_disk_keeps_what_was_stored(path: Path) -> None:
     with open_home(path) as home:
         move_in(home)
         home.remember_many(memories[:20])
-        writer = store_of(home)._connections._writer
-        pages = int(writer.pragma("page_count"))
-        writer.pragma("max_page_count", pages + 60)
+        with store_of(home)._connections.writing() as writer:
+            writer.pragma("max_page_count", int(writer.pragma("page_count")) + 60)
         stored: list[int] = []
         with pytest.raises(StoreFullError, match="disk is full"):
             home.remember_many(memories, batch_size=20, progress=stored.append)
@@ -52,9 +51,10 @@ def test_a_full_disk_keeps_what_was_stored(path: Path) -> None:
         assert 20 < n_stored < 400
         assert n_stored >= stored[-1]
         assert found(recall(home, "w5x7", "mia"))[0] == "story-5"
-        assert writer.pragma("integrity_check") == "ok"
 
-        writer.pragma("max_page_count", 1_000_000)
+        with store_of(home)._connections.writing() as writer:
+            assert writer.pragma("integrity_check") == "ok"
+            writer.pragma("max_page_count", 1_000_000)
         outcomes = {remembered.outcome for remembered in home.remember_many(memories)}
         assert outcomes == {"created", "unchanged"}
         home.flush()

@@ -35,12 +35,13 @@ def connect(
 ) -> apsw.Connection:
     """Open a connection that waits for others, unlocked where there is a key.
 
-    One thread at a time may use it: SQLite does not see to that, which took a fortieth of a recall.
-    ``interrupt`` is safe from any.
+    SQLite's own lock on it stays, though one thread at a time is lent a connection: a cursor that
+    an exception keeps is freed by whichever thread drops it, and without the lock that crashes
+    the process. It takes a fortieth of a recall.
     """
     if flags is None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    connection = apsw.Connection(str(path), flags=flags | apsw.SQLITE_OPEN_NOMUTEX)
+    connection = apsw.Connection(str(path), flags=flags)
     wait_for_others(connection, busy_timeout_ms)
     # Else each run of a statement is planned again, from what is bound and ANALYZE has counted.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
