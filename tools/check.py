@@ -36,8 +36,8 @@ CHECKS = (
     Check("types", ("-m", "mypy")),
     # import-linter has no `python -m` of its own.
     Check("layers", ("-c", _LAYERS.format(call="lint_imports_command()"))),
-    # -rs: what is skipped is printed, with the reason.
-    Check("tests", ("-m", "pytest", "-rs")),
+    # A process for each processor; what is skipped is printed, with the reason.
+    Check("tests", ("-m", "pytest", "-rs", "-n", "auto", "--maxprocesses", "8")),
 )
 
 
