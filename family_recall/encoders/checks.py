@@ -8,7 +8,7 @@ from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import ModelEntry, ModelFile, sha256_of
 from family_recall.encoders.manifest_model import GraphModel
-from family_recall.encoders.session import CUDA
+from family_recall.encoders.onnx_runtime import CUDA
 from family_recall.encoders.static import StaticEncoder
 from family_recall.errors import ModelError
 
