@@ -14,8 +14,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Self
+
+from family_recall.types.record import record
 
 _REPEAT_S = 0.002  # from one call of a block's stops to the next
 
@@ -23,7 +25,7 @@ Clock = Callable[[], float]
 Stop = Callable[[], object]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Deadline:
     """A moment after which no optional stage starts."""
 
@@ -120,15 +122,10 @@ class Alarm:
 _current: ContextVar[Alarm | None] = ContextVar("family_recall_alarm", default=None)
 
 
-@contextlib.contextmanager
-def stopped_by(stop: Stop) -> Iterator[None]:
+def stopped_by(stop: Stop) -> contextlib.AbstractContextManager[None]:
     """Stop the block by the alarm of the recall that this thread is in, if there is one."""
     alarm = _current.get()
-    if alarm is None:
-        yield
-    else:
-        with alarm.also(stop):
-            yield
+    return contextlib.nullcontext() if alarm is None else alarm.also(stop)
 
 
 class _AlarmThread:

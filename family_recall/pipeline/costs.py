@@ -119,6 +119,7 @@ class LatencyWindow:
 
     __slots__ = (
         "_assumed",
+        "_bounds",
         "_recent",
         "_refusals",
         "_retry_after",
@@ -133,6 +134,7 @@ class LatencyWindow:
 
     def __init__(self, fixed_ms: float, unit_ms: float, stored: StageCost | None) -> None:
         self._assumed = (fixed_ms, unit_ms)
+        self._bounds = tuple([(ms / _FARTHEST, ms * _FARTHEST) for ms in self._assumed])
         self._recent: deque[tuple[float, float]] = deque(maxlen=_WINDOW)
         self._unreviewed = self._refusals = self.runs = 0
         self._retry_after = _RETRY_AFTER
@@ -191,13 +193,15 @@ class LatencyWindow:
         self._set_price(ratios[_HIGH])
 
     def _set_price(self, ratio: float) -> None:
-        fixed, unit = self._assumed
-        self.median_fixed_ms = _within(self.median_fixed_ms, fixed)
-        self.median_unit_ms = _within(self.median_unit_ms, unit)
-        self.fixed_ms = _within(self.median_fixed_ms * ratio, fixed)
-        self.unit_ms = _within(self.median_unit_ms * ratio, unit)
+        fixed, unit = self._bounds
+        self.median_fixed_ms = median_fixed_ms = _within(self.median_fixed_ms, fixed)
+        self.median_unit_ms = median_unit_ms = _within(self.median_unit_ms, unit)
+        self.fixed_ms = _within(median_fixed_ms * ratio, fixed)
+        self.unit_ms = _within(median_unit_ms * ratio, unit)
 
 
-def _within(ms: float, assumed_ms: float) -> float:
-    least_ms = assumed_ms / _FARTHEST
-    return least_ms if ms < least_ms else min(ms, assumed_ms * _FARTHEST)
+def _within(ms: float, bounds_ms: tuple[float, float]) -> float:
+    least_ms, most_ms = bounds_ms
+    if least_ms <= ms <= most_ms:
+        return ms
+    return least_ms if ms < least_ms else most_ms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -104,7 +104,7 @@ class TraceBuilder:
     evidence: Mapping[str, float] = field(default_factory=dict)
     gate: Admission | None = None
     request: RecallRequest | None = None
-    understanding: Understanding | None = None
+    understanding: Callable[[], Understanding] | None = None
     decisions: dict[str, str] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class TraceBuilder:
 
     def build(self, results: tuple[Result, ...]) -> Trace:
         """Freeze what was gathered; what is derived of it, when it is first read."""
-        evidence, spans = self.evidence, tuple(self.spans)
+        evidence, spans, understanding = self.evidence, tuple(self.spans), self.understanding
 
         def compute(name: str) -> object:
             if name == "spans":
@@ -132,6 +132,8 @@ class TraceBuilder:
                 return dict(Counter(result.kind for result in results))
             if name == "evidence":
                 return {name: round(value, 6) for name, value in evidence.items()}
+            if name == "understanding":
+                return None if understanding is None else understanding()
             return tuple((result.doc_id, result.reasons) for result in results[:3])
 
         return deferred(
@@ -145,7 +147,6 @@ class TraceBuilder:
                 "decided_by": self.decided_by,
                 "gate": self.gate,
                 "request": self.request,
-                "understanding": self.understanding,
                 "decisions": dict(self.decisions),
                 "weights": self.weights,
             },

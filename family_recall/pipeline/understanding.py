@@ -67,7 +67,8 @@ def understand(
 def describe(trace: TraceBuilder, context: QueryContext, zone: dt.tzinfo) -> None:
     """Add to a trace what the question was understood to ask, and what a time in it decides."""
     plan = context.plan
-    trace.understanding = planner.understanding(context.request.query_text, plan, zone)
+    question = context.request.query_text
+    trace.understanding = functools.partial(planner.understanding, question, plan, zone)
     if plan.timespan_s is not None:
         trace.decisions["time"] = (
             "nothing else is asked: only what lies in that time is searched"

@@ -11,10 +11,10 @@ from family_recall.query.kin_phrases import KinPhrases, Phrase, may_name_kin
 from family_recall.query.kinship import names_of
 from family_recall.query.misspellings import URL_WORDS, misspelt_names
 from family_recall.query.text import (
+    LONGEST_NAME,
     MAX_QUESTION_CHARS,
     names_among,
     normalise,
-    possible_names,
     words_in,
 )
 from family_recall.stores.read.snapshot import Snapshot
@@ -92,16 +92,14 @@ def resolve(
     # One character can become eighteen, of which the first are searched for names.
     all_plain = plain if len(text) <= MAX_QUESTION_CHARS else normalise(text).split(" ")
     addresses = list(_addresses(text))
-    candidates = possible_names(plain)
-    candidates.update(dict.fromkeys([form for _, forms in addresses for form in forms]))
-    asker = None if scope.person_id is None else f"@{scope.person_id}"
-    if asker is not None:
-        candidates[asker] = None
     known: dict[str, list[Entity]] = {}
-    for alias, entity in snapshot.entities(list(candidates), scope):
+    for alias, entity in snapshot.entities_in(plain, scope):
+        if alias.count(" ") < LONGEST_NAME:
+            known.setdefault(alias, []).append(entity)
+    forms = dict.fromkeys([form for _, forms in addresses for form in forms if form not in known])
+    for alias, entity in snapshot.entities(list(forms), scope):
         known.setdefault(alias, []).append(entity)
-    myself = known.pop(asker, []) if asker is not None else []
-
+    myself = snapshot.asker(scope)
     parts = _cut(text, _known_addresses(addresses, known))
     for name in URL_WORDS:
         known.pop(name, None)

@@ -32,6 +32,7 @@ from family_recall.stores.file.row_ids import partition_of
 from family_recall.stores.read.snapshot import Snapshot
 from family_recall.stores.records import Entity, StoredRelation
 from family_recall.types import RelationResult, Scope
+from family_recall.types.record import record
 
 MAX_ANSWERING = 12
 """Relations that answer a question."""
@@ -66,7 +67,7 @@ class Found:
     overlap: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Related:
     """The relations of an answer; ``evidence`` by row id: how sure the ones that answer are."""
 
@@ -112,10 +113,7 @@ def related(
 
 def relations_of_asker(scope: Scope, snapshot: Snapshot, zone: dt.tzinfo | None) -> Related:
     """Return who and what the person who asks is related to, the newest first, as no answer."""
-    if scope.person_id is None:
-        return Related()
-    asker = [entity for _, entity in snapshot.entities([f"@{scope.person_id}"], scope)]
-    stored = credible_relations(asker, scope, snapshot)
+    stored = credible_relations(snapshot.asker(scope), scope, snapshot)
     found = [Found(relation) for relation in sorted(stored, key=lambda r: (-_since(r), -r.no))]
     return _results(found, scope, snapshot, zone, max_others=MAX_ANSWERING)
 

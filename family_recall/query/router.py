@@ -41,9 +41,9 @@ from family_recall.query.router_rules import (
     SPEECH,
     STRATEGIES,
     TIMELINE,
-    WORD,
     less_a_letter,
 )
+from family_recall.query.text import runs_in
 from family_recall.time_expressions import Timespan
 from family_recall.types import FloatArray, Mode, Strategy
 
@@ -179,7 +179,7 @@ def _forms(question: str, timespan: Timespan | None) -> _Forms:
 
 def _plain(question: str) -> str:
     lower = APOSTROPHE.sub("", _composed(question).casefold())
-    plain = _without_opening(" ".join(map(_corrected, WORD.findall(lower))))
+    plain = _without_opening(" ".join(map(_corrected, runs_in(lower))))
     return plain and f" {plain}"
 
 

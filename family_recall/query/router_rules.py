@@ -45,7 +45,6 @@ def _anywhere(lines: str) -> _Test:
 
 FACTUAL, EPISODIC, MILESTONE, TIMELINE, HYBRID = range(len(STRATEGIES))
 
-WORD = re.compile(r"[^\W_]+")
 APOSTROPHE = re.compile(r"['’‘`´]")
 NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _GREETING = _either(r"""

@@ -49,10 +49,9 @@ _WHEN = re.compile(
     r"|how\s+long\s+(?:ago|since)\b|what\s+(?:is|was)\s+the\s+date\b)"
 )
 _TIMES = ("when", "day", "date", "month", "year", "season", "week", "time", "long")
+_RUN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_RUNS_ALONE = bytes(
-    ord(chr(at).lower()) if at < 128 and chr(at).isalnum() else ord(" ") for at in range(256)
-)
+_RUNS_ALONE = bytes(at if at < 128 and chr(at).isalnum() else ord(" ") for at in range(256))
 _POSSESSIVE = re.compile(r"['’]s?$")
 
 
@@ -106,7 +105,11 @@ def names_in(
     >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
     ['aunt may', 'priya']
     """
-    if beginnings is not None and _is_plain(text) and beginnings.isdisjoint(_runs(text)):
+    if (
+        beginnings is not None
+        and _is_plain(text)
+        and beginnings.isdisjoint(runs_in(text[:MAX_QUESTION_CHARS].lower()))
+    ):
         return []
     return names_among(*words_in(text), known, beginnings)
 
@@ -144,32 +147,25 @@ def names_among(
     return names
 
 
-def possible_names(plain: Sequence[str]) -> dict[str, None]:
-    """Return every run of one to four normalised words once, in order."""
-    names: dict[str, None] = {}
-    for at, name in enumerate(plain, 1):
-        longer = name
-        names[longer] = None
-        for word in plain[at : at + LONGEST_NAME - 1]:
-            longer += f" {word}"
-            names[longer] = None
-    return names
-
-
 def _is_plain(text: str) -> bool:
-    """Whether the words of a text are its runs of letters and digits, but for capitals."""
+    """Whether the words of a text are its runs of letters and digits."""
     return text.isascii() and "'" not in text
 
 
-def _runs(text: str) -> list[str]:
+def runs_in(text: str) -> list[str]:
+    """Return the runs of letters and digits of a text."""
+    if not text.isascii():
+        return _RUN.findall(text)
     # By way of bytes, which are translated at many times the speed.
-    plain = text[:MAX_QUESTION_CHARS].encode("ascii").translate(_RUNS_ALONE)
-    return plain.decode("ascii").split()
+    return text.encode("ascii").translate(_RUNS_ALONE).decode("ascii").split()
 
 
 def words_in(text: str) -> tuple[list[str], list[str]]:
     """Return the words of a text as they are written, and normalised as names are."""
-    words = _WORD.findall(unicodedata.normalize("NFKC", text[:MAX_QUESTION_CHARS]))
+    text = text[:MAX_QUESTION_CHARS]
+    if _is_plain(text):
+        return runs_in(text), runs_in(text.lower())
+    words = _WORD.findall(unicodedata.normalize("NFKC", text))
     return words, _plain(words)
 
 

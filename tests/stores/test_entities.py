@@ -44,6 +44,21 @@ def test_entities_are_found_in_the_order_of_partitions_and_names(tmp_path: Path)
     assert names([1]) == names([], "priya") == []
 
 
+def test_names_in_a_text_are_runs_of_its_words(tmp_path: Path) -> None:
+    """Neither a part of a word is a name, nor words that something stands between."""
+    entities = household(tmp_path / "family.db")
+
+    def names(partitions: list[int], text: str) -> list[tuple[str, int]]:
+        found = entities.find_in(partitions, text.split())
+        return [(alias, -entity >> PARTITION_SHIFT) for alias, entity, _, _ in found]
+
+    assert names([1, 2], "may otto see priya") == [("otto", 1), ("priya", 1), ("priya", 2)]
+    assert sorted(names([1], "uncle otto")) == [("otto", 1), ("uncle otto", 1)]
+    assert names([1], "uncle of otto and aunt") == [("otto", 1)]
+    assert names([1, 2], "lotto aunt priyas") == []
+    assert names([1], "") == names([], "priya") == []
+
+
 def test_names_like_a_word_begin_as_it_does(tmp_path: Path) -> None:
     """With its first letter, or with the second and the first, and in one word."""
     entities = household(tmp_path / "family.db")

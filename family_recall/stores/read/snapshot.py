@@ -268,6 +268,22 @@ class Snapshot:
             for alias, entity, name, person_id in self._entities.find(scope.partitions, names)
         ]
 
+    def entities_in(self, words: Sequence[str], scope: Scope) -> list[tuple[str, Entity]]:
+        """Find the entities whose names stand in a text of some normalised words."""
+        return [
+            (alias, Entity(entity, name, person_id))
+            for alias, entity, name, person_id in self._entities.find_in(scope.partitions, words)
+        ]
+
+    def asker(self, scope: Scope) -> list[Entity]:
+        """Return the entities of the person who asks."""
+        if scope.person_id is None:
+            return []
+        alias = f"@{scope.person_id}"
+        return self._unchanged.get(
+            (alias, scope.partitions), lambda: [each for _, each in self.entities([alias], scope)]
+        )
+
     def aliases_like(self, word: str, edits: int, scope: Scope) -> list[str]:
         """List the one-word names that so many edits to a word could give, and others.
 
