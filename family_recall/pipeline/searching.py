@@ -120,18 +120,15 @@ def starts(context: QueryContext, pool: Pool) -> dict[int, float]:
     """
     config, words = context.config, context.plan.statistics
     best = pool.ids[: config.graph_seeds].tolist()
-    strength = dict.fromkeys(best, 0.0)
-    for source, full in (("vector", 1.0), ("lexical", bm25.fts5_score_of_each_word_once(words))):
-        run = pool.runs[source]
-        for memory, score in zip(run.ids.tolist(), run.scores.tolist(), strict=True):
-            if memory in strength:
-                strength[memory] = max(strength[memory], min(score / full, 1.0))
+    cosines, scores = _scores(pool.runs["vector"]), _scores(pool.runs["lexical"])
+    full = bm25.fts5_score_of_each_word_once(words)
     shares = (pool.rrf[: len(best)] / pool.rrf[:1]).tolist()  # the first has the highest
-    return {
-        memory: strength[memory] * share
-        for memory, share in zip(best, shares, strict=True)
-        if strength[memory] >= config.graph_least_relevance
-    }
+    strengths = {}
+    for memory, share in zip(best, shares, strict=True):
+        strength = min(max(cosines.get(memory, 0.0), scores.get(memory, 0.0) / full), 1.0)
+        if strength >= config.graph_least_relevance:
+            strengths[memory] = strength * share
+    return strengths
 
 
 def timeline(run: Runner, context: QueryContext) -> Run:
@@ -190,6 +187,11 @@ def about(run: Runner, context: QueryContext) -> Run:
 def _is_found_at_once(run: Runner, context: QueryContext) -> bool:
     """Whether searching words takes no longer than is worth hiding behind the embedder."""
     return run.admitted.expected_ms("lexical", _matches(context)) < run.config.hand_over_ms
+
+
+def _scores(run: Run) -> dict[int, float]:
+    """Return the scores of a run by memory."""
+    return dict(zip(run.ids.tolist(), run.scores.tolist(), strict=True))
 
 
 def _matches(context: QueryContext) -> int:

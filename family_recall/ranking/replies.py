@@ -50,9 +50,10 @@ _NO_ANSWER = re.compile(
     r"|ok(?:ay)?|cool|nice|great|wow|oh|why|what|sorry)\b[\s\w'’,]{0,30}[.!?…]*$",
     re.IGNORECASE,
 )
-_DOUBTS = re.compile(
-    r"\b(?:i think|i guess|maybe|perhaps|probably|not sure|or something|i reckon)\b"
-)
+_DOUBTING = (
+    "i think", "i guess", "maybe", "perhaps", "probably", "not sure", "or something", "i reckon",
+)  # fmt: skip
+_DOUBTS = re.compile(rf"\b(?:{'|'.join(_DOUBTING)})\b")
 _FEW = 8  # words
 _FOUND = re.compile(
     r"^(?:(?:oh|ok|okay|ah|actually|right)[,\s]+)*(?:found|got it|never ?mind|nvm|it['’]s|it was"
@@ -63,8 +64,7 @@ _PAST = re.compile(r"\bwhen (?:did|was|were|have|has|had)\b", re.IGNORECASE)
 _DENIES = re.compile(
     r"^(?:no|nope|nah|actually|not|wait|correction)\b|\b(?:actually|scrap that|it['’]?s not"
     r"|that (?:was|is) (?:not|wrong|changed|the)|has (?:been )?(?:changed|moved|shifted)"
-    r"|they(?:['’]ve| have) (?:changed|moved|shifted))\b",
-    re.IGNORECASE,
+    r"|they(?:['’]ve| have) (?:changed|moved|shifted))\b"
 )
 
 
@@ -143,7 +143,7 @@ class _Exchange:
             self.countered = self.countered or turn.author != turn.asker
             return 0.0
         factor = _BY_PLACE[turn.place - 1]
-        if _NO_ANSWER.search(turn.text.strip()):
+        if _NO_ANSWER.match(turn.text.strip()):
             factor *= _EVADES
         else:
             tells = self._tells(turn)
@@ -160,7 +160,7 @@ class _Exchange:
         return [told for author, told in self.replied.items() if author != turn.author]
 
     def _denies(self, turn: Turn) -> bool:
-        return bool(self._others(turn)) and _DENIES.search(turn.text) is not None
+        return bool(self._others(turn)) and _DENIES.search(lowered(turn.text)) is not None
 
     def _by_author(self, turn: Turn, *, tells: bool) -> float:
         """Return the factor for who says it after what others said."""
@@ -176,12 +176,14 @@ class _Exchange:
         it, or in a few words what was asked for.
         """
         few = len(turn.text.split()) <= _FEW
-        answers = _FOUND.search(turn.text) is not None or (few and tells)
+        answers = _FOUND.match(turn.text) is not None or (few and tells)
         return _OWN_ANSWER if answers or self.countered else 0.0
 
     def _by_content(self, turn: Turn, *, tells: bool) -> float:
         """Return the factor for what it tells, and how surely."""
-        factor = _DOUBTED if _DOUBTS.search(lowered(turn.text)) else 1.0
+        text = lowered(turn.text)
+        doubts = any(map(text.__contains__, _DOUBTING)) and _DOUBTS.search(text)
+        factor = _DOUBTED if doubts else 1.0
         if self.kinds or self.wants_somebody:
             factor *= _RIGHT_KIND if tells else _OTHER_KIND
         return factor

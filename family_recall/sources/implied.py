@@ -24,8 +24,7 @@ def search_remarks(context: QueryContext, remarks: FloatArray, model_id: str) ->
     Scores are cosines, in [0, 1], halved for a memory that mentions nothing of what is named.
     """
     nearness: dict[int, float] = {}
-    for remark in remarks:
-        hits = context.snapshot.nearest(remark, model_id, context.scope, _OF_EACH_REMARK)
+    for hits in context.snapshot.nearest_to_each(remarks, model_id, context.scope, _OF_EACH_REMARK):
         for memory, cosine in zip(hits.ids.tolist(), hits.scores.tolist(), strict=True):
             nearness[memory] = max(cosine, nearness.get(memory, 0.0))
     share = _shares(context, list(nearness))

@@ -40,13 +40,13 @@ class ScopedVectors:
         self._stored: tuple[FloatArray, FloatArray] = (_NO_ROWS, _NO_ROWS)
         self._bodies: FloatArray | None = None
 
-    def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
-        """Find the k memories whose best views have the highest cosine with a unit vector."""
+    def nearest(self, vectors: FloatArray, model_id: str, scope: Scope, k: int) -> list[Hits]:
+        """Find the k memories whose best views are nearest to each unit vector (q, dim)."""
         scoped = [
             (vector_index, self.allowed(scope) if self.narrows(shard, scope) else None)
             for shard, vector_index in self._in_scope(model_id, scope, views=True)
         ]
-        return index.search(scoped, vector, k, len(self._models_of(model_id)))
+        return index.search(scoped, vectors, k, len(self._models_of(model_id)))
 
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the cosine of memories' best views with a unit vector, NaN without a vector."""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import operator
-
 import apsw
 
 from family_recall.stores import scope_sql
 from family_recall.stores.file import sql
 from family_recall.stores.records import Turn
 from family_recall.types import IdArray, Scope
-
-_PLACE = 4  # of the columns read: 0 is the question itself
 
 
 def after(
@@ -29,17 +24,23 @@ def after(
     condition, values = scope_sql.visible(scope)
     rows = sql.rows(
         connection,
-        "WITH RECURSIVE turn(question, author, asked, says, id, place) AS ("
-        " SELECT q.id, q.author, q.text, q.cues, q.id, 0 FROM carray(?) ids CROSS JOIN memory q"
+        "WITH RECURSIVE turn(question, id, place) AS ("
+        " SELECT q.id, q.id, 0 FROM carray(?) ids CROSS JOIN memory q"
         "  ON q.id = ids.value WHERE q.cues & ? OR q.id IN (SELECT value FROM carray(?))"
-        " UNION ALL SELECT t.question, t.author, t.asked, t.says, m.id, t.place + 1"
+        " UNION ALL SELECT t.question, m.id, t.place + 1"
         "  FROM turn t CROSS JOIN memory m ON m.context_id = t.id WHERE t.place < ?)"
-        " SELECT t.question, t.author, t.asked, t.says, t.place, m.id, m.author, m.text, m.cues"
+        " SELECT t.question, t.place, m.id, m.author, m.text, m.cues"
         " FROM turn t CROSS JOIN memory m ON m.id = t.id"
-        f" WHERE {condition} ORDER BY t.question, t.place, m.id",
+        f" WHERE t.place = 0 OR {condition} ORDER BY t.question, t.place, m.id",
         (sql.id_array(ids), cue, sql.id_array(ids[:n_any]), k, *values),
     )
-    by_question = itertools.groupby(rows, key=operator.itemgetter(0))
-    return {
-        question: [Turn(*row) for row in group if row[_PLACE]] for question, group in by_question
-    }
+    turns: dict[int, list[Turn]] = {}
+    asker, asked, says = None, "", 0
+    for question, place, memory, author, text, cues in rows:
+        if place == 0:
+            asker, asked, says = author, text, cues
+            turns[question] = []
+        else:
+            turn = Turn(question, asker, asked, says, place, memory, author, text, cues)
+            turns[question].append(turn)
+    return turns

@@ -175,11 +175,11 @@ class VectorIndexes:
 
 def search(
     indexes: Sequence[tuple[VectorIndex, Allowed | None]],
-    vector: FloatArray,
+    vectors: FloatArray,
     k: int,
     views: int = 1,
-) -> Hits:
-    """Find the k nearest of several indexes by cosine; ties go to the lower id.
+) -> list[Hits]:
+    """Find the k nearest of several indexes to each vector (q, dim); ties go to the lower id.
 
     Below 1,000 rows in all every row is scored. Above, the closest by sign bits are, under
     one threshold for all indexes. Where too few of the candidates are ``Allowed``, the pool grows
@@ -191,11 +191,31 @@ def search(
     starts = [0, *itertools.accumulate([len(segment.ids) for segment, _ in segments])]
     n = starts[-1]
     pool = max(n_candidates(n), 4 * k * views)
-    distances = np.zeros(n if pool < n else 0, np.uint16)
+    distances = np.zeros((len(vectors), n if pool < n else 0), np.uint16)
     if pool < n:
-        query = sign_bits(vector[None, :])[:, 0]
+        queries = sign_bits(vectors)
         for (segment, _), start in zip(segments, starts, strict=False):
-            segment.add_hamming(query, distances[start : start + len(segment.ids)])
+            segment.add_hamming(queries, distances[:, start : start + len(segment.ids)])
+    return [
+        _nearest(segments, starts, of_vector, vector, k, views, pool)
+        for vector, of_vector in zip(vectors, distances, strict=True)
+    ]
+
+
+def _nearest(
+    segments: Sequence[tuple[Segment, Allowed | None]],
+    starts: Sequence[int],
+    distances: npt.NDArray[np.uint16],
+    vector: FloatArray,
+    k: int,
+    views: int,
+    pool: int,
+) -> Hits:
+    """Find the k nearest to a vector among the ``pool`` closest rows, or more where too few count.
+
+    Segments begin at ``starts``, of which the last is the end of all.
+    """
+    n = starts[-1]
     while True:
         of_segments = [None] * len(segments) if pool >= n else _closest(distances, starts, pool)
         id_parts, score_parts = [_NO_IDS], [np.zeros(0, np.float32)]

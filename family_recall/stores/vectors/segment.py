@@ -21,6 +21,7 @@ CONVERTED = 4_096
 """Rows converted to float32 at a time: 6 MB."""
 
 _BYTE_HOLDS = 3  # words: the number of their bits
+_COMPARED = 65_536  # rows, of all vectors together: of eight vectors 8,192 rows, 0.4 MB of bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,18 @@ class Segment:
         products: FloatArray = np.vecdot(rows.astype(np.float32, copy=False), vector)
         return products * inverse_norms
 
-    def add_hamming(self, query: SignBits, distances: npt.NDArray[np.uint16]) -> None:
-        """Add to each row's distance in how many signs it differs from sign bits (words,)."""
-        differing = np.bitwise_count(self.bits ^ query[:, None])
-        for first in range(0, len(differing), _BYTE_HOLDS):
-            distances += functools.reduce(np.add, differing[first : first + _BYTE_HOLDS])
+    def add_hamming(self, queries: SignBits, distances: npt.NDArray[np.uint16]) -> None:
+        """Add to distances (q, n) in how many signs rows differ from sign bits (words, q)."""
+        step = _COMPARED // len(queries.T)  # rows that stay in the processor's cache for all
+        for start in range(0, len(self.ids), step):
+            rows = slice(start, start + step)
+            bits = self.bits[:, rows]
+            for query, of_query in zip(queries.T, distances, strict=True):
+                differing = np.bitwise_count(bits ^ query[:, None])
+                for first in range(0, len(differing), _BYTE_HOLDS):
+                    of_query[rows] += functools.reduce(
+                        np.add, differing[first : first + _BYTE_HOLDS]
+                    )
 
     def without(self, ids: IdArray) -> Segment:
         """Return the segment without some ids; itself if it has none of them."""

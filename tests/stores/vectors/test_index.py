@@ -106,8 +106,8 @@ def test_an_updated_index_is_what_a_fresh_one_would_be(
                     fresh = VectorIndexes().get(connection, model, shard, rewrites)
                     assert as_dict(kept) == as_dict(fresh)
                     assert len(kept) == len(as_dict(kept))
-                    question = drawn(1, 999)[0]
-                    one, other = (search([(b, None)], question, 10) for b in (kept, fresh))
+                    question = drawn(1, 999)
+                    (one,), (other,) = (search([(b, None)], question, 10) for b in (kept, fresh))
                     assert one.ids.tolist() == other.ids.tolist()
                     assert one.scores == pytest.approx(other.scores, abs=1e-6)
 
@@ -161,16 +161,29 @@ def test_ninety_nine_of_a_hundred_neighbours_are_found(n: int) -> None:
         Segment.of(np.arange(at, min(at + 16_384, n)), int8[at : at + 16_384]) for at in cuts
     ]
     vector_index = VectorIndex(384, tuple(segments), 0, 0)
+    questions = drawn(25, 4, 384)
+    found = search([(vector_index, None)], questions, 48)
     shared = sum(
-        len(
-            np.intersect1d(
-                search([(vector_index, None)], question, 48).ids, exact(rows, question, 48)
-            )
-        )
-        for question in drawn(25, 4, 384)
+        len(np.intersect1d(hits.ids, exact(rows, question, 48)))
+        for question, hits in zip(questions, found, strict=True)
     )
 
     assert shared / (25 * 48) >= 0.99
+
+
+def test_several_vectors_have_the_hits_that_each_has_alone() -> None:
+    """In segments of more rows than are compared at a time, and of fewer."""
+    int8 = np.rint(drawn(20_000, 5) * 127.0).astype(np.int8)
+    ids = np.arange(1, 20_001)
+    segments = Segment.of(ids[:19_000], int8[:19_000]), Segment.of(ids[19_000:], int8[19_000:])
+    indexes = [(VectorIndex(int8.shape[1], segments, 0, 0), None)]
+    questions = drawn(5, 6)
+
+    together = search(indexes, questions, 48)
+
+    alone = [search(indexes, question[None, :], 48)[0] for question in questions]
+    assert [hits.ids.tolist() for hits in together] == [hits.ids.tolist() for hits in alone]
+    assert [hits.scores.tolist() for hits in together] == [hits.scores.tolist() for hits in alone]
 
 
 def test_more_memories_have_more_candidates_and_a_smaller_part() -> None:
@@ -211,7 +224,7 @@ def test_candidates_are_the_closest_by_sign_bits(
         (VectorIndex(dim, (segment,), 0, 0), None) for segment in segments if len(segment.ids)
     ]
 
-    hits = search(indexes, vector, 40)
+    (hits,) = search(indexes, vector[None, :], 40)
 
     distances = ((rows > 0) != (vector > 0)).sum(axis=1)
     n_scored = max(n_candidates(n), 160)

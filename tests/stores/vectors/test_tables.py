@@ -79,7 +79,8 @@ def closest(
     allowed: Callable[[IdArray], BoolArray] | None = None,
 ) -> Hits:
     """Search one index as the library does."""
-    return search([(vector_index, allowed)], vector, k)
+    (hits,) = search([(vector_index, allowed)], vector[None, :], k)
+    return hits
 
 
 def clustered(n: int, seed: int, dim: int = DIM) -> FloatArray:
