@@ -51,7 +51,6 @@ class _Provenance(NamedTuple):
 
     paths: Mapping[int, Rationale]
     sources: Mapping[int, str]
-    successors: Mapping[int, tuple[str, str]]
     best_passages: Mapping[int, BestPassage]
     replied_to: Mapping[int, RepliedTo]
 
@@ -86,7 +85,6 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         provenance = _Provenance(
             paths=rationales(context, ranked.graph, ranking, chosen),
             sources=_sources(ranked.pool, by_id),
-            successors=_successors(ranking),
             best_passages=best_passages(context, {memory.id: memory.text for memory in stored}),
             replied_to=_replied_to(ranked, chosen),
         )
@@ -194,14 +192,6 @@ def _completeness(ranked: Ranked, n_results: int) -> float | None:
     return completeness(ranking.score[ranking.order], n_results, model)
 
 
-def _successors(ranking: Ranking) -> dict[int, tuple[str, str]]:
-    """Return the doc_id of what replaces each row, and why."""
-    return {
-        row: (ranking.rows.doc_ids[successor.row], successor.reason)
-        for row, successor in ranking.superseded_by.items()
-    }
-
-
 def _changes(ranking: Ranking, shown: IdArray, zone: dt.tzinfo | None) -> tuple[Change, ...]:
     """Return what was replaced among the rows shown, in their order."""
     doc_ids = ranking.rows.doc_ids
@@ -279,8 +269,10 @@ def _result(
     result.fact_value = memory.fact_value
     result.superseded = memory.superseded_s is not None
     result.source = provenance.sources[memory.id]
-    successor = provenance.successors.get(row, (None, None))
-    result.superseded_by, result.superseded_because = successor
+    result.superseded_by = result.superseded_because = None
+    if (successor := ranking.superseded_by.get(row)) is not None:
+        result.superseded_by = ranking.rows.doc_ids[successor.row]
+        result.superseded_because = successor.reason
     copies = ranking.duplicates.get(row, ())
     result.copies = tuple([ranking.rows.doc_ids[copy] for copy in copies])
     result.rationale = provenance.paths.get(memory.id)

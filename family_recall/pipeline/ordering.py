@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -121,10 +122,9 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         picks = maximal_marginal_relevance(
             normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k
         )
-        is_left = np.ones(n, np.bool_)
-        is_left[picks] = False
-        picked = _below_what_they_follow(ranking, [*rows[picks].tolist(), *rows[is_left].tolist()])
         ranks = {row: rank for rank, row in enumerate(rows.tolist(), start=1)}
+        picked = list(dict.fromkeys([*rows[picks].tolist(), *ranks]))
+        picked = _below_what_they_follow(ranking, picked, ranks)
         moved = {row: ranks[row] for rank, row in enumerate(picked, start=1) if ranks[row] != rank}
         order = np.concatenate([np.array(picked, np.int64), ranking.order[n:]])
         return replace(ranking, order=order, rank_by_score=moved)
@@ -132,19 +132,25 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     return run.run("diversify", n, pick, ranking)
 
 
-def _below_what_they_follow(ranking: Ranking, rows: list[int]) -> list[int]:
-    """Keep questions below their replies, and what is outdated below what replaces it."""
+def _below_what_they_follow(
+    ranking: Ranking, rows: list[int], ranks: Mapping[int, int]
+) -> list[int]:
+    """Keep questions below their replies, and what is outdated below what replaces it.
+
+    Args:
+        ranking: Before anything was picked.
+        rows: In the order of the picks.
+        ranks: Where each stood before.
+    """
     pairs = [(row, successor.row) for row, successor in ranking.superseded_by.items()]
     pairs += [(asked, reply) for reply, asked in ranking.reply_to.items()]
-    if not pairs:
-        return rows
-    ranks = {row: rank for rank, row in enumerate(ranking.order.tolist())}
-    among = set(rows)
     follows = {
         row: above
         for row, above in pairs
-        if row in among and above in among and ranks[above] < ranks[row]
+        if row in ranks and above in ranks and ranks[above] < ranks[row]
     }
+    if not follows:
+        return rows
     held, order = dict[int, list[int]](), list[int]()
 
     def place(row: int) -> None:

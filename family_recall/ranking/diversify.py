@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from family_recall.stores.records import Rows
 from family_recall.types import FloatArray
@@ -41,12 +40,11 @@ def maximal_marginal_relevance(
     if not 0.0 <= mmr_lambda <= 1.0:
         raise ValueError(f"mmr_lambda must be in [0, 1], got {mmr_lambda}")
     gain = (mmr_lambda * relevance).astype(np.float64)
-    penalties = (1.0 - mmr_lambda) * similarity.astype(np.float64)
-    penalty: npt.NDArray[np.float64] | float = 0.0
+    gain_after = gain - (1.0 - mmr_lambda) * similarity.astype(np.float64)
     picks: list[int] = []
     for _ in range(min(top_k, len(gain))):
-        pick = int((gain - penalty).argmax())
-        penalty = np.maximum(penalty, penalties[pick]) if picks else penalties[pick]
+        pick = int(gain.argmax())
+        gain = np.minimum(gain, gain_after[pick]) if picks else gain_after[pick]
         gain[pick] = -np.inf
         picks.append(pick)
     return picks
