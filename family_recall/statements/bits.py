@@ -22,7 +22,8 @@ BITS: Final = {
 """The bit of each cue, of each kind of value (``kind:time``), and of a fact with a key."""
 
 _NO_WORD = re.compile(r"\W")
-_OF_WORDS = _NO_WORD.sub(" ", "".join(map(chr, range(128)))).encode().ljust(256)
+_OF_WORDS = re.sub("[0-9]", "0", _NO_WORD.sub(" ", "".join(map(chr, range(128)))))
+_OF_WORDS_IN_BYTES = _OF_WORDS.encode().ljust(256)
 _APOSTROPHES = ("'", "’")
 _PLACE = BITS["kind:place"]
 
@@ -36,9 +37,9 @@ def bits_of(text: str, fact_key: str | None = None) -> int:
     text = text[:MAX_CHARS]
     lowered = text.lower()
     bits = BITS["fact"] if fact_key else 0
-    for kind in kinds_of_digits(lowered):
-        bits |= BITS[f"kind:{kind}"]
     words = f" {_words_alone(lowered)} "
+    if "0" in words or not lowered.isascii():
+        bits |= mask_of_kinds(kinds_of_digits(lowered))
     first_place = len(words)
     for word in _WORDS.intersection(words.split()):
         between_spaces = f" {word} "
@@ -62,9 +63,9 @@ def bits_of(text: str, fact_key: str | None = None) -> int:
 
 
 def _words_alone(lowered: str) -> str:
-    """Return a text with spaces in place of what is part of no word."""
+    """Return a text with spaces in place of what is part of no word; of ASCII, 0 for each digit."""
     if lowered.isascii():  # by way of bytes, which are translated at many times the speed
-        return lowered.encode("ascii").translate(_OF_WORDS).decode("ascii")
+        return lowered.encode("ascii").translate(_OF_WORDS_IN_BYTES).decode("ascii")
     return _NO_WORD.sub(" ", lowered)
 
 
