@@ -21,7 +21,7 @@ from family_recall.ranking.events import mattering, of_kind
 from family_recall.ranking.evergreen import evergreen
 from family_recall.ranking.related_words import related_share
 from family_recall.ranking.temporal import NO_MENTIONS, temporal_match
-from family_recall.stores.records import MentionedTimes, PassageWords, Rows, among, time_words
+from family_recall.stores.records import MentionedTimes, PassageWords, Rows, among, stem_number, time_words
 from family_recall.types import FloatArray, IdArray, kinds_of
 from family_recall.types.record import record
 
@@ -263,6 +263,8 @@ class _Candidates:
     def bm25(self) -> FloatArray:
         plan, config = self.context.plan, self.context.config
         stems = [stem for _, stem in plan.terms]
+        if self.context.profile.weights.get("related_words"):
+            self.rows.counts_of(map(stem_number, bm25.stems_of(plan)))  # those of both at once
         scores = bm25.okapi(
             self.rows, stems, plan.statistics, config.column_weights, self.long_words
         )
