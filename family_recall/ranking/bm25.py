@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from family_recall.dataflow import QueryPlan
 from family_recall.stores.records import PassageWords, Rows, WordStatistics, stem_number
-from family_recall.types import FloatArray
+from family_recall.types import FloatArray, IdArray
 
 K1 = 1.2
 B = 0.75
@@ -28,11 +29,21 @@ def inverse_document_frequency(statistics: WordStatistics) -> FloatArray:
 
     Source: Robertson & Zaragoza 2009, doi:10.1561/1500000019, with Lucene's 1.
     """
-    n = statistics.document_frequency.astype(np.float64)
-    ratio = np.maximum(statistics.n_memories - n, 0.0) + 0.5
-    idf: FloatArray = np.log1p(ratio / (n + 0.5)).astype(np.float32)
+    idf = rarity(statistics.n_memories, statistics.document_frequency)
     idf.setflags(write=False)
     return idf
+
+
+def rarity(n_memories: int, holding: IdArray) -> FloatArray:
+    """Return the idf of stems that so many of all memories hold (t,)."""
+    ratio = np.maximum(n_memories - holding, 0.0) + 0.5
+    idf: FloatArray = np.log1p(ratio / (holding + 0.5)).astype(np.float32)
+    return idf
+
+
+def stems_of(plan: QueryPlan) -> list[str]:
+    """Return the stems of a question's terms, and then those of words of like meaning."""
+    return [*[stem for _, stem in plan.terms], *[word.stem for word in plan.related_words]]
 
 
 def okapi(
@@ -101,10 +112,9 @@ def _counts(
 def _saturated(counts: FloatArray, lengths: FloatArray) -> FloatArray:
     """Saturate counts (n, t) in texts of some lengths (n,), of which 1 is the average."""
     length = K1 * (1 - B + B * lengths)
-    saturated_counts: FloatArray = (counts * (K1 + 1) / (counts + length[:, None])).astype(
-        np.float32
-    )
-    return saturated_counts
+    saturated_counts: FloatArray = counts * (K1 + 1)
+    saturated_counts /= counts + length[:, None]
+    return saturated_counts.astype(np.float32, copy=False)
 
 
 def attainable(statistics: WordStatistics) -> float:

@@ -83,12 +83,12 @@ def evidence(
 def _closeness(context: QueryContext, ranking: Ranking, row: int) -> tuple[float, float]:
     """Return how close a row's tokens come to the question's, and to the farthest rare one."""
     weights = context.question_weights
-    if ranking.closest is None or weights is None or not weights.any():
+    if ranking.closest is None or weights is None or not (most := weights.max(initial=0.0)):
         return 0.0, 0.0
     closest: FloatArray = ranking.closest[row]
     if np.isnan(closest[0]):  # as all of them, where it has no tokens
         return 0.0, 0.0
-    rare = weights >= _RARE * weights.max()
+    rare = weights >= _RARE * most
     return float(closest.dot(weights) / weights.sum()), float(closest[rare].min())
 
 

@@ -21,7 +21,14 @@ from family_recall.ranking.events import mattering, of_kind
 from family_recall.ranking.evergreen import evergreen
 from family_recall.ranking.related_words import related_share
 from family_recall.ranking.temporal import NO_MENTIONS, temporal_match
-from family_recall.stores.records import MentionedTimes, PassageWords, Rows, among, time_words
+from family_recall.stores.records import (
+    MentionedTimes,
+    PassageWords,
+    Rows,
+    among,
+    stem_number,
+    time_words,
+)
 from family_recall.types import FloatArray, IdArray, kinds_of
 from family_recall.types.record import record
 
@@ -203,9 +210,9 @@ def compute(
     elif not (weights.get("bm25") or weights.get("bm25_squared")):
         # Nothing was encoded: what is ranked by meaning and not by words is, then.
         put("pending", values[:, INDEX["bm25"]])
-    for name, column in candidates.columns().items():
+    for name, column in _COLUMNS.items():
         if weights.get(name):
-            put(name, column())
+            put(name, column(candidates))
     # Each inside its range, and what is NaN at its lowest value.
     np.fmax(values, _LOW, out=values)
     np.minimum(values, _HIGH, out=values)
@@ -226,43 +233,11 @@ class _Candidates:
     context: QueryContext
     times: MentionedTimes
 
-    def columns(self) -> Mapping[str, Callable[[], FloatArray | None]]:
-        """Return the function that computes each feature, by name."""
-        rows = self.rows
-        return {
-            "entities": self.entities,
-            "near_focus": lambda: self.scores_of("focus"),
-            "implied": lambda: self.scores_of("implied"),
-            "ppr": lambda: self.scores_of("graph"),
-            "evidence": lambda: self.scores_of("relation"),
-            "graph_bias": self.graph_bias,
-            "rrf": self.rrf_share,
-            "rrf_raw": self.rrf,
-            "rrf_decayed": lambda: self.rrf() * recency_of(rows, self.context),
-            "recency": lambda: recency_of(rows, self.context),
-            "related_words": self.related_words,
-            "temporal_match": lambda: temporal_match(
-                rows, self.context.plan, self.times, now_s=self.context.now_s
-            ),
-            "tells_when": self.tells_when,
-            "event_kind": lambda: of_kind(rows, self.context.plan),
-            "matters": lambda: mattering(rows, self.context.plan),
-            "tier_share": self.tier_share,
-            "in_mode": self.in_mode,
-            "identifier": lambda: self.scores_of("identifier"),
-            "concerns": self.concerns,
-            "importance": self.importance,
-            "personalization": self.personalization,
-            "emotion": self.emotion,
-            "affect_compat": self.affect_compat,
-            "identity": self.identity,
-            "length": self.length,
-            "source_prior": self.source_prior,
-        }
-
     def bm25(self) -> FloatArray:
         plan, config = self.context.plan, self.context.config
         stems = [stem for _, stem in plan.terms]
+        if self.context.profile.weights.get("related_words"):
+            self.rows.counts_of(map(stem_number, bm25.stems_of(plan)))  # those of both at once
         scores = bm25.okapi(
             self.rows, stems, plan.statistics, config.column_weights, self.long_words
         )
@@ -271,7 +246,7 @@ class _Candidates:
     def long_words(self, scores: FloatArray) -> PassageWords | None:
         """Count the question's words in the passages of the best long memories that hold some."""
         context = self.context
-        if context.model_id is None or not (self.rows.n_words > _MAY_BE_LONG).any():
+        if context.model_id is None or self.rows.n_words.max(initial=0) <= _MAY_BE_LONG:
             return None
         held = scores > 0.0
         long = context.snapshot.long_among(context.model_id, self.rows.ids[held], context.scope)
@@ -384,6 +359,41 @@ class _Candidates:
         counts = [len(mentioned.get(memory, ())) for memory in self.rows.ids.tolist()]
         share: FloatArray = np.array(counts, np.float32) / np.float32(n_names)
         return share
+
+
+_COLUMNS: Mapping[str, Callable[[_Candidates], FloatArray | None]] = {
+    "entities": _Candidates.entities,
+    "near_focus": lambda candidates: candidates.scores_of("focus"),
+    "implied": lambda candidates: candidates.scores_of("implied"),
+    "ppr": lambda candidates: candidates.scores_of("graph"),
+    "evidence": lambda candidates: candidates.scores_of("relation"),
+    "graph_bias": _Candidates.graph_bias,
+    "rrf": _Candidates.rrf_share,
+    "rrf_raw": _Candidates.rrf,
+    "rrf_decayed": lambda candidates: (
+        candidates.rrf() * recency_of(candidates.rows, candidates.context)
+    ),
+    "recency": lambda candidates: recency_of(candidates.rows, candidates.context),
+    "related_words": _Candidates.related_words,
+    "temporal_match": lambda candidates: temporal_match(
+        candidates.rows, candidates.context.plan, candidates.times, now_s=candidates.context.now_s
+    ),
+    "tells_when": _Candidates.tells_when,
+    "event_kind": lambda candidates: of_kind(candidates.rows, candidates.context.plan),
+    "matters": lambda candidates: mattering(candidates.rows, candidates.context.plan),
+    "tier_share": _Candidates.tier_share,
+    "in_mode": _Candidates.in_mode,
+    "identifier": lambda candidates: candidates.scores_of("identifier"),
+    "concerns": _Candidates.concerns,
+    "importance": _Candidates.importance,
+    "personalization": _Candidates.personalization,
+    "emotion": _Candidates.emotion,
+    "affect_compat": _Candidates.affect_compat,
+    "identity": _Candidates.identity,
+    "length": _Candidates.length,
+    "source_prior": _Candidates.source_prior,
+}
+"""The function that computes each feature that follows from the candidates themselves."""
 
 
 def weight_of(name: str, weights: Mapping[str, float]) -> float:

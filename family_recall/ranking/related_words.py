@@ -6,7 +6,7 @@ import numpy as np
 
 from family_recall.dataflow import QueryPlan
 from family_recall.ranking import bm25
-from family_recall.stores.records import Rows, WordStatistics
+from family_recall.stores.records import Rows
 from family_recall.types import FloatArray
 
 _BODY_ALONE = (1.0, 0.0, 0.0)
@@ -21,22 +21,17 @@ def related_share(rows: Rows, plan: QueryPlan) -> FloatArray:
     stands for another says no more than that.
     """
     related, statistics = plan.related_words, plan.statistics
-    numbers = list(dict.fromkeys(word.term for word in related))
-    stems = [plan.terms[number][1] for number in numbers] + [word.stem for word in related]
-    saturated = bm25.saturated(rows, stems, statistics, _BODY_ALONE)
+    saturated = bm25.saturated(rows, bm25.stems_of(plan), statistics, _BODY_ALONE)
     idf = bm25.inverse_document_frequency(statistics)
-    idf_related = bm25.inverse_document_frequency(
-        WordStatistics(
-            statistics.n_memories,
-            statistics.n_words,
-            np.array([word.n_memories for word in related], np.int64),
-        )
-    )
+    terms = [word.term for word in related]
+    n_memories = np.array([word.n_memories for word in related], np.int64)
+    weights = np.minimum(bm25.rarity(statistics.n_memories, n_memories), idf[terms])
+    numbers = list(dict.fromkeys(terms))
+    of_related = saturated[:, len(plan.terms) :] * weights
+    best = np.maximum.reduceat(of_related, list(map(terms.index, numbers)), axis=1)
+    gains = np.maximum(best - saturated[:, numbers] * idf[numbers], 0.0)
     added = np.zeros(len(rows), np.float32)
-    for place, number in enumerate(numbers):
-        columns = [at for at, word in enumerate(related) if word.term == number]
-        weights = np.minimum(idf_related[columns], idf[number])
-        best = (saturated[:, [len(numbers) + at for at in columns]] * weights).max(axis=1)
-        added += np.maximum(best - saturated[:, place] * idf[number], 0.0)
+    for gain in gains.T:
+        added += gain
     share: FloatArray = added / np.float32(max(bm25.attainable(statistics), 1e-9))
     return share

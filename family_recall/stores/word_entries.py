@@ -20,7 +20,8 @@ ENTRY_BYTES = _PACKED.itemsize
 _MOST = np.array([6, 5, 5])
 """Of each column, in one entry."""
 
-_FACTORS = np.array([36, 6, 1])
+_IN_BODY = 36
+_FACTORS = np.array([_IN_BODY, 6, 1])
 _COLUMNS = (np.arange(256)[:, None] // _FACTORS % np.array([256, 6, 6])).astype(np.uint8)
 
 
@@ -74,7 +75,7 @@ def row_words(memories: Sequence[bytes]) -> RowWords:
     np.not_equal(stems[1:], stems[:-1], out=first[1:-1])
     first[bounds] = True
     if first.all():
-        return RowWords(stems, codes >= _FACTORS[0], bounds, codes, _COLUMNS)
+        return RowWords(stems, codes >= _IN_BODY, bounds, codes, _COLUMNS)
     starts = first[:-1].nonzero()[0]
     columns = np.add.reduceat(_COLUMNS[codes], starts, dtype=np.uint8)
     return RowWords(

@@ -124,7 +124,7 @@ class ScopedVectors:
         with_tokens, blobs = zip(*rows, strict=True)
         order = ids.argsort()
         numbers = order[ids.searchsorted(with_tokens, sorter=order)]
-        sizes = np.array([2 * len(blob) // model.token_dim for blob in blobs], np.int64)
+        sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) * 2 // model.token_dim
         tokens = unpack_tokens(b"".join(blobs), model.token_dim)
         return TokenVectors(tokens, sizes.cumsum() - sizes, numbers)
 

@@ -94,8 +94,9 @@ def unpack_tokens(packed_tokens: bytes, token_dim: int) -> FloatArray:
     steps = np.empty((len(packed_tokens) // half.itemsize, 2), half)
     steps[:, 0] = (packed >> 4).view(half)
     steps[:, 1] = (packed & 15).view(half)
-    tokens = steps.view(np.uint8).astype(np.float32)
-    tokens -= 8.0
+    signed = steps.view(np.int8)
+    signed -= 8
+    tokens = signed.astype(np.float32)
     norms = np.sqrt(np.einsum("td,td->t", tokens, tokens))  # small whole numbers: exact
     tokens /= np.maximum(norms, 1e-12)[:, None]
     return tokens
