@@ -60,7 +60,8 @@ class QueryPlan(NamedTuple):
         relation_evidence: How sure the relations that answer are, by row id of what says so.
         identifiers: What it quotes that stands for one thing.
         statistics: What the scope counts of the terms' stems.
-        related_words: Words of like meaning that are in scope, term by term, each with the one it stands for.
+        related_words: Words of like meaning that are in scope, each with the term it stands for,
+            ascending by term.
         occasions: What it prepares for, on which remarks bear that share no word with it.
         timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
         other_timespan_s: The coming interval of that name, where it may be meant as well.
