@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from family_recall.dataflow import QueryPlan
 from family_recall.stores.records import PassageWords, Rows, WordStatistics, stem_number
 from family_recall.types import FloatArray, IdArray
 
@@ -39,11 +38,6 @@ def rarity(n_memories: int, holding: IdArray) -> FloatArray:
     ratio = np.maximum(n_memories - holding, 0.0) + 0.5
     idf: FloatArray = np.log1p(ratio / (holding + 0.5)).astype(np.float32)
     return idf
-
-
-def stems_of(plan: QueryPlan) -> list[str]:
-    """Return the stems of a question's terms, and then those of words of like meaning."""
-    return [*[stem for _, stem in plan.terms], *[word.stem for word in plan.related_words]]
 
 
 def okapi(

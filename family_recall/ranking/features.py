@@ -26,7 +26,6 @@ from family_recall.stores.records import (
     PassageWords,
     Rows,
     among,
-    stem_number,
     time_words,
 )
 from family_recall.types import FloatArray, IdArray, kinds_of
@@ -236,8 +235,6 @@ class _Candidates:
     def bm25(self) -> FloatArray:
         plan, config = self.context.plan, self.context.config
         stems = [stem for _, stem in plan.terms]
-        if self.context.profile.weights.get("related_words"):
-            self.rows.counts_of(map(stem_number, bm25.stems_of(plan)))  # those of both at once
         scores = bm25.okapi(
             self.rows, stems, plan.statistics, config.column_weights, self.long_words
         )

@@ -21,15 +21,16 @@ def related_share(rows: Rows, plan: QueryPlan) -> FloatArray:
     stands for another says no more than that.
     """
     related, statistics = plan.related_words, plan.statistics
-    saturated = bm25.saturated(rows, bm25.stems_of(plan), statistics, _BODY_ALONE)
-    idf = bm25.inverse_document_frequency(statistics)
     terms = [word.term for word in related]
+    numbers = list(dict.fromkeys(terms))
+    stems = [*[plan.terms[number][1] for number in numbers], *[word.stem for word in related]]
+    saturated = bm25.saturated(rows, stems, statistics, _BODY_ALONE)
+    idf = bm25.inverse_document_frequency(statistics)
     n_memories = np.array([word.n_memories for word in related], np.int64)
     weights = np.minimum(bm25.rarity(statistics.n_memories, n_memories), idf[terms])
-    numbers = list(dict.fromkeys(terms))
-    of_related = saturated[:, len(plan.terms) :] * weights
+    of_terms, of_related = saturated[:, : len(numbers)], saturated[:, len(numbers) :] * weights
     best = np.maximum.reduceat(of_related, list(map(terms.index, numbers)), axis=1)
-    gains = np.maximum(best - saturated[:, numbers] * idf[numbers], 0.0)
+    gains = np.maximum(best - of_terms * idf[numbers], 0.0)
     added = np.zeros(len(rows), np.float32)
     for gain in gains.T:
         added += gain

@@ -178,23 +178,16 @@ class Rows:
     def counts_of(self, stems: Iterable[int]) -> npt.NDArray[np.uint8]:
         """Count some stems in the body, the header and the context of each row: (n, t, 3).
 
-        They are counted once for all that ask for the same ones, or for the first of them.
+        They are counted once for all that ask for the same ones.
         """
         key = tuple(stems)
         if key not in self._counted:
-            longer = [counted for counted in self._counted if counted[: len(key)] == key]
-            self._counted[key] = (
-                self._counted[longer[0]][:, : len(key)] if longer else self._count(key)
-            )
+            words = self.words
+            is_stem = np.array([words.stems == stem for stem in key], np.bool_)
+            numbers, matched = np.divmod(is_stem.ravel().nonzero()[0], len(words.stems))
+            counts = self._counted[key] = np.zeros((len(self), len(key), 3), np.uint8)
+            counts[words.rows_of(matched), numbers] = words.columns[words.codes[matched]]
         return self._counted[key]
-
-    def _count(self, stems: tuple[int, ...]) -> npt.NDArray[np.uint8]:
-        words = self.words
-        is_stem = np.array([words.stems == stem for stem in stems], np.bool_)
-        numbers, matched = np.divmod(is_stem.ravel().nonzero()[0], len(words.stems))
-        counts = np.zeros((len(self), len(stems), 3), np.uint8)
-        counts[words.rows_of(matched), numbers] = words.columns[words.codes[matched]]
-        return counts
 
 
 @dataclass(frozen=True, slots=True)
