@@ -19,7 +19,8 @@ from family_recall.types import FloatArray
 EVIDENCE: Mapping[str, str] = {
     "score": "of the first result",
     "clear": "the same, where it is below 0.5: above, more of it tells little more",
-    "lead": "of its score over the next; all of it where there is none",
+    "lead": "of its score over the next, but for what it replaces or is replaced by; all of it "
+    "where there is none",
     "words": "the share of the question's words that it holds, by how rare they are",
     "words_of_few": "the share that the first five hold together",
     "closeness": "how close its tokens come to the question's",
@@ -53,7 +54,9 @@ def evidence(
     """
     order = ranking.order
     first = int(order[0])
-    score = ranking.score[order[:2]].tolist()
+    rivals = _rivals_of(ranking, first)
+    score = float(ranking.score[first])
+    others = [row for row in order[: len(rivals) + 1].tolist() if row not in rivals]
     few = order[:_FEW]
     weights = question_weights(context)
     rarity = np.array(list(weights.values()), np.float32)
@@ -63,9 +66,9 @@ def evidence(
     read = ranking.features[order, _READ]
     memory = int(ranking.rows.ids[first])
     return {
-        "score": score[0],
-        "clear": min(score[0], CLEAR),
-        "lead": score[0] - (score[1] if len(score) > 1 else 0.0),
+        "score": score,
+        "clear": min(score, CLEAR),
+        "lead": score - (float(ranking.score[others[0]]) if others else 0.0),
         "words": float(rarity[held[0]].sum()) / total,
         "words_of_few": float(rarity[held.any(axis=0)].sum()) / total,
         "closeness": closeness,
@@ -78,6 +81,16 @@ def evidence(
         "asks": float((ranking.rows.cues[first] & BITS["only_asks"]) != 0),
         "list": float(context.exemplars is not None),
     }
+
+
+def _rivals_of(ranking: Ranking, row: int) -> set[int]:
+    """Return a row and those that state the same: what it replaces or is replaced by, by steps."""
+    pairs = [(older, newer.row) for older, newer in ranking.superseded_by.items()]
+    rivals, n = {row}, 0
+    while n < len(rivals):
+        n = len(rivals)
+        rivals = rivals.union(*(pair for pair in pairs if not rivals.isdisjoint(pair)))
+    return rivals
 
 
 def _closeness(context: QueryContext, ranking: Ranking, row: int) -> tuple[float, float]:

@@ -38,11 +38,16 @@ _KIN = frozenset(
     gran's koro oma opa popo gong amma appa nani dada ama
     """.split()
 )
+_HOLDS = frozenset(
+    "is are costs starts begins ends opens closes goes lives wears takes has".split()
+)
+_FEW_WORDS = 6
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "s"})
 _WORD = re.compile(r"[^\W_]+")
 _OWNER = re.compile(
     r"\b([^\W\d_]{2,})['’]s (?!(?:not|now|on|in|at|the|a|been|got|going|off|gone|moved)\b)[^\W_]"
-    r"|\b(?:for|at) (?:the |our |my )?([^\W\d_]{3,})\b"
+    r"|\b(?:for|at) (?:the |our |my )?(?!(?:about|around|least|half|quarter|noon|midday|midnight"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)([^\W\d_]{3,})\b"
 )
 _NARRATES = re.compile(
     r"\b(?:was|were|went|had|saw|met|came|ate|said|says|told|asked|bought|found|parked)\b"
@@ -108,7 +113,7 @@ FEATURES = (
     "gap", "asks_state", "asks_event", "asks_all", "open_slot", "newer_long", "older_long",
     "narrates", "adds_words", "lasting", "changed_covers", "differs_covers", "stopped_state",
     "differs_cosine", "changed_cosine", "changed_differs", "open_changed", "renewed_differs",
-    "open_cosine", "covers_cosine",
+    "open_cosine", "covers_cosine", "begins_alike",
 )  # fmt: skip
 """What a pair is compared in, in the order of the model's weights."""
 
@@ -214,6 +219,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         renewed * differs,
         open_slot * cosine,
         both * cosine,
+        float(begin_alike(older_text, newer_text)),
     )
 
 
@@ -236,23 +242,35 @@ def probability(features: Sequence[float], *, has_changed: bool = False) -> floa
 def is_plain(features: Sequence[float]) -> bool:
     """Whether the newer says plainly, of just what is asked, that it is no longer so.
 
-    Both hold half of the question's words or more, by rarity; the newer is about nobody else, is
-    sure, lasts, and says that a value changed or, where yes or no is asked for, that it ended. Of
-    36 such pairs in the data that the model is fitted on 35 are rivals.
+    Both hold half of the question's words or more, by rarity, and the newer says that a value
+    changed or, where yes or no is asked for, that it ended: of 36 such pairs in the data that the
+    model is fitted on 35 are rivals. Or the newer says in another talk the same of another value,
+    from the first word on, which nobody in that data does. And it is about nobody else, is sure and
+    lasts.
     """
     at = _PLACE_OF
-    closed = not features[at["open_slot"]]
-    told = closed and features[at["changed"]] and features[at["value_differs"]]
-    ended = features[at["stopped"]] and features[at["asks_state"]]
-    if not (told or ended) or features[at["both_cover"]] < 0.5:
+    is_told = features[at["both_cover"]] >= 0.5 and (
+        (
+            features[at["changed"]]
+            and features[at["value_differs"]]
+            and not features[at["open_slot"]]
+        )
+        or (features[at["stopped"]] and features[at["asks_state"]])
+    )
+    is_repeated = features[at["begins_alike"]] and features[at["value_differs"]]
+    if not is_told and (not is_repeated or any(features[at[name]] for name in _NOT_REPEATED)):
         return False
-    return not any(features[at[name]] for name in _NOT_PLAIN)
+    for_a_day = features[at["one_day"]] and not features[at["lasting"]]
+    return not (for_a_day or any(features[at[name]] for name in _NOT_PLAIN))
 
 
 _NOT_PLAIN = (
-    "unsure", "one_day", "for_now", "other_name", "other_owner", "other_kind", "subject_lost",
+    "unsure", "for_now", "other_name", "other_owner", "other_kind", "subject_lost",
     "other_speaker",
 )  # fmt: skip
+
+
+_NOT_REPEATED = ("value_same", "same_session", "asks_event", "asks_all", "open_slot")
 
 
 def reason(features: Sequence[float]) -> str:
@@ -285,7 +303,8 @@ _A_YEAR = 1.0  # in ``gap``
 _PLACE_OF = {name: at for at, name in enumerate(FEATURES)}
 _LASTING = re.compile(
     r"\b(?:from now on|from here on|for good|any ?more|no longer|starting|as of|permanent(?:ly)?"
-    r"|instead of|cancelled|canceled|from (?:next|this) (?:week|month|term|year))\b"
+    r"|instead of|cancelled|canceled"
+    r"|from (?:(?:next|this) (?:week|month|term|year)|today|tomorrow))\b"
 )
 
 
@@ -354,6 +373,23 @@ def modifiers_in(text: str, asked: Asked) -> dict[str, set[str]]:
         if len(previous) > 2 and previous not in _FUNCTION and previous not in asked.words:
             modifiers.setdefault(wanted, set()).add(previous)
     return modifiers
+
+
+def begin_alike(older: str, newer: str) -> bool:
+    """Whether two texts, in lower case, say something of the same: "the code is 12", "… is 34 now".
+
+    The same words up to a verb and on, but for *new*; then few in the newer.
+    """
+    before, after = (
+        [word for word in _WORD.findall(text) if word != "new"] for text in (older, newer)
+    )
+    alike = [one for one, other in itertools.takewhile(_are_same, zip(before, after, strict=False))]
+    rest = len(after) - len(alike)
+    return not _HOLDS.isdisjoint(alike) and len(alike) < len(before) and 0 < rest <= _FEW_WORDS
+
+
+def _are_same(pair: tuple[str, str]) -> bool:
+    return pair[0] == pair[1]
 
 
 def _subject_lost(

@@ -119,6 +119,7 @@ _NO_PLACE = frozenset(
     them me us which
     """.split()
 )
+_AFTER_PLACE = frozenset("now today again instead from since until till because but so".split())
 
 
 def values_in(text: str, kinds: Iterable[str] = KINDS) -> Values:
@@ -220,7 +221,8 @@ def _each_place(text: str, start: int = 0) -> Iterator[str]:
         words = match.group(1).replace("’", "'").split()
         nouns = [word for word in words if word not in _NOUN_STOP]
         if nouns and nouns[0] not in _NO_PLACE and not nouns[0][0].isdigit():
-            yield nouns[0] if len(nouns) == 1 else " ".join(nouns[:2])
+            is_named_by_one = len(nouns) == 1 or nouns[1] in _AFTER_PLACE
+            yield nouns[0] if is_named_by_one else " ".join(nouns[:2])
 
 
 def _names(text: str) -> set[str]:

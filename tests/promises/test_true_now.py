@@ -35,6 +35,16 @@ CHANGES = (
 )  # fmt: skip
 """Questions with what was true and what replaced it."""
 
+REPEATED = (
+    ("What is the alarm code?", "The alarm code is {}", ("4711", "8302", "1964")),
+    ("What's the wifi password?", "The wifi password is {}", ("fox12", "hare77", "owl5")),
+    ("When is piano?", "Piano is on {}", ("Mondays", "Tuesdays", "Fridays")),
+    ("What time does choir start?", "Choir starts at {}", ("5 pm", "6 pm", "half past six")),
+    ("Where is the spare key?", "The spare key is under the {}", ("mat", "pot", "bench")),
+    ("What is Mia's shoe size?", "Mia's shoe size is {}", ("34", "35", "36")),
+)
+"""Questions with a sentence that answers them, and the values it was said with, one by one."""
+
 
 @functools.cache
 def shipped() -> BiEncoder:
@@ -125,6 +135,63 @@ def test_a_chain_stands_newest_first_however_it_was_stored(
     assert found(answer)[0] == last
     assert set(outdated(answer).values()) <= {last}
     assert "0" in outdated(answer)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    told=st.sampled_from(REPEATED),
+    gap=st.timedeltas(dt.timedelta(seconds=20), dt.timedelta(days=200)),
+    ends=st.sampled_from(("", ".", " now", " from today")),
+)
+def test_the_same_sentence_with_another_value_replaces_it_however_soon(
+    told: tuple[str, str, tuple[str, ...]], gap: dt.timedelta, ends: str
+) -> None:
+    """No word of change is needed: the last is told as certain, and all others are replaced."""
+    question, sentence, values = told
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_home(Path(folder) / "family.db", encoder=shipped()) as home,
+    ):
+        move_in(home)
+        for at, value in enumerate(values):
+            text = sentence.format(value) + ends * (at > 0)
+            remember(home, text, doc_id=f"{at}", occurred_at=START + at * gap)
+        home.flush()
+        answer = recall(home, question, "rajesh")
+
+    assert found(answer)[0] == "2"
+    assert outdated(answer) == {"0": "2", "1": "2"}
+    assert answer.status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        ("What is Mia's shoe size?", "Mia's shoe size is 34", "Leo's shoe size is 44"),
+        ("What's the alarm code?", "The alarm code is 4417", "The alarm code of the shop is 9052"),
+        ("What is my shoe size?", "My shoe size is 36", "My shoe size is 44"),
+    ],
+)
+def test_the_same_said_of_something_else_replaces_nothing(
+    home: FamilyRecall, question: str, older: str, newer: str
+) -> None:
+    """Another child, another house, somebody else who says *my*."""
+    for at, (text, author) in enumerate(((older, "rajesh"), (newer, "priya"))):
+        moment = START + dt.timedelta(days=30 * at)
+        remember(home, text, doc_id=f"{at}", author=author, occurred_at=moment)
+    home.flush()
+
+    assert outdated(recall(home, question, "rajesh")) == {}
+
+
+def test_two_of_one_talk_are_both_true(home: FamilyRecall) -> None:
+    """Who names two days one after the other has pottery on both."""
+    for at, day in enumerate(("Monday", "Thursday")):
+        remember(home, f"Pottery is on {day}", doc_id=day, session_id="plans",
+                 occurred_at=START + dt.timedelta(seconds=20 * at))  # fmt: skip
+    home.flush()
+
+    assert outdated(recall(home, "When is pottery?", "rajesh")) == {}
 
 
 @pytest.mark.parametrize("encoder", [shipped(), None], ids=["pending", "no model"])

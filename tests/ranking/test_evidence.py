@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import math
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from family_recall.ranking.calibration import (
     usually,
 )
 from family_recall.ranking.evidence import EVIDENCE
-from tests.conftest import found, move_in, open_home, recall, remember
+from tests.conftest import NOW, found, move_in, open_home, recall, remember
 
 
 @pytest.fixture
@@ -65,6 +66,25 @@ def test_what_nothing_follows_leads_by_all_of_its_score(path: Path) -> None:
         answer = recall(home, "Where is the cellar key?", "rajesh")
 
     assert answer.trace.evidence["lead"] == answer.trace.evidence["score"] > 0.0
+
+
+def test_what_the_first_replaces_takes_nothing_from_its_lead(keys: FamilyRecall) -> None:
+    """The alarm code changed twice: the lead of the newest is over the key, so it is told."""
+    for day, code in enumerate((4711, 8302, 1964), start=1):
+        remember(
+            keys,
+            f"The alarm code is {code} now",
+            doc_id=str(code),
+            author="rajesh",
+            occurred_at=NOW - dt.timedelta(days=90 - day),
+        )
+    answer = recall(keys, "What is the alarm code?", "mia")
+    score = {result.doc_id: result.score for result in answer.results}
+
+    assert found(answer)[:3] == ["1964", "8302", "4711"]
+    other = found(answer)[3]
+    assert answer.trace.evidence["lead"] == pytest.approx(score["1964"] - score[other], abs=1e-5)
+    assert answer.trace.evidence["lead"] > 0.2 > score["1964"] - score["8302"]
 
 
 def test_a_first_result_that_only_asks_is_known_as_one(path: Path) -> None:
