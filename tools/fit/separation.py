@@ -1,7 +1,7 @@
-"""Check that the households that constants are tuned on share no text with what trains models.
+"""Check that the households that we tune and measure on share no text with what trains models.
 
 A training text that repeats a run of words, or a whole question, of a household would make figures
-there meaningless. Compares every household of `tools/fit/households` with the conversation cards,
+there meaningless. Compares every household of `tools/fit/households` and `held_out` with the cards,
 the written homes, and the `pairs.jsonl.gz` of each folder named; ends with status 1 if anything is
 shared.
 
@@ -24,6 +24,7 @@ from tools.train.cards import loader as cards
 from tools.train.homes import loader as homes
 
 HOUSEHOLDS = ROOT / "tools/fit/households"
+HELD_OUT = ROOT / "tools/fit/held_out"
 RUN_WORDS = 8
 """Consecutive words that two texts written apart do not share; shorter questions count whole."""
 
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     own = {
         household.name: runs_of(household_texts(household / "dev"))
-        for household in sorted(HOUSEHOLDS.iterdir())
+        for household in sorted([*HOUSEHOLDS.iterdir(), *HELD_OUT.iterdir()])
         if household.is_dir()
     }
     training = {f"cards {path.name}": card_texts(path) for path in (cards.CARDS, cards.HELD_OUT)}
