@@ -12,7 +12,7 @@ from .first_words import first_words
 from .questions import asked_in, may_ask, waits_for_answer
 from .values import KINDS, MENTIONED, has_name, has_place, kinds_of_digits, test_of
 
-BITS_VERSION: Final = "2"
+BITS_VERSION: Final = "3"
 """Of the rules behind the bits: a file whose bits were found by others finds them again."""
 
 BITS: Final = {
@@ -34,7 +34,7 @@ def bits_of(text: str, fact_key: str | None = None) -> int:
     >>> [name for name, bit in BITS.items() if bits_of("swimming has moved to 5 pm") & bit]
     ['changed', 'kind:number', 'kind:time']
     """
-    text = text[:MAX_CHARS]
+    text = text[:MAX_CHARS].strip()
     lowered = text.lower()
     bits = BITS["fact"] if fact_key else 0
     words = f" {_words_alone(lowered)} "
@@ -59,7 +59,7 @@ def bits_of(text: str, fact_key: str | None = None) -> int:
         bits |= _PLACE
     if has_name(text):
         bits |= BITS["kind:name"]
-    return bits | _asking(text.strip())
+    return bits | _asking(text)
 
 
 def _words_alone(lowered: str) -> str:

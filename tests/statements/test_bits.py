@@ -32,6 +32,7 @@ _TEXTS = st.lists(st.tuples(_PIECES, _SEPARATORS), max_size=14).map(
 @example('send it to "Ana" in the drawer')
 @example("in then at home on Monday")
 @example("'not now' she said at five")
+@example("closed ")
 def test_bits_are_those_of_every_cue_and_value(text: str) -> None:
     """The bits of a text are those of its cues and of the kinds of its values, found one by one."""
     cues, values = cues_in(text), values_in(text)
