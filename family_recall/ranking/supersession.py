@@ -270,7 +270,7 @@ _NOT_PLAIN = (
 )  # fmt: skip
 
 
-_NOT_REPEATED = ("value_same", "same_session", "asks_event", "asks_all", "open_slot")
+_NOT_REPEATED = ("same_session", "asks_event", "asks_all", "open_slot")
 
 
 def reason(features: Sequence[float]) -> str:
@@ -294,7 +294,7 @@ def is_excluded(features: Sequence[float]) -> bool:
     at = _PLACE_OF
     differs, changed = features[at["value_differs"]], features[at["changed"]]
     cue = changed or features[at["stopped"]] or features[at["renewed"]]
-    repeats = features[at["value_same"]] and not changed
+    repeats = features[at["value_same"]] and not (changed or differs)
     lasts = features[at["lasting"]]
     return bool(not (differs or cue) or repeats or (features[at["for_now"]] and not lasts))
 
@@ -311,7 +311,8 @@ _LASTING = re.compile(
 def _values(before: Values, after: Values) -> tuple[float, float, float, float]:
     """Compare the values of the kinds asked for: (differ, same, only newer has, only older has).
 
-    They are the same where a kind has one in common, or two names of places share a word.
+    They are the same where a kind has one in common, or two names of places share a word; numbers
+    where one of the two texts has no other.
     """
     differs = same = 0.0
     for kind in before.keys() & after.keys():
@@ -319,6 +320,8 @@ def _values(before: Values, after: Values) -> tuple[float, float, float, float]:
             agree = not _words(before[kind]).isdisjoint(_words(after[kind]))
         elif kind == "name":
             agree = not after[kind] - before[kind]
+        elif kind == "number":
+            agree = after[kind] <= before[kind] or before[kind] <= after[kind]
         else:
             agree = not before[kind].isdisjoint(after[kind])
         differs, same = max(differs, float(not agree)), max(same, float(agree))

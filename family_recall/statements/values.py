@@ -26,7 +26,7 @@ _TIME = re.compile(
     r"\b(\d{1,2})(?:[:.](\d\d))?\s*([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b|\b(\d{1,2}) ?o['’]clock\b"
     r"|\b(half|quarter) (past|to) (\w+)\b|\b(noon|midday|midnight)\b"
     rf"|\b(?:at|by|until|till|from|around|about|before|after) (\d{{1,2}}|{_NUMBER_WORD}|one)"
-    r"(?=\s*(?:$|[.,;!?)](?!\d)|(?:now|instead|on|sharp|every|not|for|to)\b|in the "
+    r"(?=\s*(?:$|[.,;!?)](?!\d)|(?:now|instead|on|sharp|every|not|for|to|from)\b|in the "
     r"(?:morning|ev|aft)))",
 )
 _DAY_WORD = re.compile(
@@ -90,7 +90,7 @@ _COLOUR = re.compile(
     r"\b(red|blue|green|yellow|orange|purple|pink|black|white|grey|gray|brown|beige|cream|navy|teal"
     r"|turquoise|silver|gold|violet|magenta|maroon)\b",
 )
-_TOKEN = re.compile(r"[^\W_]*\d[^\W_]*(?:[-.:/][^\W_]*\d[^\W_]*)*|\+\d+")
+_TOKEN = re.compile(r"\+?\d{3,}(?: \d{3,})+\b|[^\W_]*\d[^\W_]*(?:[-.:/][^\W_]*\d[^\W_]*)*|\+\d+")
 _NUMBER = re.compile(rf"\b({_NUMBER_WORD})\b")
 _DIGIT = re.compile(r"\d")
 _ASCII_DIGIT = re.compile(r"[0-9]")  # found in a fraction of the time

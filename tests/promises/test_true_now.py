@@ -42,6 +42,12 @@ REPEATED = (
     ("What time does choir start?", "Choir starts at {}", ("5 pm", "6 pm", "half past six")),
     ("Where is the spare key?", "The spare key is under the {}", ("mat", "pot", "bench")),
     ("What is Mia's shoe size?", "Mia's shoe size is {}", ("34", "35", "36")),
+    ("When is the piano lesson?", "The piano lesson is on Mondays at {}", ("4 pm", "5 pm", "six")),
+    (
+        "What is Oma's phone number?",
+        "Oma's phone number is {}",
+        ("07700 900143", "07700 900628", "07700 900777"),
+    ),
 )
 """Questions with a sentence that answers them, and the values it was said with, one by one."""
 

@@ -12,6 +12,10 @@ from family_recall.statements import BITS, Cues, bits_of, cues_in, slot_of, valu
     [
         ("The gate code is 4417", "number", {"4417"}),
         ("we have two hens", "number", {"2"}),
+        ("Oma's number is 07700 900143", "number", {"07700 900143"}),
+        ("size 36 or 38, 12 pairs", "number", {"36", "38", "12"}),
+        ("it starts at six from today", "time", {"6:00"}),
+        ("the key is under the mat now", "place", {"mat"}),
         ("It starts at half past four", "time", {"4:30"}),
         ("It starts at 4.30pm sharp", "time", {"4:30"}),
         ("The bins go out on Tuesdays", "day", {"tue"}),
