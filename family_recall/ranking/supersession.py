@@ -14,6 +14,7 @@ import functools
 import itertools
 import json
 import math
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,10 +39,18 @@ _KIN = frozenset(
     gran's koro oma opa popo gong amma appa nani dada ama
     """.split()
 )
-_HOLDS = frozenset(
-    "is are costs starts begins ends opens closes goes lives wears takes has".split()
+_HOLDS = frozenset("is are costs starts begins ends opens closes".split())
+_PLACED = frozenset("in inside on under behind beside by near with over above below at".split())
+_PLACE_WORDS = 4
+_OF_TIMES = frozenset(
+    """
+    now from today tomorrow on at instead am pm half quarter past to noon midday midnight
+    one two three four five six seven eight nine ten eleven twelve
+    monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    january february march april may june july august september october november december
+    """.split()
 )
-_FEW_WORDS = 6
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "s"})
 _WORD = re.compile(r"[^\W_]+")
 _OWNER = re.compile(
@@ -249,16 +258,14 @@ def is_plain(features: Sequence[float]) -> bool:
     lasts.
     """
     at = _PLACE_OF
-    is_told = features[at["both_cover"]] >= 0.5 and (
-        (
-            features[at["changed"]]
-            and features[at["value_differs"]]
-            and not features[at["open_slot"]]
-        )
-        or (features[at["stopped"]] and features[at["asks_state"]])
+    differs = features[at["value_differs"]] and not features[at["open_slot"]]
+    says_so = (features[at["changed"]] and differs) or (
+        features[at["stopped"]] and features[at["asks_state"]]
     )
-    is_repeated = features[at["begins_alike"]] and features[at["value_differs"]]
-    if not is_told and (not is_repeated or any(features[at[name]] for name in _NOT_REPEATED)):
+    repeats = differs and features[at["begins_alike"]] and not features[at["only_older_covers"]]
+    if any(features[at[name]] for name in _NOT_REPEATED):
+        repeats = False
+    if not repeats and (not says_so or features[at["both_cover"]] < 0.5):
         return False
     for_a_day = features[at["one_day"]] and not features[at["lasting"]]
     return not (for_a_day or any(features[at[name]] for name in _NOT_PLAIN))
@@ -268,9 +275,7 @@ _NOT_PLAIN = (
     "unsure", "for_now", "other_name", "other_owner", "other_kind", "subject_lost",
     "other_speaker",
 )  # fmt: skip
-
-
-_NOT_REPEATED = ("same_session", "asks_event", "asks_all", "open_slot")
+_NOT_REPEATED = ("same_session", "asks_event", "asks_all")
 
 
 def reason(features: Sequence[float]) -> str:
@@ -381,18 +386,21 @@ def modifiers_in(text: str, asked: Asked) -> dict[str, set[str]]:
 def begin_alike(older: str, newer: str) -> bool:
     """Whether two texts, in lower case, say something of the same: "the code is 12", "… is 34 now".
 
-    The same words up to a verb and on, but for *new*; then few in the newer.
+    The same words up to a verb, but for *new*; from there on the newer has no word of its own but
+    figures and times, or both say where something is.
     """
     before, after = (
         [word for word in _WORD.findall(text) if word != "new"] for text in (older, newer)
     )
-    alike = [one for one, other in itertools.takewhile(_are_same, zip(before, after, strict=False))]
-    rest = len(after) - len(alike)
-    return not _HOLDS.isdisjoint(alike) and len(alike) < len(before) and 0 < rest <= _FEW_WORDS
-
-
-def _are_same(pair: tuple[str, str]) -> bool:
-    return pair[0] == pair[1]
+    n_alike = sum(itertools.takewhile(bool, map(operator.eq, before, after)))
+    begun = next((at for at in range(n_alike) if after[at] in _HOLDS), n_alike) + 1
+    was, now = before[begun:], after[begun:]
+    if n_alike < begun or not was or not now:
+        return False
+    own = set(now) - set(before) - _OF_TIMES
+    if not any(word.isalpha() for word in own):
+        return True
+    return was[0] in _PLACED and now[0] in _PLACED and len(own) < _PLACE_WORDS
 
 
 def _subject_lost(

@@ -176,6 +176,10 @@ def test_the_same_sentence_with_another_value_replaces_it_however_soon(
         ("What is Mia's shoe size?", "Mia's shoe size is 34", "Leo's shoe size is 44"),
         ("What's the alarm code?", "The alarm code is 4417", "The alarm code of the shop is 9052"),
         ("What is my shoe size?", "My shoe size is 36", "My shoe size is 44"),
+        ("When does Mia have swimming?", "Mia has swimming on Monday", "Mia has piano on Thursday"),
+        ("Where is Mia?", "Mia is at the library", "Mia is allergic to nuts"),
+        ("How old is Mia?", "Mia is 9", "Mia is 140 cm tall"),
+        ("What time is the film?", "The film is at 7 pm", "The film is 90 minutes long"),
     ],
 )
 def test_the_same_said_of_something_else_replaces_nothing(
