@@ -253,8 +253,8 @@ def is_plain(features: Sequence[float]) -> bool:
 
     Both hold half of the question's words or more, by rarity, and the newer says that a value
     changed or, where yes or no is asked for, that it ended: of 36 such pairs in the data that the
-    model is fitted on 35 are rivals. Or the newer says in another talk the same of another value,
-    from the first word on, which nobody in that data does. And it is about nobody else, is sure and
+    model is fitted on 35 are rivals. Or it says in another talk the same with another value
+    (:func:`begin_alike`), which nobody in that data does. And it is about nobody else, is sure and
     lasts.
     """
     at = _PLACE_OF
@@ -262,9 +262,8 @@ def is_plain(features: Sequence[float]) -> bool:
     says_so = (features[at["changed"]] and differs) or (
         features[at["stopped"]] and features[at["asks_state"]]
     )
-    repeats = differs and features[at["begins_alike"]] and not features[at["only_older_covers"]]
-    if any(features[at[name]] for name in _NOT_REPEATED):
-        repeats = False
+    repeats = differs and features[at["begins_alike"]]
+    repeats = repeats and not any(features[at[name]] for name in _NOT_REPEATED)
     if not repeats and (not says_so or features[at["both_cover"]] < 0.5):
         return False
     for_a_day = features[at["one_day"]] and not features[at["lasting"]]
@@ -275,7 +274,7 @@ _NOT_PLAIN = (
     "unsure", "for_now", "other_name", "other_owner", "other_kind", "subject_lost",
     "other_speaker",
 )  # fmt: skip
-_NOT_REPEATED = ("same_session", "asks_event", "asks_all")
+_NOT_REPEATED = ("only_older_covers", "same_session", "asks_event", "asks_all")
 
 
 def reason(features: Sequence[float]) -> str:
