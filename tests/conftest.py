@@ -21,8 +21,8 @@ from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, Encoding, Floats, Ints, PairScorer
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
-from family_recall.indexing import upgrade
-from family_recall.stores.store import Store
+from family_recall.remember import upgrade
+from family_recall.store.store import Store
 
 NOW = dt.datetime(2025, 6, 15, 12, 0, tzinfo=dt.UTC)
 """When every question of these tests is asked, unless given otherwise."""

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable
 from zoneinfo import ZoneInfo
 
-from family_recall.importing import Draft, Reading, ReadSettings
+from family_recall.apps.importing import Draft, Reading, ReadSettings
 
 ZONE = ZoneInfo("Europe/Berlin")
 SETTINGS = ReadSettings(ZONE, dt.datetime(2026, 11, 1, 12, 0, tzinfo=ZONE))

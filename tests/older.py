@@ -6,8 +6,8 @@ from pathlib import Path
 
 import apsw
 
-from family_recall.stores import word_entries
-from family_recall.stores.file.schema import SCHEMA_VERSION
+from family_recall.store import word_entries
+from family_recall.store.file.schema import SCHEMA_VERSION
 
 UNDO = Path(__file__).parent / "fixtures" / "undo"
 """SQL that removes what step n added, as ``000n.sql``."""

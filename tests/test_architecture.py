@@ -51,7 +51,7 @@ def test_every_contract_is_about_the_whole_package() -> None:
         "Imports point down",
         "Time expressions stand alone",
     }
-    assert exceptions["Only stores speak to SQLite"] == ["family_recall.stores.** -> *"]
+    assert exceptions["Only stores speak to SQLite"] == ["family_recall.store.** -> *"]
     assert exceptions["Only encoders speak to ONNX Runtime"] == ["family_recall.encoders.** -> *"]
 
 
@@ -67,7 +67,7 @@ def test_one_module_loads_igraph() -> None:
         or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("igraph"))
     }
 
-    assert users == {"sources/graph_engine.py"}
+    assert users == {"recall/sources/graph_engine.py"}
 
 
 def test_importing_loads_no_native_library() -> None:
@@ -82,12 +82,12 @@ def test_importing_loads_no_native_library() -> None:
 def test_a_fleet_loads_ray_and_object_stores_only_to_run() -> None:
     """Importing the fleet and its commands, and printing their help, needs no extra."""
     for program in (
-        "import family_recall.fleet.ray_engine",
-        "import family_recall.cli as c; c.main(['fleet', 'eval', '--help'], standalone_mode=False)",
+        "import family_recall.apps.fleet.ray_engine",
+        "import family_recall.apps.cli as c\nc.main(['fleet', '--help'], standalone_mode=False)",
     ):
         loaded = loaded_by(program)
 
-        assert any(name.startswith(("family_recall.fleet", "family_recall.cli")) for name in loaded)
+        assert any(name.startswith("family_recall.apps.") for name in loaded)
         assert not loaded & {"ray", "fsspec", "pyarrow"}
 
 
@@ -111,8 +111,8 @@ def test_no_raw_connection_leaves_the_store() -> None:
     uses = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in package.rglob("*.py")
-        if package / "stores" not in path.parents
-        and path != package / "web" / "localhost.py"  # counts those of sockets
+        if package / "store" not in path.parents
+        and path != package / "apps" / "web" / "localhost.py"  # counts those of sockets
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute)
         and node.attr.lstrip("_") in {"connection", "connections"}

@@ -14,8 +14,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from family_recall.cli import main
-from family_recall.stores.file.schema import SCHEMA_VERSION
+from family_recall.apps.cli import main
+from family_recall.store.file.schema import SCHEMA_VERSION
 from tools.docs import reference as print_reference
 from tools.docs import run_examples as run_pages
 
@@ -236,10 +236,10 @@ def described(picture: str) -> str:
 
 def test_every_feature_that_is_weighed_is_declared() -> None:
     """The default profile names declared features only, and says where its weights are from."""
-    folder = ROOT / "family_recall" / "ranking"
+    folder = ROOT / "family_recall" / "recall" / "ranking"
     profile = json.loads((folder / "default_profile.json").read_text(encoding="utf-8"))
 
-    from family_recall.ranking.features import INDEX  # noqa: PLC0415 - numpy is not needed above
+    from family_recall.recall.ranking.features import INDEX  # noqa: PLC0415 - numpy is not needed above
 
     assert set(profile["weights"]) <= set(INDEX)
     assert profile["source"]

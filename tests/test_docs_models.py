@@ -8,7 +8,7 @@ import click
 import pytest
 
 from family_recall import FamilyRecall, RecallContext
-from family_recall.cli import main
+from family_recall.apps.cli import main
 from tests.conftest import PLENTY_MS
 from tests.foreign_models import save_folder
 from tests.local_hub import repository, serve, write_catalogue

@@ -16,8 +16,8 @@ import click
 import jsonschema
 import pytest
 
-from family_recall import llm_tools
-from family_recall.cli import main
+from family_recall.apps import llm_tools
+from family_recall.apps.cli import main
 
 RECIPES = Path(__file__).parents[1] / "docs" / "recipes"
 PAGES = {path.stem: path.read_text(encoding="utf-8") for path in sorted(RECIPES.glob("*.md"))}

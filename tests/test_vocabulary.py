@@ -101,9 +101,9 @@ OPENINGS = frozenset({"Give", "Hang", "Know", "Let", "Say", "Take", "Tell"})
 EARLIER_NAMES = ("# earlier format", "<!-- earlier name -->")
 """Ends a line with names that earlier versions have in files or code, in the words of then."""
 HOUSEHOLD_TEXTS = (
-    "family_recall/demo/",
-    "family_recall/query/",
-    "family_recall/time_expressions/",
+    "family_recall/apps/demo/",
+    "family_recall/recall/question/",
+    "family_recall/english/times/",
     "tests/",
     "tools/",
 )

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from family_recall.errors import InvalidRequestError
-from family_recall.evaluation import EvaluationReport
-from family_recall.fleet import (
+from family_recall.apps.evaluation import EvaluationReport
+from family_recall.apps.fleet import (
     FleetRun,
     InProcess,
     Options,
@@ -19,9 +18,10 @@ from family_recall.fleet import (
     report,
     run,
 )
-from family_recall.fleet.mapping import Engine, Task, attempt
-from family_recall.fleet.ray_engine import RayEngine, write_parquet
-from family_recall.fleet.steps import Row
+from family_recall.apps.fleet.mapping import Engine, Task, attempt
+from family_recall.apps.fleet.ray_engine import RayEngine, write_parquet
+from family_recall.apps.fleet.steps import Row
+from family_recall.errors import InvalidRequestError
 from tests_fleet.conftest import OLD, TwoNodes, opened
 
 MOMENT = "2026-03-01T18:30:00+00:00"

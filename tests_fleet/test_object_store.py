@@ -12,8 +12,8 @@ from moto.server import ThreadedMotoServer
 
 from family_recall import FamilyRecall
 from family_recall.api import files
-from family_recall.fleet import InProcess, Options, backups, read_catalogue, run
-from family_recall.fleet.ray_engine import RayEngine
+from family_recall.apps.fleet import InProcess, Options, backups, read_catalogue, run
+from family_recall.apps.fleet.ray_engine import RayEngine
 from tests_fleet.conftest import opened
 
 DAYS = ("2026-03-01T02:00:00+00:00", "2026-03-02T02:00:00+00:00", "2026-03-03T02:00:00+00:00")

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from ray import serve
 
-from family_recall.fleet import Options, read_catalogue
-from family_recall.fleet.serving import Serving, running, shard_of
+from family_recall.apps.fleet import Options, read_catalogue
+from family_recall.apps.fleet.serving import Serving, running, shard_of
 from tests_fleet.conftest import TwoNodes, opened
 
 TOKEN = "an invented token that is long enough"  # noqa: S105

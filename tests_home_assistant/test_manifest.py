@@ -81,8 +81,8 @@ def test_only_the_public_interface_is_used() -> None:
         "family_recall",
         "family_recall.api.files",
         "family_recall.errors",
-        "family_recall.llm_tools",
-        "family_recall.statements",
+        "family_recall.apps.llm_tools",
+        "family_recall.english",
     }
 
 

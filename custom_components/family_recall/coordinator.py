@@ -18,8 +18,8 @@ from homeassistant.helpers.update_coordinator import DataUpdateCoordinator, Upda
 from homeassistant.util import dt as dt_util
 
 from family_recall import Answer, FamilyRecall, RecallContext, Remembered
+from family_recall.apps.llm_tools import adispatch
 from family_recall.errors import ClosedError, FamilyRecallError, ModelError, StoreError
-from family_recall.llm_tools import adispatch
 
 from . import household
 from .const import CONF_FILE, CONF_TIME_BUDGET_MS, DEFAULT_TIME_BUDGET_MS, DOMAIN

@@ -10,8 +10,8 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonObjectType
 
-from family_recall.llm_tools import TOOLS
-from family_recall.llm_tools import Tool as LibraryTool
+from family_recall.apps.llm_tools import TOOLS
+from family_recall.apps.llm_tools import Tool as LibraryTool
 
 from .const import DOMAIN
 from .coordinator import FamilyRecallConfigEntry

@@ -14,8 +14,8 @@ from family_recall.errors import (
     StoreError,
     UnknownMemoryError,
 )
-from family_recall.stores.read.listing import Listings
-from family_recall.stores.records import Access, StoredMemory
+from family_recall.store.read.listing import Listings
+from family_recall.store.records import Access, StoredMemory
 from family_recall.types import RecallContext, Scope
 
 

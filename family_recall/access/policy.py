@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from family_recall.errors import InvalidMemoryError, UnknownSpaceError
-from family_recall.stores.records import Access, Partition, epoch_s
+from family_recall.store.records import Access, Partition, epoch_s
 from family_recall.types import (
     BANDS,
     KINDS,

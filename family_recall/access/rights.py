@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.access import policy
+from family_recall.english.text import normalise
 from family_recall.errors import InvalidRequestError
-from family_recall.query.text import normalise
-from family_recall.stores.access.household import Household
+from family_recall.store.access.household import Household
 from family_recall.types import Person, RecallContext
 
 

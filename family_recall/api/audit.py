@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from family_recall.access import policy
 from family_recall.api.engine import Engine
 from family_recall.errors import InvalidRequestError
-from family_recall.stores.logs.audit import AuditRow
+from family_recall.store.logs.audit import AuditRow
 from family_recall.types import AuditEntry
 from family_recall.types.checked import checked
 

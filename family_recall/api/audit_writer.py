@@ -19,8 +19,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from family_recall.errors import ClosedError, FamilyRecallError
-from family_recall.stores.logs.audit import DAY_S, AuditTables, NewCall
-from family_recall.stores.store import Store
+from family_recall.store.logs.audit import DAY_S, AuditTables, NewCall
+from family_recall.store.store import Store
 from family_recall.types import Answer, Call, RecallContext
 from family_recall.types.audit import check_audit_days
 

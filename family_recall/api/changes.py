@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from family_recall.api.home import FamilyRecall
 from family_recall.errors import ConflictError
-from family_recall.learning import Feedback
+from family_recall.learn import Feedback
 from family_recall.types import (
     Answer,
     Corrected,

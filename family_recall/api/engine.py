@@ -20,15 +20,15 @@ from family_recall.api.integrity_monitor import IntegrityMonitor
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, end_alarms
 from family_recall.encoders.loader import Models
-from family_recall.erasure import Forgetter
 from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
-from family_recall.indexing import Indexer
-from family_recall.learning import Learner
-from family_recall.pipeline import Broker
-from family_recall.pipeline.costs import Costs
-from family_recall.pipeline.gate import Gate
-from family_recall.pipeline.trace_hook import TraceHook
-from family_recall.stores.store import Store
+from family_recall.forget import Forgetter
+from family_recall.learn import Learner
+from family_recall.recall import Broker
+from family_recall.recall.costs import Costs
+from family_recall.recall.gate import Gate
+from family_recall.recall.trace_hook import TraceHook
+from family_recall.remember import Indexer
+from family_recall.store.store import Store
 from family_recall.types import Answer, Call, RecallContext, Receipt, Scope, Trace
 from family_recall.types.progress import CountCallback
 

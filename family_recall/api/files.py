@@ -6,14 +6,14 @@ import os
 import time
 from pathlib import Path
 
-from family_recall.erasure import cleaning
-from family_recall.indexing import upgrade
-from family_recall.stores.file import copies, rekeying
-from family_recall.stores.file.copies import Backup, Restored
-from family_recall.stores.file.encryption import Secret, key_of
-from family_recall.stores.file.identity import schema_of
-from family_recall.stores.file.schema import SCHEMA_VERSION
-from family_recall.stores.store import Store
+from family_recall.forget import cleaning
+from family_recall.remember import upgrade
+from family_recall.store.file import copies, rekeying
+from family_recall.store.file.copies import Backup, Restored
+from family_recall.store.file.encryption import Secret, key_of
+from family_recall.store.file.identity import schema_of
+from family_recall.store.file.schema import SCHEMA_VERSION
+from family_recall.store.store import Store
 from family_recall.types.progress import ProgressCallback
 
 

@@ -38,14 +38,14 @@ from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, ModelError
-from family_recall.indexing import upgrade
-from family_recall.learning import Feedback
-from family_recall.pipeline import routing_encoder, warm_up
-from family_recall.pipeline.explain import Explanation, Inspection
-from family_recall.query import router
-from family_recall.stores.file.connection import BUSY_TIMEOUT_MS
-from family_recall.stores.file.encryption import Secret, key_of
-from family_recall.stores.store import Store
+from family_recall.learn import Feedback
+from family_recall.recall import routing_encoder, warm_up
+from family_recall.recall.explain import Explanation, Inspection
+from family_recall.recall.question import router
+from family_recall.remember import upgrade
+from family_recall.store.file.connection import BUSY_TIMEOUT_MS
+from family_recall.store.file.encryption import Secret, key_of
+from family_recall.store.store import Store
 from family_recall.types import (
     DEFAULT_SPACE,
     Answer,

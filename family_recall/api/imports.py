@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from family_recall import importing
 from family_recall.api.engine import Engine
 from family_recall.api.source_ids import doc_id_of, end_relations, prefix_of, withdraw_entries
+from family_recall.apps import importing
+from family_recall.apps.importing import Draft, Reading, ReadSettings
 from family_recall.errors import (
     DatasetError,
     InvalidMemoryError,
@@ -20,9 +21,8 @@ from family_recall.errors import (
     NotTheirsError,
     UnconfirmedError,
 )
-from family_recall.importing import Draft, Reading, ReadSettings
-from family_recall.indexing.preparation import content_hash
-from family_recall.stores.read.versions import SourceEntry
+from family_recall.remember.preparation import content_hash
+from family_recall.store.read.versions import SourceEntry
 from family_recall.types import Imported, Memory, Omission, Person, Relation
 from family_recall.types.importing import FORMATS, Format
 from family_recall.types.progress import StepCallback

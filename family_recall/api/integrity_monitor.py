@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from family_recall.errors import FamilyRecallError
-from family_recall.stores.store import Store
+from family_recall.store.store import Store
 
 FIRST_AFTER_S = 60.0
 """How long after opening the file is checked first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from family_recall.api.engine import Engine
 from family_recall.errors import InvalidRequestError
-from family_recall.learning import Learning, learning_of
+from family_recall.learn import Learning, learning_of
 from family_recall.types.checked import checked
 
 

@@ -10,13 +10,13 @@ from typing import Any
 from family_recall.api.engine import Engine
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
-from family_recall.erasure import cleaning
 from family_recall.errors import ModelError
+from family_recall.forget import cleaning
 from family_recall.maintenance import archive
 from family_recall.maintenance.archive import Archive
 from family_recall.maintenance.reembedding import Reembedded, reembed
-from family_recall.stores.file.copies import Backup
-from family_recall.stores.file.integrity import Finding, versions
+from family_recall.store.file.copies import Backup
+from family_recall.store.file.integrity import Finding, versions
 from family_recall.types.checked import checked
 from family_recall.types.progress import CountCallback, ProgressCallback
 

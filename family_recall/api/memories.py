@@ -13,9 +13,9 @@ import numpy.typing as npt
 from family_recall.access.editable_view import editable_view
 from family_recall.api.engine import Engine
 from family_recall.api.keywords import ContextFields, context_of
+from family_recall.english.text import normalise
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
-from family_recall.query.text import normalise
-from family_recall.stores.records import StoredMemory
+from family_recall.store.records import StoredMemory
 from family_recall.types import (
     EntityCount,
     Filters,

@@ -7,13 +7,13 @@ from typing import Unpack
 from family_recall.access.editable_view import EditableView, editable_view
 from family_recall.api.engine import Engine
 from family_recall.api.keywords import ContextFields, context_of
-from family_recall.erasure.entity_provenance import update_entities
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, NotTheirsError
-from family_recall.indexing import relations
-from family_recall.stores.file.row_ids import partition_of
-from family_recall.stores.graph.relation_queries import RelationRow
-from family_recall.stores.read.listing import Listings
-from family_recall.stores.records import RecordedRelation
+from family_recall.forget.entity_provenance import update_entities
+from family_recall.remember import relations
+from family_recall.store.file.row_ids import partition_of
+from family_recall.store.graph.relation_queries import RelationRow
+from family_recall.store.read.listing import Listings
+from family_recall.store.records import RecordedRelation
 from family_recall.types import RecallContext, Relation
 from family_recall.types.checked import checked
 

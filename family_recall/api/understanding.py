@@ -6,10 +6,10 @@ import datetime as dt
 from pathlib import Path
 
 from family_recall.encoders.static import StaticEncoder
-from family_recall.pipeline import routing_encoder
-from family_recall.query import planner
-from family_recall.query.breadth import read_breadth
-from family_recall.stores.text import full_text
+from family_recall.english.breadth import read_breadth
+from family_recall.recall import routing_encoder
+from family_recall.recall.question import planner
+from family_recall.store.text import full_text
 from family_recall.types import (
     RecallRequest,
     Region,

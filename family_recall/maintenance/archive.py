@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
-from family_recall.indexing import Indexer
 from family_recall.maintenance.archive_checks import FORMAT, KIND, checked_header, checked_record
-from family_recall.stores.file.archive_loader import ArchiveLoader, current_name
-from family_recall.stores.file.replacement import writing_to
-from family_recall.stores.store import Store
+from family_recall.remember import Indexer
+from family_recall.store.file.archive_loader import ArchiveLoader, current_name
+from family_recall.store.file.replacement import writing_to
+from family_recall.store.store import Store
 from family_recall.types.json_lines import read_jsonl, shown
 from family_recall.types.json_records import JsonRecord
 from family_recall.types.progress import ProgressCallback

@@ -27,8 +27,8 @@ from wyoming.server import AsyncEventHandler, AsyncServer
 
 from family_recall import FamilyRecall, RecallContext, __version__
 from family_recall.api.keywords import MemoryFields
+from family_recall.english import reminder_in
 from family_recall.errors import FamilyRecallError, InvalidRequestError
-from family_recall.statements import reminder_in
 
 BUSY_TIMEOUT_MS = 5_000
 REMEMBERED = "I will remember that."

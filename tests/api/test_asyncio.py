@@ -15,10 +15,10 @@ import pytest
 
 from family_recall import Answer, FamilyRecall, RecallContext
 from family_recall.api.engine import _WORKERS, _WRITERS
+from family_recall.apps.llm_tools import adispatch
 from family_recall.deadline import Alarm, end_alarms
 from family_recall.errors import ClosedError, InvalidRequestError, StoreBusyError
-from family_recall.llm_tools import adispatch
-from family_recall.stores.file.connection import connect
+from family_recall.store.file.connection import connect
 from tests.conftest import (
     HOME,
     NO_MODELS,

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from family_recall import Answer
-from family_recall.dataflow import GraphRun
 from family_recall.encoders.base import Encoding
+from family_recall.recall.dataflow import GraphRun
 from family_recall.types import Result
 from tests.conftest import (
     NOW,
@@ -58,7 +58,7 @@ def break_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> GraphRun:
         raise OSError("the graph is down")
 
-    monkeypatch.setattr("family_recall.pipeline.searching.walk_graph", fail)
+    monkeypatch.setattr("family_recall.recall.searching.walk_graph", fail)
 
 
 def fused(answer: Answer, doc_id: str) -> float:

@@ -11,8 +11,8 @@ import pytest
 
 from family_recall import Affect, FamilyRecall, Filters, RecallContext
 from family_recall.errors import InvalidRequestError
-from family_recall.ranking.features import SOURCE_PRIORS
-from family_recall.ranking.profiles import profiles
+from family_recall.recall.ranking.features import SOURCE_PRIORS
+from family_recall.recall.ranking.profiles import profiles
 from family_recall.types import Contribution, RecallRequest
 from tests.conftest import (
     HOME,

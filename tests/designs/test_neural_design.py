@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from family_recall import FamilyRecall, Relation, understand
-from family_recall.dataflow import Subgraph
-from family_recall.ranking.profiles import QUOTED, find_profile, profiles
-from family_recall.sources.bias import (
+from family_recall.recall.dataflow import Subgraph
+from family_recall.recall.ranking.profiles import QUOTED, find_profile, profiles
+from family_recall.recall.sources.bias import (
     HOP_FACTORS,
     RELATIONS_BY_INTENT,
     graph_bias,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from family_recall import Relation, understand
-from family_recall.ranking.profiles import profiles
-from family_recall.sources.bias import (
+from family_recall.recall.ranking.profiles import profiles
+from family_recall.recall.sources.bias import (
     intent_of,
 )
 from tests.conftest import (

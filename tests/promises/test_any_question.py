@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from family_recall import Answer, FamilyRecall
-from family_recall.query.text import STOP_WORDS
+from family_recall.english.text import STOP_WORDS
 from tests.conftest import found, move_in, open_home, recall, remember, stories
 
 HOSTILE = (

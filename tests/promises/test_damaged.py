@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Hidden, RecallContext
 from family_recall.api import integrity_monitor
-from family_recall.cli import main
-from family_recall.cli.doctor import examine
+from family_recall.apps.cli import main
+from family_recall.apps.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
-from family_recall.stores.file.checksums import CONTENT
-from family_recall.stores.health import checks
+from family_recall.store.file.checksums import CONTENT
+from family_recall.store.health import checks
 from tests.conftest import (
     HOME,
     NO_MODELS,

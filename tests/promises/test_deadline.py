@@ -23,9 +23,9 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import Encoding
 from family_recall.errors import ModelError
-from family_recall.pipeline import answer
-from family_recall.pipeline.broker import Broker
-from family_recall.stores.read.snapshot import Snapshot
+from family_recall.recall import answer
+from family_recall.recall.broker import Broker
+from family_recall.store.read.snapshot import Snapshot
 from tests.conftest import (
     HOME,
     TINY_STATIC,

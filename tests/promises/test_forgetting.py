@@ -17,11 +17,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Memory, Relation
-from family_recall.indexing import embedded_text
-from family_recall.stores.file.row_ids import PARTITION_SHIFT, shard_of, words_table
-from family_recall.stores.records import ToEmbed
-from family_recall.stores.vectors.encoding import pack_tokens, quantise
-from family_recall.stores.vectors.tables import models
+from family_recall.remember import embedded_text
+from family_recall.store.file.row_ids import PARTITION_SHIFT, shard_of, words_table
+from family_recall.store.records import ToEmbed
+from family_recall.store.vectors.encoding import pack_tokens, quantise
+from family_recall.store.vectors.tables import models
 from tests.conftest import (
     HOME,
     NOW,

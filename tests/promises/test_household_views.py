@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext, Relation, Space
 from family_recall.errors import InvalidRequestError, UnknownPersonError
-from family_recall.stores.file.connections import Connections
+from family_recall.store.file.connections import Connections
 from family_recall.types import BANDS, ROLES
 from tests.conftest import NO_MODELS
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Grant, Memory, Person, RecallContext, Relation, Space
+from family_recall.apps.llm_tools import as_text, dispatch
 from family_recall.errors import FamilyRecallError
-from family_recall.llm_tools import as_text, dispatch
 from tests.conftest import HOME, NOW, PLENTY_MS, Wall, open_home
 
 IDS = {"9f86d081": "Ana", "60303ae2": "Ben", "fd61a03a": "Cleo"}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from family_recall import Answer, FamilyRecall, Memory, RecallContext
 from family_recall.encoders import BiEncoder, Encoding, StaticEncoder
 from family_recall.errors import ModelError
-from family_recall.ranking.profiles import profiles
+from family_recall.recall.ranking.profiles import profiles
 from tests.conftest import (
     HOME,
     NO_MODELS,

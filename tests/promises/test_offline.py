@@ -47,7 +47,7 @@ else:
 
 import family_recall as fr
 from family_recall.api import files
-from family_recall.cli.doctor import examine
+from family_recall.apps.cli.doctor import examine
 
 folder = Path(sys.argv[1])
 used = set()

@@ -12,7 +12,7 @@ import pytest
 from family_recall import FamilyRecall
 from family_recall.encoders import BiEncoder, CrossEncoder, StaticEncoder
 from family_recall.errors import ModelError
-from family_recall.stores.vectors import loading
+from family_recall.store.vectors import loading
 from tests.conftest import PLENTY_MS, found, move_in, open_home, recall, stories
 
 QUESTION = "when does grandma land?"

@@ -14,10 +14,10 @@ import apsw
 import pytest
 
 from family_recall.api import files
-from family_recall.cli.doctor import examine
+from family_recall.apps.cli.doctor import examine
 from family_recall.errors import FamilyRecallError
-from family_recall.stores.file.schema import SCHEMA_VERSION
-from tests.cli.runner import call
+from family_recall.store.file.schema import SCHEMA_VERSION
+from tests.apps.cli.runner import call
 from tests.conftest import HOME, found, move_in, open_home, recall, remember, stories
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="drops root's right to write")

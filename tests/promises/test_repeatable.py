@@ -23,7 +23,7 @@ from family_recall import (
     RecallRequest,
     Relation,
 )
-from family_recall.ranking.profiles import profiles
+from family_recall.recall.ranking.profiles import profiles
 from family_recall.types import KINDS
 from tests.conftest import (
     HOME,

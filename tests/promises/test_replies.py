@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.statements import only_asks
+from family_recall.english import only_asks
 from tests.conftest import TinyEncoder, move_in, open_home, recall, remember
 
 _THINGS = ("kite", "oboe", "ladder")

@@ -13,11 +13,11 @@ import pytest
 
 from family_recall import Answer, FamilyRecall, RecallContext, Relation
 from family_recall.config import RecallConfig
-from family_recall.dataflow import Kind
-from family_recall.ranking.calibration import calibrations
-from family_recall.ranking.evidence import EVIDENCE
-from family_recall.ranking.features import FEATURES, weight_of
-from family_recall.ranking.profiles import profiles
+from family_recall.recall.dataflow import Kind
+from family_recall.recall.ranking.calibration import calibrations
+from family_recall.recall.ranking.evidence import EVIDENCE
+from family_recall.recall.ranking.features import FEATURES, weight_of
+from family_recall.recall.ranking.profiles import profiles
 from tests.conftest import (
     HOME,
     NOW,

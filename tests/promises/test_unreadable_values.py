@@ -16,13 +16,13 @@ import apsw
 import pytest
 
 from family_recall import Grant, Hidden, Person, Relation, Space
-from family_recall.cli.doctor import examine
+from family_recall.apps.cli.doctor import examine
 from family_recall.errors import StoreError
-from family_recall.stores.file import columns, readable
-from family_recall.stores.file.readable import HIDDEN
-from family_recall.stores.file.record_tables import RECORDS
-from family_recall.stores.file.row_ids import shard_of
-from family_recall.stores.text import full_text
+from family_recall.store.file import columns, readable
+from family_recall.store.file.readable import HIDDEN
+from family_recall.store.file.record_tables import RECORDS
+from family_recall.store.file.row_ids import shard_of
+from family_recall.store.text import full_text
 from tests.conftest import (
     HOME,
     NO_MODELS,

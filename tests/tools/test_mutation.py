@@ -48,7 +48,7 @@ def test_a_table_that_no_longer_fits_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, old: str, message: str
 ) -> None:
     """An unknown claim, and a text that its file does not hold, or holds more than once."""
-    change = f"{{ in = 'family_recall/ranking/bm25.py', old = '{old}', new = '' }}"
+    change = f"{{ in = 'family_recall/recall/ranking/bm25.py', old = '{old}', new = '' }}"
     table = tmp_path / "table.toml"
     table.write_text(f"[[claim]]\nsays = '{says}'\nmutants = [{change}]\n", "utf-8")
     monkeypatch.setattr(mutants, "TABLES", tmp_path)

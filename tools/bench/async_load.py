@@ -28,7 +28,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 import numpy as np
 
 from family_recall import Answer, FamilyRecall
-from family_recall.evaluation import synthetic
+from family_recall.apps.evaluation import synthetic
 from tools.common import parser_of, say, write_json
 
 GRACE_MS = 10.0  # beyond the budget

@@ -31,8 +31,8 @@ from typing import Any
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 from family_recall import FamilyRecall, RecallContext
+from family_recall.apps.evaluation import synthetic
 from family_recall.config import RecallConfig
-from family_recall.evaluation import synthetic
 from family_recall.types.stages import optional_stages
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json

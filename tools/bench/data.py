@@ -1,4 +1,4 @@
-"""A fast fake encoder for the synthetic household of family_recall.evaluation."""
+"""A fast fake encoder for the synthetic household of family_recall.apps.evaluation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.apps.evaluation.synthetic import MEAN_WORDS, chances, vocabulary
 from family_recall.encoders.base import Encoding
-from family_recall.evaluation.synthetic import MEAN_WORDS, chances, vocabulary
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

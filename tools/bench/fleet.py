@@ -32,10 +32,10 @@ from random import Random
 
 import numpy as np
 
-from family_recall.fleet import InProcess, Options, ray_engine, read_catalogue, run
-from family_recall.fleet.mapping import Engine
-from family_recall.fleet.serving import Serving, running
-from family_recall.fleet.steps import STEPS, loaded_models, open_household
+from family_recall.apps.fleet import InProcess, Options, ray_engine, read_catalogue, run
+from family_recall.apps.fleet.mapping import Engine
+from family_recall.apps.fleet.serving import Serving, running
+from family_recall.apps.fleet.steps import STEPS, loaded_models, open_household
 from tools.common import parser_of, resident_mib, say
 from tools.fleet.invent import invented, write_file
 

@@ -28,9 +28,9 @@ from unittest import mock
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 from family_recall import FamilyRecall, Grant, Receipt
-from family_recall.evaluation import synthetic
-from family_recall.stores.store import Store
-from family_recall.stores.text import index_terms
+from family_recall.apps.evaluation import synthetic
+from family_recall.store.store import Store
+from family_recall.store.text import index_terms
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 

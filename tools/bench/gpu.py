@@ -29,13 +29,13 @@ import numpy as np
 
 from family_recall import RecallContext
 from family_recall.api import FamilyRecall
+from family_recall.apps.evaluation import synthetic
+from family_recall.apps.evaluation.machine import describe
+from family_recall.apps.evaluation.timing import timed
 from family_recall.encoders import onnx_runtime
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.errors import ModelError
-from family_recall.evaluation import synthetic
-from family_recall.evaluation.machine import describe
-from family_recall.evaluation.timing import timed
 from tools.common import parser_of, write_json
 
 N_MEMORIES, N_QUESTIONS = 2_000, 40

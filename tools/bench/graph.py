@@ -23,13 +23,16 @@ from pathlib import Path
 
 import numpy as np
 
-from family_recall.sources import graph_engine, graph_numpy
+from family_recall.recall.sources import graph_engine, graph_numpy
 from tools.common import parser_of, write_json
 
 SIZES = ((30, 40), (80, 100), (400, 1500))
 ENGINES = {"igraph": graph_engine, "numpy": graph_numpy}
 LOADS = {
-    "core": "from family_recall.sources.graph_engine import engine; import numpy\nSTART\nengine()",
+    "core": (
+        "from family_recall.recall.sources.graph_engine import engine; import numpy\n"
+        "START\nengine()"
+    ),
     "import igraph": "import numpy\nSTART\nimport igraph",
 }
 _PROGRAM = """

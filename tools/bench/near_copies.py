@@ -29,7 +29,7 @@ from typing import Any
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 from family_recall import FamilyRecall, Memory, RecallContext
-from family_recall.evaluation import synthetic
+from family_recall.apps.evaluation import synthetic
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 

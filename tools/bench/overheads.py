@@ -32,10 +32,10 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 import apsw
 
 from family_recall import FamilyRecall, Memory, RecallContext
-from family_recall.evaluation import synthetic
-from family_recall.stores.file import connection as opening
-from family_recall.stores.file.row_ids import words_table
-from family_recall.stores.text import full_text
+from family_recall.apps.evaluation import synthetic
+from family_recall.store.file import connection as opening
+from family_recall.store.file.row_ids import words_table
+from family_recall.store.text import full_text
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 

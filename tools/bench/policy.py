@@ -32,8 +32,8 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
 from family_recall.access import policy
-from family_recall.evaluation import synthetic
-from family_recall.stores.read.snapshot import Snapshot
+from family_recall.apps.evaluation import synthetic
+from family_recall.store.read.snapshot import Snapshot
 from family_recall.types import Scope
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json

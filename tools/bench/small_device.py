@@ -28,9 +28,9 @@ from typing import Any
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 from family_recall import FamilyRecall, RecallContext
+from family_recall.apps.evaluation import synthetic
+from family_recall.apps.evaluation.timing import quantiles, timed
 from family_recall.encoders.static import StaticEncoder
-from family_recall.evaluation import synthetic
-from family_recall.evaluation.timing import quantiles, timed
 from tools.common import ROOT, memory_mib, parser_of, say
 
 MEMORIES, LIMIT_MIB, N_QUESTIONS = 10_000, 256, 40

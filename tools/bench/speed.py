@@ -44,13 +44,13 @@ from rich.table import Table
 
 from family_recall import RecallContext, __version__
 from family_recall.api import FamilyRecall
+from family_recall.apps.evaluation import synthetic
+from family_recall.apps.evaluation.machine import describe
+from family_recall.apps.evaluation.timing import quantiles, timed
+from family_recall.apps.reports import evaluation
 from family_recall.encoders.base import Encoder, Encoding, batch_size_of
 from family_recall.encoders.bi_encoder import BiEncoder
 from family_recall.errors import ModelError
-from family_recall.evaluation import synthetic
-from family_recall.evaluation.machine import describe
-from family_recall.evaluation.timing import quantiles, timed
-from family_recall.reports import evaluation
 from tools.bench.data import FakeEncoder, Floats, Ints
 from tools.common import parser_of, resident_mib, say, write_json
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from family_recall import FamilyRecall, RecallContext
-from family_recall.demo import SCENES, Scene
-from family_recall.demo.household import HOME, NOW, TIMEZONE, move_in
-from family_recall.ranking.calibration import TELL, find_calibration
-from family_recall.reports.evaluation.plots import colour, picture
-from family_recall.reports.recall.results import GROUPS
+from family_recall.apps.demo import SCENES, Scene
+from family_recall.apps.demo.household import HOME, NOW, TIMEZONE, move_in
+from family_recall.apps.reports.evaluation.plots import colour, picture
+from family_recall.apps.reports.recall.results import GROUPS
+from family_recall.recall.ranking.calibration import TELL, find_calibration
 from tools.common import ROOT, parser_of
 
 if TYPE_CHECKING:

@@ -25,10 +25,10 @@ import click
 
 import family_recall
 from family_recall import FamilyRecall, config, errors, understand
-from family_recall.cli import main as command_line
-from family_recall.cli.settings import SETTINGS
-from family_recall.ranking.features import FEATURES
-from family_recall.ranking.profiles import profiles
+from family_recall.apps.cli import main as command_line
+from family_recall.apps.cli.settings import SETTINGS
+from family_recall.recall.ranking.features import FEATURES
+from family_recall.recall.ranking.profiles import profiles
 from family_recall.types import stages
 from tools.common import ROOT, parser_of
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
-from family_recall.cli import main as command_line
+from family_recall.apps.cli import main as command_line
 from tools.common import parser_of
 
 # Before ONNX Runtime's first import, and so that putting the environment back leaves it set.

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from family_recall import FamilyRecall, RecallContext
-from family_recall.cli import main as command_line
-from family_recall.demo import NOW, furnished
+from family_recall.apps.cli import main as command_line
+from family_recall.apps.demo import NOW, furnished
 from tools.common import ROOT, parser_of, say
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @contextlib.contextmanager
 def served() -> Iterator[str]:
     """Serve the demo's household on its own day; yield the link that opens the pages."""
-    from family_recall.web import Reader, application, localhost  # noqa: PLC0415 -- an extra
+    from family_recall.apps.web import Reader, application, localhost  # noqa: PLC0415 -- an extra
 
     with (
         furnished() as path,

@@ -3,9 +3,9 @@
 Asks the questions of each set's `dev` folder under every profile, with both embedders (kind
 `full`), with the static one alone (`static`) and with none (`words`), each with the cross-encoder
 (`full_reranked`) where the profile weighs it and without. Fits two logistic models of the evidence
-(`family_recall/ranking/evidence.py`), one for *the first result answers* and one for *anything
-stored does*, and Platt's two numbers for the score alone. The sets weigh the same. Where something
-else than a score decides, counts how often the first result is right.
+(`family_recall/recall/ranking/evidence.py`), one for *the first result answers* and one for
+*anything stored does*, and Platt's two numbers for the score alone. The sets weigh the same. Where
+something else than a score decides, counts how often the first result is right.
 
 Every set needs questions that nothing stored answers: not as if their answer were taken out of
 the candidates, for it would show in its neighbours, but of what was never stored. Those of
@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from family_recall.evaluation.datasets import Query, spread
-from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
+from family_recall.apps.evaluation.datasets import Query, spread
+from family_recall.apps.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from tools.common import ROOT, parser_of, say
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -41,14 +41,14 @@ import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
 from family_recall.api import FamilyRecall
-from family_recall.dataflow import Profile
+from family_recall.apps.evaluation import Dataset, load_dataset
+from family_recall.apps.evaluation.measures import auroc, ece
 from family_recall.encoders import CrossEncoder, StaticEncoder
 from family_recall.errors import DatasetError
-from family_recall.evaluation import Dataset, load_dataset
-from family_recall.evaluation.measures import auroc, ece
-from family_recall.ranking.calibration import DENY, RERANKED, TELL, DecidedBy, fit_platt
-from family_recall.ranking.evidence import EVIDENCE
-from family_recall.ranking.profiles import profiles
+from family_recall.recall.dataflow import Profile
+from family_recall.recall.ranking.calibration import DENY, RERANKED, TELL, DecidedBy, fit_platt
+from family_recall.recall.ranking.evidence import EVIDENCE
+from family_recall.recall.ranking.profiles import profiles
 from family_recall.types import Answer, RecallContext
 
 Scores = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ DEFAULT_SETS = ("beam", "dunedin", "austin", "singapore", "written_held_out")
 EVALUATION_ONLY = ("locomo", "locomo_plus", "realtalk", "household", "gatemem")
 """Sets without a licence that allows it, or kept to measure with; nothing is fitted on them."""
 
-OUTPUT = ROOT / "family_recall/ranking/calibration.json"
+OUTPUT = ROOT / "family_recall/recall/ranking/calibration.json"
 KINDS = ("full", "static", "words")
 FAR_QUESTIONS = Path(__file__).parent / "far_questions.txt"
 FAR, FAR_SHARE = "far", 0.07

@@ -12,7 +12,7 @@ where its dates come from, and options. The dates come from
   ``sun>=05-08`` the first Sunday from that day on, ``easter-47`` a day counted from Easter.
 
 Examples:
-  python -m tools.fit.holiday_table > family_recall/time_expressions/holidays.json
+  python -m tools.fit.holiday_table > family_recall/english/times/holidays.json
 """
 
 from __future__ import annotations

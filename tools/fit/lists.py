@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from family_recall.evaluation.testbed import Testbed
+from family_recall.apps.evaluation.testbed import Testbed
 from tools.common import ROOT, parser_of, say, write_json
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -31,16 +31,16 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.apps.evaluation import Dataset, load_dataset
+from family_recall.apps.evaluation.datasets import Query
 from family_recall.config import RecallConfig
-from family_recall.evaluation import Dataset, load_dataset
-from family_recall.evaluation.datasets import Query
-from family_recall.ranking.completeness import ListModel, completeness
+from family_recall.recall.ranking.completeness import ListModel, completeness
 from family_recall.types import RecallContext
 
 Floats = npt.NDArray[np.float64]
 
 HOUSEHOLDS = ROOT / "tools/fit/households"
-OUTPUT = ROOT / "family_recall/ranking/list_model.json"
+OUTPUT = ROOT / "family_recall/recall/ranking/list_model.json"
 TOP_K = 10
 POOL = 64  # results asked for to fit on: the candidates of a usual recall
 BUDGET_MS = 60_000.0  # no stage is left out for lack of time

@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
+from family_recall.apps.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from tools.common import ROOT, parser_of, write_json
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -32,16 +32,16 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.api import FamilyRecall
+from family_recall.apps.evaluation import Dataset
+from family_recall.apps.evaluation.measures import bootstrap_means, measure_each
 from family_recall.config import RecallConfig
-from family_recall.evaluation import Dataset
-from family_recall.evaluation.measures import bootstrap_means, measure_each
-from family_recall.ranking.profiles import profiles
+from family_recall.recall.ranking.profiles import profiles
 from family_recall.types import RecallContext
 from tools.fit.calibration import BUDGET_MS, add_sets, chosen_sets
 
 Floats = npt.NDArray[np.float64]
 
-OUTPUT = ROOT / "family_recall/ranking/default_profile.json"
+OUTPUT = ROOT / "family_recall/recall/ranking/default_profile.json"
 CANDIDATES = 64
 FITTED = (
     "bm25", "bm25_squared", "related_words", "cosine", "maxsim", "session", "entities", "ppr",

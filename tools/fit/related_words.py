@@ -21,12 +21,12 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from family_recall.query.text import STOP_WORDS
-from family_recall.stores.text.full_text import split
+from family_recall.english.text import STOP_WORDS
+from family_recall.store.text.full_text import split
 from tools.common import ROOT, parser_of, write_json
 
 WORDS = ROOT / "tools/fit/related_words.txt"
-OUTPUT = ROOT / "family_recall/query/related_words.json"
+OUTPUT = ROOT / "family_recall/recall/question/related_words.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

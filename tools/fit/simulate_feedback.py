@@ -31,10 +31,10 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.api import FamilyRecall
-from family_recall.evaluation import Dataset, load_dataset
-from family_recall.evaluation.datasets import Query, spread
-from family_recall.evaluation.measures import bootstrap_means, ece, measure_each
-from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
+from family_recall.apps.evaluation import Dataset, load_dataset
+from family_recall.apps.evaluation.datasets import Query, spread
+from family_recall.apps.evaluation.measures import bootstrap_means, ece, measure_each
+from family_recall.apps.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from family_recall.types import Answer, RecallContext
 from tools.common import parser_of
 from tools.fit.calibration import LICENCES, licence, refusal

@@ -36,20 +36,20 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 
 from family_recall.api import FamilyRecall
-from family_recall.dataflow import QueryContext, Ranking
-from family_recall.evaluation import load_dataset
-from family_recall.evaluation.testbed import contexts, furnish, region_of
-from family_recall.pipeline import superseding
-from family_recall.pipeline.runner import Runner
-from family_recall.ranking.rivals import rivals
-from family_recall.ranking.supersession import FEATURES, LIKELY, is_excluded
+from family_recall.apps.evaluation import load_dataset
+from family_recall.apps.evaluation.testbed import contexts, furnish, region_of
+from family_recall.recall import superseding
+from family_recall.recall.dataflow import QueryContext, Ranking
+from family_recall.recall.ranking.rivals import rivals
+from family_recall.recall.ranking.supersession import FEATURES, LIKELY, is_excluded
+from family_recall.recall.runner import Runner
 from family_recall.types import Grant, Memory, Person, RecallContext, Space
 from tools.train import written_homes
 from tools.train.homes.loader import HELD_OUT, TRAINING
 
 SCENARIOS = ROOT / "tools/fit/supersession.jsonl"
 HOUSEHOLDS = ROOT / "tools/fit/households"
-OUTPUT = ROOT / "family_recall/ranking/supersession.json"
+OUTPUT = ROOT / "family_recall/recall/ranking/supersession.json"
 BUDGET_MS = 60_000.0
 FIRST_DAY = dt.datetime(2024, 1, 1, 9, tzinfo=dt.UTC)
 MOST_RETIRED = 1 / 200

@@ -12,10 +12,10 @@ from pathlib import Path
 from tools.mutation.claims import Claim, claims
 
 TABLES = Path(__file__).parent
-PROFILES = "family_recall/ranking/profiles.py"
+PROFILES = "family_recall/recall/ranking/profiles.py"
 PROFILE_TESTS = (
     "tests/designs",
-    "tests/ranking/test_ranking.py::test_the_weights_of_the_designs_are_kept",
+    "tests/recall/ranking/test_ranking.py::test_the_weights_of_the_designs_are_kept",
 )
 DESIGNS = "tests/designs"
 NOT_NUMBERS = {"calibrated_as", "name", "source"}

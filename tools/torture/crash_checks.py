@@ -13,10 +13,10 @@ import apsw
 from family_recall import RecallContext
 from family_recall.api import FamilyRecall
 from family_recall.errors import FamilyRecallError, WrongKeyError
-from family_recall.stores.file import copies
-from family_recall.stores.file.connection import connect
-from family_recall.stores.file.encryption import Secret, key_of
-from family_recall.stores.file.replacement import leftovers
+from family_recall.store.file import copies
+from family_recall.store.file.connection import connect
+from family_recall.store.file.encryption import Secret, key_of
+from family_recall.store.file.replacement import leftovers
 from tools.torture.household import open_home
 
 

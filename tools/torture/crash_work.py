@@ -13,8 +13,8 @@ import apsw
 
 from family_recall import Relation
 from family_recall.api import FamilyRecall, files
-from family_recall.stores.file.connection import connect
-from family_recall.stores.file.encryption import Secret, key_of
+from family_recall.store.file.connection import connect
+from family_recall.store.file.encryption import Secret, key_of
 from tools.common import FIXTURES
 from tools.torture.household import HOME, HashEncoder, note, open_home
 

@@ -41,7 +41,7 @@ from rich.table import Table
 
 from family_recall import Answer, RecallContext
 from family_recall.api import FamilyRecall
-from family_recall.evaluation import synthetic
+from family_recall.apps.evaluation import synthetic
 from tools.common import ROOT, parser_of, write_json
 
 PHASES = ("idle", "load")

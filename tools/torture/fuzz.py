@@ -50,8 +50,8 @@ from family_recall.errors import (
     ModelError,
 )
 from family_recall.maintenance.archive_checks import checked_record
-from family_recall.stores.file.archive_loader import ArchiveLoader
-from family_recall.stores.file.schema import SCHEMA
+from family_recall.store.file.archive_loader import ArchiveLoader
+from family_recall.store.file.schema import SCHEMA
 from family_recall.types.json_lines import read_jsonl
 from tools.common import MODELS, parser_of, write_json
 from tools.torture.household import HOME, add_family, note, open_home

@@ -21,9 +21,9 @@ from family_recall import Grant, Memory, Person, Space
 from family_recall.api import FamilyRecall
 from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.loader import Models
-from family_recall.indexing import upgrade
-from family_recall.stores.file.encryption import Secret, key_of
-from family_recall.stores.store import Store
+from family_recall.remember import upgrade
+from family_recall.store.file.encryption import Secret, key_of
+from family_recall.store.store import Store
 
 HOME = "shared:home"
 _SUBJECTS = "Grandma the-puppy Priya Rajesh Mia the-plumber Uncle-Karl the-neighbour".split()

@@ -19,7 +19,7 @@ from pathlib import Path
 import apsw
 
 from family_recall import Memory, Relation
-from family_recall.stores.file.schema import SCHEMA_VERSION
+from family_recall.store.file.schema import SCHEMA_VERSION
 from tools.common import FIXTURES, parser_of
 from tools.torture.household import HOME, add_family, note, open_home
 

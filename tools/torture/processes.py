@@ -34,7 +34,7 @@ from typing import Any
 
 from family_recall import Filters, Memory, RecallContext
 from family_recall.api import FamilyRecall
-from family_recall.stores.file.connection import BUSY_TIMEOUT_MS
+from family_recall.store.file.connection import BUSY_TIMEOUT_MS
 from tools.common import parser_of, write_json
 from tools.torture.household import HOME, add_family, open_home
 

@@ -34,11 +34,11 @@ from family_recall import (
     Space,
 )
 from family_recall.api.keywords import ContextFields, MemoryFields, SelectionFields
-from family_recall.cli import main
-from family_recall.llm_tools.dispatch import dispatch
-from family_recall.llm_tools.tools import TOOLS
-from family_recall.web.app import CHANGES, EDITING, READING, application
-from family_recall.web.pages import FORM_TOKEN, Reader
+from family_recall.apps.cli import main
+from family_recall.apps.llm_tools.dispatch import dispatch
+from family_recall.apps.llm_tools.tools import TOOLS
+from family_recall.apps.web.app import CHANGES, EDITING, READING, application
+from family_recall.apps.web.pages import FORM_TOKEN, Reader
 from tools.torture.fuzz import ODD, QUESTIONS
 from tools.torture.household import HOME
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from family_recall.api import FamilyRecall
-from family_recall.evaluation.datasets import load_dataset
-from family_recall.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
+from family_recall.apps.evaluation.datasets import load_dataset
+from family_recall.apps.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
 from family_recall.types import RecallContext
 from tools.common import parser_of
 from tools.fit.calibration import LICENCES, refusal
@@ -30,7 +30,7 @@ from tools.fit.calibration import LICENCES, refusal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from family_recall.evaluation.datasets import Dataset
+    from family_recall.apps.evaluation.datasets import Dataset
 
 DEPTH = 40
 NEGATIVES = 12

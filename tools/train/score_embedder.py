@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from family_recall.evaluation.datasets import load_dataset
-from family_recall.evaluation.measures import bootstrap_means, measure_each
+from family_recall.apps.evaluation.datasets import load_dataset
+from family_recall.apps.evaluation.measures import bootstrap_means, measure_each
 from tools.common import MODELS, parser_of
 from tools.train.base_weights import open_tokenizer
 from tools.train.export.onnx_sessions import encode, session
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import onnxruntime as ort
     from tokenizers import Tokenizer
 
-    from family_recall.evaluation.datasets import Dataset
+    from family_recall.apps.evaluation.datasets import Dataset
 
     Floats = npt.NDArray[np.float32]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from family_recall.evaluation import synthetic
+from family_recall.apps.evaluation import synthetic
 from tools.bench.peers import run
 from tools.bench.peers.entries import PEERS, Entry
 from tools.bench.peers.page import markdown

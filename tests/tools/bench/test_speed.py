@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from family_recall.evaluation import synthetic
-from family_recall.query.text import STOP_WORDS
+from family_recall.apps.evaluation import synthetic
+from family_recall.english.text import STOP_WORDS
 from tools.bench import speed
 from tools.bench.data import FakeEncoder
 

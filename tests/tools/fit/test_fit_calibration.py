@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from family_recall.apps.evaluation import load_dataset
 from family_recall.encoders import find_models
-from family_recall.evaluation import load_dataset
-from family_recall.ranking import calibration
-from family_recall.ranking.evidence import EVIDENCE
-from family_recall.ranking.profiles import profiles
+from family_recall.recall.ranking import calibration
+from family_recall.recall.ranking.evidence import EVIDENCE
+from family_recall.recall.ranking.profiles import profiles
 from tests.encoders.conftest import write_manifest
 from tests.encoders.test_static import drawn_table, static_folder
 from tools.fit import calibration as fit_calibration
@@ -132,7 +132,9 @@ def test_what_is_fitted_can_be_read_and_keeps_the_order_of_scores(
         for kind in ("full", "static", "words")
         for reranked in {False, "cross_encoder" in profile.weights}
     }
-    monkeypatch.setattr("family_recall.ranking.calibration.resources.files", lambda _: tmp_path)
+    monkeypatch.setattr(
+        "family_recall.recall.ranking.calibration.resources.files", lambda _: tmp_path
+    )
 
     calibration._record.cache_clear()
     fitted = calibration.calibrations.__wrapped__()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.ranking.features import INDEX
-from family_recall.ranking.profiles import profiles
+from family_recall.recall.ranking.features import INDEX
+from family_recall.recall.ranking.profiles import profiles
 from tools.fit import ranker as fit_ranker
 from tools.fit.ranker import FITTED, KEPT, Judged, fit, ndcg, shipped_weights
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from family_recall.evaluation import load_dataset
-from family_recall.query.breadth import read_breadth
+from family_recall.apps.evaluation import load_dataset
+from family_recall.english.breadth import read_breadth
 from tools.fit.lists import HOUSEHOLDS, Asked, fit, logistic, measure_left_out, more_lists
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.evaluation import load_dataset
+from family_recall.apps.evaluation import load_dataset
 from tools.fit import separation
 from tools.fit.calibration import LICENCES
 from tools.train import mine_negatives

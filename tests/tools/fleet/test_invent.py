@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
-from family_recall.evaluation import load_dataset
+from family_recall.apps.evaluation import load_dataset
 from tests.conftest import open_home
 from tools.fleet.invent import invented, main, talk_of, write_file
 

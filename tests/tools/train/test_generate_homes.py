@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from family_recall.evaluation.datasets import load_dataset
+from family_recall.apps.evaluation.datasets import load_dataset
 from tools.train.generate_homes import main
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from family_recall.evaluation.datasets import load_dataset
+from family_recall.apps.evaluation.datasets import load_dataset
 from tools.train.homes.loader import HELD_OUT, TRAINING, read_homes
 from tools.train.written_homes import main
 

@@ -1,0 +1,298 @@
+"""Decorators that make commands: ``--db`` opened, ``--json`` printed, errors on one line."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+import itertools
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import family_recall as fr
+from family_recall.apps.cli.options import called, in_place, json_option
+from family_recall.apps.cli.output import Output, one_line, plain
+from family_recall.apps.cli.progress import Interrupted
+from family_recall.apps.cli.settings import SETTINGS, config_path, in_effect, required_db_option
+from family_recall.errors import (
+    FamilyRecallError,
+    InvalidMemoryError,
+    InvalidRequestError,
+    NotAStoreError,
+    UnknownPersonError,
+    UnknownSpaceError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+_LIKE = 0.66
+"""How alike two names are, at least, for one to be offered instead: *Tim* and *Tom*, at 2/3."""
+
+
+class Documented(click.Command):
+    """A command whose help ends in the lines to copy under ``Examples:`` of its docstring."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        text, _, examples = inspect.cleandoc(kwargs["help"]).partition("\nExamples:\n")
+        super().__init__(*args, **{**kwargs, "help": text.strip()})
+        self.examples = tuple(line.strip() for line in examples.splitlines())
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """Return the first sentence whole: a list of commands wraps it."""
+        del limit
+        return super().get_short_help_str(limit=1_000)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, each on a line of its own, however long."""
+        del ctx
+        formatter.write("\nexamples:\n")
+        formatter.write("".join(f"  {line}\n" for line in self.examples))
+
+
+class DocumentedGroup(Documented, click.Group):
+    """A group that lists its commands in the order in which a household needs them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names in the order in which they were added."""
+        del ctx
+        return list(self.commands)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command; where there is none of that name, say which there are."""
+        word = args[0]
+        if word in self.commands or word.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        alone = f"; {ctx.command_path} alone lists what there is" * self.invoke_without_command
+        close = difflib.get_close_matches(word, self.commands, n=1)
+        meant = f". Did you mean {ctx.command_path} {close[0]}?" if close else ""
+        raise click.UsageError(
+            f"there is no {ctx.command_path} {word}{alone}, and its commands are "
+            f"{', '.join(self.commands)}{meant}",
+            ctx,
+        )
+
+
+class CommandOrQuestion(DocumentedGroup):
+    """A group that recalls a first argument that reads as a question, and prints errors briefly.
+
+    Anything with a space or a final ``?``, or after ``--``, is treated as a question, and so are
+    several words that read as one. Any other word that is no command is a misspelt command, and
+    nothing is recalled. Nothing at all opens the prompt, at a terminal.
+    """
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; a bug keeps its traceback, an expected error is one line on stderr."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (FamilyRecallError, OSError) as error:
+            raise click.ClickException(one_line(str(error))) from error
+        except KeyboardInterrupt:
+            raise Interrupted("stopped; what was acknowledged before is stored") from None
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Pass what comes after ``--`` to ``recall``, the first of it as the question."""
+        if not args and sys.stdin.isatty() and sys.stdout.isatty():
+            args = ["prompt"]
+        _, rest, _ = self.make_parser(ctx).parse_args(list(args))
+        at = len(args) - len(rest)
+        if rest and args[:at][-1:] == ["--"]:
+            args = [*args[: at - 1], "recall", *rest[1:], "--", rest[0]]
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, or ``recall`` for a question."""
+        word = args[0]
+        if word not in self.commands and not ctx.resilient_parsing and not word.startswith("-"):
+            words = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))
+            if len(words) > 1 and not is_question(word) and _asks(" ".join(words)):
+                args = ["recall", " ".join(words), *args[len(words) :]]
+            elif is_question(word):
+                args = ["recall", *args]
+            else:
+                raise click.UsageError(self._unknown(word), ctx)
+        return super().resolve_command(ctx, args)
+
+    def _unknown(self, word: str) -> str:
+        similar = difflib.get_close_matches(word.lower(), self.commands, n=3)
+        hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
+        return (
+            f"there is no command {word!r}.{hint} To ask it as a question: "
+            f"family-recall -- {plain(shlex.quote(word))}"
+        )
+
+
+def _asks(text: str) -> bool:
+    """Return whether words that were not quoted read as a question."""
+    from family_recall.english import asks  # noqa: PLC0415 -- help needs no grammar
+
+    return asks(text)
+
+
+def is_question(word: str) -> bool:
+    """Return whether a first argument that is no command can only be a question."""
+    return len(word.split()) > 1 or word.rstrip().endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
+
+
+def command(
+    name: str | None = None, *, group: click.Group | None = None, prints_json: bool = True
+) -> Callable[[Callable[..., Output | None]], click.Command]:
+    """Make a command of a function; what it returns is printed as ``--json`` says.
+
+    Args:
+        name: What to call it; the function's name, when left out.
+        group: The group it belongs to; added by hand, when left out.
+        prints_json: Whether it has ``--json``.
+    """
+
+    def decorate(function: Callable[..., Output | None]) -> click.Command:
+        @functools.wraps(function)
+        def run(*, as_json: bool = False, **options: Any) -> None:
+            try:
+                output = function(**options)
+            except (InvalidRequestError, InvalidMemoryError) as error:
+                raise click.ClickException(one_line(_in_options(str(error)))) from error
+            except UnknownPersonError as error:
+                who = f"no person {error.person_id!r}; family-recall people lists who is here"
+                raise click.ClickException(who) from error
+            except UnknownSpaceError as error:
+                where = (
+                    f"no space {error.space_id!r} for this person; family-recall spaces lists them"
+                )
+                raise click.ClickException(where) from error
+            if output is not None:
+                output.print(as_json=as_json)
+                if output.failed:
+                    click.get_current_context().exit(1)
+
+        if prints_json:
+            json_option(run)
+            options: list[click.Parameter] = run.__dict__["__click_params__"]
+            options.insert(0, options.pop())  # help lists it last
+        made = click.command(name, cls=Documented)(run)
+        if group is not None:
+            group.add_command(made)
+        return made
+
+    return decorate
+
+
+def household_command(
+    name: str | None = None, *, group: click.Group | None = None
+) -> Callable[[Callable[..., Output | None]], click.Command]:
+    """Make a command of a function whose first argument is the household, opened from ``--db``."""
+
+    def decorate(function: Callable[..., Output | None]) -> click.Command:
+        @functools.wraps(function)
+        def with_household(*, db: Path, **options: Any) -> Output | None:
+            with open_household(db) as home:
+                try:
+                    return function(home, **in_place(options, home.zone, home.region))
+                except UnknownPersonError as error:
+                    raise click.ClickException(_nobody(home, error.person_id)) from error
+                except UnknownSpaceError as error:
+                    person_id = options.get("person_id")
+                    nowhere = _no_space(home, error.space_id, person_id)
+                    raise click.ClickException(nowhere) from error
+
+        return command(name, group=group)(required_db_option(with_household))
+
+    return decorate
+
+
+def _in_options(message: str) -> str:
+    """Return an error about a field with what the command calls that field.
+
+    *importance must be in [0, 1]* is about ``--importance`` here.
+    """
+    name, must, rest = message.partition(" must ")
+    return f"{called(name) or name}{must}{rest}" if name.isidentifier() else message
+
+
+def _nobody(home: fr.FamilyRecall, person_id: str | None) -> str:
+    """Return that there is no such person, who there is, and who may be meant."""
+    people = home.people.all()
+    if not people:
+        return f"no person {person_id!r}; nobody lives here yet: family-recall people add ID"
+    close = similar(person_id or "", names_of(people))
+    meant = f". Did you mean {close}?" if close else ""
+    here = ", ".join(person.person_id for person in people)
+    return f"no person {person_id!r}; people here: {here}{meant}"
+
+
+def names_of(people: Iterable[fr.Person]) -> dict[str, str]:
+    """Return the id of the person whom each name, alias and id stands for, in lower case."""
+    return {
+        name.casefold(): person.person_id
+        for person in reversed(list(people))
+        for name in (*person.aliases, person.name, person.person_id)
+    }
+
+
+def similar(word: str, names: Mapping[str, str]) -> str | None:
+    """Return what the name that is most like a word stands for; None where none is like it."""
+    close = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=_LIKE)
+    return names[close[0]] if close else None
+
+
+def _no_space(home: fr.FamilyRecall, space_id: str | None, person_id: str | None) -> str:
+    """Return that there is no such space, which there are for this person, and what is meant."""
+    spaces = [space.space_id for space in home.spaces.all(person_id)]
+    close = difflib.get_close_matches(space_id or "", spaces, n=1)
+    meant = f". Did you mean {close[0]}?" if close else "; to add it: family-recall spaces add"
+    whose = "" if person_id is None else f" for {person_id}"
+    return f"no space {space_id!r}{whose}; spaces: {', '.join(spaces) or 'none yet'}{meant}"
+
+
+def open_household(db: Path) -> fr.FamilyRecall:
+    """Open a household that exists; only ``init`` and ``import`` make one."""
+    if not db.exists():
+        raise NotAStoreError(f"{db}: no such file; make one with: family-recall init --db {db}")
+    return fr.FamilyRecall.open(db, create=False, key=key())
+
+
+def key() -> str | bytes | None:
+    """Return the key in the file that is in effect; None where there is none."""
+    file = in_effect(click.get_current_context(), SETTINGS["key_file"]).value
+    return key_in(None if file is None else Path(file))
+
+
+def check_output(
+    *files: Path | None,
+    overwrite: bool = True,
+    inputs: Iterable[Path | None] = (),
+    over_copies: bool = False,
+) -> None:
+    """Refuse what must not be written over, before the work begins; None stands for no file.
+
+    The key file and the config file count as inputs.
+    """
+    from family_recall.store.file.destination import check_destination  # noqa: PLC0415 -- SQLite
+
+    ctx = click.get_current_context()
+    key_file = in_effect(ctx, SETTINGS["key_file"]).value
+    read = [config_path(ctx), *([] if key_file is None else [Path(key_file)])]
+    read += [file for file in inputs if file is not None]
+    for file in files:
+        if file is not None:
+            check_destination(file, overwrite=overwrite, inputs=read, over_copies=over_copies)
+
+
+def key_in(file: Path | None) -> str | bytes | None:
+    """Return the key in a file; None for no file."""
+    if file is None:
+        return None
+    from family_recall.store.file.encryption import read_key_file  # noqa: PLC0415 -- brings SQLite
+
+    return read_key_file(file)

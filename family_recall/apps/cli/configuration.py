@@ -1,0 +1,103 @@
+"""Show the settings in effect, and set up a shell: ``config`` and ``completion``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import get_completion_class
+
+from family_recall.apps.cli.command import command
+from family_recall.apps.cli.output import Output
+from family_recall.apps.cli.settings import (
+    SETTINGS,
+    InEffect,
+    budget_option,
+    config_file,
+    db_option,
+    in_effect,
+    person_option,
+    profile_option,
+    setting_option,
+    space_option,
+)
+
+COMPLETE_VARIABLE = "_FAMILY_RECALL_COMPLETE"
+SHELLS = ("bash", "zsh", "fish")
+_PARAMETERS = {"person": "person_id", "space": "space_id", "budget_ms": "time_budget_ms"}
+
+
+@command()
+@db_option
+@setting_option(
+    "key_file", help="what the household is encrypted with (default: as configured, or none)"
+)
+@person_option()
+@space_option()
+@budget_option()
+@profile_option
+def config(**_: Any) -> Output:
+    """Show the settings in effect and where each comes from: option, environment, file, default.
+
+    The config file is TOML: lines such as db = "family.db" and person = "alice". A path in it is
+    relative to the file itself. "mcp" and "add" have defaults of their own for time and space;
+    "eval" reads neither the environment nor the file.
+
+    Examples:
+      family-recall config
+      family-recall --config other.toml config --json
+    """
+    ctx = click.get_current_context()
+    file = config_file(ctx)
+    settings = {name: _effective(ctx, name) for name in SETTINGS}
+    record = {
+        "config_file": str(file.path),
+        "config_file_exists": file.exists,
+        "settings": {
+            name: {"value": _json_value(effect.value), "source": effect.source}
+            for name, effect in settings.items()
+        },
+    }
+    lines = [f"config file {file.path}{'' if file.exists else ' (not there)'}"]
+    for name, effect in settings.items():
+        source = {
+            "option": f"option {SETTINGS[name].flag}",
+            "environment": SETTINGS[name].variable,
+            "file": "config file",
+            "default": "default",
+        }[effect.source]
+        value = "not set" if effect.value is None else str(effect.value)
+        lines.append(f"{name:<10}{value} ({source})")
+    return Output(record, lines)
+
+
+@command(prints_json=False)
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print the script that lets a shell complete commands and options.
+
+    bash reads it from ~/.local/share/bash-completion/completions/family-recall, fish from
+    ~/.config/fish/completions/family-recall.fish, and zsh from a folder of $fpath, as
+    _family-recall.
+
+    Examples:
+      family-recall completion bash > ~/.local/share/bash-completion/completions/family-recall
+      family-recall completion fish > ~/.config/fish/completions/family-recall.fish
+    """
+    complete = get_completion_class(shell)
+    assert complete is not None  # noqa: S101 -- click knows each of the choices
+    root = click.get_current_context().find_root()
+    click.echo(complete(root.command, {}, "family-recall", COMPLETE_VARIABLE).source())
+
+
+def _effective(ctx: click.Context, name: str) -> InEffect:
+    parameter = _PARAMETERS.get(name, name)
+    value = ctx.params[parameter]
+    if ctx.get_parameter_source(parameter) is ParameterSource.COMMANDLINE:
+        return InEffect(value, "option")
+    return InEffect(value, in_effect(ctx, SETTINGS[name]).source)
+
+
+def _json_value(value: object) -> str | float | None:
+    return value if value is None or isinstance(value, int | float) else str(value)

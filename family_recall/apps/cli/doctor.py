@@ -1,0 +1,351 @@
+"""Examine this installation, its models and a household's file, and repair the file."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from family_recall import __version__
+from family_recall.api import FamilyRecall
+from family_recall.encoders import StaticEncoder, read_manifest
+from family_recall.encoders.checks import ModelCheck, check
+from family_recall.encoders.onnx_runtime import import_runtime, why_no_cuda
+from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
+from family_recall.recall.sources.graph_engine import engine
+from family_recall.store.file import copies
+from family_recall.store.file.encryption import Secret, key_of
+from family_recall.store.file.integrity import Finding, versions
+from family_recall.store.file.replacement import leftovers, remove_leftovers, scratch_folder
+from family_recall.store.health.checks import CHECKSUMS
+from family_recall.types import Memory, RecallContext, Space
+
+_WHOLE, _CORE = "family-recall", "family-recall-core"
+_RUNTIMES = ("onnxruntime", "onnxruntime-gpu")
+_WITHOUT_RUNTIME = (
+    "not installed: the static embedder and words answer; where it has a wheel, "
+    "pip install 'family-recall-core[cpu]' adds the other models"
+)
+_STORED, _QUESTION = "The spare key is under the blue pot", "Where is the spare key?"
+_SPACE = "shared:doctor"
+_PLENTY_MS = 60_000.0
+
+_REBUILD = "family-recall doctor --db {path} --repair rebuilds it from the texts"
+_RESET = (
+    "family-recall doctor --db {path} --repair replaces them by what is used in their place; "
+    "then set them again, or family-recall restore BACKUP --db {path}"
+)
+_REWRITE = (
+    "family-recall doctor --db {path} --repair rewrites the file from its texts; "
+    "or family-recall restore BACKUP --db {path}"
+)
+_LEAVE_OUT = (
+    "family-recall doctor --db {path} --repair leaves them out, and keeps this file; "
+    "store them again, or family-recall restore BACKUP --db {path}"
+)
+_MODELS = "family-recall models verify; then fetch or import the model again, or reinstall"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked: whether it is sound, what was found, and how to fix it."""
+
+    name: str
+    ok: bool
+    found: str
+    fix: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """Everything that was checked, and what was repaired before."""
+
+    checks: tuple[Check, ...]
+    repaired: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is sound."""
+        return all(check.ok for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every field."""
+        return {
+            "ok": self.ok,
+            "repaired": list(self.repaired),
+            "checks": [asdict(check) for check in self.checks],
+        }
+
+
+def examine(
+    path: Path | None = None,
+    *,
+    key: Secret | None = None,
+    models: Path | None = None,
+    repair: bool = False,
+    announce: Callable[[str], None] = lambda _: None,
+) -> DoctorReport:
+    """Examine the installation, its models and, where one is given, a household's file.
+
+    A household is created in a temporary folder, and something is stored and recalled. What killed
+    commands left in the working folder, beside the file and among temporary files is removed and
+    named. The file is read from end to end, and changed only by ``repair``: what derives from texts
+    is rebuilt; a file with damaged pages is rewritten from the texts in it, and kept beside the new
+    one.
+
+    Args:
+        path: The household's file.
+        key: What it is encrypted with.
+        models: Folder of models; the shipped ones, when left out.
+        repair: Whether to repair what can be repaired.
+        announce: Called with what is checked next.
+    """
+    announce("versions")
+    checks = [_distribution(), *_versions(), *_runtime()]
+    announce("models")
+    checks += _models(models)
+    announce("a round trip")
+    checks.append(_round_trip(key, models))
+    repaired: tuple[str, ...] = ()
+    announce("unfinished files")
+    places = {Path.cwd(), Path(tempfile.gettempdir())}
+    checks.append(_unfinished(places if path is None else places | {path.resolve().parent}))
+    if path is not None:
+        announce("the file")
+        file_checks = list(_file(path, key, models))
+        if repair and not all(check.ok for check in file_checks):
+            announce("repairing")
+            repaired = tuple(_repair(path, key, models))
+            file_checks = list(_file(path, key, models))
+        checks += file_checks
+    return DoctorReport(tuple(checks), repaired)
+
+
+def _distribution() -> Check:
+    """Check that the code was installed once: either distribution overwrites the other."""
+    if not (_version(_WHOLE) and _version(_CORE)):
+        name = _CORE if _version(_CORE) else _WHOLE
+        return Check("family_recall", ok=True, found=f"{__version__}, as {name}")
+    return Check(
+        "family_recall",
+        ok=False,
+        found=f"{__version__}, twice: as {_WHOLE} and as {_CORE}",
+        fix=f"pip uninstall {_WHOLE} {_CORE}; then install one of them",
+    )
+
+
+def _versions() -> Iterator[Check]:
+    yield Check("python", ok=True, found=platform.python_version())
+    for name, version in versions().items():
+        optional = name == "sqlite-vec"
+        yield Check(
+            name,
+            ok=optional or version is not None,
+            found=version or ("vectors are in a plain table" if optional else "not installed"),
+            fix=None if optional or version else "pip install --force-reinstall family-recall",
+        )
+    for name in ("numpy", "tokenizers"):
+        known = _version(name)
+        fix = None if known else f"pip install --force-reinstall {name}"
+        yield Check(name, ok=known is not None, found=known or "not installed", fix=fix)
+    yield Check("graph engine", ok=True, found=engine())
+
+
+def _runtime() -> Iterator[Check]:
+    """Check ONNX Runtime, which the core does without, and the processor that it uses."""
+    runtimes = [f"{name} {_version(name)}" for name in _RUNTIMES if _version(name)]
+    if len(runtimes) > 1:  # both own one module: together they break it
+        fix = f"pip uninstall {' '.join(_RUNTIMES)}; pip install family-recall"
+        yield Check("onnxruntime", ok=False, found=" and ".join(runtimes), fix=fix)
+        return
+    try:
+        import_runtime()
+        obstacle = why_no_cuda()
+    except ModelError as error:
+        if _lacks_runtime():
+            yield Check("onnxruntime", ok=True, found=_WITHOUT_RUNTIME)
+        else:
+            fix = "pip install --force-reinstall family-recall"
+            yield Check("onnxruntime", ok=False, found=str(error), fix=fix)
+        return
+    yield Check("onnxruntime", ok=True, found=" ".join(runtimes) or "installed")
+    processor = f"CPU: {obstacle}" if obstacle else "CUDA, and the CPU beside it"
+    yield Check("processor", ok=True, found=processor)
+
+
+def _lacks_runtime() -> bool:
+    """Whether this is the core alone, which has no ONNX Runtime unless it is added."""
+    return not any(map(_version, (_WHOLE, *_RUNTIMES)))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _models(folder: Path | None) -> Iterator[Check]:
+    try:
+        entries = read_manifest(folder).entries
+    except ModelError as error:
+        yield Check("models", ok=False, found=str(error), fix=_MODELS)
+        return
+    for entry in entries:
+        parts = check(entry)
+        problems = [f"{part.what}: {part.problem}" for part in parts if part.problem]
+        providers = [f" on {_processor(part)}" for part in parts if part.provider]
+        if problems and entry.role != StaticEncoder.ROLE and _lacks_runtime():
+            yield Check(f"model {entry.name}", ok=True, found="unused without ONNX Runtime")
+            continue
+        yield Check(
+            f"model {entry.name}",
+            ok=not problems,
+            found="; ".join(problems)
+            or f"{len(entry.files)} files as in the manifest, and it runs{''.join(providers)}",
+            fix=_MODELS if problems else None,
+        )
+
+
+def _processor(part: ModelCheck) -> str:
+    return f"{part.provider} ({part.obstacle})" if part.obstacle else str(part.provider)
+
+
+def _round_trip(key: Secret | None, models: Path | None) -> Check:
+    try:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            FamilyRecall.open(Path(folder) / "doctor.db", key=key, models=models) as home,
+        ):
+            home.spaces.add(Space(_SPACE, "shared"))
+            home.remember(Memory(_STORED, _SPACE))
+            home.remember(Memory("Grandma lands on Friday at six", _SPACE))
+            answer = home.recall(_QUESTION, RecallContext(time_budget_ms=_PLENTY_MS))
+    except FamilyRecallError as error:
+        return Check("round trip", ok=False, found=str(error), fix="see the checks above")
+    is_first = bool(answer.results) and answer.results[0].text == _STORED
+    left_out = f"; left out: {'; '.join(answer.degraded)}" if answer.degraded else ""
+    result = "stored and recalled" if is_first else "what was stored is not the first result"
+    return Check(
+        "round trip",
+        ok=is_first,
+        found=result + left_out,
+        fix=None if is_first else "see the checks above",
+    )
+
+
+def _unfinished(folders: Collection[Path]) -> Check:
+    """Remove what killed commands left in some folders, which may be memories in plain text."""
+    removed = [file for folder in sorted(folders) for file in remove_leftovers(folder)]
+    stuck = [file for folder in sorted(folders) for file in leftovers(folder)]
+    found = [f"{file}: left by a command that was killed; removed" for file in removed]
+    found += [f"{file}: left by a command that was killed; cannot be removed" for file in stuck]
+    return Check(
+        "unfinished files",
+        ok=not stuck,
+        found="; ".join(found) or "none",
+        fix=f"delete {', '.join(map(str, stuck))}" if stuck else None,
+    )
+
+
+def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check]:
+    if not path.exists():
+        fix = f"check the path; or make one with: family-recall init --db {path}"
+        yield Check("file", ok=False, found=f"{path}: no such file", fix=fix)
+        return
+    try:
+        with FamilyRecall.open(path, create=False, key=key, models=models) as home:
+            findings = home.maintenance.check()
+            readable = all(
+                finding.derived or finding.values or finding.problem is None for finding in findings
+            )
+            stats = home.maintenance.stats() if readable else {}
+            pending = home.maintenance.pending() if readable else {}
+    except WrongKeyError as error:
+        yield Check("file", ok=False, found=str(error), fix="give its key with --key-file")
+        return
+    except FamilyRecallError as error:
+        yield Check("file", ok=False, found=str(error), fix=_way_out(_REWRITE, path))
+        return
+    if stats:
+        size = f"{stats['memories']:,} memories, {stats['bytes']:,} bytes"
+        yield Check("file", ok=True, found=size)
+    for finding in findings:
+        yield Check(
+            finding.what,
+            ok=finding.problem is None,
+            found=finding.problem or "as it should be",
+            fix=None if finding.problem is None else _way_out(_fix(finding), path),
+        )
+    waiting = ", ".join(f"{n:,} of {name}" for name, n in pending.items() if n)
+    yield Check("pending vectors", ok=True, found=waiting or "none")
+
+
+def _fix(finding: Finding) -> str:
+    if finding.values:
+        return _RESET
+    if finding.derived:
+        return _REBUILD
+    return _LEAVE_OUT if finding.what == CHECKSUMS else _REWRITE
+
+
+def _way_out(fix: str, path: Path) -> str:
+    """Return how to fix a file, with what has to be allowed first: a repair writes beside it."""
+    fix, folder = fix.format(path=path), path.resolve().parent
+    closed = [str(each) for each in (folder, path) if not os.access(each, os.W_OK)]
+    if not closed:
+        return fix
+    return (
+        f"allow this user to write to {' and '.join(closed)}, or copy {path} into a folder where "
+        f"they may; then: {fix}"
+    )
+
+
+def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str]:
+    """Repair what can be repaired, the smallest repair first; yield what was done."""
+    with (
+        contextlib.suppress(FamilyRecallError),
+        FamilyRecall.open(path, create=False, key=key, models=models) as home,
+    ):
+        for described in home.maintenance.reset_unreadable():
+            yield f"replaced by what was used in their place: {described}"
+        faults = [finding for finding in home.maintenance.check() if finding.problem]
+        if not faults:
+            return
+        if all(finding.derived for finding in faults):
+            home.maintenance.rebuild()
+            yield "rebuilt words, counts, entities, edges and vectors from the texts"
+            return
+    try:
+        kept, left_out = _rewrite(path, key, models)
+    except FamilyRecallError as error:
+        yield f"nothing: {error}"
+        return
+    yield f"rewrote the file from its texts; the damaged one is {kept}"
+    if left_out:
+        yield f"left out what is damaged, and is only in {kept}: {', '.join(left_out)}"
+
+
+def _rewrite(
+    path: Path, key: Secret | None, models: Path | None
+) -> tuple[Path | None, tuple[str, ...]]:
+    """Write a new file of everything that is sound in a damaged one, and put it in its place.
+
+    Returns where the damaged file is kept, and the memories that are only in that.
+    """
+    with scratch_folder(path) as folder:
+        exported, rewritten = folder / "exported.jsonl", folder / "rewritten.db"
+        with FamilyRecall.open(path, create=False, key=key, models=models) as home:
+            archive = home.maintenance.export_to(
+                exported, feedback=True, log=True, skip_damaged=True
+            )
+        with FamilyRecall.open(rewritten, key=key, models=models) as home:
+            home.maintenance.import_from(exported)
+            home.maintenance.rebuild()
+        return copies.restore(path, rewritten, key_of(key)).kept, archive.left_out

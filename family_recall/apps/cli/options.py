@@ -1,0 +1,207 @@
+"""Options that several commands share, and those that derive from the descriptions of fields."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from click.shell_completion import CompletionItem
+
+    from family_recall.types import Region
+    from family_recall.types.field_specs import FieldSpec
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+FLAGS = {
+    "doc_id": "--id",
+    "occurred_at": "--at",
+    "session_id": "--session",
+    "focus_event_id": "--focus",
+    "kinds": "--kind",
+    "authors": "--author",
+    "labels": "--label",
+    "sources": "--source",
+    "allow_cross_encoder": "--rerank/--no-rerank",
+    "allow_shared": "--shared/--no-shared",
+}
+"""Flags that are not simply the name of their field."""
+
+
+class InWords(str):
+    """A moment in words, such as *yesterday*: read where the household's place is known."""
+
+    __slots__ = ()
+
+    def moment(
+        self, zone: dt.tzinfo, region: Region, *, ahead: bool = False, name: str = ""
+    ) -> dt.datetime:
+        """Return the moment, counted from now: the middle of an hour or evening, a day's beginning.
+
+        ``ahead`` reads *Friday* as the coming one; an error names the option of ``name``.
+        """
+        from family_recall.english import times as time_words  # noqa: PLC0415 -- help needs no grammar
+
+        now = dt.datetime.now(zone)
+        hemisphere: Literal["north", "south"] = "south" if region.hemisphere == "south" else "north"
+        place: dict[str, Any] = {"country": region.country, "hemisphere": hemisphere}
+        if ahead and (times := time_words.times_mentioned(self, said_at=now, **place)):
+            if name == "expires" and times[0].end <= now:
+                over = f"{str(self)!r} is over; write a day to come, such as 'friday'"
+                raise click.BadParameter(over, param_hint=called(name))
+            return _moment_in(times[0].start, times[0].end)
+        span = time_words.find_timespan(self, now=now, **place)
+        if span is None or span.start is None:
+            raise click.BadParameter(
+                f"{str(self)!r} is no moment; write an ISO day or moment such as 2026-03-01T18:30, "
+                "or words such as 'yesterday' or 'last Tuesday at 6 pm'",
+                param_hint=called(name),
+            )
+        return _moment_in(span.start, span.end)
+
+
+def called(name: str) -> str | None:
+    """Return what the running command calls an argument: ``--at``, or ``TEXT``; None for none."""
+    for parameter in click.get_current_context().command.params:
+        if parameter.name == name:
+            is_option = isinstance(parameter, click.Option)
+            return max(parameter.opts, key=len) if is_option else parameter.human_readable_name
+    return None
+
+
+def _moment_in(start: dt.datetime, end: dt.datetime | None) -> dt.datetime:
+    """Return the middle of a stretch shorter than half a day; of a longer one its beginning."""
+    if end is None or end - start > dt.timedelta(hours=12):
+        return start
+    return start + (end - start) / 2
+
+
+def moment(value: str) -> dt.datetime | InWords:
+    """Read an ISO 8601 day or moment; without an offset it is in the household's time zone."""
+    try:
+        return dt.datetime.fromisoformat(value)
+    except ValueError:
+        return InWords(value)
+
+
+def in_place(options: dict[str, Any], zone: dt.tzinfo, region: Region) -> dict[str, Any]:
+    """Return a command's options with the moments that are in words read in a household's place.
+
+    Raises:
+        BadParameter: If the words name no time.
+    """
+    return {
+        name: value.moment(zone, region, ahead=name in _AHEAD, name=name)
+        if isinstance(value, InWords)
+        else value
+        for name, value in options.items()
+    }
+
+
+_AHEAD = frozenset(("expires", "until", "valid_until"))
+"""Options whose moment is most often to come."""
+
+
+_TYPES: Mapping[str, Any] = {
+    **dict.fromkeys(("FILE", "FILE.json", "FILE.html"), FILE),
+    "DIR": FOLDER,
+    "WHEN": moment,
+    "N": int,
+    **dict.fromkeys(("MS", "NUMBER"), float),
+}
+"""Types of options by their metavar; any other is a text."""
+
+
+def option(
+    flags: str,
+    metavar: str,
+    help_text: str,
+    *,
+    name: str | None = None,
+    absent: str | None = None,
+    **about: Any,
+) -> Callable[[_F], _F]:
+    """Return an option with a value; its help ends in what happens without it.
+
+    Args:
+        flags: One flag, or several separated by commas.
+        metavar: What stands for the value; sets the type, unless that is given.
+        help_text: What the option does, without its default.
+        name: The argument of the function; made from the flag, when left out.
+        absent: What happens without the option, in words; the default, when left out.
+        about: What else click takes.
+    """
+    default = about.get("default")
+    if absent is None and default is not None:
+        absent = f"{default:g}" if isinstance(default, float) else str(default)
+    again = "; repeat" if about.get("multiple") else ""
+    without = f" (default: {absent})" if absent else ""
+    about = {"type": _TYPES.get(metavar, str), "metavar": metavar, **about}
+    names = [*flags.split(", "), *([name] if name else [])]
+    return click.option(*names, help=f"{help_text}{again}{without}", **about)
+
+
+def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _F]:
+    """Return the option that sets a field.
+
+    Args:
+        spec: The field.
+        absent: What happens without the option, in words. Where it is given, the option has no
+            default: the command then knows that it was left out.
+    """
+    flag = FLAGS.get(spec.name, f"--{spec.name.replace('_', '-')}")
+    if spec.type == "flag":
+        default = "yes" if spec.default else "no"
+        help_text = f"{spec.help} (default: {default})"
+        return click.option(flag, spec.name, is_flag=True, default=spec.default, help=help_text)
+    about: dict[str, Any] = {"shell_complete": _completer(spec.choices)}
+    if spec.type == "texts":
+        about["multiple"] = True
+    elif absent is None and spec.default is not None:
+        about["default"] = spec.default
+    else:
+        absent = absent or spec.absent
+    return option(flag, _metavar(spec), spec.sentence(), name=spec.name, absent=absent, **about)
+
+
+def field_options(specs: Iterable[FieldSpec], absent: str | None = None) -> Callable[[_F], _F]:
+    """Return the options of several fields, listed in that order."""
+
+    def add(function: _F) -> _F:
+        for spec in reversed(list(specs)):
+            function = field_option(spec, absent)(function)
+        return function
+
+    return add
+
+
+def _metavar(spec: FieldSpec) -> str:
+    if spec.choices:
+        return spec.name.removesuffix("s").replace("service_class", "class").upper()
+    if spec.unit:
+        return spec.unit.upper()
+    if spec.name.endswith(("_id", "author", "authors", "_of", "session")):
+        return "ID"
+    return {"moment": "WHEN", "integer": "N", "number": "NUMBER"}.get(spec.type, "TEXT")
+
+
+def _completer(choices: tuple[str, ...]) -> Callable[..., list[CompletionItem | str]]:
+    return lambda *call: [choice for choice in choices if choice.startswith(call[-1])]
+
+
+models_option = option(
+    "--models",
+    "DIR",
+    "the models folder",
+    name="folder",
+    absent="FAMILY_RECALL_MODELS, or your own models and the shipped",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="print JSON with stable keys")

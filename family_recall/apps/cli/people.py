@@ -1,0 +1,234 @@
+"""Create a household and its people: ``init``, ``people`` and ``guardian``."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+import family_recall as fr
+from family_recall.apps.cli.command import (
+    DocumentedGroup,
+    command,
+    household_command,
+    key,
+    open_household,
+)
+from family_recall.apps.cli.erasure import plan_lines, receipt_output
+from family_recall.apps.cli.household import Household, changed_output, household_output
+from family_recall.apps.cli.options import json_option, option
+from family_recall.apps.cli.output import Output, counted
+from family_recall.apps.cli.settings import db_option, require, required_db_option
+from family_recall.errors import ModelError
+from family_recall.types import DEFAULT_SPACE
+from family_recall.types.erasure import About, Said
+
+as_seen_by_option = option(
+    "--person",
+    "ID",
+    "only what this person may know",
+    name="person_id",
+    absent="everything, as for the owner of the file",
+)
+
+
+@command()
+@required_db_option
+@option("--person", "ID[=NAME]", "somebody who lives here", name="people", multiple=True)
+@click.option(
+    "--space",
+    "spaces",
+    multiple=True,
+    metavar="ID",
+    help=f"a shared space that all of them see; repeat (default: {DEFAULT_SPACE})",
+)
+@option("--timezone", "ZONE", "for moments without one", absent="UTC")
+@option("--country", "CC", "for holidays", absent="US")
+@click.option(
+    "--hemisphere", type=click.Choice(["north", "south"]), help="for seasons (default: north)"
+)
+def init(db: Path, people: tuple[str, ...], spaces: tuple[str, ...], **where: Any) -> Output:
+    """Create a household: one file, its people, and the spaces they share.
+
+    Each person gets a private space, private:ID, and enters the shared ones as an adult; the first
+    person owns those. In a household that exists, only what is new is added.
+
+    Examples:
+      family-recall init --person alice --person bob=Robert --db family.db
+      family-recall init --person alice --timezone Europe/Lisbon
+    """
+    with fr.FamilyRecall.open(db, key=key(), **where) as home:
+        shared = spaces or (DEFAULT_SPACE,)
+        for space_id in shared:
+            home.spaces.add(fr.Space(space_id, "shared"))
+        granted = {(grant.person_id, grant.space_id) for grant in home.spaces.grants()}
+        for spec in people:
+            person = _person(spec)
+            _move_in(home, person)
+            for space_id in shared:
+                if (person.person_id, space_id) not in granted:
+                    is_first = space_id not in {space for _, space in granted}
+                    role = "owner" if is_first else "adult"
+                    home.spaces.grant(fr.Grant(person.person_id, space_id, role))
+                    granted.add((person.person_id, space_id))
+        return household_output(home)
+
+
+@click.group(cls=DocumentedGroup, invoke_without_command=True)
+@db_option
+@as_seen_by_option
+@json_option
+@click.pass_context
+def people(ctx: click.Context, db: Path | None, person_id: str | None, as_json: bool) -> None:
+    """List the people, the names they go by, and the spaces they may enter.
+
+    For a person: those who may enter a space that they may enter, too.
+
+    Examples:
+      family-recall people --db family.db
+      family-recall people add alice --alias Mum
+    """
+    if ctx.invoked_subcommand is None:
+        with open_household(require(ctx, db)) as home:
+            Household.seen_by(home, person_id).people_output().print(as_json=as_json)
+
+
+@household_command("add", group=people)
+@click.argument("spec", metavar="ID[=NAME]")
+@option("--name", "NAME", "as the family says it", absent="the ID, capitalised")
+@option("--alias", "NAME", "another name they go by", name="aliases", multiple=True)
+def people_add(
+    home: fr.FamilyRecall, spec: str, name: str | None, aliases: tuple[str, ...]
+) -> Output:
+    """Add a person with a private space, or change their names.
+
+    Examples:
+      family-recall people add alice=Alice --alias Mum --db family.db
+      family-recall grant alice shared:household --role adult
+    """
+    person = _person(spec, name, aliases)
+    output = changed_output(home, lambda: _move_in(home, person))
+    shared = [space.space_id for space in home.spaces.all() if space.kind == "shared"]
+    if not shared:
+        return output
+    whose = {
+        grant.space_id for grant in home.spaces.grants() if grant.person_id == person.person_id
+    }
+    hint = (
+        f"they see nothing shared yet: family-recall grant {person.person_id} {shared[0]}; a child"
+        " sees less with --role child"
+    )
+    return Output(output.record, [*output.lines, *([] if whose & {*shared} else [hint])])
+
+
+@household_command("remove", group=people)
+@click.argument("person_id", metavar="ID")
+@click.option(
+    "--said",
+    type=click.Choice(get_args(Said)),
+    required=True,
+    help="what becomes of what they said: keep it in their name, have nobody as its author,"
+    " or forget it (default: none, one has to be chosen)",
+)
+@click.option(
+    "--about",
+    type=click.Choice(get_args(About)),
+    default="keep",
+    help="what becomes of what others said that mentions them (default: keep)",
+)
+@click.option("--dry-run", is_flag=True, help="show what would go, with the token to confirm it")
+@option("--token", "TOKEN", "a dry run's: remove exactly what it showed", absent="none")
+@click.option("--yes", is_flag=True, help="remove them without a token")
+def people_remove(
+    home: fr.FamilyRecall,
+    person_id: str,
+    said: Said,
+    about: About,
+    dry_run: bool,
+    token: str | None,
+    yes: bool,
+) -> Output:
+    """Remove a person, and keep or forget what they said.
+
+    Their private space goes in any case, unless somebody else may enter it. More than one memory
+    that goes with them needs the token of a dry run, or --yes. It cannot be undone: make a backup
+    before.
+
+    Examples:
+      family-recall people remove sitter --said keep --db family.db
+      family-recall people remove sitter --said forget --about forget --dry-run
+    """
+    plan = home.people.remove(person_id, said=said, about=about, dry_run=True)
+    if dry_run:
+        return _removal_output(plan)
+    if token is None and len(plan.forgotten.doc_ids) > 1 and not yes:
+        _removal_output(plan).print(as_json=click.get_current_context().params["as_json"])
+        raise click.ClickException(
+            f"nobody was removed; to remove {person_id}, add --token {plan.forgotten.token}"
+        )
+    receipt = home.people.remove(
+        person_id, said=said, about=about, token=token or plan.forgotten.token
+    )
+    with contextlib.suppress(ModelError):  # of what they said, which has another author now
+        home.flush()
+    lines = [f"removed {person_id}"]
+    if plan.n_said:
+        lines.append(f"  {counted(plan.n_said, 'memory', 'memories')} they said stay")
+    if plan.n_mentioning:
+        n = counted(plan.n_mentioning, "memory", "memories")
+        lines.append(f"  their name stays in {n}; --about forget would have forgotten it")
+    output = receipt_output(home, receipt)
+    has_gone = any(receipt.counts.values())
+    forgotten = output.lines if has_gone else ["  no memory was forgotten"]
+    return Output(output.record, [*lines, *forgotten])
+
+
+def _removal_output(plan: fr.RemovalPlan) -> Output:
+    lines = [f"would remove {plan.person_id}", *(f"  and the space {one}" for one in plan.spaces)]
+    if plan.n_said:
+        lines.append(f"  {counted(plan.n_said, 'memory', 'memories')} they said would stay")
+    if plan.n_mentioning:
+        n = counted(plan.n_mentioning, "memory", "memories")
+        lines.append(f"  {n} that would stay mention them; --about forget forgets them too")
+    forgotten = plan_lines(plan.forgotten) if plan.forgotten.doc_ids else ["would forget no memory"]
+    return Output(plan.to_json(), [*lines, *forgotten])
+
+
+@household_command()
+@click.argument("person_id", metavar="PERSON")
+@click.argument("child_id", metavar="CHILD")
+@click.option("--remove", is_flag=True, help="end the guardianship")
+def guardian(home: fr.FamilyRecall, person_id: str, child_id: str, remove: bool) -> Output:
+    """Make a person a child's guardian.
+
+    A memory for a child's guardians is seen by nobody else: not by the child, nor by an owner who
+    is not a guardian.
+
+    Examples:
+      family-recall guardian alice mia --db family.db
+      family-recall add "Mia sees Dr. Roy on Monday" --guardians-of mia
+    """
+
+    def change() -> None:
+        if not remove:
+            home.people.add_guardian(person_id, child_id)
+        elif not home.people.remove_guardian(person_id, child_id):
+            raise click.ClickException(f"{person_id} is not a guardian of {child_id}")
+
+    return changed_output(home, change)
+
+
+def _person(spec: str, name: str | None = None, aliases: tuple[str, ...] = ()) -> fr.Person:
+    """Return the person that ID or ID=NAME describes; ``name`` goes before that."""
+    person_id, _, named = spec.partition("=")
+    if not person_id.strip():
+        raise click.BadParameter(f"expected an id, such as mia or mia=Mia, got {spec!r}")
+    return fr.Person(person_id, name or named or person_id.title(), aliases)
+
+
+def _move_in(home: fr.FamilyRecall, person: fr.Person) -> None:
+    home.people.add(person)
+    home.spaces.add(fr.Space(f"private:{person.person_id}", "private"))
+    home.spaces.grant(fr.Grant(person.person_id, f"private:{person.person_id}", role="owner"))

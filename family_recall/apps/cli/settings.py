@@ -1,0 +1,290 @@
+"""What an option, the environment or the config file says, and which of them is in effect.
+
+An option comes before a variable FAMILY_RECALL_…, that before the config file, that before the
+default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from family_recall.apps.cli.options import FILE
+from family_recall.types import DEFAULT_SPACE
+from family_recall.types.checks import is_number
+from family_recall.types.field_specs import CONTEXT_FIELDS, MEMORY_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_F = TypeVar("_F", bound="Callable[..., Any]")
+_T = TypeVar("_T")
+Source = Literal["option", "environment", "file", "default"]
+
+CONFIG_VARIABLE = "FAMILY_RECALL_CONFIG"
+BUDGET_MS: float = CONTEXT_FIELDS["time_budget_ms"].default
+SERVER_BUDGET_MS = 500.0
+TERMINAL_BUDGET_MS = 2_000.0
+"""A person at a terminal waits so long for a better answer; most take a tenth of it."""
+METAVARS = {"file": "FILE", "number": "MS", "text": "ID"}
+_PROFILES = "default, family_os, annie, three_tier, ppr or neural"
+_SOURCES = {"environment": ParameterSource.ENVIRONMENT, "file": ParameterSource.DEFAULT_MAP}
+_TYPES: Mapping[str, Any] = {"file": FILE, "number": float, "text": str}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A value that can be set once instead of with every command.
+
+    Args:
+        name: Its key in the config file.
+        flag: Its option.
+        kind: ``text``, ``file`` (relative to the config file, when read from it) or ``number``.
+        question: What is asked where it is missing.
+        example: A value as TOML writes it.
+        default: The value where nothing is set; None where there is none.
+    """
+
+    name: str
+    flag: str
+    kind: Literal["text", "file", "number"]
+    question: str
+    example: str
+    default: str | float | None = None
+
+    @property
+    def variable(self) -> str:
+        """The environment variable."""
+        return f"FAMILY_RECALL_{self.name.upper()}"
+
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting("db", "--db", "file", "which household", '"family.db"'),
+        Setting("key_file", "--key-file", "file", "which key", '"family.key"'),
+        Setting("person", "--person", "text", "who asks", '"alice"'),
+        Setting("space", "--space", "text", "in which space", '"shared:household"'),
+        Setting("budget_ms", "--budget-ms", "number", "in what time", "60", BUDGET_MS),
+        Setting("profile", "--profile", "text", "by which weights", '"default"', "default"),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InEffect:
+    """A setting's value, None for none, and where it comes from."""
+
+    value: Any
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A config file and what it sets; a missing one sets nothing."""
+
+    path: Path
+    values: Mapping[str, str | float]
+    exists: bool
+
+
+class SettingOption(click.Option):
+    """An option whose value may come from the group's own, the environment or the config file.
+
+    One that is ``needed`` is a usage error where it is set nowhere; the error names all ways.
+    """
+
+    def __init__(self, *args: Any, setting: str, needed: bool = False, **kwargs: Any) -> None:
+        self.setting = SETTINGS[setting]
+        self.needed = needed
+        super().__init__(*args, envvar=self.setting.variable, callback=_require, **kwargs)
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return what the command line says, or else what is in effect without it."""
+        value, source = super().consume_value(ctx, opts)
+        if source is ParameterSource.COMMANDLINE:
+            return value, source
+        effect = in_effect(ctx, self.setting)
+        if effect.source == "option":
+            return effect.value, ParameterSource.COMMANDLINE
+        if effect.source != "default":
+            return effect.value, _SOURCES[effect.source]
+        return value, ParameterSource.DEFAULT
+
+    def get_error_hint(self, ctx: click.Context | None) -> str:
+        """Name every place a wrong value may come from."""
+        setting = self.setting
+        return f"{super().get_error_hint(ctx)}, {setting.variable} or {setting.name} as configured"
+
+
+def _require(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
+    assert isinstance(option, SettingOption)  # noqa: S101 -- it is its callback
+    if option.needed and not ctx.resilient_parsing:
+        return require(ctx, value, option.setting)
+    return value
+
+
+def setting_option(name: str, *flags: str, **about: Any) -> Callable[[_F], _F]:
+    """Return the option of a setting; ``flags`` replace the setting's own."""
+    setting = SETTINGS[name]
+    about = {"type": _TYPES[setting.kind], "metavar": METAVARS[setting.kind], **about}
+    return click.option(*(flags or (setting.flag, name)), cls=SettingOption, setting=name, **about)
+
+
+_DB_HELP = "the household's file (default: FAMILY_RECALL_DB, or as configured)"
+required_db_option = setting_option("db", needed=True, help=_DB_HELP)
+db_option = setting_option("db", help=_DB_HELP)
+profile_option = setting_option(
+    "profile",
+    default=SETTINGS["profile"].default,
+    metavar="NAME",
+    help=f"{CONTEXT_FIELDS['profile'].help}: {_PROFILES} (default: as configured, or default)",
+)
+
+
+def space_option(
+    help_text: str = CONTEXT_FIELDS["space_id"].help,
+    *,
+    default_text: str = CONTEXT_FIELDS["space_id"].absent,
+    **about: Any,
+) -> Callable[[_F], _F]:
+    """Return the option of the space; without it, the one configured."""
+    help_text = f"{help_text} (default: as configured, or {default_text})"
+    return setting_option("space", "--space", "space_id", help=help_text, **about)
+
+
+storage_space_option = space_option(
+    MEMORY_FIELDS["space_id"].help, default_text=DEFAULT_SPACE, default=DEFAULT_SPACE
+)
+"""The space that something is stored in."""
+
+
+def person_option(
+    help_text: str = CONTEXT_FIELDS["person_id"].help, *, needed: bool = False
+) -> Callable[[_F], _F]:
+    """Return the option of the person who asks; without it, the one configured."""
+    stranger = "" if needed else f", or {CONTEXT_FIELDS['person_id'].absent}"
+    help_text = f"{help_text} (default: as configured{stranger})"
+    return setting_option("person", "--person", "person_id", needed=needed, help=help_text)
+
+
+def budget_option(default_ms: float = BUDGET_MS) -> Callable[[_F], _F]:
+    """Return the option of the time budget."""
+    return setting_option(
+        "budget_ms",
+        *("--budget-ms", "time_budget_ms"),
+        default=default_ms,
+        help=f"{CONTEXT_FIELDS['time_budget_ms'].help} (default: as configured, or {default_ms:g})",
+    )
+
+
+def require(ctx: click.Context, value: _T | None, setting: Setting = SETTINGS["db"]) -> _T:
+    """Return a value that has to be set.
+
+    Raises:
+        UsageError: If it is None; it names all the ways to set it.
+    """
+    if value is None:
+        raise click.UsageError(
+            f"{setting.question}? Give {setting.flag} {METAVARS[setting.kind]}, set "
+            f"{setting.variable}, or write {setting.name} = {setting.example} in "
+            f"{config_path(ctx)}",
+            ctx,
+        )
+    return value
+
+
+def in_effect(ctx: click.Context, setting: Setting) -> InEffect:
+    """Return what is in effect where a command itself was given nothing.
+
+    Raises:
+        ClickException: If the config file cannot be read.
+    """
+    root = ctx.find_root()
+    if root.get_parameter_source(setting.name) is ParameterSource.COMMANDLINE:
+        return InEffect(root.params[setting.name], "option")
+    if value := os.environ.get(setting.variable):
+        return InEffect(value, "environment")
+    if not ctx.resilient_parsing and setting.name in (values := config_file(ctx).values):
+        return InEffect(values[setting.name], "file")
+    return InEffect(setting.default, "default")
+
+
+def config_path(ctx: click.Context) -> Path:
+    """Return the config file: --config, FAMILY_RECALL_CONFIG, or the user's own."""
+    named = _named_config(ctx)
+    return Path(named) if named else Path(click.get_app_dir("family-recall")) / "config.toml"
+
+
+def config_file(ctx: click.Context) -> ConfigFile:
+    """Read the config file, once in a process; the user's own may be missing.
+
+    Raises:
+        ClickException: If it was named and is missing, is not TOML, or has an unknown key.
+    """
+    key = f"{__name__}.config"
+    if key not in ctx.meta:
+        ctx.meta[key] = read_config(config_path(ctx), named=_named_config(ctx) is not None)
+    config: ConfigFile = ctx.meta[key]
+    return config
+
+
+def read_config(path: Path, *, named: bool) -> ConfigFile:
+    """Read a config file; ``named`` means that somebody asked for this one.
+
+    Raises:
+        ClickException: See :func:`config_file`.
+    """
+    try:
+        record = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if named:
+            raise click.ClickException(
+                f"{path}: no such config file; make it, or leave out --config and {CONFIG_VARIABLE}"
+            ) from None
+        return ConfigFile(path, {}, exists=False)
+    except OSError as error:
+        raise click.ClickException(
+            f"{path}: the config file cannot be read ({error.strerror}); fix that, or name another "
+            "with --config"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise click.ClickException(
+            f'{path}: expected TOML such as person = "alice", got: {error}; fix that line'
+        ) from None
+    values = {name: _configured(path, name, value) for name, value in record.items()}
+    return ConfigFile(path, values, exists=True)
+
+
+def _configured(path: Path, name: str, value: object) -> str | float:
+    """Return a config file's value as its option would be given it."""
+    if name not in SETTINGS:
+        raise click.ClickException(
+            f"{path}: unknown key {name!r}; expected one of {', '.join(SETTINGS)}: correct it, or "
+            "remove it"
+        )
+    setting = SETTINGS[name]
+    if setting.kind == "number":
+        if is_number(value):
+            return float(value)
+        expected = "a number"
+    elif isinstance(value, str) and value.strip():
+        return str(path.parent / Path(value).expanduser()) if setting.kind == "file" else value
+    else:
+        expected = "a text that is not empty"
+    raise click.ClickException(
+        f"{path}: expected {name} to be {expected}, such as {name} = {setting.example}, "
+        f"got {value!r}"
+    )
+
+
+def _named_config(ctx: click.Context) -> str | None:
+    return ctx.find_root().params.get("config") or os.environ.get(CONFIG_VARIABLE) or None

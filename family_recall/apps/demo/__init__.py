@@ -1,0 +1,141 @@
+"""The demo: a family's questions and their answers."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from family_recall.api import FamilyRecall
+from family_recall.apps.demo.household import (
+    KINSHIP,
+    MEMORIES,
+    NOW,
+    PEOPLE,
+    ROLES,
+    STATED,
+    TIMEZONE,
+    move_in,
+)
+from family_recall.apps.demo.scenes import AMPLE_MS, SCENES, Scene
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+    from family_recall.types import Answer, Result
+
+__all__ = ["MEMORIES", "NOW", "SCENES", "Scene", "ask", "ask_own", "furnished", "run"]
+
+WIDTH = 96
+N_TERMS = 3
+FIRST = {"plan": 0, "lexical": 1, "embed": 2}
+NAMES = {person.person_id: person.name for person in PEOPLE}
+
+
+def run(out: TextIO, *, explain: bool = False) -> None:
+    """Store the household in a temporary file, ask every question, and write the answers.
+
+    With ``explain`` each result has its reasons, and the stages their times. The text is the same
+    every time, except for times and what a budget of 2 ms allows.
+    """
+    with furnished() as path:
+        answered = ask(path)
+        lines = [*introduction(), *(line for s, a in answered for line in screen(s, a, explain))]
+        out.write("\n".join(lines) + "\n")
+
+
+def ask(path: Path) -> Iterator[tuple[Scene, Answer]]:
+    """Ask the questions in order, each with its answer."""
+    no_models = path.parent / "no models here"
+    with FamilyRecall.open(path) as home, FamilyRecall.open(path, models=no_models) as bare:
+        home.warmup()
+        for scene in SCENES:
+            household = home if scene.with_models else bare
+            yield scene, household.recall(scene.question, scene.ctx())
+
+
+def ask_own(question: str, person_id: str | None, out: TextIO) -> None:
+    """Ask the household a question of one's own, on its own day, and write the answer.
+
+    Raises:
+        UnknownPersonError: If there is no such person.
+    """
+    with furnished() as path, FamilyRecall.open(path) as home:
+        home.warmup()
+        answer = home.recall(question, person_id=person_id, now=NOW, time_budget_ms=AMPLE_MS)
+        out.write(f"{answer}\n")
+
+
+@contextlib.contextmanager
+def furnished() -> Iterator[Path]:
+    """Store the household in a temporary file, which is deleted at the end."""
+    with tempfile.TemporaryDirectory(prefix="family_recall_demo_") as scratch:
+        path = Path(scratch) / "family.db"
+        with FamilyRecall.open(path, timezone=TIMEZONE) as home:
+            move_in(home)
+        yield path
+
+
+def introduction() -> Iterator[str]:
+    """Yield the lines that introduce the household."""
+    yield f"The Nairs: {', '.join(NAMES[p] for p in ROLES)}, and a dog called Biscuit."
+    yield (
+        f"{len(MEMORIES)} memories over two years, {len(KINSHIP) + len(STATED)} relations, "
+        f"in one file; it is {NOW:%d %B %Y, %H:%M}."
+    )
+
+
+def screen(scene: Scene, answer: Answer, explain: bool = False) -> Iterator[str]:
+    """Yield the lines of one question: who asks, the answer, how long it took, what to look for."""
+    asker = f"{NAMES[scene.person_id]}, in {scene.space_id or 'every space open to them'}"
+    as_of = f", as of {scene.as_of:%d %B %Y}" if scene.as_of else ""
+    profile = "" if scene.profile == "default" else f", profile {scene.profile}"
+    yield from ("", f"── {SCENES.index(scene) + 1}. {scene.title} ".ljust(WIDTH, "─"))
+    yield f"{asker}{as_of}{profile}: “{scene.question}”"
+    for line in str(answer).splitlines():
+        yield from _wrapped(line.replace(str(Path(tempfile.gettempdir())), "…"), "  ", "    ")
+    yield f"  {_time(scene, answer)}"
+    if explain:
+        for result in answer.results:
+            yield from _result(result)
+        yield from _trace(answer)
+    yield f"  ↳ {scene.look_for}"
+
+
+def _time(scene: Scene, answer: Answer) -> str:
+    """Return how long the answer took and, where that is more than was allowed, why."""
+    took = f"{answer.used_time_ms:.1f} ms"
+    if answer.used_time_ms <= scene.time_budget_ms:
+        return f"It took {took}; {scene.time_budget_ms:,.0f} ms were allowed."
+    return f"It took {took} and not {scene.time_budget_ms:,.0f} ms: words are searched in any case."
+
+
+def _result(result: Result) -> Iterator[str]:
+    who = result.said_by or "somebody"
+    line = f"{who}, {(result.occurred_at or '')[:10]}: {result.text}"
+    yield from _wrapped(line, f"  {result.rank}. ", "     ")
+    *terms, confidence = result.reasons
+    more = ("…",) if len(terms) > N_TERMS else ()
+    yield f"       {'; '.join((*terms[:N_TERMS], *more, confidence))}"
+    if result.rationale:
+        yield f"       by way of {' → '.join(result.rationale.path)}"
+
+
+def _trace(answer: Answer) -> Iterator[str]:
+    # Word search and embedding run in parallel and end in either order.
+    spans = sorted(answer.trace.spans, key=lambda span: FIRST.get(span.stage, len(FIRST)))
+    ran = ", ".join(f"{span.stage} {span.ms:.1f} ms" for span in spans)
+    yield from _wrapped(f"ran: {ran}", "  ", "    ")
+    without = [name.partition(":")[0] for name in answer.degraded]
+    for skip in answer.trace.skips:
+        if skip.stage not in without:
+            yield f"  skipped: {skip.stage} ({skip.detail})"
+    if without:
+        yield f"  without: {', '.join(without)}"
+
+
+def _wrapped(text: str, first: str, later: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=later)

@@ -1,0 +1,22 @@
+"""Many households at once, on one machine or a cluster: maps over their files, and serving.
+
+Ray, fsspec and Parquet are the extra ``[fleet]``; they are imported when a map or a server starts.
+"""
+
+from __future__ import annotations
+
+from family_recall.apps.fleet.catalogue import Entry, read_catalogue
+from family_recall.apps.fleet.evaluation import report
+from family_recall.apps.fleet.mapping import FleetRun, InProcess, run
+from family_recall.apps.fleet.steps import STEPS, Options
+
+__all__ = [
+    "STEPS",
+    "Entry",
+    "FleetRun",
+    "InProcess",
+    "Options",
+    "read_catalogue",
+    "report",
+    "run",
+]

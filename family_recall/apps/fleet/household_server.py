@@ -1,0 +1,183 @@
+"""Serve some households of a fleet: opened as they are asked for, and backed up to their places.
+
+A household whose place is a path is used where it is. One whose place is a URL is used as a private
+copy on this machine, which is put back when it is closed, and every so often while it is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from family_recall.api import FamilyRecall
+from family_recall.apps.fleet.catalogue import Entry
+from family_recall.apps.fleet.open_households import OpenHouseholds
+from family_recall.apps.fleet.places import fetch, is_remote, put
+from family_recall.apps.fleet.steps import Options, open_household
+from family_recall.apps.llm_tools import adispatch
+from family_recall.types import RecallContext
+from family_recall.types.request import service_class_of
+
+WARM = "warm"
+"""The call that opens a household and asks nothing."""
+
+
+class ShedError(Exception):
+    """The request was not begun: there was no time left for it, or more urgent ones run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call of a tool in a household.
+
+    Attributes:
+        household_id: Which household.
+        tool: A tool of ``family_recall.apps.llm_tools``, or ``warm``.
+        arguments: Its arguments.
+        ctx: Who asks, and how long the answer may take from its arrival.
+        arrived_s: When it reached the fleet, in seconds since 1970 UTC.
+    """
+
+    household_id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    ctx: RecallContext
+    arrived_s: float
+
+
+@dataclass(slots=True)
+class _Served:
+    """An open household; ``asked`` since its place was last written."""
+
+    home: FamilyRecall
+    path: Path
+    asked: bool = False
+
+
+class HouseholdServer:
+    """Opens at most so many of its households at once, and answers what is asked of them."""
+
+    def __init__(
+        self,
+        entries: Mapping[str, Entry],
+        options: Options,
+        scratch: Path,
+        *,
+        open_files: int,
+        at_once: int = 2,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Serve ``entries`` by id; copies of those with a URL lie in the private ``scratch``.
+
+        ``at_once`` is how many requests run before less urgent ones are cut or refused.
+        """
+        self._entries = entries
+        self._options = options
+        self._scratch = scratch
+        self._at_once = at_once
+        self._wall_clock = wall_clock
+        self._running = 0
+        self._backing_up = asyncio.Lock()
+        self.households = OpenHouseholds(self._open, self._close, most=open_files)
+
+    async def answer(self, request: Request) -> dict[str, Any]:
+        """Call a tool in a household, which is opened if it is not.
+
+        The time to answer counts from the request's arrival. While others run, a background request
+        is refused, and a conversational one answered without the cross-encoder, as the gate of a
+        household does among its own.
+
+        Raises:
+            KeyError: If there is no such household.
+            ShedError: If its time was over before it began, or less urgent ones are refused.
+            AllInUseError: If it is not open, and all that are open are in use.
+            FamilyRecallError: What the tool itself refuses.
+        """
+        if request.household_id not in self._entries:
+            raise KeyError(request.household_id)
+        self._in_time(request)
+        self._running += 1
+        try:
+            async with self.households.using(request.household_id) as served:
+                if request.tool == WARM:
+                    return {"open": request.household_id}
+                served.asked = True
+                ctx = self._in_time(request)
+                return await adispatch(served.home, ctx, request.tool, dict(request.arguments))
+        finally:
+            self._running -= 1
+
+    async def back_up(self) -> int:
+        """Put the copies that were asked since the last time into their places; return how many.
+
+        One that cannot be written keeps no other from being; the first error is raised at the end.
+        """
+        done, errors = 0, []
+        async with self._backing_up:
+            for household_id, ready in self.households.ready().items():
+                if not ready.asked or not is_remote(self._entries[household_id].place):
+                    continue
+                async with self.households.using(household_id) as served:
+                    served.asked = False
+                    try:
+                        await asyncio.to_thread(self._put_snapshot, household_id, served)
+                        done += 1
+                    except Exception as error:  # noqa: BLE001  raised below
+                        served.asked = True
+                        errors.append(error)
+        if errors:
+            raise errors[0]
+        return done
+
+    def _in_time(self, request: Request) -> RecallContext:
+        """Return the context with the time that is left, and what others leave to it."""
+        ctx = request.ctx
+        left_ms = ctx.time_budget_ms - (self._wall_clock() - request.arrived_s) * 1000.0
+        if left_ms <= 0.0:
+            raise ShedError(f"the {ctx.time_budget_ms:g} ms for this request were over")
+        service_class = service_class_of(ctx)
+        rerank = ctx.allow_cross_encoder
+        if self._running > self._at_once:
+            if service_class == "background":
+                raise ShedError("a background request, while others are being answered")
+            rerank = rerank and service_class == "interactive"
+        return dataclasses.replace(
+            ctx, time_budget_ms=left_ms, service_class=service_class, allow_cross_encoder=rerank
+        )
+
+    def _open(self, household_id: str) -> _Served:
+        entry = self._entries[household_id]
+        path = Path(entry.place)
+        if is_remote(entry.place):
+            path = self._scratch / f"{household_id.replace('/', '%')}.db"
+            fetch(entry.place, path)
+        return _Served(open_household(path, entry, self._options), path)
+
+    def _close(self, household_id: str, served: _Served) -> None:
+        """Close a household; a copy is put into its place before it is deleted.
+
+        Where that fails it is opened again, so that what was remembered is not lost.
+        """
+        entry = self._entries[household_id]
+        served.home.close()
+        if not is_remote(entry.place):
+            return
+        try:
+            if served.asked:
+                put(served.path, entry.place)
+                served.asked = False
+        except BaseException:
+            served.home = open_household(served.path, entry, self._options)
+            raise
+        served.path.unlink()
+
+    def _put_snapshot(self, household_id: str, served: _Served) -> None:
+        snapshot = served.path.with_suffix(".snapshot")
+        served.home.maintenance.backup(snapshot, overwrite=True)
+        put(snapshot, self._entries[household_id].place)
+        snapshot.unlink()

@@ -1,0 +1,159 @@
+"""A resumable map: one step over every household of a catalogue, with a ledger.
+
+A household is done at least once, and has one row in the results; what is in the ledger is not
+done again. Steps may be repeated, so a worker that dies costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from family_recall.apps.evaluation.checkpoint import Checkpoint, code_and_models
+from family_recall.apps.fleet.catalogue import Entry
+from family_recall.apps.fleet.memory_limit import memory_limit, resident_mib
+from family_recall.apps.fleet.steps import STEPS, Options, Row, options_record
+from family_recall.errors import StoreBusyError
+from family_recall.types.progress import ProgressCallback
+
+TRANSIENT = (OSError, StoreBusyError)
+"""Errors that may be gone at the next try: of a disk, a network, or a file that is in use."""
+_RUN = "run"
+_MOMENT = "moment"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A household, and what is to be done to it."""
+
+    entry: Entry
+    step: str
+    options: Options
+    memory_mib: int | None = None
+
+
+class Engine(Protocol):
+    """What does tasks: this process, or a cluster."""
+
+    def rows(self, tasks: Iterable[Task]) -> Iterator[Row]:
+        """Do tasks, and yield the row of each as it is done, in any order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FleetRun:
+    """What a run came to: a row of each household, by id; how many earlier runs had done."""
+
+    rows: tuple[Row, ...]
+    done_before: int
+
+    @property
+    def failures(self) -> list[Row]:
+        """The rows of the households where the step failed."""
+        return [row for row in self.rows if row["error"] is not None]
+
+
+def run(
+    catalogue: str,
+    entries: Sequence[Entry],
+    step: str,
+    options: Options,
+    *,
+    ledger: Path,
+    engine: Engine,
+    now: str,
+    memory_mib: int | None = None,
+    progress: ProgressCallback | None = None,
+) -> FleetRun:
+    """Do a step to every household that the ledger does not have as done.
+
+    Args:
+        catalogue: The catalogue's name; a ledger is of one catalogue.
+        entries: Its households.
+        step: The name of the step.
+        options: What it is done with.
+        ledger: A folder, which is made. With one of an interrupted run, or of one in which
+            households failed, only the rest is done.
+        engine: What does it.
+        now: The moment, ISO 8601; a run that is continued keeps the one it began with.
+        memory_mib: What a household may make a worker allocate, at most.
+        progress: Called with households done, earlier ones included, and households in all.
+
+    Raises:
+        DatasetError: If the ledger is one of another step, catalogue, version or options.
+    """
+    settings = {
+        "step": step,
+        "catalogue": catalogue,
+        **options_record(options),
+        **code_and_models(options.models),
+    }
+    with Checkpoint.open(ledger, settings) as done:
+        moment = done.once(str, _RUN, _MOMENT, lambda: now)
+        options = dataclasses.replace(options, moment=moment)
+        waiting = [
+            entry
+            for entry in entries
+            if (row := done.record(step, entry.household_id)) is None or row["error"] is not None
+        ]
+        finished = done_before = len(entries) - len(waiting)
+        if progress is not None:
+            progress(finished, len(entries))
+        tasks = (Task(entry, step, options, memory_mib) for entry in waiting)
+        for row in engine.rows(tasks):
+            done.keep(step, row["household"], row)
+            finished += 1
+            if progress is not None:
+                progress(finished, len(entries))
+        rows = tuple(done.record(step, entry.household_id) for entry in entries)
+    return FleetRun(rows, done_before)
+
+
+class InProcess:
+    """An engine that does one task after another in this process, and needs no other package."""
+
+    def rows(self, tasks: Iterable[Task]) -> Iterator[Row]:
+        """Do tasks in their order; see :class:`Engine`."""
+        for task in tasks:
+            try:
+                yield attempt(task)
+            except TRANSIENT as error:
+                yield failed(task, error)
+
+
+def attempt(task: Task) -> Row:
+    """Do a task, and return its row; what fails for good is a row that says so.
+
+    Raises:
+        OSError, StoreBusyError: What may succeed at the next try.
+    """
+    started_s, started_cpu_s = time.perf_counter(), time.process_time()
+    try:
+        with memory_limit(task.memory_mib):
+            values = STEPS[task.step].do(task.entry, task.options)
+    except TRANSIENT:
+        raise
+    except Exception as error:  # noqa: BLE001  a household's failure is a row, whatever it is
+        return failed(task, error)
+    return {
+        "household": task.entry.household_id,
+        "place": task.entry.place,
+        "error": None,
+        "seconds": round(time.perf_counter() - started_s, 4),
+        "cpu_seconds": round(time.process_time() - started_cpu_s, 4),
+        "worker_mib": round(resident_mib(), 1),
+        **values,
+    }
+
+
+def failed(task: Task, error: BaseException) -> Row:
+    """Return the row of a household where the step failed."""
+    return {
+        "household": task.entry.household_id,
+        "place": task.entry.place,
+        "error": f"{type(error).__name__}: {error}",
+    }

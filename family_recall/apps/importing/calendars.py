@@ -1,0 +1,321 @@
+"""iCalendar files: each event a draft, a repeated one its occurrences around now."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from family_recall.apps.importing.dates import plausible
+from family_recall.apps.importing.drafts import (
+    Draft,
+    LeftOut,
+    Reading,
+    ReadSettings,
+    digest,
+    visible,
+)
+from family_recall.apps.importing.libraries import library
+from family_recall.errors import DatasetError
+
+if TYPE_CHECKING:
+    import icalendar
+
+SHOWN_BEFORE, SHOWN_AFTER = dt.timedelta(days=30), dt.timedelta(days=92)
+"""Occurrences of a repeated event are stored from so long before now to so long after."""
+
+NEXT_WITHIN = dt.timedelta(days=366)
+"""If there are none, the next within this time is: of a birthday, say."""
+
+MAX_OCCURRENCES = 60
+"""An event with more occurrences than these, or none, is stored once, with its rule in words."""
+
+CANCELLED, NO_TITLE, NO_DATE = "cancelled events", "events without a title", "events without a date"
+_EVERY = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
+_DAYS = dict(
+    zip("MO TU WE TH FR SA SU".split(), "Mon Tues Wednes Thurs Fri Satur Sun".split(), strict=True)
+)
+_ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last"}
+_PUT_INTO_WORDS = {"FREQ", "INTERVAL", "BYDAY", "UNTIL", "COUNT", "WKST", "BYMONTH", "BYMONTHDAY"}
+_MUST_READ = {"DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID", None}
+
+
+def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
+    """Read an iCalendar file (RFC 5545).
+
+    An event's key is its UID, an occurrence's its UID and its moment. Cancelled events are left
+    out. A text names day and hour in the household's zone, where floating times are, too. Past
+    occurrences stay when they are older than those that are read.
+
+    Raises:
+        DatasetError: If it is no such file, or an event's date or rule cannot be read.
+    """
+    by_uid = defaultdict[str, list["icalendar.Component"]](list)
+    zones: list[Any] = []
+    for calendar in _calendars(text, name):
+        cancels = str(calendar.get("METHOD", "")).upper() == "CANCEL"
+        zones += calendar.walk("VTIMEZONE")
+        for event in calendar.walk("VEVENT"):
+            if cancels:
+                event["STATUS"] = "CANCELLED"
+            by_uid[_uid(event)].append(event)
+
+    def keeps(key: str) -> bool:
+        uid, _, moment = key.rpartition("@")
+        return uid in by_uid and moment < (settings.now - SHOWN_BEFORE).date().isoformat()
+
+    def items() -> Iterator[Draft | LeftOut]:
+        for uid, events in by_uid.items():
+            where = f"{name}:{_line_of(text, uid)}"
+            if any("RRULE" in event or "RDATE" in event for event in events):
+                yield from _repeated(uid, events, zones, where, settings)
+            else:
+                yield from _single(uid, events, where, settings.zone)
+
+    return Reading.of(items(), keeps)
+
+
+def _calendars(text: str, name: str) -> Sequence[icalendar.Component]:
+    parser = library("icalendar")
+    try:
+        calendars: Sequence[icalendar.Component] = parser.Calendar.from_ical(text, multiple=True)
+    except Exception as error:  # noqa: BLE001 -- a parser of foreign files raises many kinds
+        raise DatasetError(_broken(text, name, str(error))) from None
+    begun = len(re.findall(r"^BEGIN:VCALENDAR[ \t]*$", text, re.MULTILINE | re.IGNORECASE))
+    if not calendars or len(calendars) != begun or any(c.name != "VCALENDAR" for c in calendars):
+        n_lines = text.rstrip("\n").count("\n") + 1
+        raise DatasetError(
+            f"{name}:{n_lines}: expected BEGIN:VCALENDAR … END:VCALENDAR, got the end of the file; "
+            "export it again"
+        )
+    for calendar in calendars:
+        for event in calendar.walk("VEVENT"):
+            for of, message in event.errors:
+                if of in _MUST_READ:
+                    raise DatasetError(_broken(text, name, message, of))
+    return calendars
+
+
+def _single(
+    uid: str, events: Sequence[icalendar.Component], where: str, zone: dt.tzinfo
+) -> Iterator[Draft | LeftOut]:
+    """Yield the newest version of an event, and moved occurrences whose series is not there."""
+    newest: dict[str, icalendar.Component] = {}
+    for event in events:
+        key = _key(uid, event)
+        if key not in newest or _sequence(newest[key]) <= _sequence(event):
+            newest[key] = event
+    for key, event in newest.items():
+        yield _draft(key, event, where, zone)
+
+
+def _repeated(
+    uid: str,
+    events: Sequence[icalendar.Component],
+    zones: Sequence[Any],
+    where: str,
+    settings: ReadSettings,
+) -> Iterator[Draft | LeftOut]:
+    """Yield the occurrences around now, or the series once, and whatever deviates from its rule."""
+    parser, repeats = library("icalendar"), library("recurring_ical_events")
+    series = parser.Calendar()
+    for part in (*zones, *events):
+        series.add_component(part)
+    first = next(event for event in events if "RRULE" in event or "RDATE" in event)
+    now, zone = settings.now, settings.zone
+    rule = rule_in_words(first.get("RRULE"), zone)
+    occurrences: list[icalendar.Component] = []
+    try:
+        # A rule of hours or seconds has millions; following it would take as long.
+        query = None if any(map(_within_days, events)) else repeats.of(series)
+        if query is not None:
+            occurrences = query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
+        if query is not None and not occurrences:
+            following = query.between(now, now + NEXT_WITHIN)
+            occurrences = sorted(following, key=lambda event: _key(uid, event))[:1]
+    except Exception as error:  # noqa: BLE001 -- see _calendars
+        raise DatasetError(f"{where}: the event's rule cannot be followed ({error})") from None
+    drafts: dict[str, Draft | LeftOut] = {}
+    for event in events:
+        if "RECURRENCE-ID" in event:
+            drafts[_key(uid, event)] = _draft(_key(uid, event), event, where, zone)
+    if 0 < len(occurrences) <= MAX_OCCURRENCES:
+        for event in occurrences:
+            key = _key(uid, event, _date(event, "DTSTART"))
+            drafts.setdefault(key, _draft(key, event, where, zone, rule))
+    else:
+        drafts[uid] = _draft(uid, first, where, zone, rule or "repeatedly")
+    yield from (drafts[key] for key in sorted(drafts))
+
+
+def _within_days(event: icalendar.Component) -> bool:
+    """Whether an event is repeated several times a day."""
+    rules = event.get("RRULE", [])
+    return any(
+        str(freq).upper() not in _EVERY
+        for rule in (rules if isinstance(rules, list) else [rules])
+        for freq in rule.get("FREQ", ())
+    )
+
+
+def _draft(
+    key: str, event: icalendar.Component, where: str, zone: dt.tzinfo, rule: str = ""
+) -> Draft | LeftOut:
+    if str(event.get("STATUS", "")).upper() == "CANCELLED":
+        return LeftOut(where, CANCELLED)
+    title = _words(event, "SUMMARY")
+    if not title:
+        return LeftOut(where, NO_TITLE)
+    start = _date(event, "DTSTART")
+    if start is None or not plausible(start):
+        return LeftOut(where, NO_DATE)
+    end = _end_of(event, start)
+    when = when_in_words(start, end, zone)
+    place, description = _words(event, "LOCATION"), _words(event, "DESCRIPTION")
+    sentences = [f"{title}: {when}{f', {rule}' if rule else ''}", place and f"At {place}"]
+    text = ". ".join(sentence.rstrip(".") for sentence in sentences if sentence) + "."
+    fields: dict[str, object] = {
+        "occurred_at": _local(start, zone),
+        "category": "event",
+        "labels": _categories(event),
+    }
+    if url := _words(event, "URL"):
+        fields["url"] = url
+    return Draft(key, where, f"{text}\n{description}".strip(), fields=fields)
+
+
+def when_in_words(start: dt.date, end: dt.date | None, zone: dt.tzinfo) -> str:
+    """Return when an event is, in a zone: an end at midnight, of all-day events, is excluded.
+
+    >>> when_in_words(dt.date(2026, 3, 10), dt.date(2026, 3, 11), dt.UTC)
+    'Tuesday 10 March 2026, all day'
+    >>> at = dt.datetime(2026, 3, 10, 18, 0, tzinfo=dt.UTC)
+    >>> when_in_words(at, at + dt.timedelta(minutes=90), dt.UTC)
+    'Tuesday 10 March 2026, 18:00 to 19:30'
+    """
+    first = _local(start, zone)
+    if not isinstance(start, dt.datetime):
+        last = first
+        if end is not None and not isinstance(end, dt.datetime):
+            last = max(first, _local(end, zone) - dt.timedelta(days=1))
+        return f"{_day(first)}, all day" if last == first else f"{_day(first)} to {_day(last)}"
+    words = f"{_day(first)}, {first:%H:%M}"
+    if end is None or not isinstance(end, dt.datetime):
+        return words
+    last = _local(end, zone)
+    if (last.tzinfo is None) != (first.tzinfo is None) or last <= first:
+        return words
+    until = f"{last:%H:%M}" if last.date() == first.date() else f"{_day(last)}, {last:%H:%M}"
+    return f"{words} to {until}"
+
+
+def rule_in_words(rule: object, zone: dt.tzinfo) -> str:
+    """Return a rule such as FREQ=WEEKLY;BYDAY=TU in words; empty where it is too involved.
+
+    >>> rule_in_words({"FREQ": ["WEEKLY"], "INTERVAL": [2], "BYDAY": ["TU", "TH"]}, dt.UTC)
+    'every 2 weeks on Tuesday and Thursday'
+    >>> rule_in_words({"FREQ": ["MONTHLY"], "BYDAY": ["-1FR"], "COUNT": [5]}, dt.UTC)
+    'every month on the last Friday, 5 times'
+    """
+    if not isinstance(rule, Mapping) or set(rule) - _PUT_INTO_WORDS:
+        return ""
+    every = _EVERY.get(str(rule["FREQ"][0]).upper()) if rule.get("FREQ") else None
+    if every is None:
+        return ""
+    interval = int(rule.get("INTERVAL", [1])[0])
+    words = f"every {every}" if interval == 1 else f"every {interval} {every}s"
+    days = [_weekday(str(day)) for day in rule.get("BYDAY", ())]
+    if days and all(days):
+        words += f" on {_listed(days)}"
+    if until := rule.get("UNTIL"):
+        words += f" until {_day(_local(until[0], zone))}"
+    if count := rule.get("COUNT"):
+        words += f", {count[0]} times"
+    return words
+
+
+def _weekday(code: str) -> str:
+    match = re.fullmatch(r"([+-]?\d+)?([A-Z]{2})", code.upper())
+    if not match or match[2] not in _DAYS:
+        return ""
+    day = f"{_DAYS[match[2]]}day"
+    return f"the {_ORDINALS.get(int(match[1]), match[1])} {day}" if match[1] else day
+
+
+def _listed(words: Sequence[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _date(event: icalendar.Component, name: str) -> dt.date | None:
+    value = event.get(name)
+    moment = getattr(value[0] if isinstance(value, list) else value, "dt", None)
+    return moment if isinstance(moment, dt.date) else None
+
+
+def _end_of(event: icalendar.Component, start: dt.date) -> dt.date | None:
+    duration = getattr(event.get("DURATION"), "dt", None)
+    if "DTEND" not in event and isinstance(duration, dt.timedelta):
+        return start + duration if isinstance(start, dt.datetime) else None
+    return _date(event, "DTEND")
+
+
+def _local(moment: dt.date, zone: dt.tzinfo) -> dt.datetime:
+    """Return a moment in a zone; a day's, and one without a zone, naive: it is there already."""
+    if not isinstance(moment, dt.datetime):
+        return dt.datetime.combine(moment, dt.time())
+    return moment if moment.tzinfo is None else moment.astimezone(zone)
+
+
+def _day(day: dt.date) -> str:
+    return f"{day:%A} {day.day} {day:%B %Y}"
+
+
+def _key(uid: str, event: icalendar.Component, otherwise: dt.date | None = None) -> str:
+    """Return the key of an event: of one occurrence, the moment at which its rule puts it, too."""
+    moment = _date(event, "RECURRENCE-ID") or otherwise
+    if moment is None:
+        return uid
+    if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
+        moment = moment.astimezone(dt.UTC)
+    return f"{uid}@{moment.isoformat()}"
+
+
+def _words(event: icalendar.Component, name: str) -> str:
+    value = event.get(name, "")
+    value = value[0] if isinstance(value, list) else value
+    return visible(str(value)).strip()
+
+
+def _categories(event: icalendar.Component) -> tuple[str, ...]:
+    values = event.get("CATEGORIES", [])
+    lists = values if isinstance(values, list) else [values]
+    words = (visible(str(word)).strip() for some in lists for word in getattr(some, "cats", [some]))
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def _uid(event: icalendar.Component) -> str:
+    uid = _words(event, "UID")
+    return uid or digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))
+
+
+def _sequence(event: icalendar.Component) -> int:
+    value = event.get("SEQUENCE", 0)
+    return value if isinstance(value, int) else 0
+
+
+def _line_of(text: str, fragment: str) -> int:
+    """Return the line of a fragment, or of the part of it that stands on one line; else 1."""
+    at = text.find(fragment) if fragment else -1
+    if at < 0:
+        at = text.find(fragment[:40]) if fragment else -1
+    return text.count("\n", 0, max(at, 0)) + 1
+
+
+def _broken(text: str, name: str, message: str, of: str | None = None) -> str:
+    quoted = re.search(r"(['\"])(.+)\1", message[:1000])
+    line_no = _line_of(text, quoted[2] if quoted else of or "")
+    what = f"{of} " if of else ""
+    return f"{name}:{line_no}: expected iCalendar, got {what}{message[:120]}; correct the line"

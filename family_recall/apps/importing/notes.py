@@ -1,0 +1,194 @@
+"""Markdown notes with front matter: each note a draft, or each section of a long one."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from family_recall.apps.importing.dates import moments_of, plausible
+from family_recall.apps.importing.drafts import Draft, LeftOut, Reading, ReadSettings, visible
+from family_recall.apps.importing.files import text_of
+from family_recall.apps.importing.libraries import library
+from family_recall.errors import DatasetError
+
+LONG_NOTE_CHARS = 4000
+"""A longer note is stored by its sections, if it has headings."""
+
+NO_WORDS, NO_DATE, LINK = "notes without a text", "impossible dates of notes", "links to files"
+SUFFIXES = (".md", ".markdown")
+
+_FRONT_MATTER = re.compile(
+    r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
+)
+_HEADING = re.compile(r"(#{1,6})\s+(.*)")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)")
+
+
+def read_notes(path: Path, settings: ReadSettings) -> Reading:
+    """Read a Markdown file, or all of a folder but what is hidden.
+
+    A note's key is its path in the folder, a section's its headings, too. Title, date, tags and
+    author are those of the front matter; else the title is the first heading or the file's name,
+    and the day is the one that the name begins with, as in a journal.
+
+    Raises:
+        DatasetError: If a file cannot be read; the message names it, and nothing is returned.
+    """
+    return Reading.of(
+        item for file, key in _files(path) for item in _file_items(file, key, settings)
+    )
+
+
+def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
+    """Yield the drafts of one note, whose path in its folder is the key.
+
+    Raises:
+        DatasetError: If its front matter is no YAML or its date no date.
+    """
+    about, body, at_line = _parts(text, name)
+    body = visible(body)
+    title = _word(about.get("title")) or _first_heading(body) or _stem(key)
+    fields: dict[str, object] = {"title": title, "labels": _labels(about)}
+    day = _date(about, text, key, name, settings)
+    if day is not None and not plausible(day):
+        yield LeftOut(f"{name}:1", NO_DATE)
+    elif day is not None:
+        fields["occurred_at"] = day
+    author = _word(about.get("author"))
+    authors = (author,) if author else ()
+    if not body.strip():
+        yield LeftOut(f"{name}:1", NO_WORDS)
+        return
+    sections = list(_sections(body)) if len(body) > LONG_NOTE_CHARS else []
+    if len(sections) < 2:
+        yield Draft(key, f"{name}:1", body.strip(), authors, fields)
+        return
+    fields["session_id"] = key
+    seen: dict[str, int] = {}
+    for line_no, headings, words in sections:
+        section = " > ".join(headings)
+        seen[section] = seen.get(section, 0) + 1
+        number = f" {seen[section]}" if seen[section] > 1 else ""
+        where = f"{name}:{line_no + at_line}"
+        own = {**fields, "section": section[:1000]} if section else fields
+        yield Draft(f"{key}#{section}{number}", where, words, authors, own)
+
+
+def _files(path: Path) -> Iterator[tuple[Path, str]]:
+    """Yield every note with its path in the folder, in order."""
+    if not path.is_dir():
+        yield path, path.name
+        return
+    for folder, names, files in os.walk(path):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        for name in sorted(files):
+            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+                file = Path(folder) / name
+                yield file, file.relative_to(path).as_posix()
+
+
+def _file_items(file: Path, key: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
+    if file.is_symlink():
+        yield LeftOut(str(file), LINK)
+    else:
+        yield from read_note(text_of(file), key, str(file), settings)
+
+
+def _parts(text: str, name: str) -> tuple[Mapping[str, Any], str, int]:
+    """Return front matter, body, and the number of lines before the body.
+
+    What stands between lines --- and is no names and values is part of the body.
+    """
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return {}, text, 0
+    yaml = library("yaml")
+    try:
+        about = yaml.safe_load(match[1])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: of a date, say
+        mark = getattr(error, "problem_mark", None)
+        line_no = 2 if mark is None else mark.line + 2
+        why = getattr(error, "problem", None) or error
+        raise DatasetError(
+            f"{name}:{line_no}: expected YAML between the lines ---, got: {why}; correct the line"
+        ) from None
+    if about is not None and not isinstance(about, dict):
+        return {}, text, 0
+    named = {str(key).casefold(): value for key, value in (about or {}).items()}
+    return named, text[match.end() :], match[0].count("\n")
+
+
+def _date(
+    about: Mapping[str, Any], text: str, key: str, name: str, settings: ReadSettings
+) -> dt.datetime | None:
+    of = next((of for of in ("date", "created", "day") if about.get(of)), "")
+    value = about.get(of)
+    if isinstance(value, dt.datetime):
+        return value
+    if isinstance(value, dt.date):
+        return dt.datetime.combine(value, dt.time())
+    if value is not None:
+        line = re.search(rf"^\s*['\"]?{of}", text, re.MULTILINE | re.IGNORECASE)
+        line_no = text.count("\n", 0, line.end()) + 1 if line else 2
+        (moment,) = moments_of([(str(value), f"{name}:{line_no}")], settings)
+        return moment
+    match = _DAY.match(key.rpartition("/")[2])
+    return dt.datetime.fromisoformat(match[1]) if match and _is_day(match[1]) else None
+
+
+def _is_day(text: str) -> bool:
+    try:
+        dt.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _labels(about: Mapping[str, Any]) -> tuple[str, ...]:
+    values = [about.get(of) for of in ("tags", "labels", "categories")]
+    lists = [value.split(",") if isinstance(value, str) else value for value in values]
+    words = (_word(word).lstrip("#") for some in lists if isinstance(some, list) for word in some)
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+def _word(value: object) -> str:
+    return visible(str(value)).strip()[:1000] if isinstance(value, str | int | float) else ""
+
+
+def _stem(key: str) -> str:
+    return Path(key).stem
+
+
+def _first_heading(body: str) -> str:
+    return next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]
+
+
+def _sections(body: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
+    """Yield (line, headings above it, words) for each section that has words."""
+    headings: list[tuple[int, str]] = []
+    lines: list[tuple[int, str]] = []
+    fenced = False
+    for line_no, line in enumerate(body.split("\n"), 1):
+        fenced ^= bool(_FENCE.match(line))
+        heading = None if fenced else _HEADING.fullmatch(line.rstrip())
+        if heading is None:
+            lines.append((line_no, line))
+            continue
+        yield from _section(headings, lines)
+        level, title = len(heading[1]), heading[2]
+        if (unclosed := title.rstrip("#")).endswith((" ", "\t")):  # ## Water ##, but not # C#
+            title = unclosed.rstrip()
+        headings, lines = [*(h for h in headings if h[0] < level), (level, title)], []
+    yield from _section(headings, lines)
+
+
+def _section(
+    headings: Sequence[tuple[int, str]], lines: Sequence[tuple[int, str]]
+) -> Iterator[tuple[int, tuple[str, ...], str]]:
+    if words := "\n".join(line for _, line in lines).strip():
+        yield lines[0][0], tuple(text for _, text in headings), words

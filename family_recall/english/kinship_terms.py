@@ -1,0 +1,248 @@
+"""Words for relatives and pets: the roles they name, and the relations that lead to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from family_recall.english.text import normalise
+
+
+@dataclass(frozen=True, slots=True)
+class KinshipRole:
+    """What a person is to another.
+
+    ``link`` is the relation; ``sorts`` restrict who fits (``f``, ``m``, ``dog``, …; empty: any),
+    and so does ``order`` (``eldest``, ``youngest``; empty: any).
+    """
+
+    link: str
+    sorts: frozenset[str] = frozenset()
+    order: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationMeaning:
+    """The meaning of a relation: the subject is the object's ``link``; and the sort of either.
+
+    ``order`` is the subject's among those of the same link.
+    """
+
+    link: str
+    subject: str = ""
+    object: str = ""
+    order: str = ""
+
+
+INVERSE = {
+    "parent": "child",
+    "spouse": "spouse",
+    "sibling": "sibling",
+    "grandparent": "grandchild",
+    "aunt or uncle": "niece or nephew",
+    "cousin": "cousin",
+    "parent-in-law": "child-in-law",
+    "sibling-in-law": "sibling-in-law",
+    "pet": "owner",
+    "friend": "friend",
+    "neighbour": "neighbour",
+    "former spouse": "former spouse",
+    "colleague": "colleague",
+    "classmate": "classmate",
+    "housemate": "housemate",
+    "godparent": "godchild",
+    "teacher": "pupil",
+    "coach": "trainee",
+    "boss": "employee",
+    "carer": "cared for",
+    "doctor": "patient",
+    "dentist": "dental patient",
+    "landlord": "tenant",
+    "in-law": "in-law",
+}
+INVERSE |= {inverse: link for link, inverse in INVERSE.items()}
+
+KINSHIP_PATHS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
+    "sibling": ((("sibling",), ("parent", "child")),),
+    "grandparent": ((("grandparent",), ("parent", "parent")),),
+    "grandchild": ((("grandchild",), ("child", "child")),),
+    "aunt or uncle": ((("aunt or uncle",), ("parent", "sibling")),),
+    "niece or nephew": ((("niece or nephew",), ("sibling", "child")),),
+    "cousin": ((("cousin",), ("aunt or uncle", "child")),),
+    "parent-in-law": ((("parent-in-law",), ("spouse", "parent")),),
+    "child-in-law": ((("child-in-law",), ("child", "spouse")),),
+    "sibling-in-law": ((("sibling-in-law",), ("spouse", "sibling"), ("sibling", "spouse")),),
+    # The parents of a spouse come first, then brothers and sisters.
+    "in-law": (
+        (("in-law",), ("parent-in-law",), ("spouse", "parent")),
+        (("sibling-in-law",), ("spouse", "sibling")),
+    ),
+    # The asker's own pets come first, then those of the close family.
+    "pet": (
+        (("pet",),),
+        (("spouse", "pet"), ("parent", "pet"), ("child", "pet"), ("sibling", "pet")),
+    ),
+}
+"""Paths of relations that make up a link; the second group is tried if the first finds nobody."""
+
+_NOUNS = (
+    ("parent", "", "parent"),
+    ("parent", "f", "mother mum mom mummy mommy mama mam"),
+    ("parent", "m", "father dad daddy papa pa"),
+    ("child", "", "child kid stepchild"),
+    ("child", "f", "daughter stepdaughter"),
+    ("child", "m", "son stepson"),
+    ("parent", "f", "stepmother stepmum stepmom"),
+    ("parent", "m", "stepfather stepdad"),
+    ("spouse", "", "spouse partner fiancé"),
+    ("spouse", "f", "wife girlfriend fiancée"),
+    ("spouse", "m", "husband hubby boyfriend"),
+    ("former spouse", "", "ex ex-partner"),
+    ("former spouse", "f", "ex-wife ex-girlfriend"),
+    ("former spouse", "m", "ex-husband ex-boyfriend"),
+    ("sibling", "", "sibling"),
+    ("sibling", "f", "sister sis stepsister"),
+    ("sibling", "m", "brother bro stepbrother"),
+    ("grandparent", "", "grandparent"),
+    ("grandparent", "f", "grandmother grandma granny gran nan nana nanna"),
+    ("grandparent", "m", "grandfather grandpa granddad grandad"),
+    ("grandchild", "", "grandchild"),
+    ("grandchild", "f", "granddaughter"),
+    ("grandchild", "m", "grandson"),
+    ("aunt or uncle", "f", "aunt auntie aunty"),
+    ("aunt or uncle", "m", "uncle"),
+    ("niece or nephew", "f", "niece"),
+    ("niece or nephew", "m", "nephew"),
+    ("cousin", "", "cousin"),
+    ("parent-in-law", "", "parent-in-law"),
+    ("parent-in-law", "f", "mother-in-law"),
+    ("parent-in-law", "m", "father-in-law"),
+    ("child-in-law", "f", "daughter-in-law"),
+    ("child-in-law", "m", "son-in-law"),
+    ("sibling-in-law", "f", "sister-in-law"),
+    ("sibling-in-law", "m", "brother-in-law"),
+    ("in-law", "", "in-law"),
+    ("pet", "pet", "pet"),
+    ("pet", "dog", "dog puppy pup"),
+    ("pet", "cat", "cat kitten"),
+    ("pet", "rabbit", "rabbit bunny"),
+    ("pet", "hamster", "hamster"),
+    ("pet", "horse", "horse pony"),
+    ("pet", "bird", "bird parrot budgie"),
+    ("pet", "fish", "fish goldfish"),
+    ("pet", "tortoise", "tortoise turtle"),
+    ("friend", "", "friend mate buddy"),
+    ("neighbour", "", "neighbour neighbor"),
+    ("colleague", "", "colleague workmate coworker co-worker"),
+    ("classmate", "", "classmate"),
+    ("housemate", "", "housemate flatmate roommate lodger boarder"),
+    ("godparent", "", "godparent"),
+    ("godparent", "f", "godmother"),
+    ("godparent", "m", "godfather"),
+    ("godchild", "", "godchild"),
+    ("godchild", "f", "goddaughter"),
+    ("godchild", "m", "godson"),
+    ("teacher", "", "teacher tutor"),
+    ("coach", "", "coach"),
+    ("boss", "", "boss manager"),
+    ("carer", "", "carer caregiver caretaker babysitter nanny childminder au-pair"),
+    ("doctor", "", "doctor gp"),
+    ("dentist", "", "dentist"),
+    ("landlord", "m", "landlord"),
+    ("landlord", "f", "landlady"),
+)
+_PLURALS = {
+    "wife": "wives", "child": "children", "grandchild": "grandchildren",
+    "stepchild": "stepchildren", "godchild": "godchildren",
+}  # fmt: skip
+_PETS = frozenset(sort for link, sort, _ in _NOUNS if link == "pet")
+
+
+def _nouns() -> Iterable[tuple[str, str, str]]:
+    for link, sort, words in _NOUNS:
+        for word in words.split(" "):
+            yield link, sort, normalise(word)
+
+
+def _plural(noun: str) -> str:
+    first, space, rest = noun.partition(" ")
+    ending = f"{first[:-1]}ies" if first.endswith("y") else f"{first}s"
+    if first == "in":
+        return f"{noun}s"
+    return _PLURALS.get(first, ending) + space + rest
+
+
+def _roles() -> dict[str, KinshipRole]:
+    roles: dict[str, KinshipRole] = {}
+    for link, sort, noun in _nouns():
+        sorts = _PETS if sort == "pet" else frozenset({sort} - {""})
+        roles[noun] = roles[_plural(noun)] = KinshipRole(link, sorts)
+    for noun, order in ORDERS.items():
+        roles[noun] = KinshipRole("child", order=order)
+    return roles
+
+
+def _relation_meanings() -> dict[str, RelationMeaning]:
+    meanings = {
+        "married to": RelationMeaning("spouse"),
+        "engaged to": RelationMeaning("spouse"),
+        "divorced from": RelationMeaning("former spouse"),
+        "works with": RelationMeaning("colleague"),
+        "lives next door to": RelationMeaning("neighbour"),
+        "teaches": RelationMeaning("teacher"),
+        "owns": RelationMeaning("owner"),
+        "owner of": RelationMeaning("owner"),
+        "owned by": RelationMeaning("pet"),
+        "belongs to": RelationMeaning("pet"),
+    }
+    for link, sort, noun in _nouns():
+        meanings[f"{noun} of"] = RelationMeaning(link, subject=sort)
+        meanings[f"{_plural(noun)} of"] = RelationMeaning(link, subject=sort)
+        meanings[f"has {noun}"] = meanings[f"has a {noun}"] = RelationMeaning(
+            INVERSE[link], object=sort
+        )
+        if not sort and INVERSE[link] == link:
+            meanings[noun] = RelationMeaning(link)
+    for noun, order in ORDERS.items():
+        meanings[f"{noun} of"] = RelationMeaning("child", order=order)
+    return meanings
+
+
+ORDERS = {
+    "eldest": "eldest", "oldest": "eldest", "firstborn": "eldest", "youngest": "youngest",
+}  # fmt: skip
+"""Words for a place among brothers and sisters; alone they mean a child."""
+
+DESCRIPTIONS = frozenset(
+    """
+    late big little older elder younger only twin half step foster adopted adoptive biological best
+    good close dear maternal paternal favourite favorite
+    """.split()
+)
+"""Words that may stand before a relation's noun and leave its meaning as it is."""
+
+OTHERWISE = frozenset("ex former previous old no not never great future".split())
+"""Words after which a relation is none, or another one."""
+
+KINSHIP_ROLES = _roles()
+"""Words for relatives and pets, normalised, and the role each means."""
+
+LONGEST_ROLE = max(len(noun.split(" ")) for noun in KINSHIP_ROLES)
+"""Words in the longest role."""
+
+TITLES = frozenset(
+    """
+    mum mom mummy mommy mama mam dad daddy papa grandma granny gran nan nana nanna grandpa
+    granddad grandad grandmother grandfather mother father auntie aunty
+    """.split()
+)
+"""Roles that, without an owner, mean the asker's own."""
+
+RELATION_MEANINGS = _relation_meanings()
+IS_A = frozenset(("is", "a", "an"))
+SORT_OF_NOUN = {noun: sort for _, sort, noun in _nouns() if sort} | {
+    "woman": "f", "girl": "f", "female": "f", "man": "m", "boy": "m", "male": "m",
+}  # fmt: skip
+SORT_OF_TITLE = {noun: sort for noun, sort in SORT_OF_NOUN.items() if sort in {"f", "m"}} | {
+    "mrs": "f", "ms": "f", "miss": "f", "mr": "m",
+}  # fmt: skip

@@ -1,0 +1,194 @@
+"""The word patterns and rules by which a question is routed.
+
+They read a question in lower case, each word of letters and digits behind one space: a pattern that
+begins with a space is tried at the words alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias, get_args
+
+from family_recall.english import text
+from family_recall.types import Strategy
+
+_Test: TypeAlias = Callable[[str], object]
+
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+
+
+def less_a_letter(word: str) -> list[str]:
+    """Return a word without its first letter, without its second, and so on."""
+    return [word[:at] + word[at + 1 :] for at in range(len(word))]
+
+
+def _either(lines: str) -> str:
+    """Return a pattern with one alternative per line."""
+    return "(?:" + "|".join(line.strip() for line in lines.strip().splitlines()) + ")"
+
+
+def _whole(lines: str) -> re.Pattern[str]:
+    """Return a compiled pattern of whole words with one alternative per line."""
+    return re.compile(rf" {_either(lines)}\b")
+
+
+def _opening(lines: str) -> _Test:
+    """Return a test for the first words of a question, with one alternative per line."""
+    return re.compile(f" {_either(lines)}").match
+
+
+def _anywhere(lines: str) -> _Test:
+    """Return a test for words anywhere in a question, with one alternative per line."""
+    return re.compile(f" {_either(lines)}").search
+
+
+FACTUAL, EPISODIC, MILESTONE, TIMELINE, HYBRID = range(len(STRATEGIES))
+
+APOSTROPHE = re.compile(r"['’‘`´]")
+NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+_GREETING = _either(r"""
+    hi|hey|hello|ok|okay|please|sorry|so|um|well|and|but|also
+    i (?:forgot|forget|wonder)|i was wondering
+    i can'?t remember|i don'?t (?:know|remember|recall)
+""")
+_REQUEST = (
+    r"(?:(?:(?:can|could|would|will) you )?(?:please )?"
+    r"(?:tell|remind) (?:me|us) (?:again )?(?:of )?"
+    r"(?=(?:wh|how|if|my |our |the )(?!en i ))"
+    r"|do you (?:know|remember|recall) (?=wh|how old|my |our )"
+    r"(?!when\b|what (?:i|we|you|he|she|they) |our (?:talk|chat|conversation)))"
+)
+OPENING_PHRASE = re.compile(rf"^(?:{_GREETING},? )*{_REQUEST}?", re.IGNORECASE)
+
+SHORT_FORMS = {
+    "adress": "address", "bday": "birthday", "bout": "about", "discus": "discuss",
+    "fave": "favourite", "hows": "how is", "u": "you", "ur": "your", "wat": "what",
+    "wats": "what is", "wen": "when", "whats": "what is", "whens": "when is", "wheres": "where is",
+    "whos": "who is", "yday": "yesterday",
+}  # fmt: skip
+KEYWORDS = frozenset(
+    "birthday discuss discussed favorite favourite graduate graduated happen happened happening"
+    " married mention mentioned recently remember summary talking wedding weekend yesterday"
+    .split()
+)  # fmt: skip
+KEYWORD_OF = {part: cue for cue in sorted(KEYWORDS) for part in (cue, *less_a_letter(cue))}
+"""Keyword by itself and by itself less a letter: two words one edit apart share such a form."""
+
+KEYWORD_BEGINNINGS = frozenset(cue[0] + part[:2] for part, cue in KEYWORD_OF.items())
+"""Of each such form, the keyword's first letter and its own first two."""
+
+GENERAL_WORDS = text.STOP_WORDS | frozenset(
+    """
+    accomplish achieve anyone away bring catch date day days do done everybody everyone everything
+    events evening far family give go going good happen happened happening happenings highlights
+    home house household important interesting lately latest like list main miss missed month
+    morning new news notable overview past recap recent recently run show special speed spend
+    spent step summarise summarize summary take time timeline today tonight update walk week
+    weekend went whole year yesterday
+    """.split()
+)
+"""Words that name no topic: a question of these alone asks for everything of a time."""
+
+_SPEECH = _either(r"""
+    talk(?:ed|ing)?(?! (?:to|with) (?:me|us))|chat\w*|conversations?
+    discuss\w*|told|said|say|saying|mention\w*|spoke|speak|spoken
+    tell you|(?:did|have|has) \w+ (?:ever )?tell|remember when
+    suggest\w*|recommend\w*|advi[cs]e|promise\w*|ask(?:ed)?|explain\w*
+    agree\w*|decid\w*|decision|argu\w*|complain\w*
+""")
+SPEECH = _whole(_SPEECH)
+RECENT_TIME = _whole(r"""
+    today|tonight|yesterday|recent|recently|lately|latest|so far|these days|weekend|holidays
+    (?:this|last|past|the|my|our) (?:morning|evening|night|days?|weeks?|months?|years?)
+""")
+HAPPENINGS = _whole(r"""
+    happen\w*|decisions?|decid\w*|summar\w+|recap|overview|recent|recently|lately
+""")
+OWNERSHIP = _whole(r"""
+    owns?|owned|owners?|belong(?:s|ed)? to|whose|in charge of|responsible for
+    depends? on|dependent on|dependency|dependencies|blocked by|blocks|blocking
+""")
+
+_WHO = r"(?:i|we|you|he|she|they|it|(?:my|our|the|his|her|their|your)(?: \w+){1,2}|\w+(?: \w+)?)"
+_ATTRIBUTE = _either(r"""
+    names?|surname|called|birthday|birth ?date|age|blood|breed|size|height|weight|colou?r
+    address|phone|number|password|code|pin|email|favou?rite|allergic|allergy|medication|medicine
+    job|living|doctor|dentist|teacher|boss
+""")
+_LIFE = _either(r"""
+    pass(?:ed)?$|pass(?:ed)? (?:away|on|my|his|her|the|your)|die[ds]?|dying|death|funeral
+    born|birth|baptis\w*|baptiz\w*|christen\w*|adopt\w*|first (?!name)\w+|learn(?:ed|t)? to
+    have (?:her|his|their|our|a|the) (?:\w+ )?(?:baby|twins|son|daughter)
+    marry|married|marriage|wedding|engaged|engagement|propose\w*|divorce\w*|separated
+    (?:meet|met)$|(?:meet|met) (?:my|his|her|each)|bec[ao]me
+    start(?:ed)? (?:school|work|working|college|university|kindergarten|my|his|her|the)
+    graduat\w*|diploma|degree|finish(?:ed)? (?:school|college|university|his|her|my)
+    (?:driving|drivers?) (?:test|licen[cs]e)|promot\w*|retire\w*|quit
+    mov(?:e|ed|ing) (?:to|in|into|here|away|out|house|from)|emigrat\w*|immigrat\w*|citizen
+    (?:buy|bought|sell|sold) (?:the|our|a|this) (?:\w+ )?(?:house|flat|home|farm|car)
+    come to live|get (?:our|the) (?:dog|cat|puppy|kitten)
+    diagnos\w*|heart attack|stroke|operation|surgery|stop(?:ped)? (?:smoking|drinking)
+""")
+ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
+    (FACTUAL, 1.0, _opening(rf"""
+        (?:(?:what|who|where|which|when) (?:is|are|am|was) )?(?:\w+ ){{1,4}}{_ATTRIBUTE}$
+        (?:what|who) (?:is|are) (?:\w+ )*?{_ATTRIBUTE}\b
+        who (?:is|are) (?:my|our)
+        where (?:do|does) .*\b(?:live|work|study)$
+        how (?:old|tall|heavy|big) (?:is|are|am)\b
+    """)),
+    (FACTUAL, 0.8, _opening(r"""
+        (?:who|where) (?:is|are|do|does)\b
+        how (?:old|tall|heavy|big|many|far)\b
+        (?:what|which)(?: \w+){1,3} (?:do|does|is|are|am)\b
+        (?:is|are|does)\b
+    """)),
+    (FACTUAL, 0.6, _opening(rf"""
+        (?:what|which) (?:is|are|am|does|do|time)\b
+        (?!when)(?:\w+ )*?{_ATTRIBUTE}\b
+        do (?:i|we)\b|am i\b
+    """)),
+    (EPISODIC, 1.0, _opening(
+        r"(?:do you )?(?:remember|recall) (?:when|that|the (?:time|day)|how|our)\b"
+    )),
+    (EPISODIC, 1.0, SPEECH.search),
+    (EPISODIC, 0.9, _opening(r"""
+        where did (?:i|we) (?:put|leave|park|hide)\b
+        how did .* go(?: that day)?$
+        why (?:did|was|were)\b
+    """)),
+    (EPISODIC, 0.9, _anywhere(r"happen\w* (?:with|to|at|about)\b|appointment\b|last time\b")),
+    (EPISODIC, 0.6, _opening(rf"""
+        (?:what|which)(?: \w+){{0,2}} (?:did|was|were|have|had) {_WHO}\b
+        (?:did|have|has) (?:i|we|you|anyone)\b
+        where did\b|who \w+ed\b
+    """)),
+    (MILESTONE, 1.0, _anywhere(
+        rf"(?:when|year|date|long ago|since|how long) (?:\w+ )*?{_LIFE}\b"
+    )),
+    (MILESTONE, 1.0, _opening("when did$")),
+    (MILESTONE, 0.8, _opening(rf"(?:what|which|how|where|who) (?:\w+ )*?{_LIFE}\b")),
+    (MILESTONE, 0.4, _opening(r"(?:when|(?:in )?(?:what|which) year) (?:did|was|were)\b")),
+    (TIMELINE, 1.0, _anywhere(r"""
+        (?:summar\w+|recap|overview|highlights|timeline|news of|up to (?:date|speed))\b
+        (?:catch (?:me|us) up|walk (?:me|us) through)\b
+        (?:been up to|going on|went on|been happening|been doing)\b
+    """)),
+    (TIMELINE, 1.0, _opening(rf"""
+        what (?:did|has|have) {_WHO} (?:do|done|get up to|get done|miss)(?: that day| so far|$)
+        what (?:has|have) .* been that day$
+    """)),
+    (TIMELINE, 0.6, _anywhere(r"happen\w*\b(?! (?:with|to|at|about))")),
+    (TIMELINE, 0.6, _opening(r"how (?:was|is|has)\b")),
+    (HYBRID, 1.0, _anywhere(r"""
+        (?:tell|talk to) (?:me|us) (?:\w+ ){0,3}(?:about|on)\b
+        descri(?:be|ption)
+        you (?:\w+ ){0,2}(?:know|tell me|say|remember|learned|learnt) (?:about|of)\b
+        (?:do|should|can) (?:we|i) (?:\w+ ){0,2}know (?:about|of)\b
+        (?:information|info|background|story|stories) (?:about|on|of|with)\b
+        (?:everything|anything|all|something) (?:you know |there is )?(?:about|on)\b
+    """)),
+    (HYBRID, 1.0, _opening("tell me$|who am i$")),
+)  # fmt: skip
+"""Strategy, weight, and test of a question; of a strategy those with more weight come first."""

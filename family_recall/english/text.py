@@ -1,0 +1,173 @@
+"""The words of a question: its search terms, and the names in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+
+from family_recall.english import lowered
+
+MAX_QUESTION_CHARS = 20_000
+"""Characters of a question that are read; the rest is ignored."""
+
+STOP_WORDS = frozenset(
+    """
+    a about after again all also am an and any anybody anyone anything are aren as at be because
+    been before being both but by can cannot could couldn d did didn do does doesn doing don
+    down during each ever few for from further get gets got had hadn has hasn have haven having
+    he her here hers herself him himself his how i if in into is isn it its itself just ll m ma
+    me might more most much must my myself need no nor not now of off on once only or other our
+    ours out over own please re recall remember s said same say says she should so some somebody
+    someone something such t tell than that the their theirs them themselves then there these
+    they thing things this those through to told too under until up us ve very was wasn we were
+    weren what when where which while who whom whose why will with won would you your yours
+    yourself
+    """.split()
+)
+
+LONGEST_NAME = 4
+"""Words in the longest name that is recognised."""
+
+EVERYDAY_WORDS = STOP_WORDS | frozenset(
+    """
+    amber april art august autumn basil bill bob carol chase chip daisy dawn dean drew earnest
+    eve faith frank gene grace grant guy harmony heather holly hope iris ivy jack jean jay josh
+    joy june lance mark mason may melody miles nick olive pat patience pearl penny pierce poppy
+    rob robin rose ruby rusty sandy skip sky stew sue summer sunny tony violet wade ward will
+    willow winter woody
+    """.split()
+)
+
+_WHEN = re.compile(
+    r"(?:^|[.?!,;:]|\band|\bso|\bor|\bknow|\bremember|\btell\s+me)\s*"
+    r"(?:(?:since|until|till|by|around)\s+)?"
+    r"(?:when(?:\s+(?:exactly|again))?(?:['’]s|\s+(?:did|do|does|was|were|is|are|will|has|have"
+    r"|had|would|should|can|could))\b"
+    r"|(?:on\s+|in\s+)?(?:what|which)\s+(?:day|date|month|year|season|week|weekday|time)\b"
+    r"|how\s+long\s+(?:ago|since)\b|what\s+(?:is|was)\s+the\s+date\b)"
+)
+_TIMES = ("when", "day", "date", "month", "year", "season", "week", "time", "long")
+_RUN = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_RUNS_ALONE = bytes(at if at < 128 and chr(at).isalnum() else ord(" ") for at in range(256))
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+
+def search_terms(stems: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Choose the search terms of (word, stem) pairs: each stem once, no stop words.
+
+    A question of stop words alone keeps them all: "who am I?" still asks something.
+    """
+    pairs = list(stems)
+    content = [pair for pair in pairs if pair[0].casefold() not in STOP_WORDS]
+    return distinct(content or pairs)
+
+
+def distinct(terms: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return (word, stem) pairs, each stem once, with the first word for it."""
+    chosen: dict[str, str] = {}
+    for word, stem in terms:
+        chosen.setdefault(stem, word)
+    return tuple((word, stem) for stem, word in chosen.items())
+
+
+def asks_when(question: str) -> bool:
+    """Whether a question asks for a time, so that its answer names one.
+
+    >>> asks_when("When did we move?"), asks_when("What did she say when we moved?")
+    (True, False)
+    """
+    text = lowered(question[:MAX_QUESTION_CHARS])
+    return any(map(text.__contains__, _TIMES)) and _WHEN.search(text) is not None
+
+
+def normalise(name: str) -> str:
+    """Normalise a name for comparison: NFKC, lower case, single spaces.
+
+    >>> normalise("  Grandma’s ")
+    'grandma'
+    """
+    if name.isascii() and name.isalnum():
+        return name.lower()
+    return " ".join(_plain(_WORD.findall(unicodedata.normalize("NFKC", name))))
+
+
+def names_in(
+    text: str, known: Container[str], beginnings: AbstractSet[str] | None = None
+) -> list[str]:
+    """Find the known normalised names in a text, longest first, none inside another.
+
+    A lower-case everyday word is no name: *may* is not *May*. ``beginnings`` are the first words
+    of all known names: eight times faster for a caller that reads many texts.
+
+    >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
+    ['aunt may', 'priya']
+    """
+    if (
+        beginnings is not None
+        and _is_plain(text)
+        and beginnings.isdisjoint(runs_in(text[:MAX_QUESTION_CHARS].lower()))
+    ):
+        return []
+    return names_among(*words_in(text), known, beginnings)
+
+
+def names_among(
+    words: Sequence[str],
+    plain: Sequence[str],
+    known: Container[str],
+    beginnings: AbstractSet[str] | None = None,
+) -> list[str]:
+    """Find the known normalised names among words, as :func:`names_in` does in a text.
+
+    Args:
+        words: The words as they are written.
+        plain: The same words, normalised.
+        known: As in :func:`names_in`.
+        beginnings: As in :func:`names_in`.
+    """
+    names: list[str] = []
+    if beginnings is not None and beginnings.isdisjoint(plain):
+        return names
+    at = 0
+    while at < len(words):
+        if beginnings is not None and plain[at] not in beginnings:
+            at += 1
+            continue
+        for n in range(min(LONGEST_NAME, len(words) - at), 0, -1):
+            name = " ".join(plain[at : at + n])
+            everyday = n == 1 and words[at][0].islower() and name in EVERYDAY_WORDS
+            if name in known and not everyday:
+                names.append(name)
+                at += n - 1
+                break
+        at += 1
+    return names
+
+
+def _is_plain(text: str) -> bool:
+    """Whether the words of a text are its runs of letters and digits."""
+    return text.isascii() and "'" not in text
+
+
+def runs_in(text: str) -> list[str]:
+    """Return the runs of letters and digits of a text."""
+    if not text.isascii():
+        return _RUN.findall(text)
+    # By way of bytes, which are translated at many times the speed.
+    return text.encode("ascii").translate(_RUNS_ALONE).decode("ascii").split()
+
+
+def words_in(text: str) -> tuple[list[str], list[str]]:
+    """Return the words of a text as they are written, and normalised as names are."""
+    text = text[:MAX_QUESTION_CHARS]
+    if _is_plain(text):
+        return runs_in(text), runs_in(text.lower())
+    words = _WORD.findall(unicodedata.normalize("NFKC", text))
+    return words, _plain(words)
+
+
+def _plain(words: Iterable[str]) -> list[str]:
+    return [(word if word.isalnum() else _POSSESSIVE.sub("", word)).casefold() for word in words]

@@ -1,5 +1,0 @@
-"""Forgetting on request and by retention rules, with a receipt that proves it."""
-
-from family_recall.erasure.forgetter import Forgetter
-
-__all__ = ["Forgetter"]

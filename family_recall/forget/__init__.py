@@ -1,0 +1,5 @@
+"""Forgetting on request and by retention rules, with a receipt that proves it."""
+
+from family_recall.forget.forgetter import Forgetter
+
+__all__ = ["Forgetter"]

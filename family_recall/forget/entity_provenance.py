@@ -1,0 +1,162 @@
+"""Entity provenance: which entities remain after an erasure, and under which names.
+
+An entity becomes known because somebody is an author, because a relation names it, or, for a
+person of the household, because a text mentions them. It is deleted once nothing that is left makes
+it known. Where what is left would have given it another name, *Fahim* rather than *Fahim Khan*, it
+is derived again from that.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from family_recall.english.text import names_in, normalise
+from family_recall.remember import Indexer
+from family_recall.store.file.row_ids import partition_of
+from family_recall.store.graph.relations import GivenNames
+from family_recall.store.read.versions import Criteria, Version
+from family_recall.store.write.transaction import WriteTransaction
+
+
+def entities_of_superseded(writing: WriteTransaction, versions: Iterable[Version]) -> set[int]:
+    """Find the entities that superseded versions name; mentions list those of current ones."""
+    entities: set[int] = set()
+    by_alias: dict[int, dict[str, int]] = {}
+    for version in versions:
+        if not version.past:
+            continue
+        partition = partition_of(version.id)
+        if partition not in by_alias:
+            by_alias[partition] = writing.entities.by_alias(partition)
+        known = by_alias[partition]
+        aliases = [*names_in(version.text, known), normalise(version.author or "")]
+        entities |= {known[alias] for alias in aliases if alias in known}
+    return entities
+
+
+def update_entities(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
+    """Delete or rename entities of which some source was erased."""
+    for entity in sorted(entities, reverse=True):
+        stored = writing.entities.name_of(entity)
+        if stored is None:
+            continue
+        name, person = stored
+        sharing = writing.entities.sharing_aliases(entity)
+        if len(sharing) > 1:
+            # Another entity with one of its names may be that because this one was known first.
+            _derive_in_partition(indexer, writing, sharing)
+        elif person is not None:
+            if not writing.entities.is_referenced(entity) and not _in_superseded(writing, entity):
+                writing.entities.delete(entity)
+        else:
+            names = _names_by_age(writing, entity)
+            if [name] != names[:1] or len({*map(normalise, names)}) > 1:
+                _derive_in_partition(indexer, writing, sharing)
+
+
+def entities_of_person(
+    writing: WriteTransaction, person_id: str, authored: Collection[Version]
+) -> set[int]:
+    """Find the entities that are a person, and those that some memories have as their author."""
+    entities = writing.entities.of_person(person_id)
+    entities |= writing.entities.authors_of([version.id for version in authored])
+    return entities | entities_of_superseded(writing, authored)
+
+
+def derive_again(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
+    """Derive entities again from what is left, with all that share a name with one of them."""
+    by_partition: dict[int, set[int]] = {}
+    for entity in entities:
+        if writing.entities.name_of(entity) is not None:
+            sharing = writing.entities.sharing_aliases(entity)
+            by_partition.setdefault(partition_of(entity), set()).update(sharing)
+    for together in by_partition.values():
+        _derive_in_partition(indexer, writing, together)
+
+
+def restore_relations(
+    indexer: Indexer, writing: WriteTransaction, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write relations again that were erased with their evidence."""
+    for row in rows:
+        partition = partition_of(row["subject"])
+        names = [row["subject_name"], row["object_name"]]
+        subject, object_ = json.loads(row["stated"]) if row["stated"] else names
+        linker = indexer.entity_linker(writing)
+        space_id = writing.household.space_of(partition)
+        first, second = linker.ends(partition, space_id, (subject, object_))
+        writing.relations.restore({**row, "subject": first, "object": second})
+
+
+def _names_by_age(writing: WriteTransaction, entity: int) -> list[str]:
+    """List the names, as written, by which an entity is known, the earliest first."""
+    aliases = writing.entities.aliases_of(entity)
+    names = list(writing.entities.author_names(entity))
+    for relation in writing.relations.given_names([entity]):
+        ends = zip(relation.given_names, (relation.subject, relation.object), strict=True)
+        names += [(relation.recorded_s, name) for name, end in ends if end == entity]
+    names += [
+        (version.recorded_s, version.author)
+        for version in writing.versions.superseded(partition_of(entity))
+        if version.author and normalise(version.author) in aliases
+    ]
+    return [name for _, name in sorted(names, key=lambda pair: pair[0])]
+
+
+def _in_superseded(writing: WriteTransaction, entity: int) -> bool:
+    """Return whether a superseded version names an entity, as its author or in its text."""
+    aliases = writing.entities.aliases_of(entity)
+    superseded = writing.versions.superseded(partition_of(entity))
+    return any(_names_any(version, aliases) for version in superseded)
+
+
+def _names_any(version: Version, aliases: frozenset[str]) -> bool:
+    by_author = bool(version.author) and normalise(version.author or "") in aliases
+    return by_author or bool(names_in(version.text, aliases))
+
+
+def _derive_in_partition(
+    indexer: Indexer, writing: WriteTransaction, entities: Collection[int]
+) -> None:
+    """Delete entities of one partition, and derive them from what is left in the order it came.
+
+    Superseded versions make names known too, though nothing is linked to them.
+    """
+    partition = partition_of(next(iter(entities)))
+    space_id = writing.household.space_of(partition)
+    aliases = frozenset(
+        alias for entity in entities for alias in writing.entities.aliases_of(entity)
+    )
+    superseded = [
+        version
+        for version in writing.versions.superseded(partition)
+        if _names_any(version, aliases)
+    ]
+    relations = writing.relations.given_names(entities)
+    memories = {memory for entity in entities for memory in writing.entities.delete(entity)}
+    current = writing.versions.find(None, Criteria(ids=memories))
+    sources: list[tuple[float, int, Version | GivenNames]] = [
+        *((version.recorded_s, version.id, version) for version in (*current, *superseded)),
+        *((relation.recorded_s, relation.no, relation) for relation in relations),
+    ]
+    moved: list[tuple[int, int]] = []
+    for _, _, source in sorted(sources, key=lambda row: row[:2]):
+        linker = indexer.entity_linker(writing)
+        if isinstance(source, GivenNames):
+            named = zip(source.given_names, (source.subject, source.object), strict=True)
+            subject, object_ = (
+                linker.entity(partition, space_id, name) if end in entities else end
+                for name, end in named
+            )
+            ends = subject, object_
+            writing.relations.move(source.no, *ends)
+            moved.append(ends)
+        else:
+            # An entity derived above was linked to this memory, which came after it.
+            writing.entities.remove_mentions(source.id, aliases)
+            linker.link(source.id, space_id, source.author, source.text, mention=not source.past)
+        writing.edge_buffer.flush()
+    for ends in moved:
+        writing.relations.rebuild_edges(*ends)

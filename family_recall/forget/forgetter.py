@@ -1,0 +1,325 @@
+"""Forgets memories: erases them in one transaction, then their bytes, and returns a receipt."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import logging
+import reprlib
+import secrets
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+
+from family_recall.access.rights import rights_of
+from family_recall.errors import (
+    InvalidRequestError,
+    NotTheirsError,
+    StoreError,
+    UnconfirmedError,
+    UnknownMemoryError,
+)
+from family_recall.forget import cleaning, entity_provenance, person_removal, relearning
+from family_recall.forget.cleaning import Erasure, iso_of
+from family_recall.forget.person_removal import Leaving
+from family_recall.forget.selection import (
+    Choice,
+    choose,
+    expired,
+    of_source,
+    plan,
+    token_for,
+)
+from family_recall.remember import Indexer
+from family_recall.store.erase.byte_search import runs_of_erased, runs_of_texts
+from family_recall.store.erase.eraser import Eraser
+from family_recall.store.records import MAX_MOMENT_S
+from family_recall.store.store import Store
+from family_recall.store.write.transaction import WriteTransaction
+from family_recall.types.erasure import About, ForgetPlan, Receipt, RemovalPlan, Said, Selection
+
+RETENTION = "retention"
+"""What a receipt has as its criterion if a retention rule chose."""
+
+logger = logging.getLogger("family_recall")
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetter:
+    """Forgets in one store. Safe to share between threads."""
+
+    store: Store
+    indexer: Indexer
+
+    def plan(
+        self,
+        selection: Selection,
+        person_id: str | None,
+        answered: Collection[tuple[str, str]],
+        *,
+        wall_s: float,
+    ) -> ForgetPlan:
+        """Return what would be forgotten, and the token that confirms it; nothing is changed.
+
+        Raises:
+            InvalidRequestError: If nobody in particular asks.
+            UnknownPersonError: If there is no such person.
+        """
+        key = self._key()
+        with self.store.reading() as tables:
+            who = rights_of(tables.household, person_id, wall_s=wall_s)
+            choice = choose(tables, selection, who, self.store.zone, answered)
+            return plan(tables, choice, token_for(key, who.person_id, choice), who.hidden)
+
+    def forget(
+        self,
+        selection: Selection,
+        person_id: str | None,
+        answered: Collection[tuple[str, str]],
+        *,
+        token: str | None,
+        undo_for: dt.timedelta | None,
+        wall_s: float,
+    ) -> Receipt:
+        """Forget what is selected: all of it, or nothing.
+
+        Raises:
+            InvalidRequestError: If nobody in particular asks, or ``undo_for`` is not positive.
+            UnknownPersonError: If there is no such person.
+            UnknownMemoryError: If nothing that this person can see is selected.
+            NotTheirsError: If all that is selected is somebody else's, or an id is.
+            UnconfirmedError: If a token is needed, or confirms another set.
+        """
+        until_s = _trash_until_s(undo_for, wall_s)
+        with self.store.writing() as writing:
+            who = rights_of(writing.household, person_id, wall_s=wall_s)
+            choice = choose(writing, selection, who, self.store.zone, answered)
+            _check_rights(selection, choice)
+            expected = token_for(writing.erasure_log.make_token_key(), who.person_id, choice)
+            by_id_alone = selection.criteria == ("doc_ids",)
+            _check_token(choice, token, expected, by_id_alone=by_id_alone)
+            erasure = self._erase(
+                writing, choice, who.person_id, selection.criteria, until_s, wall_s
+            )
+        return self._cleaned(erasure, wall_s)
+
+    def forget_source(self, source: str, doc_id: str | None, *, wall_s: float) -> Receipt:
+        """Forget what a source wrote, under one id if one is given.
+
+        Raises:
+            UnknownMemoryError: If there is nothing of it.
+        """
+        with self.store.writing() as writing:
+            choice = of_source(writing, source, doc_id)
+            if not choice.versions:
+                raise UnknownMemoryError(f"nothing is stored that {source!r} wrote")
+            criteria = ("source",) if doc_id is None else ("source", "key")
+            erasure = self._erase(writing, choice, None, criteria, None, wall_s)
+        return self._cleaned(erasure, wall_s)
+
+    def plan_removal(self, person_id: str, said: Said, about: About) -> RemovalPlan:
+        """Return what removing a person would come to; nothing is changed.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+            InvalidRequestError: If they are a guardian whom nobody could stand in for.
+        """
+        key = self._key()
+        with self.store.reading() as tables:
+            left = person_removal.leaving(tables, person_id, said, about)
+            return RemovalPlan(
+                person_id=person_id,
+                forgotten=plan(tables, left.choice, _removal_token(key, left), {}),
+                n_said=len({version.memory for version in left.authored}),
+                n_mentioning=len({version.memory for version in left.mentioning}),
+                spaces=left.spaces,
+            )
+
+    def remove_person(
+        self, person_id: str, said: Said, about: About, *, token: str | None, wall_s: float
+    ) -> Receipt:
+        """Remove a person, with what is forgotten of them: all of it, or nothing.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+            InvalidRequestError: If they are a guardian whom nobody could stand in for.
+            UnconfirmedError: If a token is needed, or confirms another set.
+        """
+        with self.store.writing() as writing:
+            left = person_removal.leaving(writing, person_id, said, about)
+            key = writing.erasure_log.make_token_key()
+            _check_token(left.choice, token, _removal_token(key, left), by_id_alone=False)
+            criteria = ("person", *(
+                name for name, fate in (("said", said), ("about", about)) if fate == "forget"
+            ))  # fmt: skip
+            erasure = self._erase(writing, left.choice, None, criteria, None, wall_s)
+            person_removal.take_out(self.indexer, writing, left, wall_s)
+            Eraser(writing, self.indexer.config.next_weight).clear_copies()
+        names = runs_of_texts((person_id, left.person.name, *left.person.aliases, *left.spaces))
+        runs = np.union1d(erasure.runs, names)
+        return self._cleaned(dataclasses.replace(erasure, runs=runs), wall_s)
+
+    def undo(self, receipt_id: str, person_id: str | None, *, wall_s: float) -> int:
+        """Restore what is in the trash; returns how many memories, whose vectors are pending.
+
+        Feedback on them stays deleted. A version stored under the same id meanwhile stays current,
+        and what is restored is an earlier version of it.
+
+        Raises:
+            InvalidRequestError: If the trash has nothing of this person's under that receipt.
+        """
+        with self.store.writing() as writing:
+            log = writing.erasure_log
+            trash = log.trash(receipt_id)
+            owners = [one.person_id for one in log.receipts() if one.receipt_id == receipt_id]
+            if trash is None or trash[0] <= wall_s or owners != [person_id]:
+                raise InvalidRequestError(
+                    f"the trash holds nothing under the receipt {receipt_id!r} for this person; "
+                    "it was forgotten for good, restored, or its time has run out"
+                )
+            _, rows = trash
+            eraser = Eraser(writing, self.indexer.config.next_weight)
+            stored = eraser.restore(rows["memory"], self.store.zone)
+            self.indexer.restore(writing, stored)
+            eraser.update_contexts_after([memory.id for memory in stored])
+            entity_provenance.restore_relations(self.indexer, writing, rows["relation"])
+            log.remove(receipt_id)
+        self.store.empty_log()
+        return len({(row.memory.space_id, row.memory.doc_id) for row in stored})
+
+    def plan_retention(self, now_s: float) -> ForgetPlan:
+        """Return what the household's retention rules would forget."""
+        key = self._key()
+        with self.store.reading() as tables:
+            choice = expired(tables, now_s)
+            return plan(tables, choice, token_for(key, RETENTION, choice), {})
+
+    def apply_retention(self, now_s: float) -> Receipt | None:
+        """Forget what the retention rules no longer retain, and empty the trash of what is due.
+
+        Returns:
+            The receipt; None if nothing was forgotten.
+        """
+        with self.store.reading() as tables:
+            log = tables.erasure_log
+            if not (
+                expired(tables, now_s).versions or log.has_expired_trash(now_s) or log.is_unclean()
+            ):
+                return None
+        erasure = None
+        with self.store.writing() as writing:
+            writing.erasure_log.empty_expired_trash(now_s)
+            choice = expired(writing, now_s)
+            if choice.versions:
+                erasure = self._erase(writing, choice, None, (RETENTION,), None, now_s)
+        if erasure is None:
+            cleaning.clean(self.store, now_s)
+            return None
+        return self._cleaned(erasure, now_s)
+
+    def _cleaned(self, erasure: Erasure, wall_s: float) -> Receipt:
+        """Clean the file of what was erased; what prevents that does not undo the erasure."""
+        proof = None
+        try:
+            proof = cleaning.clean(self.store, wall_s, erasure)
+        except StoreError as error:
+            logger.warning("forgotten, but its bytes wait to be cleaned: %s", error)
+        return dataclasses.replace(erasure.receipt, proof=proof)
+
+    def _erase(
+        self,
+        writing: WriteTransaction,
+        choice: Choice,
+        person_id: str | None,
+        criteria: tuple[str, ...],
+        until_s: float | None,
+        wall_s: float,
+    ) -> Erasure:
+        """Erase a choice and everything derived from it, and store the receipt."""
+        eraser = Eraser(writing, self.indexer.config.next_weight)
+        rows = eraser.raw_rows(choice.ids) if until_s else []
+        entities = entity_provenance.entities_of_superseded(
+            writing, (*choice.versions, *choice.views)
+        )
+        erased = eraser.erase(choice.ids)
+        entity_provenance.update_entities(self.indexer, writing, erased.entities | entities)
+        relearning.relearn(writing, erased.people, wall_s)
+        counts = Counter(erased.counts)
+        counts["memories"] = len(choice.memories)
+        log = writing.erasure_log
+        receipt = Receipt(
+            receipt_id=secrets.token_hex(8),
+            at=iso_of(wall_s),
+            person_id=person_id,
+            chosen_by=criteria,
+            counts=dict(sorted(counts.items())),
+            undo_until=None if until_s is None else iso_of(until_s),
+            rows=tuple(row.id for row in erased.rows),
+        )
+        log.put(receipt, wall_s)
+        if until_s is not None:
+            log.move_to_trash(
+                receipt.receipt_id, until_s, {"memory": rows, "relation": erased.relations}
+            )
+        return Erasure(receipt, runs_of_erased(erased))
+
+    def _key(self) -> bytes:
+        with self.store.reading() as tables:
+            key = tables.erasure_log.token_key()
+        if key is None:
+            with self.store.writing() as writing:
+                key = writing.erasure_log.make_token_key()
+        return key
+
+
+def _check_rights(selection: Selection, choice: Choice) -> None:
+    """Refuse a choice that is empty, or somebody else's.
+
+    Raises:
+        UnknownMemoryError, NotTheirsError: If it is.
+    """
+    if not choice.versions and not choice.held_back:
+        if selection.criteria == ("doc_ids",):
+            ids = " or ".join(map(reprlib.repr, selection.doc_ids))
+            raise UnknownMemoryError(f"no memory {ids} that you can see")
+        raise UnknownMemoryError("nothing that you can see matches what was asked")
+    if not choice.versions or (choice.held_back and selection.doc_ids):
+        raise NotTheirsError(
+            f"{choice.held_back} of the selected memories can be forgotten only by their author "
+            "or by an owner of their space; nothing was forgotten"
+        )
+
+
+def _removal_token(key: bytes, left: Leaving) -> str:
+    return token_for(key, f"{left.person.person_id}\0{left.said}\0{left.about}", left.choice)
+
+
+def _check_token(choice: Choice, token: str | None, expected: str, *, by_id_alone: bool) -> None:
+    """Refuse a token for another set, and more than one memory without a token or ids.
+
+    Raises:
+        UnconfirmedError: If it is one.
+    """
+    if token is not None and token != expected:
+        raise UnconfirmedError(
+            "the token confirms another set of memories; what is stored has changed since, or "
+            "something else was selected: ask for a dry run again"
+        )
+    if token is None and not by_id_alone and len(choice.memories) > 1:
+        raise UnconfirmedError(
+            f"{len(choice.memories)} memories would be forgotten; look at a dry run "
+            "(dry_run=True), and pass its token"
+        )
+
+
+def _trash_until_s(undo_for: dt.timedelta | None, wall_s: float) -> float | None:
+    if undo_for is None:
+        return None
+    if undo_for <= dt.timedelta(0):
+        raise InvalidRequestError(f"undo_for must be above 0, got {undo_for}")
+    until_s = wall_s + undo_for.total_seconds()
+    if until_s > MAX_MOMENT_S:
+        raise InvalidRequestError(f"undo_for must end before the year 9999, got {undo_for}")
+    return until_s

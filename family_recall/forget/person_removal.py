@@ -1,0 +1,145 @@
+"""Removes a person: what they said stays in their name, stays without an author, or is forgotten.
+
+What nobody could read without them goes in any case: what lies in private spaces that only they may
+enter, and what is for the guardians of a child who is removed. The names they had are then derived
+from what is left, as if they had never been a person of the household.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from family_recall.access.rights import unique_names_of
+from family_recall.english.text import names_in, normalise
+from family_recall.errors import InvalidRequestError, UnknownPersonError
+from family_recall.forget import entity_provenance
+from family_recall.forget.selection import Choice, with_versions
+from family_recall.remember import Indexer, people
+from family_recall.store.read.transaction import Transaction
+from family_recall.store.read.versions import Criteria, Version
+from family_recall.store.write.transaction import WriteTransaction
+from family_recall.types import Person
+from family_recall.types.erasure import About, Said
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What removing a person comes to.
+
+    Args:
+        person: Who is removed.
+        said: What becomes of what they said.
+        about: What becomes of what mentions them.
+        spaces: The private spaces that only they may enter, which go.
+        choice: What is forgotten.
+        authored: What they said and is not forgotten, redacted views too.
+        mentioning: What mentions them and is not forgotten.
+        names: The normalised names that mean them and nobody else here.
+        authors: How they are written as an author.
+    """
+
+    person: Person
+    said: Said
+    about: About
+    spaces: tuple[str, ...]
+    choice: Choice
+    authored: tuple[Version, ...]
+    mentioning: tuple[Version, ...]
+    names: frozenset[str]
+    authors: frozenset[str]
+
+
+def leaving(tables: Transaction, person_id: str, said: Said, about: About) -> Leaving:
+    """Decide what removing a person comes to; nothing is changed.
+
+    Raises:
+        UnknownPersonError: If there is no such person.
+        InvalidRequestError: If memories are for the guardians of a child who has no other.
+    """
+    household = tables.household
+    person = household.person(person_id)
+    if person is None:
+        raise UnknownPersonError(
+            f"nobody here has the id {person_id!r}; nobody was removed", person_id
+        )
+    _check_guardianships(tables, person_id)
+    names = unique_names_of(person_id, household.people())
+    partitions = household.every_partition()
+    everywhere = [partition.no for partition in partitions]
+    authors = frozenset(
+        author
+        for author in tables.versions.authors(everywhere)
+        if author == person_id or (said != "keep" and normalise(author) in names)
+    )
+    spaces = tuple(sorted(household.alone_in(person_id)))
+    unreadable = [
+        *(partition.no for partition in partitions if partition.space_id in spaces),
+        *household.partitions_for_guardians_of(person_id),
+    ]
+    forgotten = tables.versions.find(unreadable, Criteria())
+    authored = tables.versions.find(None, Criteria(authors=authors))
+    mentions = {*tables.versions.mentioning(everywhere, person_id)}
+    mentions |= {no for no, texts in tables.versions.texts() if names_in(texts, names)}
+    mentioning = tables.versions.find(None, Criteria(ids=mentions))
+    forgotten += authored if said == "forget" else []
+    forgotten += mentioning if about == "forget" else []
+    choice = with_versions(tables, [one for one in forgotten if one.view == 0], None)
+    gone = frozenset(choice.ids)
+    return Leaving(
+        person=person,
+        said=said,
+        about=about,
+        spaces=spaces,
+        choice=choice,
+        authored=tuple(version for version in authored if version.id not in gone),
+        mentioning=tuple(version for version in mentioning if version.id not in gone),
+        names=names,
+        authors=authors,
+    )
+
+
+def take_out(indexer: Indexer, writing: WriteTransaction, left: Leaving, wall_s: float) -> None:
+    """Remove a person whose memories that go are erased, inside the same transaction."""
+    person_id = left.person.person_id
+    entities = entity_provenance.entities_of_person(writing, person_id, left.authored)
+    if left.about == "forget":
+        entities |= _remove_relations(writing, left.names)
+    writing.feedback.reset(person_id)
+    writing.audit.remove_person(person_id, wall_s)
+    writing.erasure_log.remove_person(person_id, left.authors)
+    authored = [version.id for version in left.authored]
+    author = left.person.name if left.said == "keep" else None
+    people.remove(writing, person_id, authored, author)
+    for space_id in left.spaces:
+        writing.audit.remove_space(space_id, wall_s)
+        writing.partitions.remove_space(space_id)
+    entity_provenance.derive_again(indexer, writing, entities)
+
+
+def _remove_relations(writing: WriteTransaction, names: Collection[str]) -> set[int]:
+    """Remove the relations that name somebody; returns the entities that they were between."""
+    ends: set[int] = set()
+    for relation in writing.relations.given_names():
+        if any(normalise(name) in names for name in relation.given_names):
+            writing.relations.remove(relation.no, relation.subject, relation.object)
+            ends |= {relation.subject, relation.object}
+    return ends
+
+
+def _check_guardianships(tables: Transaction, person_id: str) -> None:
+    """Refuse to remove the only guardian of a child, if something is stored for guardians.
+
+    Raises:
+        InvalidRequestError: If they are one.
+    """
+    for child_id, guardians in tables.household.guardians().items():
+        if guardians == (person_id,) and child_id != person_id:
+            partitions = tables.household.partitions_for_guardians_of(child_id)
+            n = len({one.memory for one in tables.versions.find(partitions, Criteria())})
+            if n:
+                raise InvalidRequestError(
+                    f"{person_id!r} is the only guardian of {child_id!r}, for whose guardians {n} "
+                    "memories are stored; make somebody else their guardian first, or nobody could "
+                    "read them"
+                )

@@ -1,0 +1,208 @@
+"""Resolves what a person asks to forget to rows: those to erase, and those not theirs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import hmac
+import struct
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from family_recall.access.rights import Rights, unique_names_of
+from family_recall.english.text import names_in, normalise
+from family_recall.store.file.row_ids import partition_of
+from family_recall.store.read.transaction import Transaction
+from family_recall.store.read.versions import Criteria, Version
+from family_recall.store.records import epoch_s
+from family_recall.types.erasure import ForgetExample, ForgetPlan, Selection
+
+EXAMPLES = 5
+_EXAMPLE_CHARS = 160
+_TOKEN_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Versions to erase, with their redacted views; ``held_back`` counts memories not theirs."""
+
+    versions: tuple[Version, ...]
+    views: tuple[Version, ...]
+    held_back: int
+
+    @property
+    def memories(self) -> tuple[tuple[str, str], ...]:
+        """The memories they are versions of, each once, in the order they were recorded."""
+        return tuple(dict.fromkeys(version.memory for version in self.versions))
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids of all rows to erase."""
+        return sorted(version.id for version in (*self.versions, *self.views))
+
+
+def choose(
+    tables: Transaction,
+    selection: Selection,
+    rights: Rights,
+    zone: dt.tzinfo,
+    answered: Collection[tuple[str, str]],
+) -> Choice:
+    """Resolve a selection, among what somebody can see, to what of it is theirs to erase.
+
+    ``answered`` are the memories, as (space_id, doc_id), that the selection's query found.
+    """
+    criteria = Criteria(
+        memories=_memories(selection, answered),
+        authors=_authors(tables, selection.by, rights.visible_partitions),
+        space_id=selection.space_id,
+        session_id=selection.session_id,
+        occurred_s=(epoch_s(selection.after, zone), epoch_s(selection.before, zone)),
+        recorded_s=(
+            epoch_s(selection.recorded_after, zone), epoch_s(selection.recorded_before, zone)
+        ),
+        ids=_mentioning(tables, selection.about, rights.visible_partitions),
+    )  # fmt: skip
+    return with_versions(tables, tables.versions.find(rights.visible_partitions, criteria), rights)
+
+
+def expired(tables: Transaction, now_s: float) -> Choice:
+    """Resolve what the household's retention rules no longer retain, by whomever it is."""
+    matches: list[Version] = []
+    for rule in tables.erasure_log.rules():
+        before_s = now_s - rule.keep_days * 86_400.0
+        matches += tables.versions.find(
+            None, Criteria(category=rule.category, older_than_s=before_s)
+        )
+    return with_versions(tables, matches, None)
+
+
+def of_source(tables: Transaction, source: str, doc_id: str | None) -> Choice:
+    """Resolve what a source wrote, by whomever, under one id if one is given."""
+    memories = None if doc_id is None else [(None, doc_id)]
+    matches = tables.versions.find(None, Criteria(memories=memories, source=source))
+    return with_versions(tables, [match for match in matches if match.view == 0], None)
+
+
+def plan(
+    tables: Transaction, choice: Choice, token: str, hidden: Mapping[str, Collection[str]]
+) -> ForgetPlan:
+    """Describe what would be erased, without the fields ``hidden`` from who asks, by space."""
+    newest = {version.memory: version for version in choice.versions}
+    return ForgetPlan(
+        doc_ids=tuple(doc_id for _, doc_id in choice.memories),
+        n_versions=len(choice.versions),
+        neighbours=tables.versions.n_having_as_context(choice.ids),
+        by_space=dict(Counter(space_id for space_id, _ in choice.memories)),
+        held_back=choice.held_back,
+        examples=tuple(
+            _example(version, hidden.get(version.space_id, ()))
+            for version in list(newest.values())[:EXAMPLES]
+        ),
+        token=token,
+    )
+
+
+def token_for(key: bytes, person_id: str, choice: Choice) -> str:
+    """Return the token that confirms exactly these rows, for this person."""
+    rows = struct.pack(f"<{len(choice.ids)}q", *choice.ids)
+    digest = hmac.digest(key, person_id.encode() + b"\0" + rows, hashlib.sha256)
+    return digest[:_TOKEN_BYTES].hex()
+
+
+def _example(version: Version, hidden: Collection[str]) -> ForgetExample:
+    has_author, has_moment = "author" not in hidden, "occurred_at" not in hidden
+    return ForgetExample(
+        doc_id=version.doc_id,
+        space_id=version.space_id,
+        author=version.author if has_author else None,
+        occurred_at=version.occurred_at if has_moment else None,
+        text=version.text[:_EXAMPLE_CHARS],
+        author_name=version.author_name if has_author else None,
+    )
+
+
+def with_versions(tables: Transaction, matches: Sequence[Version], rights: Rights | None) -> Choice:
+    """Add to matching versions their earlier versions and views; hold back what is not theirs.
+
+    A current version goes with all earlier ones, a superseded one alone.
+    """
+    whole = {match.memory for match in matches if not match.past}
+    single = {(match.memory, match.recorded_s) for match in matches if match.past}
+    memories = whole | {memory for memory, _ in single}
+    if not memories:
+        return Choice((), (), 0)
+    every = tables.versions.find(None, Criteria(memories=memories))
+    originals = [version for version in every if version.view == 0]
+    meant = [
+        version
+        for version in originals
+        if version.memory in whole
+        or (version.past and (version.memory, version.recorded_s) in single)
+    ]
+    if rights is not None:
+        meant = [
+            version for version in meant if partition_of(version.id) in rights.unredacted_partitions
+        ]
+    erased = [
+        version
+        for version in meant
+        if rights is None or rights.may_edit(version.space_id, version.author)
+    ]
+    remaining = {version.memory for version in {*originals} - {*erased}}
+    emptied = {version.memory for version in originals} - remaining
+    ended = {version.memory for version in erased if not version.past}
+    moments = {(version.memory, version.recorded_s) for version in erased}
+    views = [
+        version
+        for version in every
+        if version.view != 0
+        and (
+            version.memory in emptied
+            or (version.memory in ended and not version.past)
+            or (version.past and (version.memory, version.recorded_s) in moments)
+        )
+    ]
+    held_back = {version.memory for version in meant} - {version.memory for version in erased}
+    return Choice(tuple(erased), tuple(views), len(held_back))
+
+
+def _memories(
+    selection: Selection, answered: Collection[tuple[str, str]]
+) -> set[tuple[str | None, str]] | None:
+    """Return the memories that ids and query select together; None if there is neither."""
+    if not selection.doc_ids and selection.query is None:
+        return None
+    if selection.query is None:
+        return {(selection.space_id, doc_id) for doc_id in selection.doc_ids}
+    doc_ids = set(selection.doc_ids)
+    return {pair for pair in answered if not doc_ids or pair[1] in doc_ids}
+
+
+def _authors(
+    tables: Transaction, person_id: str | None, partitions: Collection[int]
+) -> set[str] | None:
+    """Return how a person is written as an author; None if no person is selected."""
+    if person_id is None:
+        return None
+    names = unique_names_of(person_id, tables.household.people())
+    return {
+        author
+        for author in tables.versions.authors(partitions)
+        if author == person_id or normalise(author) in names
+    }
+
+
+def _mentioning(
+    tables: Transaction, person_id: str | None, partitions: Collection[int]
+) -> set[int] | None:
+    """Return the versions that mention a person, if one is selected; superseded ones are read."""
+    if person_id is None:
+        return None
+    names = unique_names_of(person_id, tables.household.people())
+    superseded = (
+        version for partition in partitions for version in tables.versions.superseded(partition)
+    )
+    past = {version.id for version in superseded if names_in(version.text, names)}
+    return past | set(tables.versions.mentioning(partitions, person_id))

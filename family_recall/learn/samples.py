@@ -1,0 +1,196 @@
+"""Samples to learn from: an answer with feedback as numbers to store, and stored ones as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.recall.dataflow import Kind
+from family_recall.store.logs.feedback import FeedbackEntry
+from family_recall.types import Answer, Contribution, FloatArray
+
+SHOWN = 10
+"""Results of an answer that count as seen; the one with feedback counts at any rank."""
+
+REJECTED_SHARE = 0.25
+"""Of an acceptance: one wrong result says little of the others, each of which may be wrong too."""
+
+Doubles = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of results of which the first was preferred.
+
+    ``differences`` (p, f) are its features less the other's, times the shipped weights;
+    ``weights`` (p,) add up to each question's; ``questions`` (p,) number the questions in the
+    order of their first feedback; ``means`` (f,) are the first results' mean features, weighted
+    alike.
+    """
+
+    differences: Doubles
+    weights: Doubles
+    questions: Ints
+    means: Doubles
+
+    def __len__(self) -> int:
+        """Count the pairs."""
+        return len(self.weights)
+
+    def of(self, chosen: npt.NDArray[np.bool_]) -> Pairs:
+        """Return some of the pairs."""
+        return Pairs(
+            self.differences[chosen], self.weights[chosen], self.questions[chosen], self.means
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FirstResults:
+    """First results (n): their features times the shipped weights, and whether they were right.
+
+    ``kinds`` and ``reranked`` say which calibration applies to them; ``rejected`` which were called
+    wrong outright.
+    """
+
+    features: Doubles
+    right: npt.NDArray[np.bool_]
+    weights: Doubles
+    questions: Ints
+    kinds: tuple[Kind, ...]
+    reranked: npt.NDArray[np.bool_]
+    rejected: npt.NDArray[np.bool_]
+
+
+def why_not_learnable(answer: Answer, weights: Mapping[str, float]) -> str | None:
+    """Return why nothing can be learned from an answer; None if something can.
+
+    The fast path for identifiers, the opening of a conversation and other profiles rank by
+    features or weights that are not learned; a timeline is not ordered by score.
+    """
+    if answer.profile != "default":
+        return f"the answer was ranked by the profile {answer.profile}, and only default learns"
+    features = {part.feature for result in answer.results for part in result.contributions}
+    if not features <= {*weights, "pending", "static", "inherited", "withheld", "rejected"}:
+        return "the answer was not ranked by the default profile's features"
+    if answer.strategy == "TIMELINE" or any(
+        span.stage == "timeline" for span in answer.trace.spans
+    ):
+        return "the answer is in the order of time, not of score"
+    return None
+
+
+def feature_values(
+    contributions: Sequence[Contribution], weights: Mapping[str, float]
+) -> FloatArray:
+    """Return the values (f,) whose product with the weights is the score.
+
+    What stands in for the transformer's vectors weighs as much as they together, and so counts
+    for both (see ``features.weight_of``).
+    """
+    values = {part.feature: part.value for part in contributions}
+    instead = sum(values.get(name, 0.0) for name in ("pending", "static") if name not in weights)
+    return np.array(
+        [
+            values.get(name, 0.0) + instead * (name in {"cosine", "maxsim"})
+            for name in weights
+        ],
+        np.float32,
+    )  # fmt: skip
+
+
+def vectors_of(answer: Answer) -> Kind:
+    """Return which vectors an answer's ranking rests on."""
+    if answer.trace.embedder is None:
+        return "words"
+    by_static = any(span.stage == "embed_static" for span in answer.trace.spans)
+    return "static" if by_static else "full"
+
+
+def pairs_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Pairs:
+    """Turn feedback into preferences; the last entry on one result of one question counts.
+
+    An accepted result is preferred to every one shown beside it that was not accepted. What was
+    shown beside a rejected one is preferred to it, and counts a quarter unless it was accepted.
+    Results below the accepted one count like those above: with those above alone, wrong feedback
+    would always teach that the order is wrong.
+    """
+    accepted = {(entry.question, entry.memory): entry.accepted for entry in log}
+    numbers = _question_numbers(log)
+    scale = np.array(list(shipped.values()))
+    differences: list[Doubles] = [np.zeros((0, len(shipped)))]
+    weights: list[Doubles] = [np.zeros(0)]
+    questions: list[int] = []
+    for entry in {(entry.question, entry.memory): entry for entry in log}.values():
+        verdicts = [accepted.get((entry.question, result.memory)) for result in entry.shown]
+        own = [result.memory for result in entry.shown].index(entry.memory)
+        others = [at for at, verdict in enumerate(verdicts) if verdict is not entry.accepted]
+        if not others:
+            continue
+        values = _values(entry, shipped) * scale
+        difference = values[own] - values[others]
+        share = np.ones(len(others))
+        if not entry.accepted:
+            difference = -difference
+            share = np.array([1.0 if verdicts[at] else REJECTED_SHARE for at in others])
+        differences.append(difference)
+        weights.append(entry.weight * share / len(others))
+        questions += [numbers[entry.question]] * len(others)
+    firsts = [_values(entry, shipped)[0] * scale for entry in log if _has_first(entry)]
+    return Pairs(
+        np.concatenate(differences),
+        np.concatenate(weights),
+        np.array(questions, np.int64),
+        np.mean(firsts, axis=0) if firsts else np.zeros(len(shipped)),
+    )
+
+
+def first_results_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> FirstResults:
+    """Turn feedback into first results that were right or not, one a question.
+
+    A first result that was passed over for another was wrong.
+    """
+    accepted = {(entry.question, entry.memory): entry.accepted for entry in log}
+    numbers = _question_numbers(log)
+    last: dict[bytes, tuple[FeedbackEntry, bool | None]] = {}
+    for entry in filter(_has_first, log):
+        verdict = accepted.get((entry.question, entry.shown[0].memory))
+        if verdict is not None or entry.accepted:
+            last[entry.question] = entry, verdict
+    features = np.array([_values(entry, shipped)[0] for entry, _ in last.values()])
+    features = features.reshape(-1, len(shipped))
+    reranked = np.zeros(len(last), np.bool_)
+    if "cross_encoder" in shipped:
+        reranked = features[:, list(shipped).index("cross_encoder")] > 0.0
+    return FirstResults(
+        features=features * np.array(list(shipped.values())),
+        right=np.array([bool(verdict) for _, verdict in last.values()], np.bool_),
+        weights=np.array([entry.weight for entry, _ in last.values()], np.float64),
+        questions=np.array([numbers[question] for question in last], np.int64),
+        kinds=tuple(entry.kind for entry, _ in last.values()),
+        reranked=reranked,
+        rejected=np.array([verdict is False for _, verdict in last.values()], np.bool_),
+    )
+
+
+def _question_numbers(log: Sequence[FeedbackEntry]) -> dict[bytes, int]:
+    questions = dict.fromkeys(entry.question for entry in log)
+    return {question: number for number, question in enumerate(questions)}
+
+
+def _has_first(entry: FeedbackEntry) -> bool:
+    return bool(entry.shown) and entry.shown[0].rank == 1
+
+
+def _values(entry: FeedbackEntry, shipped: Mapping[str, float]) -> Doubles:
+    """Return the shown results' features (n, f) in the order of the shipped weights."""
+    table = np.zeros((len(entry.shown), len(shipped)))
+    columns = {name: column for column, name in enumerate(entry.features)}
+    for row, result in enumerate(entry.shown):
+        for column, name in enumerate(shipped):
+            if name in columns:
+                table[row, column] = result.values[columns[name]]
+    return table

@@ -1,6 +1,0 @@
-"""Learning from feedback: ranking weights of one's own, bounded and reversible."""
-
-from family_recall.learning.learner import Feedback, Learner, Learning, learning_of
-from family_recall.learning.samples import why_not_learnable
-
-__all__ = ["Feedback", "Learner", "Learning", "learning_of", "why_not_learnable"]

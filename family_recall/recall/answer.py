@@ -1,0 +1,329 @@
+"""Turn a finished ranking into an answer, or into the explanation of one memory's place."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import itertools
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from family_recall.recall.dataflow import GraphRun, Pool, QueryContext, Ranking
+from family_recall.recall.explain import Explanation, Verdict
+from family_recall.recall.ranking.best_passage import BestPassage, best_passages
+from family_recall.recall.ranking.calibration import DOUBTED, Certainty, status_of
+from family_recall.recall.ranking.completeness import completeness, list_model
+from family_recall.recall.ranking.deduplication import without
+from family_recall.recall.ranking.ranker import contributions, weights_by_name
+from family_recall.recall.ranking.rejected import REJECTED, rejected_among
+from family_recall.recall.ranking.reranker import first_was_read
+from family_recall.recall.rationales import rationales
+from family_recall.recall.stated_facts import stated_facts
+from family_recall.recall.timelines import in_order_of_time, timeline
+from family_recall.recall.trace import Hits, TraceBuilder
+from family_recall.store.records import MemoryRow, among
+from family_recall.store.text.full_text import find_stems
+from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
+from family_recall.types.answer import Change
+from family_recall.types.deferred import frozen, unfrozen
+from family_recall.types.record import record, replace
+from family_recall.types.relation_result import facts_of, related_confidence
+
+_RESULTS_AT_ONCE = 8  # between two looks at the clock
+
+
+@record(frozen=True, slots=True)
+class Ranked:
+    """A finished ranking, with what it was made from."""
+
+    context: QueryContext
+    pool: Pool
+    graph: GraphRun
+    ranking: Ranking
+    certainty: Certainty
+    uncovered: tuple[str, ...] = ()
+
+
+class _Provenance(NamedTuple):
+    """Where results came from, by row id."""
+
+    paths: Mapping[int, Rationale]
+    sources: Mapping[int, str]
+    best_passages: Mapping[int, BestPassage]
+    replied_to: Mapping[int, RepliedTo]
+
+
+def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
+    """Turn the best of a ranking into results with reasons, and freeze the trace."""
+    context = ranked.context
+    with trace.span("answer", len(ranked.ranking)) as span:
+        ranked, by_id = _loaded(ranked)
+        ranking = ranked.ranking
+        rejected = rejected_among(ranking, ranking.order)
+        some_rejected = bool(rejected.any())
+        chosen = ranking.order[: context.request.ctx.top_k]
+        if some_rejected and (
+            context.plan.strategy == "TIMELINE" or context.plan.breadth == "about"
+        ):
+            # In the order of time, or among all that is known, the last place says little.
+            chosen = chosen[~rejected[: len(chosen)]]
+        if context.plan.strategy == "TIMELINE":
+            chosen = in_order_of_time(context, ranking, chosen)
+        stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
+        if n_damaged := len(context.snapshot.damaged):
+            detail = f"{n_damaged} damaged in the file; family-recall doctor"
+            trace.degrade("memories", "damaged", detail)
+        confidence = ranked.certainty.confidences(ranking.score[chosen])
+        if some_rejected:
+            confidence = np.where(
+                rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
+            )
+        if ranked.uncovered:  # the alarm code, and not that of the office
+            confidence = np.minimum(confidence, np.float32(DOUBTED))
+        provenance = _Provenance(
+            paths=rationales(context, ranked.graph, ranking, chosen),
+            sources=_sources(ranked.pool, by_id),
+            best_passages=best_passages(context, {memory.id: memory.text for memory in stored}),
+            replied_to=_replied_to(ranked, chosen),
+        )
+        weights, stems = ranking.weights, frozenset([stem for _, stem in context.plan.terms])
+        each = zip(
+            stored, chosen.tolist(), confidence.tolist(), ranking.features[chosen], strict=True
+        )
+        made = (
+            _result(
+                rank,
+                memory,
+                row,
+                sure,
+                functools.partial(_detail, memory.text, values, weights, stems),
+                ranking,
+                provenance,
+            )
+            for rank, (memory, row, sure, values) in enumerate(each, start=1)
+        )
+        results = tuple(_while_time_lasts(made, len(chosen), context, trace))
+        chosen = chosen[: len(results)]
+        span.n_out = len(results)
+    trace.hits = Hits(ranked.pool.runs, ranking.rows.ids, ranking.rows.doc_ids)
+    trace.weights = weights_by_name(ranking)
+    trace.decided_by = ranked.certainty.decided_by
+    trace.evidence = ranked.certainty.evidence
+    trace.counts["candidates"] = len(ranking.rows)
+    trace.counts["visible"] = context.snapshot.n_current(context.scope)
+    best = max((result.confidence for result in results), default=0.0)
+    relations = context.plan.relations
+    related = related_confidence(relations)
+    best = max(best, related)
+    # Where something was rejected, what was thought to answer it may be just that.
+    answerable = ranked.certainty.answerable if results and not some_rejected else 0.0
+    answerable = max(answerable, best)
+    status = status_of(best)
+    facts: dict[str, str] = {}
+    if status != "no_match":
+        stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")
+        facts = facts_of(relations) | stated
+    ctx = context.request.ctx
+    return Answer(
+        query_text=context.request.query_text,
+        results=results,
+        status=status,
+        confidence=best,
+        answerable=answerable,
+        uncovered=ranked.uncovered if results else (),
+        strategy=context.plan.strategy,
+        mode=context.mode,
+        profile=ctx.profile,
+        now=now,
+        as_of=dt.datetime.fromtimestamp(context.scope.as_of_s, now.tzinfo),
+        known_at=ctx.known_at,
+        used_time_ms=round(trace.deadline.elapsed_ms(), 3),
+        degraded=tuple(trace.degraded),
+        trace=trace.build(results),
+        facts=facts,
+        timeline=(
+            timeline(context, ranking.rows.ids[chosen], results, now)
+            if context.plan.strategy == "TIMELINE"
+            else ()
+        ),
+        relations=relations,
+        changed=_changes(ranking, chosen, now.tzinfo),
+        completeness=_completeness(ranked, len(results)),
+    )
+
+
+def _while_time_lasts(
+    made: Iterator[Result], n: int, context: QueryContext, trace: TraceBuilder
+) -> Iterator[Result]:
+    """Yield the first page of n results, and more of them until the time is up."""
+    page = context.config.usual_top_k
+    yield from itertools.islice(made, page)
+    for done in range(page, n, _RESULTS_AT_ONCE):
+        if trace.deadline.remaining_ms() <= 0.0:
+            trace.skip("answer", "stopped", f"no time for more than {done} results", n - done)
+            return
+        yield from itertools.islice(made, _RESULTS_AT_ONCE)
+
+
+def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, MemoryRow]]:
+    """Load the best of a ranking, by row id; where one is damaged, the next moves up."""
+    context = ranked.context
+    while True:
+        ranking = ranked.ranking
+        wanted = ranking.rows.ids[ranking.order[: context.request.ctx.top_k]]
+        by_id = {memory.id: memory for memory in context.snapshot.memories(wanted, context.scope)}
+        if len(by_id) == len(wanted):
+            return ranked, by_id
+        gone = wanted[~among(wanted, np.array(list(by_id), np.int64))]
+        ranked = replace(ranked, ranking=without(ranking, gone))
+
+
+def _completeness(ranked: Ranked, n_results: int) -> float | None:
+    """Return the share of what was asked for that is in the results; None for one thing."""
+    context, ranking = ranked.context, ranked.ranking
+    if ranked.pool.runs.get("about"):
+        n_rejected = int(rejected_among(ranking, ranking.order).sum())
+        return n_results / max(len(ranking) - n_rejected, 1)
+    if context.exemplars is None:
+        return None
+    model = list_model(reranked=first_was_read(ranking))
+    return completeness(ranking.score[ranking.order], n_results, model)
+
+
+def _changes(ranking: Ranking, shown: IdArray, zone: dt.tzinfo | None) -> tuple[Change, ...]:
+    """Return what was replaced among the rows shown, in their order."""
+    doc_ids = ranking.rows.doc_ids
+    return tuple(
+        Change(
+            doc_id=doc_ids[row],
+            replaced_by=doc_ids[successor.row],
+            since=dt.datetime.fromtimestamp(successor.since_s, zone).isoformat(),
+            reason=successor.reason,
+        )
+        for row in shown.tolist()
+        if (successor := ranking.superseded_by.get(row)) is not None
+    )
+
+
+def explanation(
+    memory: int, space_id: str, ranking: Ranking, ranked: Ranked, answer: Answer
+) -> Explanation:
+    """Explain where a memory of a space stands in a ranking that holds it, and why."""
+    row = int(np.flatnonzero(ranking.rows.ids == memory)[0])
+    was_candidate = memory in ranked.ranking.rows.ids
+    best_of = {copy: best for best, copies in ranking.duplicates.items() for copy in copies}
+    order = (ranked.ranking if was_candidate else ranking).order
+    rank = int(np.flatnonzero(order == best_of.get(row, row))[0]) + 1
+    verdict: Verdict
+    if not was_candidate:
+        verdict = "not_found"
+    elif row in best_of:
+        verdict = "duplicate"
+    elif rank <= ranked.context.request.ctx.top_k:
+        verdict = "returned"
+    else:
+        verdict = "outranked"
+    return Explanation(
+        doc_id=ranking.rows.doc_ids[row],
+        verdict=verdict,
+        rank=rank,
+        top_k=ranked.context.request.ctx.top_k,
+        score=float(ranking.score[row]),
+        contributions=contributions(ranking.features[row], ranking.weights),
+        found_by={
+            name: int(np.flatnonzero(run.ids == memory)[0]) + 1
+            for name, run in ranked.pool.runs.items()
+            if memory in run.ids
+        },
+        last=answer.results[-1] if answer.results else None,
+        space_id=space_id,
+    )
+
+
+def _result(
+    rank: int,
+    memory: MemoryRow,
+    row: int,
+    confidence: float,
+    details: Callable[[str], object],
+    ranking: Ranking,
+    provenance: _Provenance,
+) -> Result:
+    result = unfrozen(Result, details)
+    result.rank = rank
+    result.doc_id = memory.doc_id
+    result.confidence = confidence
+    result.text = memory.text
+    result.space_id = memory.space_id
+    result.kind = memory.kind
+    result.author = memory.author
+    result.author_name = memory.author_name
+    result.title = memory.title
+    result.session_id = memory.session_id
+    result.url = memory.url
+    result.section = memory.section
+    result.occurred_at = memory.occurred_at
+    result.fact_key = memory.fact_key
+    result.fact_value = memory.fact_value
+    result.superseded = memory.superseded_s is not None
+    result.source = provenance.sources[memory.id]
+    result.superseded_by = result.superseded_because = None
+    if (successor := ranking.superseded_by.get(row)) is not None:
+        result.superseded_by = ranking.rows.doc_ids[successor.row]
+        result.superseded_because = successor.reason
+    copies = ranking.duplicates.get(row, ())
+    result.copies = tuple([ranking.rows.doc_ids[copy] for copy in copies])
+    result.rationale = provenance.paths.get(memory.id)
+    result.reply_to = provenance.replied_to.get(row)
+    result.rank_by_score = ranking.rank_by_score.get(row)
+    result.passage = result.sentence = None
+    if (best := provenance.best_passages.get(memory.id)) is not None:
+        result.passage, result.sentence = best.passage, best.sentence
+        result.highlights = (best.passage,)
+    return frozen(result, Result)
+
+
+def _detail(
+    text: str, features: FloatArray, weights: FloatArray, stems: Collection[str], field: str
+) -> object:
+    """Compute what a result says of its score and its text, when somebody reads it.
+
+    Args:
+        text: The memory's.
+        features: Shape (f,).
+        weights: Shape (f,).
+        stems: The question's.
+        field: ``highlights``, ``contributions`` or ``score``.
+    """
+    if field == "highlights":
+        return find_stems(text, stems)
+    parts = contributions(features, weights)
+    return parts if field == "contributions" else sum(part.amount for part in parts)
+
+
+def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:
+    """Return what each chosen row replies to, where that is known and intact."""
+    ranking, context = ranked.ranking, ranked.context
+    reply_to = {row: ranking.reply_to[row] for row in chosen.tolist() if row in ranking.reply_to}
+    if not reply_to:
+        return {}
+    ids = ranking.rows.ids[sorted(set(reply_to.values()))]
+    loaded = {memory.id: memory for memory in context.snapshot.memories(ids, context.scope)}
+    questions = {row: loaded.get(int(ranking.rows.ids[of])) for row, of in reply_to.items()}
+    return {
+        row: RepliedTo(memory.doc_id, memory.text, memory.author)
+        for row, memory in questions.items()
+        if memory is not None
+    }
+
+
+def _sources(pool: Pool, memories: Collection[int]) -> dict[int, str]:
+    """Return the source that ranked each of some candidates best."""
+    best: dict[int, tuple[int, str]] = {}
+    for name, run in pool.runs.items():
+        for rank, memory in enumerate(run.ids.tolist()):
+            if memory in memories and (memory not in best or rank < best[memory][0]):
+                best[memory] = (rank, name)
+    return {memory: name for memory, (_, name) in best.items()}

@@ -1,0 +1,304 @@
+"""The records that flow through a recall: plan, context, runs, pool and ranking."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from family_recall.config import RecallConfig
+from family_recall.deadline import Deadline
+from family_recall.encoders.base import Encoding
+from family_recall.store.read.snapshot import Snapshot
+from family_recall.store.records import Entity, Identifier, Rows, WordStatistics, among
+from family_recall.types import (
+    BoolArray,
+    Breadth,
+    FloatArray,
+    IdArray,
+    Mode,
+    RecallRequest,
+    RelationResult,
+    Scope,
+    Strategy,
+)
+from family_recall.types.record import record
+
+Kind = Literal["full", "static", "words"]
+"""Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
+
+_NO_IDS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float32)
+_NOTHING: Mapping[Any, float] = MappingProxyType({})
+NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
+
+
+@record(frozen=True, slots=True)
+class RelatedWord:
+    """A word of like meaning as a term of the question.
+
+    ``term`` numbers the term, ``stem`` is the other word's; ``n_memories`` of the scope hold it.
+    """
+
+    term: int
+    stem: str
+    n_memories: int
+
+
+class QueryPlan(NamedTuple):
+    """A question, understood.
+
+    Attributes:
+        terms: (word, stem) pairs to search for.
+        entities: What it names in scope.
+        names: How it names them.
+        searched: The question with the names of the relatives it speaks of; empty: as asked.
+        relations: What it asks for of who is what to whom, and what ties those it names.
+        relation_evidence: How sure the relations that answer are, by row id of what says so.
+        identifiers: What it quotes that stands for one thing.
+        statistics: What the scope counts of the terms' stems.
+        related_words: Words of like meaning that are in scope, each with the term it stands for,
+            ascending by term.
+        occasions: What it prepares for, on which remarks bear that share no word with it.
+        timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
+        other_timespan_s: The coming interval of that name, where it may be meant as well.
+        timespan_certainty: How surely that was read, in [0, 1].
+        timespan_words: Where it was read: (start, end) characters.
+        about_time_alone: Whether it asks for nothing besides that time.
+        ahead: Whether that time is still to come.
+        past_reference: Whether it refers to the past on purpose, which switches recency off.
+        asks_when: Whether it asks for a time.
+        event_stems: Stems of the words for the kind of event whose time it asks for.
+        breadth: How much it asks for.
+        about: Whom a question of breadth ``about`` means; about_family: everybody.
+        strategy: How it is answered, with the router's confidence and mode.
+        tier_weights: What the strategy expects of each tier.
+        focus_id: The memory that the conversation is about.
+        focus_mentions: What that memory mentions: the entities of each thing.
+        about_focus: Whether it asks for nothing else: ``it``, ``more`` of it, or empty.
+    """
+
+    terms: tuple[tuple[str, str], ...] = ()
+    entities: tuple[Entity, ...] = ()
+    names: tuple[str, ...] = ()
+    searched: str = ""
+    relations: tuple[RelationResult, ...] = ()
+    relation_evidence: Mapping[int, float] = _NOTHING
+    identifiers: tuple[Identifier, ...] = ()
+    statistics: WordStatistics = NO_STATISTICS
+    related_words: tuple[RelatedWord, ...] = ()
+    occasions: tuple[str, ...] = ()
+    timespan_s: tuple[float, float] | None = None
+    other_timespan_s: tuple[float, float] | None = None
+    timespan_certainty: float = 0.0
+    timespan_words: tuple[tuple[int, int], ...] = ()
+    about_time_alone: bool = False
+    ahead: bool = False
+    past_reference: bool = False
+    asks_when: bool = False
+    event_stems: tuple[str, ...] = ()
+    breadth: Breadth = "one"
+    about: tuple[Entity, ...] = ()
+    about_family: bool = False
+    strategy: Strategy = "HYBRID"
+    strategy_confidence: float = 0.0
+    mode: Mode = "hybrid"
+    tier_weights: Mapping[str, float] = _NOTHING
+    focus_id: int | None = None
+    focus_mentions: tuple[tuple[int, ...], ...] = ()
+    about_focus: Literal["", "it", "more"] = ""
+
+    @property
+    def name_words(self) -> frozenset[str]:
+        """The words of ``names``."""
+        return frozenset(word for name in self.names for word in name.split(" "))
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # two are the same if they are one object
+class Profile:
+    """Named weights over the declared features, with the constants that go with them.
+
+    ``weights`` by feature name; a feature not named weighs nothing. ``mmr_lambda`` in [0, 1].
+    ``half_life_days`` overrides the table by category; ``evergreen_floor`` is the lowest recency
+    of the categories in ``evergreen``. ``calibrated_as`` names the profile whose calibration its
+    scores use, where it has none of its own.
+    """
+
+    name: str
+    weights: Mapping[str, float]
+    mmr_lambda: float
+    rrf_k: int = 60
+    half_life_days: float | None = None
+    evergreen: frozenset[str] = frozenset()
+    evergreen_floor: float = 0.0
+    source: str = ""
+    walks_graph: bool = True
+    calibrated_as: str = ""
+
+
+@record(frozen=True, slots=True)
+class QueryContext:
+    """Everything a stage may read.
+
+    ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder.
+    ``exemplars`` are the row ids of the memories that a list is gathered around.
+    """
+
+    request: RecallRequest
+    scope: Scope
+    plan: QueryPlan
+    profile: Profile
+    snapshot: Snapshot
+    deadline: Deadline
+    config: RecallConfig
+    now_s: float
+    model_id: str | None = None
+    question: Encoding | None = None
+    question_weights: FloatArray | None = None
+    kind: Kind = "words"
+    exemplars: IdArray | None = None
+
+    @property
+    def mode(self) -> str:
+        """The mode that it is answered in."""
+        return mode_of(self.request, self.plan)
+
+    @property
+    def searched_text(self) -> str:
+        """The question as models read it: with the names of the relatives it speaks of."""
+        return self.plan.searched or self.request.query_text
+
+    def pool_size(self, configured: int) -> int:
+        """Return the size of a pool: the configured one, or twice the results wanted."""
+        return max(configured, 2 * self.request.ctx.top_k)
+
+
+def mode_of(request: RecallRequest, plan: QueryPlan) -> str:
+    """Return the mode that a request names or, where it leaves that open, the question's own."""
+    asked = request.ctx.mode
+    return plan.mode if asked == "hybrid" else asked
+
+
+@record(frozen=True, slots=True)
+class Run:
+    """What one source found for one question, best first; scores of one run only compare."""
+
+    source: str
+    ids: IdArray
+    scores: FloatArray
+
+    @classmethod
+    @functools.cache
+    def empty(cls, source: str) -> Run:
+        """Return the run of a source that found nothing."""
+        return cls(source, _NO_IDS, _NO_SCORES)
+
+    def __len__(self) -> int:
+        """Count the hits."""
+        return len(self.ids)
+
+    def within(self, other: Run) -> Run:
+        """Return the hits that another run has as well."""
+        return self.where(among(self.ids, other.ids))
+
+    def where(self, kept: BoolArray) -> Run:
+        """Return the hits whose flag is set, of flags (n,), in their order."""
+        return Run(self.source, self.ids[kept], self.scores[kept])
+
+
+class PathStep(NamedTuple):
+    """One step of a path through the graph: the node it came from, and the kind of edge."""
+
+    node: int
+    kind: str
+
+
+@record(frozen=True, slots=True)
+class Subgraph:
+    """Some nodes (n,), and the edges among them; ``ends`` number the nodes."""
+
+    nodes: IdArray
+    ends: tuple[tuple[int, int], ...]
+    weights: tuple[float, ...]
+    kinds: tuple[str, ...]
+
+
+@record(frozen=True, slots=True)
+class GraphRun:
+    """A run of the graph, with the subgraph it came from.
+
+    ``reset`` (s,), 0 or more: how strongly the walk starts at each seed, which are the first nodes.
+    ``bias`` in [0, 1] by node: how surely a memory is linked to what the question names.
+    """
+
+    run: Run
+    subgraph: Subgraph | None = None
+    reset: FloatArray | None = None
+    bias: Mapping[int, float] = field(default_factory=dict)
+
+
+NO_GRAPH = GraphRun(Run.empty("graph"))
+
+
+@record(frozen=True, slots=True)
+class Pool:
+    """Fused runs: ``ids`` (n,) best first, ``rrf`` (n,), each source's run, the graph's bias."""
+
+    ids: IdArray
+    rrf: FloatArray
+    runs: Mapping[str, Run]
+    graph_bias: Mapping[int, float] = field(default_factory=dict)
+
+
+@record(frozen=True, slots=True)
+class Successor:
+    """The candidate that replaces an older one: its row, since when in epoch seconds, and why."""
+
+    row: int
+    since_s: float
+    reason: str
+
+
+@record(frozen=True, slots=True)
+class Ranking:
+    """Candidates on their way to becoming results.
+
+    ``features`` (n, f) and ``weights`` (f,) in the order of ``features.FEATURES``;
+    ``score`` (n,) is their product and nothing else; ``order`` (m,) the rows chosen so far,
+    best first; ``duplicates`` by row the near copies it represents; ``superseded_by`` by row the
+    newer candidate that answers the question otherwise; ``reply_to`` by row the one it replies to;
+    ``rank_by_score`` by row the rank it had before diversity moved it.
+    ``closest`` (n, q) is the cosine of each question token and the closest token of each row, NaN
+    where unknown; None if they were not compared.
+    """
+
+    rows: Rows
+    features: FloatArray
+    weights: FloatArray
+    score: FloatArray
+    order: IdArray
+    duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    superseded_by: Mapping[int, Successor] = field(default_factory=dict)
+    reply_to: Mapping[int, int] = field(default_factory=dict)
+    rank_by_score: Mapping[int, int] = field(default_factory=dict)
+    closest: FloatArray | None = None
+
+    def __len__(self) -> int:
+        """Count the rows chosen so far."""
+        return len(self.order)
+
+
+def by_score(score: FloatArray, doc_ids: tuple[str, ...]) -> IdArray:
+    """Order rows by score, highest first; ties by doc_id, so that an answer can be repeated.
+
+    >>> by_score(np.array([0.5, 0.9, 0.9], np.float32), ("c", "b", "a")).tolist()
+    [2, 1, 0]
+    """
+    order = np.argsort(-score, kind="stable")
+    sorted_score = score[order]
+    if (sorted_score[1:] == sorted_score[:-1]).any():
+        order = np.lexsort((np.array(doc_ids, dtype=str), -score))
+    return order

@@ -1,0 +1,360 @@
+"""Understand a question: the plan that sources and ranking work from."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+from collections.abc import Callable, Collection, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from family_recall.english import text, times
+from family_recall.recall.dataflow import QueryPlan
+from family_recall.recall.question import entities, household_anchors, related_words
+from family_recall.recall.question.asked_about import with_breadth
+from family_recall.recall.question.focus import about_focus, find_focus, mentioned_by
+from family_recall.recall.question.identifiers import find_identifiers
+from family_recall.recall.question.occasions import occasions_of
+from family_recall.recall.question.related import (
+    Related,
+    related,
+    relations_about,
+    relations_of_family,
+)
+from family_recall.recall.question.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
+from family_recall.store.read.snapshot import Snapshot
+from family_recall.store.records import WordStatistics
+from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
+
+_T = TypeVar("_T")
+_Terms = tuple[tuple[str, str], ...]
+_Stems = Callable[[str], list[tuple[str, str]]]
+
+
+class Guarded(Protocol):
+    """Runs a look-up; on failure records it and returns the fallback."""
+
+    def __call__(self, stage: str, run: Callable[[], _T], otherwise: _T) -> _T:
+        """Return the result of the look-up, or the fallback."""
+        ...
+
+
+CERTAIN = 0.9
+"""Certainty from which a time expression may filter memories."""
+
+LIKELY = 0.8
+"""The same if the question asks for everything of a time that has begun, or for the present."""
+
+POSSIBLE = 0.55
+"""The same for a time to come: few memories lie in it, and they are what is asked for."""
+
+FOCUS_LINKS = 16
+"""Links of the focus that are read."""
+
+_HAPPENING = frozenset(
+    """
+    discuss discussed event events everything go going happen happened happening highlights
+    important interesting latest new news overview recap special summarise summarize summary talk
+    talked talking timeline update updates went
+    """.split()
+)
+"""Words that name no topic."""
+
+_PLANNING = frozenset(
+    """
+    agenda ahead anyone appointment appointments arranged booked busy calendar coming diary free
+    got left list need next plan planned plans planner schedule scheduled today tomorrow upcoming
+    whats
+    """.split()
+)
+"""The same in a question about the time to come."""
+
+
+def plan(
+    request: RecallRequest,
+    scope: Scope,
+    snapshot: Snapshot,
+    *,
+    now: dt.datetime,
+    region: Region,
+    encode: Encode | None,
+    guarded: Guarded,
+    leave_out: Collection[str] = (),
+) -> QueryPlan:
+    """Understand a question in its household. Any string is valid; an empty one asks for nothing.
+
+    ``guarded`` runs each look-up and returns its fallback on failure; ``leave_out`` is as in
+    :func:`read`, and ``relations`` looks up none. A focus that the request may not see is none.
+    """
+    question = request.query_text[: text.MAX_QUESTION_CHARS]
+    no_anchors: tuple[times.Anchor, ...] = ()
+    anchors = guarded(
+        "anchors",
+        lambda: household_anchors.anchors_of(question, scope, snapshot, now.tzinfo),
+        no_anchors,
+    )
+
+    def read_with(encode: Encode | None) -> QueryPlan:
+        return read(
+            question,
+            snapshot.stems,
+            now=now,
+            region=region,
+            anchors=anchors,
+            encode=encode,
+            leave_out=leave_out,
+        )
+
+    question_plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
+    asked_terms = question_plan.terms
+    alike = related_words.of_terms(asked_terms)
+    counted_next = [stem for _, stem in (*asked_terms, *alike)]
+    resolved = guarded(
+        "entities",
+        lambda: entities.resolve(question, scope, snapshot, counted_next=counted_next),
+        entities.Resolution(),
+    )
+    if "routing" not in leave_out:
+        question_plan = with_breadth(question_plan, question, resolved, snapshot.stems)
+    terms = _with_relatives(question_plan.terms, resolved.relatives, snapshot.stems)
+    focus_doc_id = None if "focus" in leave_out else request.ctx.focus_event_id
+    focus = guarded("focus", lambda: find_focus(focus_doc_id, scope, snapshot), None)
+    about = about_focus(question, snapshot.stems) if focus is not None else ""
+    if focus is not None and about:
+        # Its own words are few and say nothing: those of the focus are searched.
+        terms = text.search_terms(snapshot.stems(focus.memory.text[: text.MAX_QUESTION_CHARS]))
+        alike = []
+    elif question_plan.terms is not asked_terms:
+        alike = related_words.of_terms(question_plan.terms)
+    counted = guarded(
+        "statistics",
+        lambda: snapshot.word_statistics(
+            [stem for _, stem in terms] + [stem for _, stem in alike], scope
+        ),
+        # The fallback: every word equally rare, and none of like meaning.
+        WordStatistics(1, 1, np.ones(len(terms), np.int64)),
+    )
+    statistics, alike_in_scope = related_words.separate(counted, len(terms), alike)
+    if resolved.relatives:
+        terms, statistics = _without_unused(terms, statistics, len(question_plan.terms))
+
+    def find_related() -> Related:
+        if "relations" in leave_out:
+            return Related()
+        if question_plan.about_family:
+            return relations_of_family(scope, snapshot)
+        if question_plan.breadth == "about":
+            return relations_about(question_plan.about, scope, snapshot, now.tzinfo)
+        return related(
+            _without(question, question_plan.timespan_words),
+            resolved,
+            scope,
+            snapshot,
+            zone=now.tzinfo,
+            timespan_s=None if question_plan.other_timespan_s else question_plan.timespan_s,
+            asks_when=question_plan.asks_when,
+        )
+
+    found = guarded("relations", find_related, Related())
+    return question_plan._replace(
+        terms=terms,
+        searched=resolved.searched,
+        statistics=statistics,
+        related_words=alike_in_scope,
+        occasions=() if about or question_plan.about_time_alone else occasions_of(question, terms),
+        entities=resolved.entities,
+        names=resolved.names,
+        relations=found.relations,
+        relation_evidence=found.evidence,
+        focus_id=None if focus is None else focus.id,
+        focus_mentions=()
+        if focus is None
+        else guarded("focus", lambda: mentioned_by(focus.id, scope, snapshot, FOCUS_LINKS), ()),
+        about_focus=about,
+    )
+
+
+def read(
+    question: str,
+    stems: _Stems,
+    *,
+    now: dt.datetime,
+    region: Region,
+    anchors: Sequence[times.Anchor] = (),
+    encode: Encode | None = None,
+    leave_out: Collection[str] = (),
+) -> QueryPlan:
+    """Understand a question by itself, without a household.
+
+    Args:
+        question: Any text.
+        stems: Splits a text into (word, stem) pairs.
+        now: The moment of asking, in the household's zone.
+        region: Where the household lives.
+        anchors: Times with a name of the household's own.
+        encode: Returns a short text's unit vector, for the router.
+        leave_out: ``time`` ignores time expressions, ``routing`` takes every question broadly.
+    """
+    reads_time = "time" not in leave_out
+    span = None
+    if reads_time:
+        span = times.find_timespan(
+            question,
+            now=now,
+            country=region.country,
+            hemisphere="south" if region.hemisphere == "south" else "north",
+            anchors=anchors,
+        )
+    asks_when = reads_time and text.asks_when(question)
+    past = reads_time and times.is_past_reference(question)
+    identifiers = find_identifiers(question)
+    routed = "routing" not in leave_out
+    routing = UNROUTED
+    if routed:
+        routing = route(question, timespan=span, identifiers=identifiers, encode=encode)
+    # Next to a topic, time words stay search terms: a memory is indexed with its day.
+    terms = text.search_terms(stems(question))
+    if span is not None and span.other and not _has_topic(question, span, stems, ahead=True):
+        span = _nearer(span, now)
+    ahead = span is not None and _is_ahead(span, now)
+    alone = (
+        span is not None
+        and span.certainty >= _certainty_needed(span, routing.strategy, now, ahead=ahead)
+        and not _has_topic(question, span, stems, ahead=ahead)
+    )
+    if alone:
+        # The other words, such as "what did we do", match nothing of use.
+        terms = ()
+        if routed and routing.strategy != "EPISODIC":
+            routing = _with_strategy(routing, "TIMELINE")
+    elif routing.strategy == "TIMELINE":
+        # With an uncertain time, or a topic next to it, scores must decide.
+        routing = _with_strategy(routing, "EPISODIC")
+    return QueryPlan(
+        terms=terms,
+        identifiers=identifiers,
+        timespan_s=None if span is None else _seconds(span),
+        other_timespan_s=None if span is None else _other_seconds(span),
+        timespan_certainty=0.0 if span is None else span.certainty,
+        timespan_words=() if span is None else span.matched,
+        about_time_alone=alone,
+        ahead=ahead,
+        past_reference=past,
+        asks_when=asks_when,
+        event_stems=_event_stems(terms, stems) if asks_when else (),
+        strategy=routing.strategy,
+        strategy_confidence=routing.confidence,
+        mode=routing.mode,
+        tier_weights=routing.tier_weights,
+    )
+
+
+def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understanding:
+    """Describe a plan for people: times in the household's zone, names instead of ids."""
+    spoken = None
+    if plan.timespan_s is not None:
+        start, end = (
+            dt.datetime.fromtimestamp(edge, zone) if math.isfinite(edge) else None
+            for edge in plan.timespan_s
+        )
+        words = tuple(question[first:last] for first, last in plan.timespan_words)
+        spoken = SpokenTime(start, end, plan.timespan_certainty, words)
+    return Understanding(
+        question=question,
+        timespan=spoken,
+        past_reference=plan.past_reference,
+        identifiers=tuple(
+            [(identifier.kind, identifier.normalised) for identifier in plan.identifiers]
+        ),
+        entities=tuple(dict.fromkeys([entity.name for entity in plan.entities])),
+        strategy=plan.strategy,
+        strategy_confidence=plan.strategy_confidence,
+        breadth=plan.breadth,
+        mode=plan.mode,
+        tier_weights=plan.tier_weights,
+        terms=tuple([word for word, _ in plan.terms]),
+    )
+
+
+def _with_relatives(terms: _Terms, names: Sequence[str], stems: _Stems) -> _Terms:
+    """Add the words of relatives' names to a question's terms, if it searches for words at all."""
+    if not names or not terms:
+        return terms
+    return text.distinct((*terms, *text.search_terms(stems(" ".join(names)))))
+
+
+def _without_unused(
+    terms: _Terms, statistics: WordStatistics, n_asked: int
+) -> tuple[_Terms, WordStatistics]:
+    """Leave out the terms after the first ``n_asked`` that no memory holds, as most surnames."""
+    frequency = statistics.document_frequency
+    used = (np.arange(len(terms)) < n_asked) | (frequency > 0)
+    terms = tuple(term for term, is_used in zip(terms, used.tolist(), strict=True) if is_used)
+    return terms, dataclasses.replace(statistics, document_frequency=frequency[used])
+
+
+def _with_strategy(routing: Route, strategy: Strategy) -> Route:
+    return routing._replace(strategy=strategy, tier_weights=TIER_WEIGHTS[strategy])
+
+
+def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Replace some spans of a question by spaces."""
+    for start, end in spans:
+        question = question[:start] + " " * (end - start) + question[end:]
+    return question
+
+
+def _has_topic(question: str, span: times.Timespan, stems: _Stems, *, ahead: bool) -> bool:
+    """Whether a question, without its time expression, names a topic."""
+    rest = _without(question, span.matched)
+    no_topic = (text.STOP_WORDS, _HAPPENING, _PLANNING if ahead else ())
+    words = [word.casefold() for word, _ in stems(rest)]
+    return not all(any(word in words_of for words_of in no_topic) for word in words)
+
+
+def _event_stems(terms: Sequence[tuple[str, str]], stems: _Stems) -> tuple[str, ...]:
+    """Return the stems of all words for the kinds of event that some terms name."""
+    forms = " ".join(household_anchors.forms_of_event(word) for word, _ in terms)
+    return tuple(dict.fromkeys(stem for _, stem in stems(forms))) if forms.strip() else ()
+
+
+def _nearer(span: times.Timespan, now: dt.datetime) -> times.Timespan:
+    """Return the coming stretch of a name where it is nearer than the last one.
+
+    *What's on in December*, asked in November, is about next month.
+    """
+    if span.end is None or span.other is None or span.other[0] - now >= now - span.end:
+        return span
+    start, end = span.other
+    return dataclasses.replace(span, start=start, end=end, certainty=POSSIBLE, other=None)
+
+
+def _is_ahead(span: times.Timespan, now: dt.datetime) -> bool:
+    """Whether a time begins later, or today with an open end."""
+    if span.start is None:
+        return False
+    return span.start > now or (span.end is None and span.start.date() == now.date())
+
+
+def _certainty_needed(
+    span: times.Timespan, strategy: Strategy, now: dt.datetime, *, ahead: bool
+) -> float:
+    """Return how sure a time must be to exclude what lies outside it."""
+    if ahead:
+        return POSSIBLE
+    present = span.end is not None and span.end > now
+    return LIKELY if present or strategy == "TIMELINE" else CERTAIN
+
+
+def _seconds(span: times.Timespan) -> tuple[float, float]:
+    return (
+        -math.inf if span.start is None else span.start.timestamp(),
+        math.inf if span.end is None else span.end.timestamp(),
+    )
+
+
+def _other_seconds(span: times.Timespan) -> tuple[float, float] | None:
+    """Return the coming stretch that may be meant as well as the last one, if there is one."""
+    return span.other and (span.other[0].timestamp(), span.other[1].timestamp())

@@ -1,0 +1,126 @@
+"""BM25 scores of candidates, with the statistics of everything the scope may see.
+
+FTS5 finds each shard's best with that shard's statistics. Scoring the candidates again with the
+statistics of the whole scope makes memories of two spaces comparable, and keeps everything
+outside the scope from moving a score.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from family_recall.store.records import PassageWords, Rows, WordStatistics, stem_number
+from family_recall.types import FloatArray, IdArray
+
+K1 = 1.2
+B = 0.75
+
+
+@functools.lru_cache(maxsize=16)  # a recall asks for it six times
+def inverse_document_frequency(statistics: WordStatistics) -> FloatArray:
+    """Return each stem's idf, ``ln(1 + (N − n + ½) / (n + ½))``: positive in the smallest store.
+
+    FTS5 omits the 1 and clips at 1e-6, so that every word of a store of two memories weighs
+    nothing; on thousands of memories the two agree.
+
+    Source: Robertson & Zaragoza 2009, doi:10.1561/1500000019, with Lucene's 1.
+    """
+    idf = rarity(statistics.n_memories, statistics.document_frequency)
+    idf.setflags(write=False)
+    return idf
+
+
+def rarity(n_memories: int, holding: IdArray) -> FloatArray:
+    """Return the idf of stems that so many of all memories hold (t,)."""
+    ratio = np.maximum(n_memories - holding, 0.0) + 0.5
+    idf: FloatArray = np.log1p(ratio / (holding + 0.5)).astype(np.float32)
+    return idf
+
+
+def okapi(
+    rows: Rows,
+    stems: Sequence[str],
+    statistics: WordStatistics,
+    column_weights: tuple[float, float, float],
+    long: Callable[[FloatArray], PassageWords | None] = lambda _: None,
+) -> FloatArray:
+    """Score memories by BM25 over weighted columns.
+
+    ``Σ idf·f·(k1 + 1) / (f + k1·(1 − b + b·|d| / avgdl))`` with ``f`` the column-weighted
+    count of a stem, k1 = 1.2, b = 0.75, and ``|d|`` counting every column in full.
+
+    A long memory has the score it would have if its text were its best passage alone: by its
+    length as a whole, a word in it counts for nothing beside the same word in a short one. ``long``
+    is called with the scores (n,) by whole memories, and returns the passages to score.
+
+    Returns:
+        Shape (n,), 0 or more.
+    """
+    if not len(rows) or not stems:
+        return np.zeros(len(rows), np.float32)
+    idf = inverse_document_frequency(statistics)
+    average = _average(statistics)
+    counts = _counts(rows, stems, column_weights)
+    n_words = rows.n_words.astype(np.float32)
+    scores: FloatArray = _saturated(counts, n_words / average).dot(idf)
+    passages = long(scores)
+    if passages is not None and len(passages.memories):
+        of_row = np.searchsorted(rows.ids, passages.memories)
+        inside = np.maximum(counts[of_row] - column_weights[0] * passages.counts, 0.0)
+        lengths = (n_words[of_row] - passages.n_words) / average
+        np.maximum.at(scores, of_row, _saturated(inside, lengths).dot(idf))
+    return scores
+
+
+def saturated(
+    rows: Rows,
+    stems: Sequence[str],
+    statistics: WordStatistics,
+    column_weights: tuple[float, float, float],
+) -> FloatArray:
+    """Return the saturated count of each stem in each memory, before idf: shape (n, t)."""
+    lengths = rows.n_words.astype(np.float32) / _average(statistics)
+    return _saturated(_counts(rows, stems, column_weights), lengths)
+
+
+def _average(statistics: WordStatistics) -> float:
+    """Return how many words the scope's memories have on average, more than 0."""
+    return max(statistics.n_words / max(statistics.n_memories, 1), 1e-9)
+
+
+def _counts(
+    rows: Rows, stems: Sequence[str], column_weights: tuple[float, float, float]
+) -> FloatArray:
+    """Return the column-weighted count of each stem in each memory: shape (n, t)."""
+    counts = rows.counts_of(map(stem_number, stems)).astype(np.float32)
+    weighted: FloatArray = column_weights[0] * counts[..., 0]
+    for column, weight in enumerate(column_weights[1:], start=1):
+        if weight:
+            weighted += weight * counts[..., column]
+    return weighted
+
+
+def _saturated(counts: FloatArray, lengths: FloatArray) -> FloatArray:
+    """Saturate counts (n, t) in texts of some lengths (n,), of which 1 is the average."""
+    length = K1 * (1 - B + B * lengths)
+    saturated_counts: FloatArray = counts * (K1 + 1)
+    saturated_counts /= counts + length[:, None]
+    return saturated_counts.astype(np.float32, copy=False)
+
+
+def attainable(statistics: WordStatistics) -> float:
+    """Return the upper bound of a memory's score: every stem, infinitely often."""
+    return float(inverse_document_frequency(statistics).sum()) * (K1 + 1)
+
+
+def fts5_score_of_each_word_once(statistics: WordStatistics) -> float:
+    """Return what FTS5's bm25() gives a memory of mean length that holds each word once, above 0.
+
+    Its idf is ln((N − n + ½) / (n + ½)), and 0.000001 for words of more than half the memories.
+    """
+    n, held = statistics.n_memories, statistics.document_frequency
+    idf = np.log(np.maximum((n - held + 0.5) / (held + 0.5), 1.0))
+    return float(np.maximum(idf, 1e-6).sum()) or 1e-6

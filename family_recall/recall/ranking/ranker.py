@@ -1,0 +1,74 @@
+"""The linear ranker: a weighted sum of features, with its exact reasons."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from family_recall.recall.dataflow import Profile, Ranking, by_score
+from family_recall.recall.ranking.features import FOR_SOME, INDEX, weight_of
+from family_recall.store.records import Rows
+from family_recall.types import Contribution, FloatArray, IdArray
+
+
+def rank(
+    rows: Rows, features: FloatArray, profile: Profile, closest: FloatArray | None = None
+) -> Ranking:
+    """Order candidates by ``Σ weight × feature``; ties by doc_id.
+
+    Args:
+        rows: The candidates (n).
+        features: Shape (n, f) in the order of ``FEATURES``.
+        profile: Whose weights.
+        closest: Shape (n, q), how close each token of the question comes; None if unknown.
+    """
+    weights = weights_of(profile)
+    score, order = scored(rows, features, weights)
+    return Ranking(rows, features, weights, score, order, closest=closest)
+
+
+def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[FloatArray, IdArray]:
+    """Return ``Σ weight × feature`` of each candidate, and their order by it; ties by doc_id."""
+    # Unlike @, dot does not check the floating-point flags that BLAS may leave.
+    score: FloatArray = features.dot(weights)
+    return score, by_score(score, rows.doc_ids)
+
+
+@functools.lru_cache(maxsize=16)
+def weights_of(profile: Profile) -> FloatArray:
+    """Return a profile's weights in the order of ``FEATURES``: shape (f,)."""
+    weights = np.array([weight_of(name, profile.weights) for name in _NAMES], np.float32)
+    weights.setflags(write=False)
+    return weights
+
+
+def weights_by_name(ranking: Ranking) -> dict[str, float]:
+    """Return the weight of each feature that counts, by name."""
+    return {
+        name: weight
+        for name, weight in zip(_NAMES, ranking.weights.tolist(), strict=True)
+        if weight
+    }
+
+
+def contributions(features: FloatArray, weights: FloatArray) -> tuple[Contribution, ...]:
+    """Split the score of one candidate into its weighted features, largest part first.
+
+    Features of weight 0 are left out, and those for some candidates alone where they are 0; the
+    rest add up to the score.
+
+    Args:
+        features: Its features (f,) in the order of ``FEATURES``.
+        weights: Their weights (f,).
+    """
+    parts = [
+        (-abs(value * weight), name, value, weight)
+        for name, value, weight in zip(_NAMES, features.tolist(), weights.tolist(), strict=True)
+        if weight and (value != 0.0 or name not in FOR_SOME)
+    ]
+    parts.sort()
+    return tuple([Contribution(*part[1:]) for part in parts])
+
+
+_NAMES = tuple(INDEX)

@@ -1,0 +1,94 @@
+"""What a person rejected comes last for them, asked the same or the like again.
+
+A question is like an earlier one if its static vector is near that one's, it asks for the same
+kinds of values, and none of the words it has more is in the memory: *the Wi-Fi code* is near *the
+alarm code*, and what was rejected for the one may answer the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from family_recall.recall.dataflow import Ranking
+from family_recall.recall.ranking.features import INDEX
+from family_recall.recall.ranking.ranker import scored
+from family_recall.recall.ranking.takeover import MARGIN
+from family_recall.store.logs.feedback import QuestionSketch, Verdict
+from family_recall.types import BoolArray, IdArray
+from family_recall.types.record import replace
+
+LIKE = 0.5
+"""Cosine of two questions' static vectors from which they may ask the same.
+
+All paraphrases of ``tests/recall/ranking/test_rejected.py`` are above it, and most questions there
+that ask something else: the other two conditions tell those apart.
+"""
+
+REJECTED = np.float32(0.03)
+"""Confidence of what the asker rejected, at most: below it nothing is said to answer."""
+
+
+def rejected_among(ranking: Ranking, rows: IdArray) -> BoolArray:
+    """Return which of some rows (n,) the asker rejected for a question like this."""
+    return np.asarray(ranking.features[rows, INDEX["rejected"]] > 0.0)
+
+
+def is_like(asked: QuestionSketch, before: QuestionSketch) -> bool:
+    """Whether two questions may ask the same, by their vectors and what they ask for."""
+    if asked.kinds and before.kinds and asked.kinds.isdisjoint(before.kinds):
+        return False
+    if asked.vector is None or before.vector is None or asked.model_id != before.model_id:
+        return asked.stems == before.stems
+    return float(asked.vector.dot(before.vector)) >= LIKE
+
+
+def rejected_rows(
+    ranking: Ranking, verdicts: Sequence[Verdict], asked: QuestionSketch, question: bytes
+) -> list[int]:
+    """Return the rows, of those in order, that the asker rejected for a question like this.
+
+    Args:
+        ranking: The candidates.
+        verdicts: What the asker said, newest first: the first on a like question decides.
+        asked: The question.
+        question: Its hash.
+    """
+    by_memory: dict[int, list[Verdict]] = {}
+    for verdict in verdicts:
+        by_memory.setdefault(verdict.memory, []).append(verdict)
+    rows = []
+    for row in ranking.order.tolist():
+        for verdict in by_memory.get(int(ranking.rows.ids[row]), ()):
+            if verdict.question == question or _concerns(verdict, asked, ranking, row):
+                rows += [] if verdict.accepted else [row]
+                break
+    return rows
+
+
+def set_last(ranking: Ranking, rows: Iterable[int]) -> Ranking:
+    """Place some rows behind all others, by the feature ``rejected``; the order else stays."""
+    is_last = np.isin(ranking.order, list(rows))
+    if not is_last.any():
+        return ranking
+    others, last = ranking.order[~is_last], ranking.order[is_last]
+    score = ranking.score.astype(np.float64)
+    floor = min(float(score[others].min(initial=0.0)), 0.0)
+    features = ranking.features.copy()
+    for place, row in enumerate(last.tolist(), start=1):
+        lost = max(float(score[row]) - (floor - place * MARGIN), 0.0)
+        features[row, INDEX["rejected"]] = np.float32(lost)
+    new_score, _ = scored(ranking.rows, features, ranking.weights)
+    order = np.concatenate([others, last])
+    return replace(ranking, features=features, score=new_score, order=order)
+
+
+def _concerns(verdict: Verdict, asked: QuestionSketch, ranking: Ranking, row: int) -> bool:
+    """Whether what was said of a memory for one question concerns it for another."""
+    if verdict.asked is None or not is_like(asked, verdict.asked):
+        return False
+    words = ranking.rows.words
+    of_row = words.of_row(row)
+    said = words.stems[of_row][words.in_own()[of_row]]
+    return (asked.stems - verdict.asked.stems).isdisjoint(said.tolist())

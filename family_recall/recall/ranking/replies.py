@@ -1,0 +1,194 @@
+"""Which of the turns after a memory is the reply to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from family_recall.english import (
+    lowered,
+    mask_of,
+    mask_of_kinds,
+    names_somebody,
+    slot_of,
+    volunteers,
+    wants_somebody,
+)
+from family_recall.store.records import Turn
+from family_recall.types.record import record
+
+TURNS: Final = 3
+"""Turns after a question among which its reply is looked for."""
+
+TOLD: Final = frozenset(("time", "day", "date", "money", "amount", "size", "number", "colour"))
+"""Kinds of values that a few words, or another question, tell in passing."""
+
+LEAST: Final = 0.3
+"""Plausibility below which a turn is no reply."""
+
+_BY_PLACE = (1.0, 0.8, 0.65)
+_OWN_ANSWER = 0.6  # by who asked
+_COMMENT = 0.3  # by who asked, after somebody else has replied
+_EVADES = 0.15
+_DOUBTED = 0.85
+_COUNTERED = 0.7  # somebody else asked in between
+_OTHER_KIND = 0.75  # tells nothing of the kind asked for …
+_RIGHT_KIND = 1.3  # … or something
+_CORRECTS = 1.7
+_TELLS_OTHERWISE = 1.4  # somebody else tells something of that kind later
+_LONGEST_ELLIPSIS = 14  # words
+_LONGEST_REPLY = 40  # words; a longer one needs no context, and what follows is no reply
+
+_ASKS = mask_of("asks", "only_asks")
+_NO_ANSWER = re.compile(
+    r"^(?:(?:i )?(?:dunno|don['’]?t know|do not know|have no idea|can['’]?t remember|forget|forgot)"
+    r"|no (?:idea|clue)|not (?:sure|a clue)|(?:good|great) question|search me|who knows|beats me"
+    r"|ask |i['’]ll (?:check|ask|look|find out)|let me (?:check|ask|look|see)|hang on|hold on"
+    r"|one (?:sec|moment)|wait|hm+|u+h+|e+r+m*|same|lol|ha(?:ha)*|thanks?|thank you|ta|cheers"
+    r"|ok(?:ay)?|cool|nice|great|wow|oh|why|what|sorry)\b[\s\w'’,]{0,30}[.!?…]*$",
+    re.IGNORECASE,
+)
+_DOUBTING = (
+    "i think", "i guess", "maybe", "perhaps", "probably", "not sure", "or something", "i reckon",
+)  # fmt: skip
+_DOUBTS = re.compile(rf"\b(?:{'|'.join(_DOUBTING)})\b")
+_FEW = 8  # words
+_FOUND = re.compile(
+    r"^(?:(?:oh|ok|okay|ah|actually|right)[,\s]+)*(?:found|got it|never ?mind|nvm|it['’]s|it was"
+    r"|they['’]re|turns out|sorted|solved)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\bwhen (?:did|was|were|have|has|had)\b", re.IGNORECASE)
+_DENIES = re.compile(
+    r"^(?:no|nope|nah|actually|not|wait|correction)\b|\b(?:actually|scrap that|it['’]?s not"
+    r"|that (?:was|is) (?:not|wrong|changed|the)|has (?:been )?(?:changed|moved|shifted)"
+    r"|they(?:['’]ve| have) (?:changed|moved|shifted))\b"
+)
+
+
+@record(frozen=True, slots=True)
+class Reply:
+    """A turn that may be the reply to a memory, by row ids, with its plausibility above 0."""
+
+    question: int
+    id: int
+    plausibility: float
+
+
+def replies_to(turns: Sequence[Turn]) -> list[Reply]:
+    """Return the turns after one question that may be its reply, most plausible first.
+
+    A turn that asks again, or says that it does not know, is none. One that denies another, or in
+    which somebody else tells otherwise, comes before it; what the person who asked says about a
+    reply comes after it.
+
+    Args:
+        turns: The turns after one question, in order.
+    """
+    if not turns:
+        return []
+    asked = turns[0].asked
+    exchange = _Exchange(mask_of_kinds(slot_of(asked).kinds), wants_somebody(asked))
+    replies = [Reply(turn.question, turn.id, exchange.plausibility(turn)) for turn in turns]
+    plausible = [reply for reply in replies if reply.plausibility >= LEAST]
+    return sorted(plausible, key=lambda reply: (-reply.plausibility, reply.id))
+
+
+def answer_after(turns: Sequence[Turn], question: str) -> list[Reply]:
+    """Return the turn after a statement that tells what it leaves open; at most one.
+
+    *I booked Tom's dentist* is followed by *Thursday at four*: asked when it is, a short turn that
+    tells something of the kind asked for is the answer, if the statement tells nothing of it.
+
+    Args:
+        turns: The turns after one statement, in order.
+        question: What is asked now.
+    """
+    # When something happened is told by the moment of the memory itself.
+    kinds = frozenset[str]() if _PAST.search(question) else slot_of(question).kinds & TOLD
+    somebody = wants_somebody(question)
+    of_kinds = mask_of_kinds(kinds)
+    if not turns or turns[0].says & of_kinds:
+        return []
+    for turn in turns:
+        if turn.cues & _ASKS or len(turn.text.split()) > _LONGEST_ELLIPSIS:
+            continue
+        is_them = somebody and turn.author != turn.asker and volunteers(turn.text)
+        if is_them or turn.cues & of_kinds:
+            return [Reply(turn.question, turn.id, _BY_PLACE[turn.place - 1])]
+    return []
+
+
+@dataclass(slots=True)
+class _Exchange:
+    """What was said after a question so far: who replied, and whether that told what was asked.
+
+    ``kinds`` are the bits of the kinds of values that were asked for.
+    """
+
+    kinds: int
+    wants_somebody: bool
+    replied: dict[str | None, bool] = field(default_factory=dict)
+    countered: bool = False
+    closed: bool = False
+
+    def plausibility(self, turn: Turn) -> float:
+        """Return how likely the next turn is the reply, 0 or more."""
+        self.closed = self.closed or len(turn.text.split()) > _LONGEST_REPLY
+        if self.closed:
+            return 0.0
+        if turn.cues & _ASKS:
+            self.countered = self.countered or turn.author != turn.asker
+            return 0.0
+        factor = _BY_PLACE[turn.place - 1]
+        if _NO_ANSWER.match(turn.text.strip()):
+            factor *= _EVADES
+        else:
+            tells = self._tells(turn)
+            by_content = self._by_content(turn, tells=tells)
+            if self._denies(turn):
+                factor *= _CORRECTS * max(by_content, 1.0)
+            else:
+                factor *= by_content * self._by_author(turn, tells=tells)
+            self.replied[turn.author] = self.replied.get(turn.author, False) or tells
+        return factor * (_COUNTERED if self.countered else 1.0)
+
+    def _others(self, turn: Turn) -> list[bool]:
+        """Return, for each of the others who replied, whether that told what was asked for."""
+        return [told for author, told in self.replied.items() if author != turn.author]
+
+    def _denies(self, turn: Turn) -> bool:
+        return bool(self._others(turn)) and _DENIES.search(lowered(turn.text)) is not None
+
+    def _by_author(self, turn: Turn, *, tells: bool) -> float:
+        """Return the factor for who says it after what others said."""
+        others = self._others(turn)
+        if turn.author == turn.asker:
+            return _COMMENT if others else self._by_asker(turn, tells=tells)
+        return _TELLS_OTHERWISE if any(others) and tells else 1.0
+
+    def _by_asker(self, turn: Turn, *, tells: bool) -> float:
+        """Return the factor where nobody else has replied.
+
+        To an assistant people say one thing after another: they have to say that they found
+        it, or in a few words what was asked for.
+        """
+        few = len(turn.text.split()) <= _FEW
+        answers = _FOUND.match(turn.text) is not None or (few and tells)
+        return _OWN_ANSWER if answers or self.countered else 0.0
+
+    def _by_content(self, turn: Turn, *, tells: bool) -> float:
+        """Return the factor for what it tells, and how surely."""
+        text = lowered(turn.text)
+        doubts = any(map(text.__contains__, _DOUBTING)) and _DOUBTS.search(text)
+        factor = _DOUBTED if doubts else 1.0
+        if self.kinds or self.wants_somebody:
+            factor *= _RIGHT_KIND if tells else _OTHER_KIND
+        return factor
+
+    def _tells(self, turn: Turn) -> bool:
+        if self.wants_somebody:
+            return names_somebody(turn.text)
+        return turn.cues & self.kinds != 0

@@ -1,0 +1,94 @@
+"""How surely a memory belongs to the time a question asks about."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.recall.dataflow import QueryPlan
+from family_recall.store.records import MentionedTimes, Rows
+from family_recall.types import FloatArray
+
+DAY_S = 86_400.0
+SOON_S = 60 * DAY_S
+"""Of an open future a moment so far away matches half as well as one that is near."""
+
+TERMS_BESIDE = 8
+"""Search terms from which on a question says so much else that its time says less."""
+
+OPEN_SHARE = 0.3
+"""What a time that is open at one end says, as a share of one that is not."""
+
+LIKELY = 0.7
+"""A less certain time may be a topic, such as *for Saturday*."""
+
+_NO_TIMES = np.zeros(0, np.float64)
+NO_MENTIONS = MentionedTimes(np.zeros(0, np.int64), _NO_TIMES, _NO_TIMES, np.zeros(0, np.float32))
+
+
+def temporal_match(
+    rows: Rows, plan: QueryPlan, mentions: MentionedTimes = NO_MENTIONS, *, now_s: float = -np.inf
+) -> FloatArray:
+    """Return how surely each memory is in the time asked about, (n,), in [0, 1].
+
+    How much the time says of what is asked, times the better of two: 1 for a memory that occurred
+    in it, halved per its length (a day at least) of distance; and, for a memory that mentions a
+    time, the share of that time which lies in the span, times how surely it was read. What was
+    said before a time to come is in it only by what it mentions. Where two times may be meant, the
+    last March and the coming one, the one in which a memory is more surely counts.
+    """
+    if plan.timespan_s is None:
+        return np.zeros(len(rows), np.float32)
+    match = _match_of(rows, plan.timespan_s, mentions, now_s=now_s, ahead=plan.ahead)
+    if plan.other_timespan_s is not None:
+        coming = _match_of(rows, plan.other_timespan_s, mentions, now_s=now_s, ahead=True)
+        match = np.maximum(match, coming)
+    return (_weight_of_time(plan) * match).astype(np.float32)
+
+
+def _match_of(
+    rows: Rows,
+    span_s: tuple[float, float],
+    mentions: MentionedTimes,
+    *,
+    now_s: float,
+    ahead: bool,
+) -> npt.NDArray[np.float64]:
+    """Return how surely each memory is in an interval, by when it occurred and what it mentions."""
+    start, end = span_s
+    if ahead:
+        occurs = rows.occurred_s >= max(start, now_s)
+        match = np.where(occurs & (rows.occurred_s < end), 1.0, 0.0)
+    else:
+        length = max(end - start, DAY_S) if np.isfinite(end - start) else 30 * DAY_S
+        away = np.maximum(np.maximum(start - rows.occurred_s, rows.occurred_s - end), 0.0)
+        match = np.nan_to_num(np.exp2(-away / length), nan=0.0)
+    if len(mentions.ids):
+        at = np.searchsorted(rows.ids, mentions.ids)
+        np.maximum.at(match, at, _share_within(mentions, start, end, ahead=ahead))
+    return match
+
+
+def _weight_of_time(plan: QueryPlan) -> float:
+    """Return how much the time says of what is asked, in [0, 1].
+
+    Its certainty; less where a question says much else, where it is open at one end, as *by June*
+    is, and where it may be a topic and no time.
+    """
+    weight = plan.timespan_certainty * min(1.0, TERMS_BESIDE / max(len(plan.terms), 1))
+    if plan.timespan_certainty < LIKELY:
+        weight *= 0.5
+    is_open = plan.timespan_s is not None and np.isinf(plan.timespan_s).any()
+    return weight * OPEN_SHARE if is_open and not plan.ahead else weight
+
+
+def _share_within(
+    mentions: MentionedTimes, start: float, end: float, *, ahead: bool
+) -> npt.NDArray[np.float64]:
+    """Return the share of each mentioned time that lies in an interval, times its certainty."""
+    inside = np.minimum(mentions.end_s, end) - np.maximum(mentions.start_s, start)
+    share = np.maximum(inside, 0.0) / (mentions.end_s - mentions.start_s)
+    if ahead and np.isinf(end):
+        share = share * np.exp2(-np.maximum(mentions.start_s - start, 0.0) / SOON_S)
+    product: npt.NDArray[np.float64] = share * mentions.certainty
+    return product

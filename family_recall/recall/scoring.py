@@ -1,0 +1,138 @@
+"""The stages that put a pool of candidates in order by their linear score."""
+
+from __future__ import annotations
+
+from family_recall.recall.dataflow import GraphRun, Pool, QueryContext, Ranking
+from family_recall.recall.ranking.belonging import belonging
+from family_recall.recall.ranking.features import compute
+from family_recall.recall.ranking.late_interaction import closest_tokens, max_sim
+from family_recall.recall.ranking.ranker import rank
+from family_recall.recall.ranking.temporal import NO_MENTIONS
+from family_recall.recall.runner import Runner
+from family_recall.store.records import MentionedTimes, Rows, among
+from family_recall.types import FloatArray
+from family_recall.types.record import record
+
+
+@record(frozen=True, slots=True)
+class Candidates:
+    """Candidates in a first order, with the pool and the graph they came from."""
+
+    pool: Pool
+    graph: GraphRun
+    ranking: Ranking
+
+
+def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
+    """Load the candidates, compare them with the question, and order them."""
+    rows = load(run, context, pool)
+    cosine = cosines(run, context, rows)
+    closest = late_interaction(run, context, rows)
+    values = features(run, context, pool, rows, cosine, closest)
+    with run.trace.span("rank", len(rows)) as span:
+        ranking = rank(rows, values, context.profile, closest)
+        span.n_out = len(ranking)
+    return ranking
+
+
+def affordable_pool(run: Runner, context: QueryContext) -> int:
+    """Return how many candidates to score: all there is room for, or those that time pays for."""
+    wanted = context.pool_size(context.config.candidate_pool)
+    size = min(wanted, max(run.admitted.affordable("score"), run.config.fewest_candidates))
+    if size < wanted:
+        left_ms = max(run.admitted.deadline.remaining_ms(), 0.0)
+        detail = f"no time for more, {left_ms:.1f} ms left"
+        run.trace.skip("score", "no_time", detail, wanted - size)
+    return size
+
+
+def load(run: Runner, context: QueryContext, pool: Pool) -> Rows:
+    """Read the columns that ranking needs; a candidate that is gone has no row."""
+    with run.trace.span("load", len(pool.ids)) as span:
+        rows = context.snapshot.rows(pool.ids, context.scope)
+        span.n_out = len(rows)
+    return rows
+
+
+def cosines(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
+    """Compare each candidate's vector with the question's; None if it was not encoded."""
+    question, model_id = context.question, context.model_id
+    if question is None or model_id is None:
+        return None
+    with run.trace.span("cosines", len(rows)) as span:
+        span.n_out = len(rows)
+        return run.look_up(
+            "cosines",
+            lambda: context.snapshot.cosines(question.pooled, model_id, rows.ids, context.scope),
+            None,
+        )
+
+
+def late_interaction(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
+    """Match the question's tokens with each candidate's, (n, q); None if that did not run."""
+    question, model_id, weights = context.question, context.model_id, context.question_weights
+    n = len(rows)
+    if question is not None and question.tokens.shape[1] == 0:
+        run.trace.skip("late_interaction", "no_model", f"{model_id} has no token vectors", n)
+        return None
+    if question is None or model_id is None or weights is None:
+        return None
+    if not run.can_start("late_interaction", n):
+        return None
+
+    def match() -> FloatArray:
+        tokens = context.snapshot.token_vectors(model_id, rows.ids, context.scope)
+        return closest_tokens(question.tokens, weights, tokens, n)
+
+    return run.run("late_interaction", n, match, None)
+
+
+def features(
+    run: Runner,
+    context: QueryContext,
+    pool: Pool,
+    rows: Rows,
+    cosine: FloatArray | None,
+    closest: FloatArray | None,
+) -> FloatArray:
+    """Compute what speaks for each candidate: shape (n, f), in the order of ``FEATURES``."""
+    with run.trace.span("features", len(rows)) as span:
+        span.n_out = len(rows)
+        mentions, times = _mentions(run, context, rows), _times(run, context, rows)
+        belonging = _belonging(run, context, rows)
+        weights = context.question_weights
+        matched = None if closest is None or weights is None else max_sim(closest, weights)
+        return compute(pool, rows, matched, cosine, mentions, context, times, belonging)
+
+
+def _times(run: Runner, context: QueryContext, rows: Rows) -> MentionedTimes:
+    """Load the times that candidates mention, if the question names one."""
+    if context.plan.timespan_s is None or not context.profile.weights.get("temporal_match"):
+        return NO_MENTIONS
+    return run.look_up(
+        "times", lambda: context.snapshot.mentioned_times(rows.ids, context.scope), NO_MENTIONS
+    )
+
+
+def _mentions(run: Runner, context: QueryContext, rows: Rows) -> list[tuple[int, int]]:
+    """List which candidates mention what the question names, if the profile weighs that."""
+    entities = [entity.id for entity in context.plan.entities]
+    if not entities or not len(rows) or not context.profile.weights.get("entities"):
+        return []
+    return run.look_up(
+        "mentions", lambda: context.snapshot.mentions(rows.ids, entities, context.scope), []
+    )
+
+
+def _belonging(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
+    """Compare the candidates with the exemplars of a list, if one is gathered."""
+    exemplars, model_id = context.exemplars, context.model_id
+    if exemplars is None or model_id is None or not len(rows):
+        return None
+
+    def compare() -> FloatArray:
+        bodies = context.snapshot.bodies(model_id, rows.ids, context.scope)
+        is_exemplar = among(rows.ids, exemplars)
+        return belonging(bodies, bodies[is_exemplar], is_exemplar.astype(bodies.dtype))
+
+    return run.look_up("belonging", compare, None)

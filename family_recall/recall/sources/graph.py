@@ -1,0 +1,138 @@
+"""Personalized PageRank over the neighbourhood of the best memories and the named entities.
+
+A walk starts from what the question names, from the best memories that words and vectors found, as
+far as they are relevant, and from the things that those mention. Each start is divided by the
+square root of its degree, so that a hub does not dominate. A capped neighbourhood is read, and
+PageRank spreads over it. It may add memories that no other source found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from family_recall.recall.dataflow import GraphRun, QueryContext, Run, Subgraph
+from family_recall.recall.sources.bias import graph_bias, intent_of
+from family_recall.recall.sources.graph_engine import personalized_pagerank
+from family_recall.types import FloatArray, IdArray
+
+_HALF = 0.25  # of a start: the mass that counts half
+
+
+def walk_graph(context: QueryContext, strengths: Mapping[int, float]) -> GraphRun:
+    """Rank the scoped neighbourhood of the seeds.
+
+    Args:
+        context: The question; its entities and the focus memory are seeds too.
+        strengths: Of the start at each memory, in (0, 1], best fused first.
+
+    Returns:
+        Every memory reached, best first, with scores in [0, 1): see :func:`share_of_a_start`.
+        A question that names nothing, and to which nothing is relevant, reaches none.
+    """
+    config, plan = context.config, context.plan
+    entities = [entity.id for entity in plan.entities]
+    focus = () if plan.focus_id is None else (plan.focus_id,)
+    seeds = {**strengths, **dict.fromkeys((*entities, *focus), 1.0)}
+    if not seeds:
+        return GraphRun(Run.empty("graph"))
+    graph = neighbourhood(context, np.array(list(seeds), np.int64))
+    strength = np.zeros(len(graph.nodes), np.float32)
+    strength[: len(seeds)] = list(seeds.values())
+    strength = with_mentioned(graph, strength)
+    started = strength.nonzero()[0]
+    reset = np.zeros(len(graph.nodes))
+    degrees = context.snapshot.degrees(graph.nodes[started], context.scope)
+    reset[started] = dampen_hubs(strength[started], degrees)
+    rank = personalized_pagerank(graph.ends, graph.weights, reset, damping=config.ppr_damping)
+    score = share_of_a_start(rank * reset.sum())
+    memories = ((graph.nodes > 0) & (score > 0.0)).nonzero()[0]
+    order = memories[np.lexsort((graph.nodes[memories], -score[memories]))]
+    run = Run("graph", graph.nodes[order], score[order])
+    bias = graph_bias(graph, entities, intent_of(context.request.query_text)) if entities else {}
+    return GraphRun(run, graph, reset[: len(seeds)].astype(np.float32), bias)
+
+
+def with_mentioned(graph: Subgraph, strength: FloatArray) -> FloatArray:
+    """Start from what the starting memories mention too, each as strongly as the best of those.
+
+    Args:
+        graph: The neighbourhood, n nodes.
+        strength: Shape (n,), in [0, 1]; 0 where the walk does not start.
+    """
+    starts, mentioned, nodes = strength.tolist(), strength.tolist(), graph.nodes.tolist()
+    for (src, dst), kind in zip(graph.ends, graph.kinds, strict=True):
+        if kind == "mention" and starts[src] > 0.0 and nodes[src] > 0:
+            mentioned[dst] = max(mentioned[dst], starts[src])
+    return np.array(mentioned, np.float32)
+
+
+def share_of_a_start(mass: FloatArray) -> FloatArray:
+    """Map PageRank in units of one fully relevant start, 0 or more, to [0, 1): ``m / (m + ¼)``.
+
+    A memory alone, fully relevant and linked to nothing, has a mass of 1 and so 0.8. It is the same
+    for every question: nothing is divided by the highest.
+
+    >>> share_of_a_start(np.array([0.0, 0.25, 1.0])).tolist()
+    [0.0, 0.5, 0.800000011920929]
+    """
+    return (mass / (mass + _HALF)).astype(np.float32)
+
+
+def dampen_hubs(strength: FloatArray, degrees: FloatArray) -> FloatArray:
+    """Divide each seed by the square root of its degree; a degree of 0 counts as 1.
+
+    >>> dampen_hubs(np.array([1.0, 1.0], np.float32), np.array([4.0, 0.0], np.float32)).tolist()
+    [0.5, 1.0]
+    """
+    return (strength / np.sqrt(np.maximum(degrees, 1.0))).astype(np.float32)
+
+
+def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
+    """Read the capped neighbourhood of some nodes; the seeds are its first nodes.
+
+    The first hop follows every edge. Later hops start only from what the seeds mention, and from
+    entities that a relation between two entities led to: so *Leela's husband* reaches the memories
+    about him, and one session does not reach the whole household.
+    """
+    config = context.config
+    number = {node: at for at, node in enumerate(seeds.tolist())}
+    n_seeds, n_nodes = len(seeds), config.graph_nodes
+    ends: dict[tuple[int, int, str], float] = {}
+    frontier = list(number)
+    walked: set[int] = set()
+    for _ in range(config.graph_hops):
+        nodes = np.array(frontier, np.int64)
+        edges = context.snapshot.edges(nodes, context.scope, config.graph_cap)
+        further: dict[int, None] = {}
+        for src, dst, weight, kind in zip(
+            edges.src, edges.dst, edges.weight, edges.kinds, strict=True
+        ):
+            start, at = number[src], number.get(dst)
+            if dst == src:
+                continue
+            if at is None:
+                if len(number) >= n_nodes:
+                    continue
+                at = number[dst] = len(number)
+            is_related = src < 0 and dst < 0
+            if at >= n_seeds and (
+                is_related or (start < n_seeds and kind == "mention" and dst < 0)
+            ):
+                further[dst] = None
+            # The edge between two seeds is read twice, once from either end.
+            if (at, start, kind) not in ends:
+                key = (start, at, kind)
+                if weight > ends.get(key, -1.0):
+                    ends[key] = weight
+        walked.update(frontier)
+        frontier = [node for node in further if node not in walked][: config.graph_seeds]
+        if not frontier:
+            break
+    return Subgraph(
+        nodes=np.array(list(number), np.int64),
+        ends=tuple((src, dst) for src, dst, _ in ends),
+        weights=tuple(ends.values()),
+        kinds=tuple(kind for _, _, kind in ends),
+    )

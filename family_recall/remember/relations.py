@@ -1,0 +1,133 @@
+"""Relates named things of a space, on the evidence of memories, and takes relations back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from family_recall.access import policy
+from family_recall.english.text import normalise
+from family_recall.errors import UnknownMemoryError
+from family_recall.remember.entity_linker import EntityLinker
+from family_recall.store.graph.relation_queries import RelationRow
+from family_recall.store.read.listing import Listings
+from family_recall.store.records import RecordedRelation, epoch_s
+from family_recall.store.write.partitions import RedactedView
+from family_recall.store.write.transaction import WriteTransaction
+from family_recall.types import Relation, Scope
+
+
+def relate(writing: WriteTransaction, linker: EntityLinker, recorded: RecordedRelation) -> None:
+    """Write a relation, also into the redacted views of its space that it is open to.
+
+    Raises:
+        UnknownSpaceError: If the space is not there.
+        UnknownMemoryError: If a piece of evidence is not in that space and band.
+    """
+    relation = recorded.relation
+    evidence = _evidence(writing, relation)
+    missing = sorted(set(relation.evidence) - set(evidence))
+    if missing:
+        whose = f", for {relation.guardians_of}'s guardians" if relation.guardians_of else ""
+        raise UnknownMemoryError(
+            f"evidence {missing[0]!r} is no memory of {relation.space_id!r} "
+            f"in band {relation.band!r}{whose}"
+        )
+    _put(writing, linker, recorded, evidence.values())
+    for view in writing.partitions.views_of(relation.space_id):
+        write_view(writing, linker, recorded, view)
+
+
+def write_view(
+    writing: WriteTransaction, linker: EntityLinker, recorded: RecordedRelation, view: RedactedView
+) -> None:
+    """Write a relation into a redacted view, with the evidence that its role sees."""
+    if policy.opens(view.hidden.role, recorded.relation.band):
+        evidence = _evidence(writing, recorded.relation, view.no)
+        _put(writing, linker, recorded, evidence.values(), view.no)
+
+
+def matching(
+    listings: Listings, relation: Relation, scope: Scope, view: int = 0
+) -> list[RelationRow]:
+    """List the stored relations that another means; none if there are none.
+
+    Its ends may be named as when it was recorded, as their entities are, or by any alias of those.
+    If some match by name, only those are meant.
+    """
+    ends = (relation.subject, relation.object)
+    candidates = [
+        row
+        for row in listings.relations_of_kind(relation, scope, view)
+        if all(
+            end in {given, name} or {end, normalise(end)} & aliases
+            for end, given, name, aliases in zip(
+                ends, row.given_names, row.names, row.aliases, strict=True
+            )
+        )
+    ]
+    by_name = [row for row in candidates if ends in {row.given_names, row.names}]
+    return by_name or candidates
+
+
+def unrelate(
+    writing: WriteTransaction, relation: Relation, rows: Sequence[RelationRow], scope: Scope
+) -> set[int]:
+    """Delete relations, also from redacted views; returns the entities they were between.
+
+    What becomes of those entities is the caller's to decide.
+    """
+    deleted = list(rows)
+    for view in writing.partitions.views_of(relation.space_id):
+        deleted += [
+            copy
+            for copy in writing.listings.relations_of_kind(relation, scope, view.no)
+            if any(_is_copy(copy, original) for original in rows)
+        ]
+    for row in deleted:
+        writing.relations.remove(row.no, row.subject, row.object)
+    return {entity for row in deleted for entity in (row.subject, row.object)}
+
+
+def _is_copy(copy: RelationRow, original: RelationRow) -> bool:
+    """Return whether a view's relation is a copy of another; a view may know other names."""
+    return copy.recorded_s == original.recorded_s and all(
+        {*names} & {*original_names}
+        for names, original_names in zip(
+            zip(copy.given_names, copy.names, strict=True),
+            zip(original.given_names, original.names, strict=True),
+            strict=True,
+        )
+    )
+
+
+def _put(
+    writing: WriteTransaction,
+    linker: EntityLinker,
+    recorded: RecordedRelation,
+    evidence: Iterable[int],
+    view: int = 0,
+) -> None:
+    relation = recorded.relation
+    partition = writing.partitions.find_or_create(
+        relation.space_id, relation.band, relation.guardians_of, view
+    )
+    names = (relation.subject, relation.object)
+    subject, object_ = linker.ends(partition, relation.space_id, names)
+    moments = (
+        epoch_s(relation.valid_from, writing.zone), epoch_s(relation.valid_until, writing.zone),
+        recorded.recorded_s,
+    )  # fmt: skip
+    writing.relations.put(subject, relation, object_, moments, list(evidence))
+
+
+def _evidence(writing: WriteTransaction, relation: Relation, view: int = 0) -> dict[str, int]:
+    """Map the doc_ids of a relation's current evidence to row ids; others are left out."""
+    place = (relation.band, relation.guardians_of)
+    memories = {
+        doc_id: writing.current(relation.space_id, doc_id, view) for doc_id in relation.evidence
+    }
+    return {
+        doc_id: stored.id
+        for doc_id, stored in memories.items()
+        if stored is not None and (stored.memory.band, stored.memory.guardians_of) == place
+    }

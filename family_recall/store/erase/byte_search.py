@@ -1,0 +1,164 @@
+"""Searches the bytes of a file for runs of erased texts and vectors, which lie in memory alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.store.erase.byte_prefilter import RUN, BytePrefilter, Words64, runs_of
+from family_recall.store.erase.eraser import Erased
+from family_recall.store.file.image import Image, beside
+from family_recall.store.text.index_terms import terms
+from family_recall.store.vectors import tables
+
+_CHUNK = 8 << 20  # bytes
+_MOST_VECTOR_RUNS = 50_000
+_FEWEST_VALUES = 3  # different bytes a run must have: rows of spaces or zeros are everywhere
+_SIX_BYTES = np.uint64((1 << 48) - 1)
+_TEXT_COLUMNS = (
+    "doc_id, text, title, summary, author, session_id, source, url, section, labels, fact_key,"
+    " fact_value, event_type, occurred_at, header"
+)
+_TEXTS = (
+    f"SELECT {_TEXT_COLUMNS} FROM memory",
+    "SELECT person_id, name, aliases FROM person",
+    "SELECT space_id, name FROM space",
+    "SELECT key, value FROM info",
+    "SELECT relation, stated FROM relation",
+    # Relations of files from before they stored the names they were recorded with.
+    (
+        "SELECT name FROM entity e WHERE EXISTS"
+        " (SELECT 1 FROM relation r WHERE e.id IN (r.subject, r.object) AND r.stated IS NULL)"
+    ),
+    "SELECT value FROM identifier",
+    "SELECT sql FROM sqlite_master",
+    "SELECT record FROM receipt",
+    "SELECT record FROM trash",
+)
+"""Texts that are stored in their own right; an erased run in them proves nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found of ``sought`` runs in ``bytes_read`` bytes.
+
+    ``restated`` runs are part of what is stored today as well; ``leftover`` runs are not.
+    """
+
+    sought: int
+    bytes_read: int
+    leftover: int
+    restated: int
+
+
+def runs_of_texts(texts: Iterable[str]) -> Words64:
+    """Return every run of 8 bytes of some texts, as written and in lower case, ascending."""
+    written = [form.encode() for text in texts for form in (text, text.casefold())]
+    return _distinct([runs_of(text) for text in written])
+
+
+def runs_of_erased(erased: Erased) -> Words64:
+    """Return the runs to look for: all of texts and words, evenly spaced ones of vectors."""
+    texts = [text for row in erased.rows for text in row.texts]
+    vectors = [vector for row in erased.rows for vector in row.vectors]
+    stride = -(-max(sum(map(len, vectors)), 1) // _MOST_VECTOR_RUNS)
+    spaced = [runs_of(vector)[::stride] for vector in vectors]
+    return _distinct([runs_of_texts([*texts, *erased.stems]), *spaced])
+
+
+def search(connection: apsw.Connection, image: Image, runs: Words64) -> Found:
+    """Search a file, and the log and journal beside it, for some runs."""
+    prefilter = BytePrefilter(runs)
+    n_bytes, passing = 0, [runs[:0]]
+    for chunk in _chunks(image):
+        n_bytes += len(chunk)
+        passing.append(prefilter.passing(chunk))
+    found = np.unique(np.concatenate(passing))
+    restated = int(np.count_nonzero(_restated(connection, found)))
+    return Found(len(runs), n_bytes, len(found) - restated, restated)
+
+
+def _distinct(parts: list[Words64]) -> Words64:
+    """Join runs, each once, without those of so few different bytes that they stand in any file."""
+    runs = np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
+    ordered = np.sort(runs.astype("<u8").view(np.uint8).reshape(-1, RUN), axis=1)
+    n_values = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
+    distinct: Words64 = runs[n_values >= _FEWEST_VALUES]
+    return distinct
+
+
+def _chunks(image: Image) -> Iterator[bytes]:
+    """Yield the bytes of a file, then of its log and journal, in chunks that share a run."""
+    for start in range(0, image.size, _CHUNK):
+        yield image.read(start, _CHUNK + RUN - 1)
+    for file in beside(image.path):
+        with file.open("rb") as opened:
+            overlap = b""
+            while chunk := opened.read(_CHUNK):
+                yield overlap + chunk
+                overlap = chunk[-(RUN - 1) :]
+
+
+def _restated(connection: apsw.Connection, sought: Words64) -> npt.NDArray[np.bool_]:
+    """Return which of some runs what is stored today contains itself.
+
+    A value's end and the byte that SQLite writes behind it can happen to be such a run too:
+    six of its bytes, at either end, are enough.
+    """
+    first, last = sought & _SIX_BYTES, sought >> np.uint64(16)
+    prefilter = BytePrefilter(np.concatenate([first, last]), _SIX_BYTES)
+    is_restated = np.zeros(len(sought), np.bool_)
+    for value in _stored_values(connection):
+        if is_restated.all():
+            break
+        # Padded, so that the last six bytes are the beginning of a run as well.
+        passing = prefilter.passing(value + b"\0\0")
+        is_restated |= np.isin(first, passing) | np.isin(last, passing)
+    return is_restated
+
+
+def _stored_values(connection: apsw.Connection) -> Iterator[bytes]:
+    """Yield what is stored in its own right, joined to a few long values.
+
+    Texts come first, as written and in the lower case of aliases: they account for most runs, and
+    the longer rest need not be read then.
+    """
+    for joined in _joined(_texts(connection)):
+        yield joined
+        yield joined.decode("utf-8", "ignore").casefold().encode()
+    yield from _joined(_numbers(connection))
+
+
+def _joined(values: Iterable[bytes]) -> Iterator[bytes]:
+    parts: list[bytes] = []
+    n_bytes = 0
+    for value in values:
+        parts.append(value)
+        n_bytes += len(value)
+        if n_bytes > _CHUNK:
+            yield b"\0\0".join(parts)
+            parts, n_bytes = [], 0
+    yield b"\0\0".join(parts)
+
+
+def _texts(connection: apsw.Connection) -> Iterator[bytes]:
+    for statement in _TEXTS:
+        for row in connection.execute(statement):
+            yield "\0".join(part for part in row if part).encode()
+    for _, stem in terms(connection):
+        yield stem.encode()
+
+
+def _numbers(connection: apsw.Connection) -> Iterator[bytes]:
+    statements = ["SELECT words FROM memory", "SELECT tokens FROM embedding"]
+    for model in tables.models(connection):
+        plain = model.storage == "plain"
+        table = model.table if plain else f"{model.table}_vector_chunks00"
+        statements.append(f"SELECT {'vector' if plain else 'vectors'} FROM {table}")
+    for statement in statements:
+        for (blob,) in connection.execute(statement):
+            yield blob

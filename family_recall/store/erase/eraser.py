@@ -1,0 +1,256 @@
+"""Deletes memories by row id, with everything derived from them, and records what was deleted.
+
+Text goes with its words, its place as another memory's context, its vectors, edges, mentions,
+identifiers, feedback, and the relations that rested on it alone. What becomes of the entities it
+mentioned is decided by :mod:`family_recall.forget`; its bytes in the file are looked for by
+:mod:`family_recall.store.erase.verification`.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from family_recall.store.erase.session_context import SessionContext
+from family_recall.store.file import checksums, sql
+from family_recall.store.file.row_ids import partition_of
+from family_recall.store.graph import edges
+from family_recall.store.records import StoredMemory
+from family_recall.store.text import memories
+from family_recall.store.vectors import overwriting, tables
+from family_recall.store.write.transaction import WriteTransaction
+
+REFERENCES: tuple[tuple[str, str], ...] = (
+    ("memory", "id"), ("memory", "context_id"), ("embedding", "memory"), ("mention", "memory"),
+    ("identifier", "memory"), ("mentioned_time", "memory"), ("edge", "src"), ("edge", "dst"),
+    ("feedback", "memory"), ("shown", "memory"), ("audit_memory", "memory"),
+)  # fmt: skip
+"""Columns that hold a memory's row id. A new table with one belongs here, and is erased too."""
+
+EMPTIED: tuple[str, ...] = ("sqlite_stat4",)
+"""Tables that are emptied whenever something is erased: caches, and copies without an id.
+
+SQLite's samples of indexed values are the names and numbers of some memory; ``PRAGMA optimize``
+takes new ones. A cache of what questions or texts were read as belongs here too.
+"""
+
+_SOURCES = ("doc_id", "title", "text", "summary", "fact_value", "url", "section", "source")
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedRow:
+    """The texts and vectors of an erased memory, held until the file was searched for them."""
+
+    id: int
+    texts: tuple[str, ...]
+    vectors: tuple[bytes, ...]
+
+
+@dataclass(slots=True)
+class Erased:
+    """What a transaction erased.
+
+    ``counts`` are rows by table; ``stems`` words that no memory has any more; ``relations`` the
+    rows that rested on erased memories alone. ``entities`` may no longer be mentioned; ``people``
+    lost feedback.
+    """
+
+    rows: list[ErasedRow] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    stems: set[str] = field(default_factory=set)
+    entities: set[int] = field(default_factory=set)
+    people: set[str] = field(default_factory=set)
+    relations: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Eraser:
+    """Erases memories of one file, inside one write transaction."""
+
+    def __init__(self, writing: WriteTransaction, next_weight: float) -> None:
+        """Erase within a transaction; neighbours in a session are linked by ``next_weight``."""
+        self._connection = writing.connection
+        self._words = writing.words
+        self._relations = writing.relations
+        self._context = SessionContext(writing.connection, next_weight)
+        self._vec0 = writing.vec0
+
+    def erase(self, memories: Iterable[int]) -> Erased:
+        """Delete memories, by row id, with everything derived from them."""
+        ids = sorted(set(memories))
+        erased = Erased(rows=self._read(ids))
+        if not ids:
+            return erased
+        erased.entities |= self._mentioned_by(ids)
+        erased.people |= self._people_who_lose_feedback(ids)
+        stems = self._words.stems_of(ids)
+        followers = self._context.having_as_context(ids)
+        erased.counts.update(self._counts(ids))
+        self._words.remove([*ids, *followers])
+        self._subtract_from_partitions(ids)
+        erased.relations = self._relations.remove_evidence(frozenset(ids))
+        for relation in erased.relations:
+            erased.counts["relation"] += 1
+            erased.entities |= {relation["subject"], relation["object"]}
+        for memory in ids:
+            edges.remove_node(self._connection, memory)
+        tables.remove(self._connection, ids, vec0=self._vec0)
+        if not self._vec0:
+            overwriting.overwrite(self._connection, ids)
+        for table, column in REFERENCES:
+            if table not in {"memory", "edge"}:
+                self._delete(table, column, ids)
+        self._delete("memory", "id", ids)
+        self._context.set(self._context.contexts(followers))
+        self._words.add(followers)
+        self.clear_copies()
+        erased.stems = self._words.unused(stems)
+        return erased
+
+    def clear_copies(self) -> None:
+        """Empty the tables that hold copies, and the indexes of words where much was removed."""
+        existing = {row[0] for row in sql.rows(self._connection, "SELECT name FROM sqlite_master")}
+        for table in existing & {*EMPTIED}:
+            self._connection.execute(f"DELETE FROM {table}")
+        self._words.rewrite_if_stale()
+
+    def raw_rows(self, ids: Sequence[int]) -> list[dict[str, Any]]:
+        """Return whole rows of memories, by column, from which :meth:`restore` makes them again."""
+        columns = [
+            name
+            for (name,) in sql.rows(
+                self._connection, "SELECT name FROM pragma_table_info('memory')"
+            )
+        ]
+        rows = sql.rows(
+            self._connection,
+            f"SELECT {', '.join(columns)} FROM memory"
+            " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (json.dumps(list(ids)),),
+        )
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+    def restore(self, rows: Sequence[dict[str, Any]], zone: dt.tzinfo) -> list[StoredMemory]:
+        """Write erased rows again; words and all else that is derived are the caller's.
+
+        A row whose memory has another current version by now is superseded by that. A row whose
+        partition is gone stays erased.
+        """
+        ids = []
+        for row in rows:
+            if not self._has_partition(row["id"]):
+                continue
+            newer = sql.row(
+                self._connection,
+                "SELECT recorded_s FROM memory WHERE space = :space AND doc_id = :doc_id"
+                " AND redacted_view = :redacted_view AND superseded_s IS NULL",
+                {name: row[name] for name in ("space", "doc_id", "redacted_view")},
+            )
+            superseded_s = row["superseded_s"]
+            if superseded_s is None and newer is not None:
+                superseded_s = newer[0]
+            self._connection.execute(
+                f"INSERT INTO memory({', '.join(row)})"
+                f" VALUES({', '.join(f':{name}' for name in row)})",
+                {**row, "superseded_s": superseded_s},
+            )
+            ids.append(row["id"])
+        # Rows that were put in the trash before rows had checksums.
+        bare = [row["id"] for row in rows if row.get("checksum") is None]
+        checksums.fill(self._connection, np.array(bare, np.int64))
+        self._connection.executemany(
+            "UPDATE memory SET context_id = ? WHERE id = ?",
+            [(context, memory) for memory, context in self._context.contexts(ids).items()],
+        )
+        return memories.load(
+            self._connection,
+            "m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
+            (json.dumps(ids),),
+            zone,
+        )
+
+    def update_contexts_after(self, ids: Sequence[int]) -> None:
+        """Update the contexts of the memories that come after some restored ones."""
+        moved = sorted({after for memory in ids for after in self._context.after(memory)} - {*ids})
+        self._words.remove(moved)
+        self._context.set(self._context.contexts(moved))
+        self._words.add(moved)
+
+    def _read(self, ids: Sequence[int]) -> list[ErasedRow]:
+        rows = sql.rows(
+            self._connection,
+            f"SELECT id, {', '.join(_SOURCES)} FROM memory"
+            " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (json.dumps(list(ids)),),
+        )
+        vectors = overwriting.vector_bytes(self._connection, ids, vec0=self._vec0)
+        return [
+            ErasedRow(memory, tuple(filter(None, texts)), tuple(vectors.get(memory, ())))
+            for memory, *texts in rows
+        ]
+
+    def _mentioned_by(self, ids: Sequence[int]) -> set[int]:
+        rows = sql.rows(
+            self._connection,
+            "SELECT DISTINCT entity FROM mention WHERE memory IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
+        return {entity for (entity,) in rows}
+
+    def _people_who_lose_feedback(self, ids: Sequence[int]) -> set[str]:
+        """List who gave feedback on these memories, or on a superseded version of them."""
+        rows = sql.rows(
+            self._connection,
+            "WITH gone(id) AS (SELECT value FROM json_each(?1))"
+            " SELECT p.person_id FROM person p WHERE p.no IN ("
+            "  SELECT j.person FROM feedback j WHERE j.memory IN gone"
+            "  UNION SELECT j.person FROM shown s JOIN feedback j ON j.no = s.feedback"
+            "   WHERE s.memory IN gone"
+            "  UNION SELECT l.person FROM learned l WHERE EXISTS"
+            "   (SELECT 1 FROM memory m JOIN gone ON gone.id = m.id"
+            "    WHERE m.superseded_s IS NOT NULL)"
+            "   AND l.feedback NOT IN (SELECT no FROM feedback))",
+            (json.dumps(list(ids)),),
+        )
+        return {person_id for (person_id,) in rows}
+
+    def _counts(self, ids: Sequence[int]) -> dict[str, int]:
+        """Count the rows of each table that are erased, an edge in one of its directions."""
+        counts = {
+            table: sql.row(
+                self._connection,
+                f"SELECT count(*) FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(ids)),),
+            )[0]
+            for table, column in REFERENCES
+            if column not in {"context_id", "dst"}
+        }
+        return {table: n for table, n in counts.items() if n}
+
+    def _subtract_from_partitions(self, ids: Sequence[int]) -> None:
+        self._connection.execute(
+            "UPDATE main.partition AS partition SET n_current = partition.n_current - g.current,"
+            " n_past = partition.n_past - g.past, n_bounded = partition.n_bounded - g.bounded"
+            " FROM (SELECT id >> 40 AS no, sum(superseded_s IS NULL) AS current,"
+            "  sum(superseded_s IS NOT NULL) AS past, sum(superseded_s IS NULL"
+            "   AND coalesce(valid_from_s, valid_until_s) IS NOT NULL) AS bounded"
+            "  FROM memory WHERE id IN (SELECT value FROM json_each(?)) GROUP BY 1) g"
+            " WHERE partition.no = g.no",
+            (json.dumps(list(ids)),),
+        )
+
+    def _delete(self, table: str, column: str, ids: Sequence[int]) -> None:
+        self._connection.execute(
+            f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(ids)),),
+        )
+
+    def _has_partition(self, memory: int) -> bool:
+        no = partition_of(memory)
+        row = sql.row(self._connection, "SELECT 1 FROM partition WHERE no = ?", (no,))
+        return row is not None

@@ -1,0 +1,204 @@
+"""One connection to the file: opened, unlocked and configured, with SQLite's errors translated."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import apsw
+
+from family_recall.errors import (
+    FamilyRecallError,
+    InvalidRequestError,
+    NotAStoreError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    WrongKeyError,
+)
+from family_recall.store.file.encryption import Key, looks_encrypted
+
+BUSY_TIMEOUT_MS = 30_000
+_BUSY_STEP_MS = 10
+_CACHE_KIB = 8 * 1024
+LOG_PAGES = 4096
+
+
+def connect(
+    path: Path,
+    key: Key | None,
+    *,
+    flags: int | None = None,
+    busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+) -> apsw.Connection:
+    """Open a connection that waits for others, unlocked where there is a key.
+
+    SQLite's own lock on it stays, though one thread at a time is lent a connection: a cursor that
+    an exception keeps is freed by whichever thread drops it, and without the lock that crashes
+    the process. It takes a fortieth of a recall.
+    """
+    if flags is None:
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    connection = apsw.Connection(str(path), flags=flags)
+    wait_for_others(connection, busy_timeout_ms)
+    # Else each run of a statement is planned again, from what is bound and ANALYZE has counted.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    if key is not None:
+        key.unlock(connection, path)
+    return connection
+
+
+def wait_for_others(connection: apsw.Connection, timeout_ms: int) -> None:
+    """Set how long a connection waits for locks that others hold."""
+    connection.set_busy_timeout(timeout_ms)
+    # Looks for a free lock every millisecond; the busy handler alone, ten times a second.
+    connection.setlk_timeout(timeout_ms, 0)
+
+
+def configure(connection: apsw.Connection) -> None:
+    """Set every pragma."""
+    for pragma in PRAGMAS:
+        _retry_while_busy(pragma, connection)
+
+
+def write_ahead_log(connection: apsw.Connection) -> None:
+    """Use a write-ahead log: readers and the writer work side by side (sqlite.org/wal.html)."""
+    connection.execute("PRAGMA journal_mode = WAL")
+
+
+def normal_synchronous(connection: apsw.Connection) -> None:
+    """Sync at checkpoints: survives a killed process, 50 times cheaper than at each commit."""
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def long_log(connection: apsw.Connection) -> None:
+    """Allow the log 16 MiB: in a long import a page is then written back less often."""
+    connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+
+
+def secure_delete(connection: apsw.Connection) -> None:
+    """Overwrite what is deleted (sqlite.org/pragma.html#pragma_secure_delete)."""
+    connection.execute("PRAGMA secure_delete = ON")
+
+
+def memory_temp_store(connection: apsw.Connection) -> None:
+    """Keep temporary tables out of files, where forgotten words could stay."""
+    connection.execute("PRAGMA temp_store = MEMORY")
+
+
+def page_cache(connection: apsw.Connection) -> None:
+    """Set a cache of 8 MiB for each connection: more gained nothing measurable."""
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+
+
+PRAGMAS: tuple[Callable[[apsw.Connection], None], ...] = (
+    write_ahead_log,
+    normal_synchronous,
+    long_log,
+    secure_delete,
+    memory_temp_store,
+    page_cache,
+)
+
+
+def load_vec0(connection: apsw.Connection) -> bool:
+    """Load sqlite-vec; returns False where it is not installed or cannot be loaded."""
+    try:
+        import sqlite_vec  # noqa: PLC0415 - absent where it has no wheel (musl, armv7)
+    except ImportError:
+        return False
+    try:
+        connection.enable_load_extension(True)
+        connection.load_extension(sqlite_vec.loadable_path())
+        connection.enable_load_extension(False)
+    except (apsw.Error, AttributeError):
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into this library's, naming the file and the way out."""
+    try:
+        yield
+    except (apsw.Error, OSError, UnicodeError) as error:
+        if isinstance(error, apsw.NotADBError) and looks_encrypted(path):
+            raise WrongKeyError(
+                f"{path}: cannot be read without its key, or has been damaged; give the right key"
+            ) from None
+        translation, message = next(
+            (translation, message)
+            for kinds, translation, message in _TRANSLATIONS
+            if isinstance(error, kinds)
+        )
+        cause = error if "{error}" in message else None
+        raise translation(message.format(path=path, error=error)) from cause
+
+
+_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError], str], ...] = (
+    (
+        (apsw.BusyError,),
+        StoreBusyError,
+        "{path}: another writer held the file for longer than the busy timeout; try again",
+    ),
+    (
+        (apsw.FullError,),
+        StoreFullError,
+        "{path}: the disk is full; the last step was undone, earlier ones stay; make room, repeat",
+    ),
+    (
+        (apsw.NotADBError,),
+        NotAStoreError,
+        "{path}: expected a family_recall file, found something that is no SQLite database",
+    ),
+    (
+        (apsw.CorruptError,),
+        StoreError,
+        "{path}: the file is damaged ({error}); restore a backup, or try rebuild",
+    ),
+    (
+        (apsw.CantOpenError, apsw.PermissionsError, OSError),
+        StoreError,
+        "{path}: cannot be opened ({error}); does its folder exist, and may it be written to?",
+    ),
+    (
+        (apsw.ReadOnlyError,),
+        StoreError,
+        "{path}: may only be read ({error}); allow this user to write to it and its folder",
+    ),
+    ((apsw.IOError,), StoreError, "{path}: the disk answered with an error ({error})"),
+    (
+        (UnicodeDecodeError,),
+        StoreError,
+        "{path}: holds a damaged text ({error.reason}); family-recall doctor {path} names it",
+    ),
+    (
+        (UnicodeEncodeError,),
+        InvalidRequestError,
+        "a text holds half a character (a lone surrogate); send UTF-8",
+    ),
+    ((apsw.Error,), StoreError, "{path}: {error}; try rebuild, or restore a backup"),
+)
+"""Which error of SQLite's becomes which of ours, and its message; the first that fits."""
+
+
+def _retry_while_busy(
+    step: Callable[[apsw.Connection], object], connection: apsw.Connection
+) -> None:
+    """Repeat a step while another process holds the file, as long as the busy timeout.
+
+    Two processes that turn a new file to WAL together get SQLITE_BUSY at once: SQLite does not ask
+    the busy handler there, since waiting could be for each other (sqlite.org/wal.html).
+    """
+    until = time.monotonic() + connection.pragma("busy_timeout") / 1000
+    while True:
+        try:
+            step(connection)
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_BUSY_STEP_MS / 1000)
+        else:
+            return

@@ -1,0 +1,226 @@
+"""Whole files: backups that are checked before they get their name, and their restoration."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from family_recall.errors import InvalidRequestError, StoreBusyError, StoreError
+from family_recall.store.file import integrity, sql
+from family_recall.store.file.connection import connect, translated, write_ahead_log
+from family_recall.store.file.destination import special_kind
+from family_recall.store.file.disk_files import sidecars
+from family_recall.store.file.encryption import Key
+from family_recall.store.file.identity import check_identity
+from family_recall.store.file.replacement import replacing, writing_to
+from family_recall.store.file.schema import APPLICATION_ID, SCHEMA_VERSION
+from family_recall.types.progress import ProgressCallback
+
+_STEP_PAGES = 256  # 1 MiB between two reports
+_BEFORE = ".before-restore"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A copy that was opened and passed every check: where it is, and what it holds."""
+
+    path: Path
+    n_bytes: int
+    schema: int
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What ``path`` holds now, and where the file that was there before is kept."""
+
+    path: Path
+    kept: Path | None
+    memories: int
+
+
+def back_up(
+    source: apsw.Connection,
+    destination: Path,
+    key: Key | None,
+    *,
+    overwrite: bool,
+    progress: ProgressCallback | None = None,
+) -> Backup:
+    """Copy what a read transaction sees into a file of its own, by SQLite's backup interface.
+
+    Others read and write meanwhile. The copy is opened and checked under another name, and then
+    gets its own in one step: a file of that name is whole. It is encrypted if its source is.
+
+    Raises:
+        InvalidRequestError: If something of that name may not be overwritten: an earlier backup
+            may, a household that was ever opened may not.
+        StoreError: If it cannot be written, or fails a check; no file has the name then.
+
+    Source: sqlite.org/backup.html.
+    """
+    sql.row(source, "SELECT count(*) FROM sqlite_schema")  # from here on one snapshot
+    inputs = (Path(source.db_filename("main")),)
+    with writing_to(destination, overwrite=overwrite, inputs=inputs, over_copies=True) as partial:
+        copy_pages(source, partial, key, progress)
+        schema, memories = verify(partial, key)
+        n_bytes = partial.stat().st_size
+    return Backup(destination, n_bytes, schema, memories)
+
+
+def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
+    """Copy a file of any schema as it is, without migrating it.
+
+    Raises:
+        As :func:`back_up`.
+    """
+    with translated(path):
+        check_identity(path, key)
+        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            connection.execute("BEGIN")
+            return back_up(connection, destination, key, overwrite=False)
+        finally:
+            connection.close()
+
+
+def verify(path: Path, key: Key | None) -> tuple[int, int]:
+    """Check a copy, and return its schema and how many memories it holds.
+
+    Raises:
+        NotAStoreError: If it is no family_recall file.
+        StoreError: If it was written by a newer version, or a check fails; the message names it.
+    """
+    with translated(path):
+        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            application, schema = (
+                connection.pragma(name) for name in ("application_id", "user_version")
+            )
+            if application != APPLICATION_ID or schema > SCHEMA_VERSION:
+                raise StoreError(
+                    f"{path}: expected a family_recall file of schema 1 to {SCHEMA_VERSION}, found "
+                    f"application id {application:#x} and schema {schema}"
+                )
+            for finding in integrity.check_pages(connection):
+                if finding.problem:
+                    raise StoreError(f"{path}: {finding.what}: {finding.problem}; copy it again")
+            (memories,) = sql.row(connection, "SELECT count(*) FROM memory")
+        finally:
+            connection.close()
+    return int(schema), int(memories)
+
+
+def restore(
+    path: Path, backup: Path, key: Key | None, progress: ProgressCallback | None = None
+) -> Restored:
+    """Replace a household by a backup, keeping the file that was there beside it.
+
+    The backup is copied and checked first; the old file stays until the copy gets its name.
+
+    Raises:
+        StoreBusyError: If the household is open anywhere.
+        StoreError: If the backup is missing or fails a check.
+    """
+    if not backup.exists():
+        raise StoreError(f"{backup}: no such file; make one with family-recall backup")
+    if path.exists() and path.samefile(backup):
+        raise InvalidRequestError(f"{path}: is the backup itself; give the household's file")
+    if kind := special_kind(path):
+        raise InvalidRequestError(f"{path}: is {kind}, expected a household's file")
+    with replacing(path, keep_mode=True) as partial, translated(backup):
+        check_identity(backup, key)
+        source = connect(backup, key, flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            copy_pages(source, partial, key, progress)
+        finally:
+            source.close()
+        _, memories = verify(partial, key)
+        turn_log_on(partial, key)
+        kept = _keep_old(path.resolve() if path.is_symlink() else path, key)
+    return Restored(path, kept, memories)
+
+
+def copy_pages(
+    source: apsw.Connection, destination: Path, key: Key | None, progress: ProgressCallback | None
+) -> None:
+    """Copy a file into an empty one, under the same key."""
+    copy = connect(destination, key)
+    try:
+        with copy.backup("main", source, "main") as running:
+            while not running.done:
+                running.step(_STEP_PAGES)
+                if progress is not None:
+                    progress(running.page_count - running.remaining, running.page_count)
+        # One file, without a log beside it.
+        copy.pragma("journal_mode", "delete")
+    finally:
+        copy.close()
+
+
+def turn_log_on(path: Path, key: Key | None) -> None:
+    """Mark a copy as a household, over which no backup is written: its log is in use."""
+    connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        write_ahead_log(connection)
+    finally:
+        connection.close()
+
+
+def alone(path: Path, key: Key | None) -> None:
+    """Write a file's log back into it, and make sure that nobody else has it open.
+
+    Raises:
+        StoreBusyError: If somebody has.
+    """
+    with translated(path):
+        check_identity(path, key)
+        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            leave_log(connection, path)
+        finally:
+            connection.close()
+
+
+def leave_log(connection: apsw.Connection, path: Path) -> None:
+    """As :func:`alone`, on a connection."""
+    # SQLite lets only the last connection to a file leave WAL mode.
+    connection.set_busy_timeout(1000)
+    try:
+        connection.pragma("journal_mode", "delete")
+    except apsw.BusyError:
+        raise StoreBusyError(
+            f"{path}: is open in this or another program; close it there first"
+        ) from None
+
+
+def _keep_old(path: Path, key: Key | None) -> Path | None:
+    """Link an old file under a second name, under which it stays when the first is replaced.
+
+    A log or journal goes with it: SQLite would read it into the file that comes.
+    """
+    if path.exists():
+        try:
+            alone(path, key)
+        except StoreBusyError:
+            raise
+        except StoreError:
+            pass  # damaged, or under another key: it is kept unchanged
+    rest = [sidecar for sidecar in sidecars(path) if sidecar.exists()]
+    if not path.exists() and not rest:
+        return None
+    number = 1
+    while (kept := path.with_name(f"{path.name}{_BEFORE}-{number}")).exists():
+        number += 1
+    if path.exists():
+        try:
+            os.link(path, kept)
+        except OSError:  # a file system without second names
+            shutil.copy2(path, kept)
+    for sidecar in rest:
+        sidecar.replace(kept.with_name(f"{kept.name}{sidecar.name.removeprefix(path.name)}"))
+    return kept if kept.exists() else None

@@ -1,0 +1,53 @@
+"""Row ids: which partition and shard a row belongs to, by arithmetic on its number.
+
+A memory's row id is ``partition << 40 | sequence``, so one partition (one space, one band) is one
+range of ids; an entity's is the negative of such a number, so that memories and entities share one
+edge table. Each partition has two shards: its current memories, and its superseded ones.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from family_recall.store.file import sql
+
+PARTITION_SHIFT = 40
+"""Bits below the partition number in a row id: a million million memories each."""
+
+SHARD_OF_MEMORY = f"(m.id >> {PARTITION_SHIFT}) * 2 + (m.superseded_s IS NOT NULL)"
+"""The shard of ``memory m``, in SQL."""
+
+
+def partition_of(node: int) -> int:
+    """Return the partition of a memory's or entity's row id."""
+    return abs(node) >> PARTITION_SHIFT
+
+
+def id_range(partition: int) -> tuple[int, int]:
+    """Return the first and last row id a partition can hold."""
+    return partition << PARTITION_SHIFT, ((partition + 1) << PARTITION_SHIFT) - 1
+
+
+def shard_of(partition: int, *, past: bool) -> int:
+    """Return the shard of a partition's current or superseded memories.
+
+    What has been replaced keeps words and vectors, for questions about what was once believed,
+    but apart, where it does not count in current statistics.
+    """
+    return partition * 2 + int(past)
+
+
+def partition_of_shard(shard: int) -> int:
+    """Return the partition of a shard."""
+    return shard >> 1
+
+
+def shards_in(connection: apsw.Connection) -> list[int]:
+    """List the shards of every partition of a file."""
+    partitions = sql.rows(connection, "SELECT no FROM partition ORDER BY no")
+    return [shard_of(no, past=past) for (no,) in partitions for past in (False, True)]
+
+
+def words_table(shard: int) -> str:
+    """Return the name of a shard's FTS5 table."""
+    return f"words_{shard}"

@@ -1,0 +1,154 @@
+"""The audit log: who recalled what, when; ids, moments and counts, never a word of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import apsw
+import numpy as np
+
+from family_recall.store.file import sql
+from family_recall.store.file.row_ids import PARTITION_SHIFT
+
+_DAYS = "audit_days"
+# The memory itself, even if a redacted view of it was returned; each half has its own index.
+_RETURNED = (
+    "SELECT ?1, ?2, coalesce("
+    "(SELECT m.id FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.redacted_view = 0"
+    " AND m.superseded_s IS NULL),"
+    "(SELECT max(m.id) FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.redacted_view = 0"
+    " AND m.superseded_s IS NOT NULL)) AS id FROM space s WHERE s.space_id = ?3"
+)
+DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class NewCall:
+    """An answered call; ``returned`` are the (space_id, doc_id) of its results, best first."""
+
+    at_s: float
+    call: str
+    person_id: str | None
+    space_id: str | None
+    returned: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """A stored entry; ``returned`` are (partition, space_id, doc_id) of its results, best first."""
+
+    at_s: float
+    call: str
+    person_id: str | None
+    space_id: str | None
+    lost: int
+    returned: tuple[tuple[int, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTables:
+    """The audit log of one file, inside one transaction."""
+
+    connection: apsw.Connection
+
+    def days(self, default: int) -> int:
+        """Return how many days the log goes back; 0 if it is off."""
+        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (_DAYS,))
+        return int(row[0]) if row else default
+
+    def set_days(self, days: int) -> None:
+        """Set how many days the log goes back."""
+        self.connection.execute(
+            "INSERT OR REPLACE INTO main.info(key, value) VALUES(?, ?)", (_DAYS, str(days))
+        )
+
+    def put(self, calls: Iterable[NewCall]) -> None:
+        """Write calls; memories that were deleted meanwhile are left out."""
+        for call in calls:
+            self.connection.execute(
+                "INSERT INTO main.audit(at_s, call, person, space) VALUES(?, ?,"
+                " (SELECT no FROM person WHERE person_id = ?),"
+                " (SELECT no FROM space WHERE space_id = ?))",
+                (call.at_s, call.call, call.person_id, call.space_id),
+            )
+            entry = self.connection.last_insert_rowid()
+            self.connection.executemany(
+                f"INSERT INTO audit_memory(entry, rank, memory) SELECT * FROM ({_RETURNED})"
+                " WHERE id IS NOT NULL",
+                [(entry, rank, *pair) for rank, pair in enumerate(call.returned, 1)],
+            )
+
+    def put_gap(self, at_s: float, lost: int) -> None:
+        """Write that calls are missing from a moment on: how many, or 0 if nobody knows."""
+        self.connection.execute(
+            "INSERT INTO main.audit(at_s, call, lost) VALUES(?, 'gap', ?)", (at_s, lost)
+        )
+
+    def sign_in(self, token: str, pid: int, now_s: float) -> None:
+        """Record that a process has written, until it signs out."""
+        self.connection.execute(
+            "INSERT OR REPLACE INTO main.audit_writer(token, pid, flushed_s) VALUES(?, ?, ?)",
+            (token, pid, now_s),
+        )
+
+    def sign_out(self, token: str) -> None:
+        """Record that a process has written all it had."""
+        self.connection.execute("DELETE FROM main.audit_writer WHERE token = ?", (token,))
+
+    def writers(self) -> list[tuple[str, int, float]]:
+        """List who has not signed out: token, process, and when it last wrote."""
+        return sql.rows(
+            self.connection, "SELECT token, pid, flushed_s FROM audit_writer ORDER BY token"
+        )
+
+    def purge(self, before_s: float) -> None:
+        """Delete the entries before a moment."""
+        self.connection.execute(
+            "DELETE FROM audit_memory WHERE entry IN (SELECT no FROM audit WHERE at_s < ?)",
+            (before_s,),
+        )
+        self.connection.execute("DELETE FROM main.audit WHERE at_s < ?", (before_s,))
+
+    def remove_person(self, person_id: str, at_s: float) -> None:
+        """Delete the calls of a person, and write how many are missing."""
+        self._remove("person = (SELECT no FROM person WHERE person_id = ?)", person_id, at_s)
+
+    def remove_space(self, space_id: str, at_s: float) -> None:
+        """Delete the calls in a space, and write how many are missing."""
+        self._remove("space = (SELECT no FROM space WHERE space_id = ?)", space_id, at_s)
+
+    def rows(self, limit: int, before_no: int | None = None) -> list[tuple[int, AuditRow]]:
+        """Return up to ``limit`` entries with their numbers, the newest first."""
+        entries = sql.rows(
+            self.connection,
+            "SELECT a.no, a.at_s, a.call, p.person_id, s.space_id, a.lost FROM audit a"
+            " LEFT JOIN person p ON p.no = a.person LEFT JOIN space s ON s.no = a.space"
+            " WHERE ?1 IS NULL OR a.no < ?1 ORDER BY a.no DESC LIMIT ?2",
+            (before_no, limit),
+        )
+        returned = self._returned([entry[0] for entry in entries])
+        return [
+            (no, AuditRow(at_s, call, person, space, lost, tuple(returned.get(no, ()))))
+            for no, at_s, call, person, space, lost in entries
+        ]
+
+    def _remove(self, condition: str, value: str, at_s: float) -> None:
+        entries = sql.rows(self.connection, f"SELECT no FROM audit WHERE {condition}", (value,))
+        if entries:
+            for table, column in (("audit_memory", "entry"), ("audit", "no")):
+                self.connection.executemany(f"DELETE FROM main.{table} WHERE {column} = ?", entries)
+            self.put_gap(at_s, len(entries))
+
+    def _returned(self, entries: Sequence[int]) -> Mapping[int, list[tuple[int, str, str]]]:
+        returned: dict[int, list[tuple[int, str, str]]] = {}
+        for entry, partition, space_id, doc_id in sql.rows(
+            self.connection,
+            f"SELECT g.entry, m.id >> {PARTITION_SHIFT}, s.space_id, m.doc_id"
+            " FROM carray(?) e CROSS JOIN audit_memory g ON g.entry = e.value"
+            " JOIN memory m ON m.id = g.memory JOIN space s ON s.no = m.space"
+            " ORDER BY g.entry, g.rank",
+            (sql.id_array(np.array(entries, np.int64)),),
+        ):
+            returned.setdefault(entry, []).append((partition, space_id, doc_id))
+        return returned

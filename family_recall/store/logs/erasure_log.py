@@ -1,0 +1,204 @@
+"""What was erased: receipts, the trash from which it can be brought back, and retention rules."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from family_recall.store.access.household import DAY_S
+from family_recall.store.file import sql
+from family_recall.types.erasure import Proof, Receipt, RetentionRule
+
+_TOKEN_KEY = "token_key"  # noqa: S105 - a name, and no secret
+_REWRITE = "rewrite_due"
+_CLEAN_AGAIN_S = 60.0  # a reader may hold earlier pages for longer than anybody waits
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureLog:
+    """The tables of receipts, trash and retention rules, inside one transaction."""
+
+    connection: apsw.Connection
+
+    def token_key(self) -> bytes | None:
+        """Return the household's key for the tokens of dry runs; None if there never was one."""
+        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (_TOKEN_KEY,))
+        return None if row is None else bytes.fromhex(row[0])
+
+    def make_token_key(self) -> bytes:
+        """Return the household's key for the tokens of dry runs; make it if there is none."""
+        self.connection.execute(
+            "INSERT OR IGNORE INTO main.info(key, value) VALUES(?, ?)",
+            (_TOKEN_KEY, secrets.token_hex(32)),
+        )
+        key = self.token_key()
+        assert key is not None  # noqa: S101 - inserted one line above, in this transaction
+        return key
+
+    def put(self, receipt: Receipt, at_s: float) -> None:
+        """Store a receipt; its bytes are not cleaned from the file yet."""
+        self.connection.execute(
+            "INSERT INTO main.receipt(receipt_id, at_s, clean, record) VALUES(?, ?, 0, ?)",
+            (receipt.receipt_id, at_s, json.dumps(receipt.to_json())),
+        )
+
+    def remove(self, receipt_id: str) -> None:
+        """Delete a receipt, with its rows in the trash."""
+        for table in ("trash", "receipt"):
+            self.connection.execute(f"DELETE FROM main.{table} WHERE receipt_id = ?", (receipt_id,))
+
+    def remove_person(self, person_id: str, authors: Collection[str]) -> None:
+        """Delete what a person alone could undo, or said, from the trash, and their id."""
+        said = (
+            "SELECT t.receipt_id FROM trash t JOIN receipt r USING(receipt_id)"
+            " WHERE r.record ->> 'person_id' = ?1 OR EXISTS"
+            " (SELECT 1 FROM json_each(t.record, '$.memory') m WHERE m.value ->> 'author' IN"
+            "  (SELECT value FROM json_each(?2)))"
+        )
+        self.connection.execute(
+            f"DELETE FROM main.trash WHERE receipt_id IN ({said})",
+            (person_id, json.dumps(sorted(authors))),
+        )
+        self.connection.execute(
+            "UPDATE main.receipt SET record = json_set(record, '$.person_id', NULL)"
+            " WHERE record ->> 'person_id' = ?",
+            (person_id,),
+        )
+
+    def receipts(self) -> list[Receipt]:
+        """List the receipts, the newest first."""
+        rows = sql.rows(
+            self.connection, "SELECT record FROM receipt ORDER BY at_s DESC, rowid DESC"
+        )
+        return [Receipt.from_json(json.loads(record)) for (record,) in rows]
+
+    def receipt(self, receipt_id: str) -> Receipt | None:
+        """Return a receipt as it is stored; None where there is none of that id."""
+        row = sql.row(
+            self.connection, "SELECT record FROM receipt WHERE receipt_id = ?", (receipt_id,)
+        )
+        return None if row is None else Receipt.from_json(json.loads(row[0]))
+
+    def not_cleaned(self) -> set[str]:
+        """List the receipts whose bytes are not yet cleaned from the file; none in the trash."""
+        rows = sql.rows(
+            self.connection,
+            "SELECT receipt_id FROM receipt WHERE NOT clean"
+            " AND receipt_id NOT IN (SELECT receipt_id FROM trash)",
+        )
+        return {receipt_id for (receipt_id,) in rows}
+
+    def is_unclean(self) -> bool:
+        """Return whether anything is left to be cleaned from the file."""
+        return self.rewrite_due() or bool(self.not_cleaned())
+
+    def set_proof(self, receipt_id: str, proof: Proof) -> None:
+        """Record how the bytes of what a receipt lists were cleaned from the file."""
+        self.connection.execute(
+            "UPDATE main.receipt SET clean = 1, record = json_set(record, '$.proof', json(?))"
+            " WHERE receipt_id = ?",
+            (json.dumps(proof.to_json()), receipt_id),
+        )
+
+    def rewrite_due(self) -> bool:
+        """Return whether the file has to be rewritten for what has no receipt any more."""
+        row = sql.row(self.connection, "SELECT 1 FROM info WHERE key = ?", (_REWRITE,))
+        return row is not None
+
+    def set_rewrite_due(self) -> None:
+        """Record that the file has to be rewritten: nobody knows what bytes are left in it."""
+        self.connection.execute("INSERT OR IGNORE INTO main.info VALUES(?, '1')", (_REWRITE,))
+
+    def set_rewritten(self) -> None:
+        """Record that the file was rewritten."""
+        self.connection.execute("DELETE FROM main.info WHERE key = ?", (_REWRITE,))
+
+    def move_to_trash(
+        self, receipt_id: str, until_s: float, rows: dict[str, list[dict[str, Any]]]
+    ) -> None:
+        """Store erased rows, by table, until a moment, under their receipt."""
+        encoded = {
+            table: [{key: _encoded(value) for key, value in row.items()} for row in of_table]
+            for table, of_table in rows.items()
+        }
+        self.connection.execute(
+            "INSERT INTO main.trash(receipt_id, until_s, record) VALUES(?, ?, ?)",
+            (receipt_id, until_s, json.dumps(encoded)),
+        )
+
+    def trash(self, receipt_id: str) -> tuple[float, dict[str, list[dict[str, Any]]]] | None:
+        """Return until when rows are in the trash, and the rows by table; None without any."""
+        row = sql.row(
+            self.connection, "SELECT until_s, record FROM trash WHERE receipt_id = ?", (receipt_id,)
+        )
+        if row is None:
+            return None
+        return float(row[0]), {
+            table: [{key: _decoded(value) for key, value in row.items()} for row in of_table]
+            for table, of_table in json.loads(row[1]).items()
+        }
+
+    def has_expired_trash(self, now_s: float) -> bool:
+        """Return whether anything in the trash can no longer be brought back."""
+        row = sql.row(self.connection, "SELECT 1 FROM trash WHERE until_s <= ? LIMIT 1", (now_s,))
+        return row is not None
+
+    def empty_expired_trash(self, now_s: float) -> None:
+        """Delete what can no longer be brought back."""
+        self.connection.execute("DELETE FROM main.trash WHERE until_s <= ?", (now_s,))
+
+    def rules(self) -> list[RetentionRule]:
+        """List for how long categories are retained, by category."""
+        rows = sql.rows(
+            self.connection, "SELECT category, keep_days FROM retention ORDER BY category"
+        )
+        return [RetentionRule(*row) for row in rows]
+
+    def set_rule(self, category: str, keep_days: float | None) -> None:
+        """Set for how long a category is retained; None retains it forever.
+
+        Raises:
+            InvalidRequestError: If there is no such category, or that is no number of days.
+        """
+        if keep_days is not None:
+            RetentionRule(category, keep_days)
+        self.connection.execute("DELETE FROM main.retention WHERE category = ?", (category,))
+        if keep_days is not None:
+            self.connection.execute(
+                "INSERT INTO main.retention(category, keep_days) VALUES(?, ?)",
+                (category, keep_days),
+            )
+
+    def next_due_s(self, now_s: float) -> float:
+        """Return the moment before which no retention rule, no trash and no cleaning is due.
+
+        Memories recorded from now on are retained for the shortest rule at least. Infinite
+        without rules and trash; with rules, every row is read.
+        """
+        due = [until_s for (until_s,) in sql.rows(self.connection, "SELECT until_s FROM trash")]
+        for rule in self.rules():
+            (oldest_s,) = sql.row(
+                self.connection,
+                "SELECT min(max(recorded_s, coalesce(occurred_s, recorded_s))) FROM memory"
+                " WHERE category = ?",
+                (rule.category,),
+            )
+            oldest_s = now_s if oldest_s is None else min(oldest_s, now_s)
+            due.append(oldest_s + rule.keep_days * DAY_S)
+        if self.is_unclean():
+            due.append(now_s + _CLEAN_AGAIN_S)
+        return min(due, default=math.inf)
+
+
+def _encoded(value: object) -> object:
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def _decoded(value: object) -> object:
+    return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value

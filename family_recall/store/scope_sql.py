@@ -1,0 +1,140 @@
+"""A request's scope as SQL: conditions on the table ``memory m`` and the values bound in them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.types import Filters, Scope
+
+LONGEST_MENTION_S = 367 * 86_400.0
+"""No mention is longer; so one that reaches into a time begins at most so long before it."""
+
+Condition: TypeAlias = tuple[str, tuple[object, ...]]
+"""An SQL expression, and the values of its ``?`` in order."""
+
+
+@functools.lru_cache(maxsize=16)  # a recall asks it for every statement
+def visible(scope: Scope) -> Condition:
+    """Return the condition that a memory is valid, known, retained and not filtered out.
+
+    The scope's partitions are not part of it: a query restricts its row ids to them.
+    """
+    known: Condition = ("m.superseded_s IS NULL", ())
+    if scope.known_at_s is not None:
+        known = (
+            "m.recorded_s <= ? AND (m.superseded_s IS NULL OR m.superseded_s > ?)",
+            (scope.known_at_s, scope.known_at_s),
+        )
+    conditions = (valid(scope), known, retained(scope), matching(scope.filters))
+    if scope.lies_in_s is None:
+        return every(*conditions)
+    ids, values = lying_in(scope.lies_in_s, scope.partitions)
+    return every(*conditions, (f"m.id IN ({ids})", values))
+
+
+def valid(scope: Scope) -> Condition:
+    """Return the condition that a memory is true at the scope's moment, or in its interval."""
+    first, last = (scope.as_of_s, scope.as_of_s)
+    begins = "<="
+    if scope.valid_s is not None:
+        (first, last), begins = scope.valid_s, "<"
+    return (
+        (
+            f"(m.valid_from_s IS NULL OR m.valid_from_s {begins} ?)"
+            " AND (m.valid_until_s IS NULL OR m.valid_until_s > ?)"
+        ),
+        (last, first),
+    )
+
+
+def lying_in(interval_s: tuple[float, float], partitions: Sequence[int]) -> Condition:
+    """Return a query of the ids of what lies in a half-open interval, in some partitions.
+
+    That is what occurred in it, begins to be valid in it, or mentions a time of which at least
+    half is in it.
+    """
+    start, end = interval_s
+    here = f">> {PARTITION_SHIFT} IN (SELECT value FROM json_each(?))"
+    parts = json.dumps(list(partitions))
+    return (
+        (
+            f"SELECT id FROM memory WHERE occurred_s >= ? AND occurred_s < ? AND id {here}"
+            " UNION ALL SELECT id FROM memory WHERE valid_from_s >= ? AND valid_from_s < ?"
+            f" AND id {here}"
+            f" UNION ALL SELECT t.memory FROM mentioned_time t WHERE {MENTIONED_IN}"
+            f" AND t.memory {here}"
+        ),
+        (start, end, parts, start, end, parts, *mentioned_in(interval_s), parts),
+    )
+
+
+MENTIONED_IN = (
+    "t.start_s > ? AND t.start_s < ?"
+    " AND min(t.end_s, ?) - max(t.start_s, ?) >= 0.5 * (t.end_s - t.start_s)"
+)
+"""The condition that at least half of a mentioned time ``t`` lies in an interval."""
+
+
+def mentioned_in(interval_s: tuple[float, float]) -> tuple[float, ...]:
+    """Return the values of ``MENTIONED_IN`` for an interval, whose ends may be infinite."""
+    start, end = interval_s
+    return (start - LONGEST_MENTION_S, end, end, start)
+
+
+def retained(scope: Scope) -> Condition:
+    """Return the condition that no retention rule has expired a memory."""
+    return every(
+        *(
+            (
+                "(m.category <> ? OR max(m.recorded_s, coalesce(m.occurred_s, m.recorded_s)) >= ?)",
+                rule,
+            )
+            for rule in scope.expired
+        )
+    )
+
+
+def matching(filters: Filters) -> Condition:
+    """Return the condition that a memory passes a request's filters."""
+    conditions: list[Condition] = []
+    for column, wanted in (("source", filters.sources), ("kind", filters.kinds)):
+        if wanted:
+            conditions.append(
+                (f"m.{column} IN (SELECT value FROM json_each(?))", (json.dumps(wanted),))
+            )
+    if filters.authors:
+        people = "SELECT p.person_id FROM person p JOIN json_each(?) n ON n.value = p.name"
+        authors = f"SELECT value FROM json_each(?) UNION ALL {people}"
+        conditions.append((f"m.author IN ({authors})", (json.dumps(filters.authors),) * 2))
+    if filters.labels:
+        conditions.append((
+            (
+                "EXISTS (SELECT 1 FROM json_each(m.labels) WHERE value IN"
+                " (SELECT value FROM json_each(?)))"
+            ),
+            (json.dumps(filters.labels),),
+        ))  # fmt: skip
+    if filters.after is not None:
+        conditions.append(("m.occurred_s >= ?", (filters.after.timestamp(),)))
+    if filters.before is not None:
+        conditions.append(("m.occurred_s < ?", (filters.before.timestamp(),)))
+    if filters.before_session is not None:
+        conditions.append(("m.session_id < ?", (filters.before_session,)))
+    return every(*conditions)
+
+
+def every(*conditions: Condition) -> Condition:
+    """Return the condition that all of some conditions hold; ``TRUE`` if there are none.
+
+    >>> every(("m.kind = ?", ("fact",)), ("TRUE", ()), ("m.id > ?", (7,)))
+    ('m.kind = ? AND m.id > ?', ('fact', 7))
+    """
+    parts = [condition for condition in conditions if condition[0] != "TRUE"]
+    return (
+        " AND ".join(sql for sql, _ in parts) or "TRUE",
+        tuple(value for _, values in parts for value in values),
+    )

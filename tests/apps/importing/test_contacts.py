@@ -1,0 +1,149 @@
+"""Contacts: facts, birthdays with and without a year, relations, and versions 2.1 to 4.0."""
+
+from __future__ import annotations
+
+import pytest
+
+from family_recall.apps.importing.contacts import read_contacts
+from family_recall.errors import DatasetError
+from tests.importing_settings import SETTINGS, reasons, texts
+
+
+def card(*lines: str, version: str = "3.0") -> str:
+    """Return a card of some lines."""
+    return "\n".join(("BEGIN:VCARD", f"VERSION:{version}", *lines, "END:VCARD", ""))
+
+
+SARAH = card(
+    "UID:1", "FN:Sarah Miller", "NICKNAME:Oma", "TEL;TYPE=CELL:+49 170 1",
+    "TEL;TYPE=HOME,VOICE:+49 30 2",
+    "item1.EMAIL:sarah@example.org", "item1.X-ABLabel:_$!<Work>!$_",
+    "ADR;TYPE=HOME:;;Lindenstr. 5;Berlin;;10969;Germany", "BDAY:1955-03-12",
+    "CATEGORIES:Family,Berlin", "NOTE:Allergic to nuts\\, badly", "PHOTO:x",
+)  # fmt: skip
+
+
+def test_a_contact_is_its_facts() -> None:
+    """Each with a key and a value, a nickname beside the name."""
+    reading = read_contacts(SARAH, "c.vcf", SETTINGS)
+
+    assert texts(reading) == [
+        "The mobile phone number of Sarah Miller (Oma) is +49 170 1.",
+        "The home phone number of Sarah Miller (Oma) is +49 30 2.",
+        "The work e-mail address of Sarah Miller (Oma) is sarah@example.org.",
+        "The home address of Sarah Miller (Oma) is Lindenstr. 5, 10969 Berlin, Germany.",
+        "The birthday of Sarah Miller (Oma) is on 12 March 1955.",
+        "About Sarah Miller (Oma): Allergic to nuts, badly",
+    ]
+    fields = reading.drafts[4].fields
+    assert fields["kind"] == "fact"
+    assert fields["labels"] == ("Family", "Berlin")
+    assert (fields["fact_key"], fields["fact_value"]) == ("sarah_miller_birthday", "12 March 1955")
+
+
+def test_a_number_that_changes_keeps_its_key() -> None:
+    """So it is a new version of the same memory; another one added leaves it alone."""
+    before = read_contacts(SARAH, "c.vcf", SETTINGS)
+    changed = SARAH.replace("+49 170 1", "+49 170 9").replace("NOTE", "TEL:+1 2\nNOTE")
+
+    after = read_contacts(changed, "c.vcf", SETTINGS)
+
+    assert {draft.key for draft in before.drafts} < {draft.key for draft in after.drafts}
+    assert before.drafts[0].key == after.drafts[0].key
+    assert before.drafts[0].text != after.drafts[0].text
+
+
+@pytest.mark.parametrize(
+    ("line", "relation"),
+    [
+        ("RELATED;TYPE=spouse;VALUE=text:Tom", ("Tom", "spouse of", "Anna")),
+        ("RELATED;TYPE=co-worker;VALUE=text:Tom", ("Tom", "colleague of", "Anna")),
+        ("RELATED;TYPE=kin:Tom", ("Tom", "related to", "Anna")),
+        ("i.X-ABRELATEDNAMES:Tom\ni.X-ABLabel:_$!<Mother>!$_", ("Tom", "mother of", "Anna")),
+        ("RELATED;TYPE=child:urn:uuid:7", ("Mia", "child of", "Anna")),
+    ],
+)
+def test_a_relation_is_stated_as_one(line: str, relation: tuple[str, str, str]) -> None:
+    """Named, or by the id of another card of the file."""
+    cards = card("FN:Anna", line, version="4.0") + card("FN:Mia", "UID:urn:uuid:7", version="4.0")
+
+    (draft,) = read_contacts(cards, "c.vcf", SETTINGS).drafts
+
+    assert draft.relation == relation
+    assert draft.text.startswith(f"{relation[0]} is ")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("BDAY:--0312", "12 March"),
+        ("BDAY;X-APPLE-OMIT-YEAR=1604:1604-07-04", "4 July"),
+        ("BDAY:19550312", "12 March 1955"),
+        ("BDAY:1955-03-12T00:00:00Z", "12 March 1955"),
+    ],
+)
+def test_a_birthday_may_have_no_year(line: str, words: str) -> None:
+    """As version 4.0 and Apple write it."""
+    assert texts(read_contacts(card("FN:Anna", line), "c.vcf", SETTINGS)) == [
+        f"The birthday of Anna is on {words}."
+    ]
+
+
+def test_what_says_nothing_is_left_out() -> None:
+    """A card of nobody, a birthday that is no day, a relation to a card that is not there."""
+    cards = card("TEL:1") + card("FN:Anna", "BDAY:soon", "RELATED;TYPE=child:urn:uuid:9")
+
+    reading = read_contacts(cards, "c.vcf", SETTINGS)
+
+    assert texts(reading) == []
+    assert [(item.where, item.reason) for item in reading.left_out] == [
+        ("c.vcf:1", "contacts without a name"),
+        ("c.vcf:5", "birthdays and anniversaries that are no date"),
+        ("c.vcf:5", "relations to contacts that are not in the file"),
+    ]
+
+
+def test_an_old_card_is_read() -> None:
+    """Version 2.1: quoted-printable, a name in parts, types without a name."""
+    old = card(
+        "N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:M=C3=BCller;Sarah;;;",
+        "TEL;CELL:+49 1",
+        version="2.1",
+    )
+
+    assert texts(read_contacts(old, "c.vcf", SETTINGS)) == [
+        "The mobile phone number of Sarah Müller is +49 1."
+    ]
+
+
+def test_a_firm_is_a_contact() -> None:
+    """With what it is, and no work at itself."""
+    cards = card("FN:Dr. Weiss", "ORG:Practice Weiss;Teeth", "TITLE:Dentist") + card(
+        "ORG:Zoo", "TEL:5"
+    )
+
+    assert texts(read_contacts(cards, "c.vcf", SETTINGS)) == [
+        "Dr. Weiss works at Practice Weiss, Teeth as Dentist.",
+        "The phone number of Zoo is 5.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hello", "c.vcf:1: expected BEGIN:VCARD"),
+        (card("FN:Anna", "broken"), "c.vcf:4: expected vCard"),
+        ("BEGIN:VCARD\nVERSION:3.0\nFN:Anna\n", "expected vCard"),
+    ],
+)
+def test_a_broken_card_is_an_error_with_its_line(text: str, message: str) -> None:
+    """Nothing of the file is read."""
+    with pytest.raises(DatasetError) as error:
+        read_contacts(text, "c.vcf", SETTINGS)
+
+    assert message in str(error.value)
+
+
+def test_reasons_are_none_for_a_whole_card() -> None:
+    """What is read in full leaves nothing out."""
+    assert reasons(read_contacts(SARAH, "c.vcf", SETTINGS)) == []
