@@ -55,7 +55,7 @@ _STOPPED = _either(r"""
     brought (?:\w+ ){0,4}back
     got (?:\w+ ){1,4}back|handed (?:\w+ ){0,3}(?:back|in)|took (?:\w+ ){1,3}back|back (?:from|home)
     left|leaving|resigned|retired|moved out|split up|broke up|divorced|died|passed away|gone
-    threw (?:\w+ )?(?:out|away)|thrown (?:out|away)|binned|got rid of|fixed|repaired|men[d]ed|sorted
+    threw (?:\w+ )?(?:out|away)|thrown (?:out|away)|binned|got rid of|fixed|repaired|mended|sorted
     works? again|working again|cleared up|all clear|better now|recovered|expired|ran out|run out
     closed (?:down)?|shut down
     dropped|grown out of|grew out of|went off|gone off|can['’]?t stand|won['’]?t (?:eat|touch|wear)

@@ -23,8 +23,8 @@ from family_recall import (
     RecallContext,
     Relation,
     Space,
-    llm_tools,
 )
+from family_recall.apps import llm_tools
 from family_recall.apps.cli import main
 from family_recall.errors import (
     InvalidRequestError,

@@ -202,7 +202,7 @@ def _serving(db: Path, ctx: fr.RecallContext) -> Iterator[fr.FamilyRecall]:
 def import_extra(name: str, extra: str) -> ModuleType:
     """Import a subpackage that needs an extra; where that is missing, say how to install it."""
     try:
-        return importlib.import_module(f"family_recall.{name}")
+        return importlib.import_module(f"family_recall.apps.{name}")
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("family_recall"):
             raise

@@ -12,8 +12,9 @@ import mcp_types as types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 
-from family_recall import __version__, llm_tools
+from family_recall import __version__
 from family_recall.api import FamilyRecall
+from family_recall.apps import llm_tools
 from family_recall.errors import FamilyRecallError
 from family_recall.types import RecallContext
 

@@ -13,7 +13,7 @@ import pytest
 from family_recall.apps.cli import main
 from family_recall.apps.cli.settings import SETTINGS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

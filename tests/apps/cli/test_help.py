@@ -17,7 +17,7 @@ from family_recall.types import RecallContext
 from tests.apps.cli.every_command import commands
 from tests.apps.cli.runner import done
 
-SNAPSHOT = Path(__file__).parents[1] / "snapshots" / "cli_help.txt"
+SNAPSHOT = Path(__file__).parents[2] / "snapshots" / "cli_help.txt"
 UPDATE = "FAMILY_RECALL_UPDATE_SNAPSHOTS"
 
 

@@ -69,7 +69,7 @@ def test_a_backup_is_made_and_put_back(db: Path, tmp_path: Path) -> None:
 
 def test_migrating_keeps_a_copy_where_wanted(tmp_path: Path) -> None:
     """An old file is brought up to date, and the copy is as old as it was."""
-    old = Path(__file__).parents[1] / "fixtures" / "schema_1.db"
+    old = Path(__file__).parents[2] / "fixtures" / "schema_1.db"
     path, kept = tmp_path / "old.db", tmp_path / "kept.db"
     path.write_bytes(old.read_bytes())
 

@@ -19,8 +19,9 @@ import apsw
 import pytest
 from click.testing import CliRunner
 
-from family_recall import FamilyRecall, evaluation
+from family_recall import FamilyRecall
 from family_recall.api.maintenance import Maintenance
+from family_recall.apps import evaluation
 from family_recall.apps.cli import main
 from family_recall.apps.evaluation import timing
 from tests.conftest import NO_MODELS

@@ -174,7 +174,7 @@ def test_an_unknown_style_is_refused() -> None:
 def test_a_schema_needs_no_native_library() -> None:
     """A program can show the tools before it opens a household."""
     program = (
-        "from family_recall import llm_tools; llm_tools.schema(); import sys; "
+        "from family_recall.apps import llm_tools; llm_tools.schema(); import sys; "
         "print(sorted({'numpy', 'apsw', 'mcp', 'pydantic'} & set(sys.modules)))"
     )
     ran = subprocess.run(

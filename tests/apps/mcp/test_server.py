@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 from mcp import Client, types
 
-from family_recall import FamilyRecall, RecallContext, llm_tools
+from family_recall import FamilyRecall, RecallContext
+from family_recall.apps import llm_tools
 from family_recall.apps.mcp import build
 from family_recall.errors import InvalidRequestError
 from tests.conftest import HOME, NOW, PLENTY_MS, remember
