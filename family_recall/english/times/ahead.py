@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from family_recall.english.lexicon import UNITS
+
 from . import intervals as iv
 from .intervals import OpenInterval
 from .phrases import Sentence
-from .words import UNITS
 
 _NOT_AFTER_NEXT = frozenset(
     "to door of time day kin neighbour neighbours neighbor neighbors step steps size one ones "

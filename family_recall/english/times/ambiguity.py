@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import itertools
 
+from family_recall.english.lexicon import COUNTS, ORDINALS, OWNERS, PARTS, SEASONS, UNITS, WEEKDAYS
+from family_recall.english.tokens import singular_of as singular
+
 from .holidays import FIRST_WORDS
 from .phrases import Sentence
 from .readers import phrase_at
-from .tokens import singular_of as singular
-from .words import COUNTS, GATHERINGS, ORDINALS, OWNERS, PARTS, SEASONS, UNITS, WEEKDAYS
+from .words import GATHERINGS
 
 _CONTRASTS = frozenset("than not unlike except excluding besides versus vs".split())
 _VAGUE_ENDINGS = frozenset("so thereabouts earlier later before after".split())

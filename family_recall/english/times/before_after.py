@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 
+from family_recall.english.lexicon import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS
+from family_recall.english.tokens import is_ordinal
+
 from . import intervals as iv
 from . import repeats
 from .dates import year_at
@@ -13,8 +16,6 @@ from .phrases import Phrase, Sentence, choose, no_time, unclear
 from .readers import anchor_phrase_at, event_day_at, is_somebody, main_day_at, phrase_at, register
 from .recurring import named_repeat
 from .repeats import Repeat, daily, weekly, yearly
-from .tokens import is_ordinal
-from .words import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS
 
 _UNREAD = frozenset("last next other second few couple same following previous".split())
 _SIDES = frozenset(("before", "after"))

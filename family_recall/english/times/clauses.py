@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
+from family_recall.english.lexicon import UNITS
+from family_recall.english.tokens import DASHES, count_of
+
 from . import ambiguity, repeats
 from . import intervals as iv
 from .intervals import DAY, Interval, OpenInterval
 from .phrases import Phrase, Sentence, choose
 from .prepositions import Clause, around, closed, opened, simple
-from .readers import READERS, argument_at, phrase_at, readers_of
+from .readers import argument_at, phrase_at, readers_of
 from .time_or_name import AROUND, OPENING, SIMPLE
-from .tokens import count_of
-from .words import DASHES, RANGES, UNITS
+from .words import RANGES
 
 _HABIT = frozenset("every each per most many all any".split())
 _AUXILIARIES = frozenset(
@@ -63,19 +65,6 @@ def clauses_of(s: Sentence) -> list[Clause]:
             clauses.append(clause)
         i = max(clause.last, i + 1)
     return [] if held and all(clause.phrase.grain == "year" for clause in clauses) else clauses
-
-
-def may_have_clauses(s: Sentence) -> bool:
-    """Whether a time can be read anywhere: without one there is no clause."""
-    if s.anchors:
-        return True
-    for i, word in enumerate(s.words):
-        may_begin = word in READERS or not word[0].isalpha()
-        if may_begin and phrase_at(s, i) is not None:
-            return True
-    return "in" in s.words and any(
-        _in_future(s, i) is not None for i, word in enumerate(s.words) if word == "in"
-    )
 
 
 @functools.lru_cache(maxsize=4096)

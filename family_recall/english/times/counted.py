@@ -5,6 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
+from family_recall.english.lexicon import COUNTS, PARTS, UNITS, WEEKDAYS
+from family_recall.english.tokens import DASHES, count_of, singular_of
+
 from . import intervals as iv
 from . import repeats
 from .intervals import DAY, Interval
@@ -12,8 +15,6 @@ from .phrases import Phrase, Sentence, choose, unclear, within
 from .readers import event_day_at, main_day_at, phrase_at, register, register_numbers
 from .recurring import named_repeat
 from .time_or_name import is_plain
-from .tokens import count_of, singular_of
-from .words import COUNTS, DASHES, PARTS, UNITS, WEEKDAYS
 
 _NEARLY = frozenset("almost nearly about approximately roughly around".split())
 _FORTNIGHTS = frozenset(("fortnight", "fortnights"))

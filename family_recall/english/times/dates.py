@@ -5,13 +5,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 
+from family_recall.english.lexicon import COUNTS, DECADES, MONTHS, ORDINALS, OWNERS, WEEKDAYS
+from family_recall.english.tokens import DASHES, day_of, is_ordinal
+
 from . import intervals as iv
 from .intervals import Interval
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import is_somebody, register, register_numbers
 from .repeats import mapped, monthly, yearly
-from .tokens import day_of, is_ordinal
-from .words import COMPOUNDS, COUNTS, DASHES, DECADES, MONTHS, ORDINALS, OWNERS, RANGES, WEEKDAYS
+from .words import COMPOUNDS, RANGES
 
 _ISO = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
 _DAY_FIRST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")

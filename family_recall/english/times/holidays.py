@@ -23,9 +23,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from family_recall.english.tokens import Token
+
 from . import intervals as iv
 from .intervals import DAY, Interval
-from .tokens import Token
 
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 

@@ -10,11 +10,12 @@ import datetime as dt
 import re
 from typing import Literal, NamedTuple
 
-from .clauses import clauses_of, may_have_clauses
+from family_recall.english.tokens import MAX_SCANNED_CHARS, tokens_of
+
+from .clauses import clauses_of
 from .phrases import Sentence, choose
 from .prepositions import Clause
-from .timespan import find_meant, in_zone, may_name_a_time
-from .tokens import MAX_SCANNED_CHARS, LateTokens
+from .timespan import find_meant, in_zone, may_begin
 
 MAX_SENTENCES = 60
 MAX_MENTIONS = 16
@@ -23,7 +24,6 @@ MAX_MENTIONS = 16
 LONGEST = dt.timedelta(days=366)
 """A longer stretch, such as *the nineties*, is no time at which something is to be found."""
 
-_END = re.compile(r"[.!?;:\n]")
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
 
 
@@ -59,18 +59,11 @@ def times_mentioned(
     if said_at.tzinfo is None:
         raise ValueError(f"said_at must carry the household's zone, got {said_at.isoformat()}")
     mentions: dict[tuple[dt.datetime, dt.datetime], float] = {}
-    text = text[:MAX_SCANNED_CHARS]
-    if not may_name_a_time(text):
-        return ()
-    sentences = [text]
-    if _END.search(text) is not None:
-        sentences = _SENTENCE_END.split(text)[:MAX_SENTENCES]
-    for sentence in sentences:
-        if len(sentences) > 1 and not may_name_a_time(sentence):
+    for sentence in _SENTENCE_END.split(text[:MAX_SCANNED_CHARS])[:MAX_SENTENCES]:
+        tokens = tokens_of(sentence)
+        if not any(map(may_begin, tokens)):
             continue
-        statement = Sentence(
-            LateTokens(sentence), said_at, country, (), hemisphere == "south", statement=True
-        )
+        statement = Sentence(tokens, said_at, country, (), hemisphere == "south", statement=True)
         for mention in _mentions_in(statement):
             if not _is_that_day(mention, said_at):
                 key = mention.start, mention.end
@@ -82,10 +75,7 @@ def times_mentioned(
 def _mentions_in(s: Sentence) -> list[Mention]:
     """Return the one time that a sentence means, or each that it names."""
     try:
-        clauses: list[Clause] = []
-        if may_have_clauses(s):
-            s.cut()
-            clauses = clauses_of(s)
+        clauses = clauses_of(s)
         meant = find_meant(s, clauses)
         if meant is not None:
             intervals = [(*meant.interval, meant.certainty)]

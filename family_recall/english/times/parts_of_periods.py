@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from family_recall.english.lexicon import MONTHS, ORDINALS, OWNERS, PARTS, UNITS, WEEKDAYS
+from family_recall.english.tokens import DASHES, count_of, day_of, is_ordinal
+
 from . import intervals as iv
 from .before_after import place_beside
 from .dates import days_of_month, year_at
@@ -12,8 +15,7 @@ from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, unclear
 from .readers import argument_at, main_day_at, register, register_numbers
 from .repeats import mapped, monthly, weekly
-from .tokens import count_of, day_of, is_ordinal
-from .words import DASHES, MONTHS, ORDINALS, OWNERS, PARTS, RANGES, THIRDS, UNITS, WEEKDAYS
+from .words import RANGES, THIRDS
 
 _Change: TypeAlias = Callable[[Interval], Interval | None]
 _LONG = frozenset("month season quarter year decade".split())

@@ -7,13 +7,14 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from family_recall.english.tokens import NO_TOKEN, Token
+
 from . import intervals as iv
 from . import repeats
 from .anchors import Anchor
 from .intervals import DAY, MICROSECOND, Interval
 from .repeats import Repeat
 from .tense import Tense, tense_at, tense_told
-from .tokens import NO_TOKEN, LateTokens, Token
 from .words import FOLLOWERS
 
 _SOON = frozenset(("weekday", "weekend", "nth"))
@@ -67,15 +68,8 @@ class Sentence:
         """Derive the wall clock and the words."""
         # The sum no longer says which of two equal times of the wall clock is meant.
         self.now = self.moment.replace(tzinfo=None) + dt.timedelta()
-        if isinstance(self.tokens, LateTokens):
-            self.words = self.tokens.words()
-        else:
-            self.words = [token.word for token in self.tokens]
+        self.words = [token.word for token in self.tokens]
         self.word = _Words(enumerate(self.words)).__getitem__
-
-    def cut(self) -> None:
-        """Cut the sentence into tokens, if they were left for later."""
-        self.tokens = self.tokens[:]
 
     def at(self, i: int) -> Token:
         """Return a token; an empty one outside the question."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from family_recall.english.lexicon import UNITS
+
 from . import intervals as iv
 from .intervals import DAY, OpenInterval
 from .phrases import Phrase, Sentence, choose, main_day_of
 from .readers import argument_at
 from .tense import Tense
 from .time_or_name import OPENING, is_plain, is_time, is_whole_question
-from .words import UNITS
 
 _PLANNING = frozenset(
     "plan plans planned planning book booked schedule scheduled arrange arranged decide decided "

@@ -10,11 +10,13 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from family_recall.english.lexicon import GIVEN_NAMES, MONTHS, OWNERS
+
 from . import repeats
 from .anchors import anchor_at
 from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, choose, main_day_of, unclear, within
-from .words import FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS
+from .words import FOLLOWERS
 
 Reader: TypeAlias = Callable[[Sentence, int], Phrase | None]
 _MAX_DEPTH = 4

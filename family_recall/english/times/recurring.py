@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from family_recall.english.lexicon import MONTHS, PARTS, SEASONS, WEEKDAYS
+from family_recall.english.tokens import day_of
+
 from . import intervals as iv
 from . import repeats
 from .dates import year_at
@@ -10,8 +13,7 @@ from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import phrase_at, register
 from .repeats import Repeat, weekly, yearly
-from .tokens import day_of
-from .words import CHOICES, COMPOUNDS, MONTHS, PARTS, SEASONS, WEEKDAYS
+from .words import CHOICES, COMPOUNDS
 
 _WEEKS_LATER = {"week": 1, "fortnight": 2}
 _ABBREVIATIONS = frozenset("mon tue tues wed thu thur thurs fri sat sun".split())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+from family_recall.english.lexicon import ORDINALS, OWNERS, PARTS, UNITS
+
 from . import intervals as iv
 from . import repeats
 from .counted import Count, count_at, moments_ago
@@ -12,7 +14,7 @@ from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, choose, unclear
 from .readers import READERS, phrase_at, register
 from .recurring import holiday_phrase, season_phrase, weekday_phrase
-from .words import CHOICES, ORDINALS, OWNERS, PARTS, UNITS
+from .words import CHOICES
 
 _OVER = frozenset("in over during within for from of".split())
 _FROM_THE_END = frozenset(("next", *ORDINALS))

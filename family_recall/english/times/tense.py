@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from .tokens import Token
+from family_recall.english.tokens import Token
 
 Tense: TypeAlias = Literal["past", "future", "present", "none"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from family_recall.english.tokens import Token, tokens_of
 
 from . import before_after, counted, dates, parts_of_periods, recurring, relative  # noqa: F401  (they register what they read)
 from .ahead import ahead_in, from_today
@@ -17,7 +18,6 @@ from .intervals import DAY, Interval, OpenInterval
 from .phrases import Sentence, choose, coming_too, within
 from .prepositions import Clause
 from .readers import READERS
-from .tokens import Token, read_word, spelt_right, tokens_of, words_and_figures
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
@@ -27,14 +27,6 @@ EITHER = 0.5
 
 _STARTERS = READERS.keys() - {"a", "an"}
 _FIGURES = frozenset("0123456789'’")
-_LETTERS_AND_FIGURES = (
-    "".join(
-        chr(at).lower() if chr(at).isalpha() else "0" if chr(at).isdigit() else " "
-        for at in range(128)
-    )
-    .encode()
-    .ljust(256)
-)
 _TOPICS = frozenset(("about", "for", "of", "to"))
 _WITHOUT_DATE = frozenset(
     "noon midday midnight coming ahead upcoming calendar agenda diary schedule planner planned "
@@ -132,26 +124,7 @@ class Meant(NamedTuple):
 
 def may_begin(token: Token) -> bool:
     """Whether a time may begin with a word."""
-    return _may_begin(token.word)
-
-
-def may_name_a_time(text: str) -> bool:
-    """Whether a time may begin with any word of a text: a fiftieth of the time of cutting it."""
-    if not text.isascii() or "'" in text:
-        return any(map(_raw_may_begin, words_and_figures(text)))
-    # By way of bytes, which are translated at several times the speed.
-    plain = text.encode("ascii").translate(_LETTERS_AND_FIGURES).decode("ascii")
-    return "0" in plain or not _BEGINNINGS.isdisjoint(map(spelt_right, plain.split()))
-
-
-@functools.lru_cache(maxsize=16384)
-def _raw_may_begin(raw: str) -> bool:
-    word, _ = read_word(raw)
-    return _may_begin(word)
-
-
-def _may_begin(word: str) -> bool:
-    return word in _BEGINNINGS or word[0] in _FIGURES
+    return token.word in _BEGINNINGS or token.word[0] in _FIGURES
 
 
 def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:

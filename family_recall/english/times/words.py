@@ -1,60 +1,19 @@
-"""The words for times: months, weekdays, seasons, units, counts and the words around them."""
+"""The words around times: *last*, *early*, *until*, and what makes a thing of a season."""
 
+from family_recall.english.tokens import DASHES
 
-def _numbered(first: int, *names: str) -> dict[str, int]:
-    """Number names from ``first`` on; names in one string share a number."""
-    return {name: number for number, shared in enumerate(names, first) for name in shared.split()}
-
-
-MONTHS = _numbered(
-    1, "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
-    "august aug", "september sept sep", "october oct", "november nov", "december dec",
-)  # fmt: skip
-WEEKDAYS = _numbered(
-    0, "monday mon", "tuesday tues tue", "wednesday wed", "thursday thurs thur thu",
-    "friday fri", "saturday sat", "sunday sun",
-)  # fmt: skip
-SEASONS = _numbered(0, "spring", "summer", "autumn fall", "winter")
-GIVEN_NAMES = frozenset("may april june august jan mar summer autumn".split())
-"""Months and seasons that people are called by."""
-
-PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 29)}
-"""Parts of the day in hours from its midnight; a night runs into the next day."""
-
-UNITS = {
-    f"{unit}{ending}": unit
-    for unit in ("minute", "hour", "day", "week", "month", "quarter", "year", "decade")
-    for ending in ("", "s")
-}
 CHOICES = {
     "last": "last", "past": "last", "previous": "last",
     "this": "this", "current": "this",
     "next": "next", "coming": "next",
 }  # fmt: skip
-TENS = {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
-    "eighty": 80, "ninety": 90,
-}  # fmt: skip
-COUNTS = TENS | _numbered(
-    1,
-    *"one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split(),
-    *"fifteen sixteen seventeen eighteen nineteen twenty".split(),
-)
-ORDINALS = _numbered(
-    1,
-    *"first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
-    *"thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split(),
-    "twentieth",
-) | {"thirtieth": 30}
-DECADES = {
-    "thirties": 1930, "forties": 1940, "fifties": 1950, "sixties": 1960, "seventies": 1970,
-    "eighties": 1980, "nineties": 1990, "noughties": 2000,
-}  # fmt: skip
-THIRDS = _numbered(0, "early beginning start", "mid middle", "late end")
+THIRDS = {
+    **dict.fromkeys(("early", "beginning", "start"), 0),
+    **dict.fromkeys(("mid", "middle"), 1),
+    **dict.fromkeys(("late", "end"), 2),
+}
 """Words for the first, the second and the last third of a period."""
 
-OWNERS = frozenset("my your his her its our their".split())
-DASHES = frozenset("-–—")
 RANGES = frozenset(("to", "until", "till", "til", "through", "thru", *DASHES))
 FOLLOWERS = frozenset(
     "in on at with for from to about of by and or but when while that which who where what "

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from family_recall.english.lexicon import MONTHS, SEASONS, UNITS, WEEKDAYS
 from family_recall.english.times import (
     Anchor,
     Token,
@@ -21,7 +22,6 @@ from family_recall.english.times import (
     stem,
     tokens_of,
 )
-from family_recall.english.times.words import MONTHS, SEASONS, UNITS, WEEKDAYS
 from family_recall.store.read.snapshot import Snapshot
 from family_recall.store.records import Milestone
 from family_recall.types import Scope

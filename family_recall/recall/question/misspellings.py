@@ -6,9 +6,9 @@ import itertools
 import re
 from collections.abc import Container, Iterator, Sequence
 
+from family_recall.english import lexicon
 from family_recall.english.kinship_terms import KINSHIP_ROLES
 from family_recall.english.text import EVERYDAY_WORDS, normalise
-from family_recall.english.times import words as time_words
 from family_recall.recall.question.kinship import is_one
 from family_recall.store.read.snapshot import Snapshot
 from family_recall.store.records import Entity
@@ -26,8 +26,8 @@ _TWO_EDITS_CHARS = 8
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CORRECT = frozenset(word for noun in KINSHIP_ROLES for word in noun.split(" ")).union(
-    time_words.MONTHS, time_words.WEEKDAYS, time_words.SEASONS, time_words.PARTS,
-    time_words.UNITS, time_words.COUNTS, time_words.ORDINALS, EVERYDAY_WORDS,
+    lexicon.MONTHS, lexicon.WEEKDAYS, lexicon.SEASONS, lexicon.PARTS,
+    lexicon.UNITS, lexicon.COUNTS, lexicon.ORDINALS, EVERYDAY_WORDS,
 )  # fmt: skip
 """Words that are never taken for a misspelt name."""
 

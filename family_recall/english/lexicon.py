@@ -1,0 +1,51 @@
+"""The English words for times and numbers, each list in one place."""
+
+from __future__ import annotations
+
+
+def _numbered(first: int, *names: str) -> dict[str, int]:
+    """Number names from ``first`` on; names in one string share a number."""
+    return {name: number for number, shared in enumerate(names, first) for name in shared.split()}
+
+
+MONTHS = _numbered(
+    1, "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
+    "august aug", "september sept sep", "october oct", "november nov", "december dec",
+)  # fmt: skip
+WEEKDAYS = _numbered(
+    0, "monday mon", "tuesday tues tue", "wednesday wed", "thursday thurs thur thu",
+    "friday fri", "saturday sat", "sunday sun",
+)  # fmt: skip
+SEASONS = _numbered(0, "spring", "summer", "autumn fall", "winter")
+GIVEN_NAMES = frozenset("may april june august jan mar summer autumn".split())
+"""Months and seasons that people are called by."""
+
+PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 29)}
+"""Parts of the day in hours from its midnight; a night runs into the next day."""
+
+UNITS = {
+    f"{unit}{ending}": unit
+    for unit in ("minute", "hour", "day", "week", "month", "quarter", "year", "decade")
+    for ending in ("", "s")
+}
+TENS = {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
+    "eighty": 80, "ninety": 90,
+}  # fmt: skip
+COUNTS = TENS | _numbered(
+    1,
+    *"one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split(),
+    *"fifteen sixteen seventeen eighteen nineteen twenty".split(),
+)
+ORDINALS = _numbered(
+    1,
+    *"first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(),
+    *"thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth".split(),
+    "twentieth",
+) | {"thirtieth": 30}
+DECADES = {
+    "thirties": 1930, "forties": 1940, "fifties": 1950, "sixties": 1960, "seventies": 1970,
+    "eighties": 1980, "nineties": 1990, "noughties": 2000,
+}  # fmt: skip
+OWNERS = frozenset("my your his her its our their".split())
+"""Possessive determiners."""
