@@ -12,9 +12,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-VOID = {"meta", "br", "input"}
+VOID = {"meta", "br", "input", "img"}
 RUNS_OR_LOADS = {
-    "script", "link", "base", "iframe", "frame", "object", "embed", "applet", "portal", "img",
+    "script", "link", "base", "iframe", "frame", "object", "embed", "applet", "portal",
     "image", "picture", "source", "video", "audio", "track", "use", "foreignobject", "animate",
     "set",
 }  # fmt: skip
@@ -60,18 +60,29 @@ class ReadPage(HTMLParser):
         return [attributes for element, attributes in self.elements if element == name]
 
 
+def pictures_of(html: str) -> list[str]:
+    """Return the SVGs that a page holds as images."""
+    encoded = re.findall(r'src="data:image/svg\+xml;base64,([^"]*)"', html)
+    return [base64.b64decode(picture).decode() for picture in encoded]
+
+
 def see_that_nothing_runs_or_loads(
     page: ReadPage, links: tuple[str, ...] = ("#",), *, forms: bool = False
 ) -> None:
-    """Check that a page is well formed and passive: no script, no image, no inline style.
+    """Check that a page is well formed and passive: no script, nothing to load, no inline style.
 
-    Links begin with one of ``links``. Forms, where allowed, send to their own site.
+    Its pictures are in the page itself. Links begin with one of ``links``. Forms, where allowed,
+    send to their own site.
     """
     assert (page.open, page.wrong) == ([], [])
     assert not {name for name, _ in page.elements} & (RUNS_OR_LOADS | (set() if forms else SENDS))
     for name, attributes in page.elements:
         assert not [key for key in attributes if key == "style" or key.startswith("on")], name
-        assert not (LOADED | {"autofocus"}) & set(attributes), name
+        if name == "img":
+            assert str(attributes["src"]).startswith("data:image/svg+xml;base64,")
+        assert not (LOADED - ({"src"} if name == "img" else set()) | {"autofocus"}) & set(
+            attributes
+        ), name
         assert not [key for key in PAINTED & set(attributes) if "url(" in str(attributes[key])]
         assert str(attributes.get("href", links[0])).startswith(links), attributes
         assert re.match(r"/(?!/)", str(attributes.get("action", "/"))), attributes
@@ -80,14 +91,15 @@ def see_that_nothing_runs_or_loads(
 
 
 def see_that_it_is_closed(html: str) -> None:
-    """Check that a file's policy allows its style sheet, by hash, and nothing else."""
+    """Check that a file's policy allows its style sheet, by hash, and its own pictures."""
     page = ReadPage(html)
     (sheet,) = re.findall(r"<style>(.*?)</style>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(sheet.encode()).digest()).decode()
     (policy,) = [meta["content"] for meta in page.all("meta") if "http-equiv" in meta]
 
     assert policy == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
     see_that_nothing_runs_or_loads(page)
 

@@ -21,7 +21,7 @@ import numpy as np
 from family_recall import FamilyRecall, RecallContext
 from family_recall.apps.demo import SCENES, Scene
 from family_recall.apps.demo.household import HOME, NOW, TIMEZONE, move_in
-from family_recall.apps.reports.evaluation.plots import colour, picture
+from family_recall.apps.reports.evaluation.plots import colour, plot
 from family_recall.apps.reports.recall.results import GROUPS
 from family_recall.recall.ranking.calibration import TELL, find_calibration
 from tools.common import ROOT, parser_of
@@ -98,7 +98,7 @@ def funnel(answer: Answer) -> str:
         _rows(axes, list(steps))
 
     text = ", ".join(f"{name} {n}" for name, (n, _) in steps.items())
-    return picture("Memories, step by step", f"{answer.query_text} {text}.", draw, height=225)
+    return plot("Memories, step by step", f"{answer.query_text} {text}.", draw, height=225).svg
 
 
 def score(answer: Answer) -> str:
@@ -143,7 +143,7 @@ def score(answer: Answer) -> str:
         + " + ".join(f"{name} {amount:.2f}" for name, amount in row.items())
         for result, row in zip(answer.results, parts, strict=True)
     )
-    return picture("A score is a sum", f"{answer.query_text} {text}.", draw, height=320)
+    return plot("A score is a sum", f"{answer.query_text} {text}.", draw, height=320).svg
 
 
 def confidence(scenes: Sequence[tuple[Scene, Answer]]) -> str:
@@ -188,7 +188,7 @@ def confidence(scenes: Sequence[tuple[Scene, Answer]]) -> str:
         f"{SCENES.index(scene) + 1}. {scene.question} {answer.confidence:.2f}, {answer.status}"
         for scene, answer in points
     )
-    return picture("From score to confidence", text, draw, height=250)
+    return plot("From score to confidence", text, draw, height=250).svg
 
 
 def _rows(axes: Axes, labels: Sequence[str]) -> None:

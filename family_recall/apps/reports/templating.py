@@ -76,11 +76,13 @@ def style_hash(style: str) -> str:
 def render_report(template: str, /, *, style: tuple[str, ...] = STYLE, **view: Any) -> str:
     """Return a page that stands alone in a file.
 
-    Its Content-Security-Policy allows its own style sheet, by hash, and nothing else.
+    Its Content-Security-Policy allows its own style sheet, by hash, pictures that it holds itself,
+    and nothing else.
     """
     sheet = stylesheet(*style)
     policy = (
-        f"default-src 'none'; style-src {style_hash(sheet)}; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {style_hash(sheet)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
     return render(template, style=sheet, policy=policy, **view)
 

@@ -1,22 +1,22 @@
-"""Plots by matplotlib, in the colours of the page that shows them.
+"""Plots by matplotlib, the extra ``[report]``, in the colours of the page that shows them.
 
-matplotlib, the extra ``[report]``, writes a style into each element, which a page's policy
-forbids. So only shapes and texts of its SVG are used, with classes in place of colours; a dark
-page then has dark plots.
+A plot is an SVG with its own light and dark colours. A page holds it as an image, since an image
+may have the inline styles that matplotlib writes and the page's policy forbids.
 """
 
 from __future__ import annotations
 
+import base64
 import io
-import re
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
-from xml.etree import ElementTree as ET
 
-from family_recall.apps.reports.templating import printable, render, stylesheet
+from markupsafe import escape
+
+from family_recall.apps.reports.templating import printable, stylesheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,25 +35,11 @@ CLOSE_BUDGET = {"linear": 3.0, "log": 1000.0}
 """A budget is drawn to scale up to so many times the longest time, by the scale of the axis."""
 ROW = 24.0
 """Units a row of a plot with named rows is high."""
-STYLE = ("colours.css", "page.css", "plots.css", "plot_colours.css")
+STYLE = ("colours.css", "page.css", "plots.css")
 """Style sheets of a page with plots."""
 
 _INCH = 72  # units of matplotlib's SVG
-_SVG = "{http://www.w3.org/2000/svg}"
-_HREF = "{http://www.w3.org/1999/xlink}href"
-_STYLE_ATTRIBUTES = (
-    "fill-opacity", "opacity", "stroke-opacity", "stroke-width", "stroke-dasharray",
-    "stroke-linecap", "stroke-linejoin", "text-anchor", "font-weight",
-)  # fmt: skip
-_NO_ROTATION = re.compile(r"^rotate\(-?0 ")
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """One path or, with a text, one label of a plot."""
-
-    attributes: Mapping[str, str | None]
-    text: str | None = None
+_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +49,19 @@ class Plot:
     Args:
         title: The line above it.
         description: What it shows, for people who cannot see it.
-        shapes: In drawing order.
-        height: In units, of which it is :data:`WIDTH` wide.
+        svg: The picture, a file of its own.
         key: What a colour means, by its name.
     """
 
     title: str
     description: str
-    shapes: tuple[Shape, ...]
-    height: float
+    svg: str
     key: Mapping[str, str] = field(default_factory=dict)
-    width: int = WIDTH
+
+    @property
+    def source(self) -> str:
+        """The picture as the ``src`` of an image."""
+        return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
 
 def check() -> None:
@@ -108,24 +96,25 @@ def plot(
     import matplotlib as mpl  # noqa: PLC0415 -- see check
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    svg = io.StringIO()
+    file = io.StringIO()
     # The reader's browser has the letters that matplotlib's own font lacks.
     with mpl.rc_context(_settings()), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         figure = Figure(figsize=(WIDTH / _INCH, height / _INCH), layout="constrained")
         draw(figure.subplots())
-        figure.savefig(svg, format="svg", metadata={"Date": None})
-    root = ET.fromstring(svg.getvalue())  # noqa: S314 -- written a line above
-    return Plot(title, description, tuple(_shapes(root)), height, key or {})
+        figure.savefig(
+            file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        )
+    return Plot(title, description, _coloured(file.getvalue(), title, description), key or {})
 
 
-def picture(
-    title: str, description: str, draw: Callable[[Axes], None], *, height: float = 230.0
-) -> str:
-    """Return a plot as an SVG file of its own, which brings its colours, light and dark."""
-    drawn = plot(title, description, draw, height=height)
-    style = stylesheet("colours.css", "plot_colours.css")
-    return render("picture.jinja", plot=drawn, style=style).strip()
+def _coloured(svg: str, title: str, description: str) -> str:
+    """Return a drawn SVG with the variables of the style sheet, and what it shows in words."""
+    for name in COLOURS:
+        svg = svg.replace(colour(name), f"var(--{name})")
+    head, _, drawn = svg[svg.index("<svg") :].partition(">")
+    words = f"<title>{escape(title)}</title>\n<desc>{escape(printable(description))}</desc>"
+    return f'{head} role="img">\n{words}\n<style>{stylesheet("colours.css")}</style>{drawn}'
 
 
 def wrapped(text: str, width: int = 18) -> str:
@@ -197,7 +186,7 @@ def _settings() -> dict[Any, object]:
         "axes.formatter.use_mathtext": False,
         "axes.formatter.useoffset": False,
         "font.size": 10.5,
-        "figure.facecolor": "none",
+        "figure.facecolor": colour("paper"),
         "axes.facecolor": "none",
         "axes.edgecolor": line,
         "axes.labelcolor": soft,
@@ -214,63 +203,3 @@ def _settings() -> dict[Any, object]:
         "ytick.major.size": 0.0,
         "text.color": colour("ink"),
     }
-
-
-def _shapes(root: ET.Element) -> list[Shape]:
-    """Return the visible shapes and texts of an SVG, in drawing order."""
-    defined = {path.get("id"): path for path in root.iter(f"{_SVG}path") if path.get("id")}
-    shapes = []
-    for element in root.iter():
-        if element.tag == f"{_SVG}text":
-            shapes.append(_label(element))
-        elif element.tag == f"{_SVG}use":
-            path = defined[element.get(_HREF, "")[1:]]
-            position = f"translate({element.get('x')} {element.get('y')})"
-            shapes.append(_path(path, {**_style(path), **_style(element)}, position))
-        elif element.tag == f"{_SVG}path" and not element.get("id"):
-            shapes.append(_path(element, _style(element), element.get("transform")))
-    return [shape for shape in shapes if shape.text is not None or shape.attributes["class"]]
-
-
-def _path(path: ET.Element, style: Mapping[str, str], transform: str | None) -> Shape:
-    class_ = _class(style)
-    return Shape(
-        {
-            "d": " ".join(path.get("d", "").split()),
-            "transform": transform,
-            "fill": None if "f-" in class_ else "none",
-            "class": class_,
-            **_attributes(style),
-        }
-    )
-
-
-def _label(text: ET.Element) -> Shape:
-    style, transform = _style(text), text.get("transform", "")
-    attributes = {
-        "x": text.get("x"),
-        "y": text.get("y"),
-        "transform": None if _NO_ROTATION.match(transform) else transform or None,
-        "font-size": style["font-size"].removesuffix("px"),
-        "class": _class(style),
-        **_attributes(style),
-    }
-    return Shape(attributes, text.text or "")
-
-
-def _style(element: ET.Element) -> dict[str, str]:
-    pairs = (part.split(":", 1) for part in element.get("style", "").split(";") if ":" in part)
-    return {name.strip(): value.strip() for name, value in pairs}
-
-
-def _class(style: Mapping[str, str]) -> str:
-    """Return the classes of a fill and a stroke; empty for a shape that has neither."""
-    return " ".join(
-        f"{prefix}-{COLOURS[int(style[kind][1:], 16) - 1]}"
-        for kind, prefix in (("fill", "f"), ("stroke", "s"))
-        if style.get(kind, "none") != "none"
-    )
-
-
-def _attributes(style: Mapping[str, str]) -> dict[str, str]:
-    return {name: style[name] for name in _STYLE_ATTRIBUTES if name in style}
