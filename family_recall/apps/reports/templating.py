@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = (_PACKAGE / "reports" / "templates", _PACKAGE / "web" / "templates")
@@ -44,6 +44,11 @@ def render(template: str, /, **view: Any) -> str:
 def printable(text: str) -> str:
     """Return a text of the same length with U+FFFD for every character that cannot be shown."""
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def escaped(text: str) -> str:
+    """Return a text as markup shows it, with unprintable characters replaced."""
+    return str(escape(printable(text)))
 
 
 @functools.cache

@@ -14,9 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from markupsafe import escape
-
-from family_recall.apps.reports.templating import printable, stylesheet
+from family_recall.apps.reports.templating import escaped, printable, stylesheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +111,7 @@ def _coloured(svg: str, title: str, description: str) -> str:
     for name in COLOURS:
         svg = svg.replace(colour(name), f"var(--{name})")
     head, _, drawn = svg[svg.index("<svg") :].partition(">")
-    words = f"<title>{escape(title)}</title>\n<desc>{escape(printable(description))}</desc>"
+    words = f"<title>{escaped(title)}</title>\n<desc>{escaped(description)}</desc>"
     return f'{head} role="img">\n{words}\n<style>{stylesheet("colours.css")}</style>{drawn}'
 
 
