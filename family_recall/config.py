@@ -73,7 +73,7 @@ class RecallConfig:
 
     # How many times larger the pools are where duplicates of a few leave no room for others:
     # 50 copies of a note fill every pool, one 16 times as large has room for 700.
-    wider_pools: tuple[int, ...] = (4, 16)
+    wider_pool: int = 16
 
     # Candidates that diversification compares with each other.
     mmr_pool: int = 50

@@ -186,7 +186,7 @@ def _completeness(ranked: Ranked, n_results: int) -> float | None:
     if ranked.pool.runs.get("about"):
         n_rejected = int(rejected_among(ranking, ranking.order).sum())
         return n_results / max(len(ranking) - n_rejected, 1)
-    if context.exemplars is None:
+    if not context.asks_for_list:
         return None
     model = list_model(reranked=first_was_read(ranking))
     return completeness(ranking.score[ranking.order], n_results, model)

@@ -16,7 +16,7 @@ from family_recall.config import RecallConfig
 from family_recall.encoders.loader import Models
 from family_recall.english.opening import is_opening
 from family_recall.errors import StoreError
-from family_recall.recall import gathering, ordering, replying, scoring, searching, superseding
+from family_recall.recall import ordering, replying, scoring, searching, superseding
 from family_recall.recall.answer import Ranked, explanation, make_answer
 from family_recall.recall.dataflow import NO_GRAPH, QueryContext, QueryPlan, Ranking, Run, mode_of
 from family_recall.recall.explain import Explanation, Inspection
@@ -216,7 +216,6 @@ class Broker:
         words, context = searching.words_while_encoding(run, context, self.executor)
         candidates = self._candidates(run, context, words, quoted)
         candidates = self._widened(run, context, candidates, quoted)
-        context, candidates = gathering.gather(run, context, candidates)
         ranking = candidates.ranking
         ordering.reserve_diversity(run, context)
         for refine in self.refinements:
@@ -231,12 +230,11 @@ class Broker:
         rrf_k = context.profile.rrf_k
         seeds = reciprocal_rank_fusion([words, vectors], rrf_k=rrf_k)
         graph = searching.graph(run, context, seeds)
-        implied = searching.remarks(run, context)
         replies = replying.find_replies(run, context, seeds)
         with run.priced_as("score") as stretch:
             with run.trace.span("fusion", len(seeds.ids) + len(graph.run)) as span:
                 runs = [words, vectors, graph.run, quoted, replies]
-                runs = [*searching.with_focus(run, context, runs), *implied]
+                runs = searching.with_focus(run, context, runs)
                 if context.plan.relation_evidence:
                     runs.append(evidence_of_relations(context))
                 runs.append(searching.timeline(run, context))
@@ -254,25 +252,22 @@ class Broker:
     def _widened(
         self, run: Runner, context: QueryContext, candidates: Candidates, quoted: Run
     ) -> Candidates:
-        """Search again for more, while duplicates leave no room for others and time is left."""
+        """Search once more, for more, if duplicates leave little room and time is left."""
         room = context.pool_size(context.config.candidate_pool)
-        searched = context
-        for factor in context.config.wider_pools:
-            lacking = lacks_distinct_results(candidates.ranking, room)
-            if not lacking or not ordering.may_find_more(candidates.pool, searched):
-                break
-            run.trace.decisions["widen"] = "near copies left little room for others"
-            wider = ordering.wider(context, factor)
-            n = min(wider.config.candidate_pool, context.plan.statistics.n_memories)
-            if not run.can_start("widen", n):
-                break
+        if not lacks_distinct_results(candidates.ranking, room):
+            return candidates
+        if not ordering.may_find_more(candidates.pool, context):
+            return candidates
+        run.trace.decisions["widen"] = "near copies left little room for others"
+        wider = ordering.wider(context)
+        n = min(wider.config.candidate_pool, context.plan.statistics.n_memories)
+        if not run.can_start("widen", n):
+            return candidates
 
-            def search(wider: QueryContext = wider) -> Candidates:
-                return self._candidates(run, wider, searching.lexical(run, wider), quoted)
+        def search() -> Candidates:
+            return self._candidates(run, wider, searching.lexical(run, wider), quoted)
 
-            candidates = run.run("widen", n, search, candidates)
-            searched = wider
-        return candidates
+        return run.run("widen", n, search, candidates)
 
     def _fast_path(self, run: Runner, context: QueryContext, quoted: Run) -> Ranked:
         """Rank what holds the identifiers that a question quotes: no vectors, no cross-encoder."""

@@ -62,7 +62,6 @@ class QueryPlan(NamedTuple):
         statistics: What the scope counts of the terms' stems.
         related_words: Words of like meaning that are in scope, each with the term it stands for,
             ascending by term.
-        occasions: What it prepares for, on which remarks bear that share no word with it.
         timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
         other_timespan_s: The coming interval of that name, where it may be meant as well.
         timespan_certainty: How surely that was read, in [0, 1].
@@ -90,7 +89,6 @@ class QueryPlan(NamedTuple):
     identifiers: tuple[Identifier, ...] = ()
     statistics: WordStatistics = NO_STATISTICS
     related_words: tuple[RelatedWord, ...] = ()
-    occasions: tuple[str, ...] = ()
     timespan_s: tuple[float, float] | None = None
     other_timespan_s: tuple[float, float] | None = None
     timespan_certainty: float = 0.0
@@ -144,7 +142,6 @@ class QueryContext:
     """Everything a stage may read.
 
     ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder.
-    ``exemplars`` are the row ids of the memories that a list is gathered around.
     """
 
     request: RecallRequest
@@ -159,7 +156,6 @@ class QueryContext:
     question: Encoding | None = None
     question_weights: FloatArray | None = None
     kind: Kind = "words"
-    exemplars: IdArray | None = None
 
     @property
     def mode(self) -> str:
@@ -170,6 +166,12 @@ class QueryContext:
     def searched_text(self) -> str:
         """The question as models read it: with the names of the relatives it speaks of."""
         return self.plan.searched or self.request.query_text
+
+    @property
+    def asks_for_list(self) -> bool:
+        """Whether all of a kind is asked for, and ranked by scores of known meaning."""
+        is_measured = self.profile.name == "default" and self.kind == "full"
+        return self.plan.breadth == "all" and is_measured
 
     def pool_size(self, configured: int) -> int:
         """Return the size of a pool: the configured one, or twice the results wanted."""

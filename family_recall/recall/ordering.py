@@ -43,9 +43,9 @@ def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
     return distinct
 
 
-def wider(context: QueryContext, factor: int) -> QueryContext:
-    """Return the question with pools so many times as large."""
-    config = context.config
+def wider(context: QueryContext) -> QueryContext:
+    """Return the question with much larger pools."""
+    config, factor = context.config, context.config.wider_pool
     pools = dataclasses.replace(
         config,
         lexical_pool=factor * config.lexical_pool,

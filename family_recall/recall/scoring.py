@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from family_recall.recall.dataflow import GraphRun, Pool, QueryContext, Ranking
-from family_recall.recall.ranking.belonging import belonging
 from family_recall.recall.ranking.features import compute
 from family_recall.recall.ranking.late_interaction import closest_tokens, max_sim
 from family_recall.recall.ranking.ranker import rank
 from family_recall.recall.ranking.temporal import NO_MENTIONS
 from family_recall.recall.runner import Runner
-from family_recall.store.records import MentionedTimes, Rows, among
+from family_recall.store.records import MentionedTimes, Rows
 from family_recall.types import FloatArray
 from family_recall.types.record import record
 
@@ -99,10 +98,9 @@ def features(
     with run.trace.span("features", len(rows)) as span:
         span.n_out = len(rows)
         mentions, times = _mentions(run, context, rows), _times(run, context, rows)
-        belonging = _belonging(run, context, rows)
         weights = context.question_weights
         matched = None if closest is None or weights is None else max_sim(closest, weights)
-        return compute(pool, rows, matched, cosine, mentions, context, times, belonging)
+        return compute(pool, rows, matched, cosine, mentions, context, times)
 
 
 def _times(run: Runner, context: QueryContext, rows: Rows) -> MentionedTimes:
@@ -122,17 +120,3 @@ def _mentions(run: Runner, context: QueryContext, rows: Rows) -> list[tuple[int,
     return run.look_up(
         "mentions", lambda: context.snapshot.mentions(rows.ids, entities, context.scope), []
     )
-
-
-def _belonging(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
-    """Compare the candidates with the exemplars of a list, if one is gathered."""
-    exemplars, model_id = context.exemplars, context.model_id
-    if exemplars is None or model_id is None or not len(rows):
-        return None
-
-    def compare() -> FloatArray:
-        bodies = context.snapshot.bodies(model_id, rows.ids, context.scope)
-        is_exemplar = among(rows.ids, exemplars)
-        return belonging(bodies, bodies[is_exemplar], is_exemplar.astype(bodies.dtype))
-
-    return run.look_up("belonging", compare, None)

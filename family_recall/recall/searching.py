@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import dataclasses
-import functools
 
 import numpy as np
 
@@ -15,13 +14,11 @@ from family_recall.recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext
 from family_recall.recall.question.planner import POSSIBLE
 from family_recall.recall.question_encoding import encode, is_encoded_at_once
 from family_recall.recall.ranking import bm25
-from family_recall.recall.remarks import encoded_remarks, n_remarks
 from family_recall.recall.runner import Runner
 from family_recall.recall.sources.about import search_about
 from family_recall.recall.sources.focus import near_focus
 from family_recall.recall.sources.graph import walk_graph
 from family_recall.recall.sources.identifier import look_up_identifiers
-from family_recall.recall.sources.implied import search_remarks
 from family_recall.recall.sources.lexical import search_words
 from family_recall.recall.sources.timeline import search_period, search_timeline
 from family_recall.recall.sources.vector import search_vectors
@@ -160,21 +157,6 @@ def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]
     if context.plan.about_focus == "more":
         runs = [found.where(found.ids != focus) for found in runs]
     return [*runs, near]
-
-
-def remarks(run: Runner, context: QueryContext) -> list[Run]:
-    """Find what bears on the occasion that the question prepares for, if it prepares for one."""
-    model_id = context.model_id
-    if not context.plan.occasions or model_id is None:
-        return []
-    if not run.is_weighed("occasions", context.profile):
-        return []
-    n = context.snapshot.n_current(context.scope) * n_remarks(context.plan.occasions)
-    vectors = encoded_remarks(run, context) if run.can_start("occasions", n) else None
-    if vectors is None:
-        return []
-    search = functools.partial(search_remarks, context, vectors, model_id)
-    return [run.run("occasions", n, search, Run.empty("implied"))]
 
 
 def about(run: Runner, context: QueryContext) -> Run:

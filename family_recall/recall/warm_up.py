@@ -12,8 +12,6 @@ from family_recall.deadline import Deadline
 from family_recall.encoders.base import batch_size_of, scores_of
 from family_recall.errors import ClosedError, FamilyRecallError
 from family_recall.recall.broker import Broker
-from family_recall.recall.question.occasions import occasions
-from family_recall.recall.remarks import encode_remarks
 from family_recall.types import RecallContext, RecallRequest
 
 log = logging.getLogger("family_recall")
@@ -54,15 +52,9 @@ def warm_up(broker: Broker, now: dt.datetime, wall_s: float, for_ms: float) -> N
 
 
 def _run_models(broker: Broker) -> None:
-    """Run each model on a short and a long text: the first runs are slow, and set no price.
-
-    Embedders read the remarks that bear on occasions as well, which they keep.
-    """
+    """Run each model on a short and a long text: the first runs are slow, and set no price."""
     models = broker.models
     encoder, scorer = models.wait(), models.scorer()
-    for embedder in (models.static(), encoder):
-        if embedder is not None:
-            encode_remarks(embedder, tuple(occasions()))
     for text in _QUESTIONS[:2]:
         for embedder in (models.static(), encoder):
             if embedder is not None:

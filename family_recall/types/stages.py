@@ -71,11 +71,8 @@ _TABLE = (
     Stage("focus", "near what is talked about", (0.5, 0.0), followed_by=_RANKING, optional=True),
     Stage("period", "what that time held of it", (0.3, 0.01), "candidate", followed_by=_RANKING,
           optional=True),
-    Stage("occasions", "remarks that bear on it", (0.5, 0.000_004), "vector",
-          followed_by=_RANKING, optional=True),
     Stage("about", "what is known of somebody"),
     Stage("widen", "search again for more", (2.0, 0.02), "candidate"),
-    Stage("gather", "what belongs with the best", (2.0, 0.02), "candidate", optional=True),
     # The price of all from fusion to rank, but for the stages in between that have their own.
     Stage("score", "how many are scored", (0.3, 0.008), "candidate"),
     Stage("fusion", "the runs, as one pool"),

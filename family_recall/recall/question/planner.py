@@ -16,7 +16,6 @@ from family_recall.recall.question import entities, household_anchors, related_w
 from family_recall.recall.question.asked_about import with_breadth
 from family_recall.recall.question.focus import about_focus, find_focus, mentioned_by
 from family_recall.recall.question.identifiers import find_identifiers
-from family_recall.recall.question.occasions import occasions_of
 from family_recall.recall.question.related import (
     Related,
     related,
@@ -163,7 +162,6 @@ def plan(
         searched=resolved.searched,
         statistics=statistics,
         related_words=alike_in_scope,
-        occasions=() if about or question_plan.about_time_alone else occasions_of(question, terms),
         entities=resolved.entities,
         names=resolved.names,
         relations=found.relations,

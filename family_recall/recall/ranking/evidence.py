@@ -31,7 +31,7 @@ EVIDENCE: Mapping[str, str] = {
     "reading": "how surely it answers, as the cross-encoder read it",
     "best_reading": "the same of the best that was read",
     "asks": "1 where it only asks",
-    "list": "1 where all of something is gathered",
+    "list": "1 where all of a kind is asked for",
 }
 """What is known of an answer, each with its meaning; all but ``score``, ``clear`` and ``lead`` in
 [0, 1]."""
@@ -79,7 +79,7 @@ def evidence(
         "reading": float(read[0]),
         "best_reading": float(read.max()),
         "asks": float((ranking.rows.cues[first] & BITS["only_asks"]) != 0),
-        "list": float(context.exemplars is not None),
+        "list": float(context.asks_for_list),
     }
 
 

@@ -53,7 +53,6 @@ FEATURES = (
     Feature("maxsim", 0, 1, 0, "how close each question token's closest token comes"),
     Feature("static", 0, 1, 0, "cosine by the static embedder, where it answered instead"),
     Feature("pending", 0, 1, 0, "bm25 again, for a memory that has no vector to compare yet"),
-    Feature("implied", 0, 1, 0, "cosine to a remark of that person that bears on the occasion"),
     Feature("identifier", 0, 1, 0, "how exactly it holds what the question quotes"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its session"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
@@ -72,7 +71,6 @@ FEATURES = (
     Feature("tier", 0, 1, 0, "relevance, where its tier is expected to answer and episodes not"),
     Feature("tier_share", 0, 1, 0, "share that the question's strategy gives its tier"),
     Feature("in_mode", 0, 1, 0, "1 for the kinds that the question's mode searches"),
-    Feature("belongs", 0, 1, 0, "mean cosine with the best of a list that the question asks for"),
     Feature("concerns", 0, 1, 0, "how surely it is about those asked about, and how important"),
     Feature("importance", 0, 1, 0.5, "importance as stored"),
     Feature("personalization", 0, 1, 0, "1 when the asker wrote it"),
@@ -99,11 +97,9 @@ _OF_RELEVANCE = [INDEX[name] for name in _RELEVANCE]
 
 FOR_SOME = frozenset(
     {
-        "belongs",
         "concerns",
         "evidence",
         "near_focus",
-        "implied",
         "inherited",
         "rejected",
         "related_words",
@@ -130,12 +126,10 @@ _FUSED = frozenset({"rrf", "rrf_raw", "rrf_decayed", "source_prior"})
 """Features by which whatever finds a memory raises it."""
 
 RANKED_BY: Mapping[str, frozenset[str]] = {
-    "embed": _FUSED | {"cosine", "maxsim", "static", "implied", "belongs"},
+    "embed": _FUSED | {"cosine", "maxsim", "static"},
     "graph": _FUSED | {"ppr", "graph_bias"},
     "focus": _FUSED | {"near_focus"},
     "period": _FUSED | {"temporal_match"},
-    "occasions": frozenset({"implied"}),
-    "gather": frozenset({"belongs"}),
     "rerank": frozenset({"cross_encoder"}),
 }
 """The features that some stages serve; one that a profile weighs none of does not run.
@@ -167,7 +161,6 @@ def compute(
     mentions: Sequence[tuple[int, int]],
     context: QueryContext,
     times: MentionedTimes = NO_MENTIONS,
-    belonging: FloatArray | None = None,
 ) -> FloatArray:
     """Compute the features that the profile weighs; the others keep their value when unknown.
 
@@ -180,7 +173,6 @@ def compute(
         mentions: (memory, entity) pairs among the candidates and the question's entities.
         context: The question.
         times: What the candidates mention, if the question names a time.
-        belonging: Likeness to the best of a list (n,); None if none was gathered.
 
     Returns:
         Shape (n, f) in the order of :data:`FEATURES`, each inside its declared range.
@@ -201,7 +193,6 @@ def compute(
     put("bm25_squared", values[:, INDEX["bm25"]] ** 2)
     put("static" if context.kind == "static" else "cosine", cosines)
     put("maxsim", max_sim)
-    put("belongs", belonging)
     if cosines is not None:
         lacks = np.isnan(cosines)
         if lacks.any():
@@ -361,7 +352,6 @@ class _Candidates:
 _COLUMNS: Mapping[str, Callable[[_Candidates], FloatArray | None]] = {
     "entities": _Candidates.entities,
     "near_focus": lambda candidates: candidates.scores_of("focus"),
-    "implied": lambda candidates: candidates.scores_of("implied"),
     "ppr": lambda candidates: candidates.scores_of("graph"),
     "evidence": lambda candidates: candidates.scores_of("relation"),
     "graph_bias": _Candidates.graph_bias,

@@ -210,12 +210,6 @@ class Snapshot:
         (hits,) = self._vectors.nearest(vector[None, :], model_id, scope, k)
         return hits
 
-    def nearest_to_each(
-        self, vectors: FloatArray, model_id: str, scope: Scope, k: int
-    ) -> list[Hits]:
-        """Find the k memories nearest to each of some unit vectors (q, dim), in one pass."""
-        return self._vectors.nearest(vectors, model_id, scope, k)
-
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
         return self._vectors.cosines(vector, model_id, ids, scope)

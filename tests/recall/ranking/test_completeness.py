@@ -1,4 +1,4 @@
-"""How complete a list is said to be, and how well candidates belong to it."""
+"""How complete a list is said to be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.recall.ranking.belonging import belonging, centre
 from family_recall.recall.ranking.completeness import ListModel, completeness, list_model
 
 
@@ -39,14 +38,3 @@ def test_more_results_are_never_less_complete(scores: list[float], shown: int) -
 
     assert 0.0 <= few <= more < 1.0
     assert (few == 0.0) == (shown == 0)
-
-
-def test_an_exemplar_is_compared_with_the_others() -> None:
-    """Two at a right angle: each is 0 to the other; half way between them both are 0.7071."""
-    half = np.sqrt(np.float32(0.5))
-    bodies = np.array([[1, 0], [0, 1], [half, half], [0, 0]], np.float32)
-
-    mean = belonging(bodies, bodies[:2], np.array([1, 1, 0, 0], np.float32))
-
-    assert mean.tolist() == pytest.approx([0.0, 0.0, 0.7071, 0.0], abs=1e-4)
-    assert centre(bodies[:2]).tolist() == pytest.approx([half, half])

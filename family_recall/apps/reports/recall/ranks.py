@@ -15,7 +15,6 @@ SOURCES: Mapping[str, str] = {
     "identifier": "quoted",
     "timeline": "time",
     "relation": "relations",
-    "implied": "remarks",
 }
 """The sources whose runs a trace holds, and the names of their columns."""
 

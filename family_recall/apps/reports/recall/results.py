@@ -10,7 +10,7 @@ from family_recall.types import Contribution, Result
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("bm25", "bm25_squared", "related_words", "identifier", "pending"),
-    "meaning": ("maxsim", "cosine", "static", "cross_encoder", "implied", "belongs"),
+    "meaning": ("maxsim", "cosine", "static", "cross_encoder"),
     "links": ("session", "ppr", "graph_bias", "entities", "near_focus", "evidence", "concerns"),
     "time": ("temporal_match", "recency", "tells_when", "event_kind"),
     "other": (
