@@ -12,10 +12,9 @@ from family_recall.encoders.base import (
     Ints,
     PairScorer,
 )
-from family_recall.encoders.bi_encoder import BiEncoder
-from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import Manifest, ModelEntry, find_models, read_manifest
 from family_recall.encoders.static import StaticEncoder
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 
 __all__ = [
     "BatchScorer",

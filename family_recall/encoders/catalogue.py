@@ -2,38 +2,39 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any
 
-from family_recall.encoders.fields import Fields, read_models
+import msgspec
+from msgspec import Meta, Struct, field
+
 from family_recall.encoders.install import GRAPH_NAME, TOKENIZER_NAME
-from family_recall.encoders.manifest import ROLES, read_entry
+from family_recall.encoders.manifest import (
+    Count,
+    Role,
+    Sha256,
+    Text,
+    convert,
+    read_entry,
+    read_models,
+)
 from family_recall.errors import ModelError
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteFile:
-    """A file of a model repository.
+class RemoteFile(Struct, frozen=True, kw_only=True):
+    """A file of a model repository: its path there, its size in bytes and its SHA-256."""
 
-    Attributes:
-        path: Its path in the repository.
-        name: Its name in the models folder.
-        sha256: In hexadecimal.
-        n_bytes: Its size.
-    """
+    path: PurePosixPath
+    sha256: Sha256
+    n_bytes: Count = field(name="bytes")
 
-    path: str
-    name: str
-    sha256: str
-    n_bytes: int
+    def placed(self, name: str) -> dict[str, Any]:
+        """Return the file as a manifest has it, under a name in the models folder."""
+        return {"file": name, "sha256": self.sha256, "bytes": self.n_bytes}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Offer:
-    """A model that can be downloaded.
+class Offer(RemoteFile, frozen=True, kw_only=True):
+    """A model that can be downloaded; the file that it is itself is the graph.
 
     Attributes:
         name: For people, and for `fetch`.
@@ -43,24 +44,32 @@ class Offer:
         licence: SPDX name, or the name of the terms.
         languages: For people.
         notes: For people.
-        files: The graph, the tokeniser, and the graph's data.
+        tokenizer: The `tokenizers` file.
+        data: External weight files of the graph.
         record: Its manifest record, without what only running the graph shows.
     """
 
-    name: str
-    repo: str
-    revision: str
-    role: str
-    licence: str
-    languages: str
+    name: Text
+    repo: PurePosixPath
+    revision: Annotated[str, Meta(pattern="^[0-9a-f]{40}$")]
+    role: Role
+    licence: Text
+    languages: Text
     notes: str
-    files: tuple[RemoteFile, ...]
-    record: Mapping[str, Any]
+    tokenizer: RemoteFile
+    data: tuple[RemoteFile, ...] = ()
+    record: dict[str, Any] = {}
 
     @property
-    def n_bytes(self) -> int:
+    def files(self) -> dict[str, RemoteFile]:
+        """The graph, the tokeniser and the graph's data, by their names in the models folder."""
+        data = {file.path.name: file for file in self.data}
+        return {GRAPH_NAME: self, TOKENIZER_NAME: self.tokenizer, **data}
+
+    @property
+    def total_bytes(self) -> int:
         """Size of all files."""
-        return sum(file.n_bytes for file in self.files)
+        return sum(file.n_bytes for file in self.files.values())
 
 
 def read_catalogue(path: Path | None = None) -> tuple[Offer, ...]:
@@ -73,7 +82,7 @@ def read_catalogue(path: Path | None = None) -> tuple[Offer, ...]:
         ModelError: If it cannot be read, or a model is not pinned; the message names the field.
     """
     path = path or Path(__file__).with_name("catalogue.json")
-    return tuple(_offer(path, model) for model in read_models(path, "catalogue"))
+    return tuple(_offer(path, model) for model in read_models(path))
 
 
 def find_offer(name: str, path: Path | None = None) -> Offer:
@@ -82,56 +91,19 @@ def find_offer(name: str, path: Path | None = None) -> Offer:
     Raises:
         ModelError: If there is none; the message lists the names.
     """
-    offers = read_catalogue(path)
-    for offer in offers:
-        if offer.name == name:
-            return offer
-    names = ", ".join(offer.name for offer in offers)
-    raise ModelError(f"no model {name!r} in the catalogue, expected one of {names}")
+    offers = {offer.name: offer for offer in read_catalogue(path)}
+    if name not in offers:
+        raise ModelError(f"no model {name!r} in the catalogue, expected one of {', '.join(offers)}")
+    return offers[name]
 
 
-def _offer(path: Path, content: object) -> Offer:
-    fields = Fields(path, "model", content)
-    revision = _pinned(fields, "revision", 40)
+def _offer(path: Path, content: dict[str, Any]) -> Offer:
+    offer = convert(path, content, Offer)
+    graph, tokenizer, *data = (file.placed(name) for name, file in offer.files.items())
     described = {"repo", "revision", "languages", "notes", "path"}
-    record = {key: value for key, value in fields.content.items() if key not in described}
-    files = (
-        _remote(fields, GRAPH_NAME),
-        _remote(fields.group("tokenizer"), TOKENIZER_NAME),
-        *(_remote(Fields(path, "data", item), None) for item in fields.items("data", missing=[])),
-    )
-    graph, tokenizer, *rest = (
-        {"file": file.name, "sha256": file.sha256, "bytes": file.n_bytes} for file in files
-    )
-    source = {"repo": fields.inside("repo"), "revision": revision}
-    record |= graph | {"tokenizer": tokenizer, "data": rest, "source": source}
+    record = {key: value for key, value in content.items() if key not in described}
+    source = {"repo": str(offer.repo), "revision": offer.revision}
+    record |= graph | {"tokenizer": tokenizer, "data": data, "source": source}
     # Checks the record before the download, not after it.
-    read_entry(path, {"model_id": "?", "pooling": "graph", "dimensions": 1, **record})
-    return Offer(
-        name=fields.text("name"),
-        repo=fields.inside("repo"),
-        revision=revision,
-        role=fields.choice("role", ROLES),
-        licence=fields.text("licence"),
-        languages=fields.text("languages"),
-        notes=fields.text("notes", empty=True),
-        files=files,
-        record=record,
-    )
-
-
-def _remote(fields: Fields, name: str | None) -> RemoteFile:
-    path = fields.inside("path")
-    return RemoteFile(
-        path=path,
-        name=name or PurePosixPath(path).name,
-        sha256=_pinned(fields, "sha256", 64),
-        n_bytes=fields.count("bytes"),
-    )
-
-
-def _pinned(fields: Fields, key: str, n_digits: int) -> str:
-    value = fields.text(key)
-    if not re.fullmatch(rf"[0-9a-f]{{{n_digits}}}", value):
-        raise fields.wrong(key, value, f"{n_digits} hexadecimal digits")
-    return value
+    read_entry(path, {"model_id": "?", "dimensions": 1, **record})
+    return msgspec.structs.replace(offer, record=record)

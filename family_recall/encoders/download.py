@@ -45,12 +45,12 @@ def fetch(
     """
     if urllib.parse.urlsplit(base_url).scheme not in {"http", "https"}:
         raise ModelError(f"base URL {base_url!r}: expected one of http or https")
-    place = files_folder(offer.name, (file.sha256 for file in offer.files))
+    place = files_folder(offer.name, (file.sha256 for file in offer.files.values()))
     (folder / place).mkdir(parents=True, exist_ok=True)
-    for file in offer.files:
+    for name, file in offer.files.items():
         remote_path = urllib.parse.quote(f"{offer.repo}/resolve/{offer.revision}/{file.path}")
         url = f"{base_url.rstrip('/')}/{remote_path}"
-        download(url, file, folder / place / file.name, progress=progress)
+        download(url, file, folder / place / name, progress=progress)
     return install(folder, complete(folder, placed(offer.record, place)))
 
 
@@ -109,7 +109,7 @@ def _receive(url: str, file: RemoteFile, part: Path, progress: StepCallback | No
                 out.write(chunk[: file.n_bytes + 1 - done])
                 done += len(chunk)
                 if progress is not None:
-                    progress(file.name, min(done, file.n_bytes), file.n_bytes)
+                    progress(part.stem, min(done, file.n_bytes), file.n_bytes)
             out.flush()
             os.fsync(out.fileno())
 

@@ -17,7 +17,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from family_recall.encoders.base import Floats
-from family_recall.encoders.onnx_runtime import import_runtime
+from family_recall.encoders.session import import_runtime
 from family_recall.errors import ModelError
 
 # Divides weights whose scale is applied after the product: otherwise sums of products with up to

@@ -1,4 +1,4 @@
-"""Add a model to a models folder: completely, or not at all."""
+"""Check the models of a folder, and add one to it: completely, or not at all."""
 
 from __future__ import annotations
 
@@ -10,24 +10,31 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from family_recall.encoders.bi_encoder import UNIT_TOLERANCE
-from family_recall.encoders.bounded import read_json
-from family_recall.encoders.checks import SHORT, check
-from family_recall.encoders.fields import KNOWN_FORMAT
 from family_recall.encoders.manifest import (
+    FORMAT,
     MANIFEST_NAME,
     ModelEntry,
+    ModelFile,
     read_entry,
-    read_manifest,
+    read_models,
+    sha256_of,
     user_models,
 )
-from family_recall.encoders.session import Session
+from family_recall.encoders.session import CUDA, Session
+from family_recall.encoders.static import StaticEncoder
 from family_recall.encoders.tokenizer import SubwordTokenizer
+from family_recall.encoders.transformer import (
+    UNIT_TOLERANCE,
+    BiEncoder,
+    CrossEncoder,
+    GraphModel,
+)
 from family_recall.errors import ModelError
 
 Record = dict[str, Any]
@@ -43,7 +50,35 @@ DECISIVE = (
     *("sha256", "data", "tokenizer", "output", "pooling", "normalise"),
     *("query_prefix", "memory_prefix", "max_tokens"),
 )
+SHORT = "when does grandma land?"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """One check: ``what`` is a file name or ``run``; ``problem`` is None if it passed.
+
+    ``provider`` is the execution provider that ran the model, and ``obstacle`` why CUDA did not
+    serve; None where there is none.
+    """
+
+    what: str
+    problem: str | None
+    provider: str | None = None
+    obstacle: str | None = None
+
+
+def check(entry: ModelEntry) -> list[ModelCheck]:
+    """Read every file again; if all are intact, run the model on short and long texts.
+
+    Returns:
+        One result per file, in the order of `ModelEntry.files`, then one named ``run`` if all
+        files passed.
+    """
+    checks = [ModelCheck(file.path.name, _problem(file)) for file in entry.files]
+    if all(file_check.problem is None for file_check in checks):
+        checks.append(_run(entry))
+    return checks
 
 
 def writable_folder(to: Path | None) -> Path:
@@ -146,17 +181,61 @@ def install(folder: Path, record: Mapping[str, Any]) -> ModelEntry:
             raise ModelError(f"{entry.name}: {result.what}: {result.problem}")
     before: list[Record] = []
     if path.exists():
-        read_manifest(folder)
-        before = read_json(path)["models"]
+        before = read_models(path)
     others = [other for other in before if other.get("name") != entry.name]
     models = [dict(record), *others]
-    _replace(path, json.dumps({"format": KNOWN_FORMAT, "models": models}, indent=2))
+    _replace(path, json.dumps({"format": FORMAT, "models": models}, indent=2))
     in_use = {Path(str(model["file"])).parent for model in models}
     for model in before:
         old = Path(str(model["file"])).parent
         if old not in in_use and old.name.startswith(f"{model['name']}-"):
             shutil.rmtree(folder / old, ignore_errors=True)
     return entry
+
+
+def _problem(file: ModelFile) -> str | None:
+    try:
+        n_bytes = file.path.stat().st_size
+        if n_bytes != file.n_bytes:
+            return f"{n_bytes:,} bytes, expected {file.n_bytes:,}"
+        have = sha256_of(file.path)
+    except OSError as error:
+        return error.strerror or "cannot be read"
+    return None if have == file.sha256 else f"sha256 {have}, expected {file.sha256}"
+
+
+def _run(entry: ModelEntry) -> ModelCheck:
+    model: StaticEncoder | BiEncoder | CrossEncoder | None = None
+    problem: str | None = None
+    try:
+        model = _open(entry)
+        _read(entry, model)
+        if isinstance(model, GraphModel) and model.provider == CUDA:
+            # Which returns numbers for more tokens than the graph has positions.
+            _read(entry, _open(entry, cuda=False))
+    except ModelError as error:
+        problem = str(error)
+    if isinstance(model, GraphModel):
+        return ModelCheck("run", problem, model.provider, model.obstacle)
+    return ModelCheck("run", problem)
+
+
+def _open(entry: ModelEntry, *, cuda: bool = True) -> StaticEncoder | BiEncoder | CrossEncoder:
+    if entry.role == StaticEncoder.ROLE:
+        return StaticEncoder(entry)
+    return (CrossEncoder if entry.role == CrossEncoder.ROLE else BiEncoder)(entry, cuda=cuda)
+
+
+def _read(entry: ModelEntry, model: StaticEncoder | BiEncoder | CrossEncoder) -> None:
+    # Longer than any model reads, so it is truncated to the entry's limit.
+    long = "grandma " * max(entry.max_tokens.question, entry.max_tokens.memory)
+    if isinstance(model, CrossEncoder):
+        model.score(SHORT, "")
+        model.score(long, long)
+    else:
+        model.encode_question(SHORT)
+        model.encode_question(long)
+        model.encode_memories(["", long])
 
 
 def _output(path: Path, names: frozenset[str], record: Mapping[str, Any]) -> str:

@@ -8,11 +8,10 @@ import threading
 from pathlib import Path
 
 from family_recall.encoders.base import Encoder, PairScorer
-from family_recall.encoders.bi_encoder import BiEncoder
-from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import read_manifest
 from family_recall.encoders.question_cache import QuestionCache
 from family_recall.encoders.static import StaticEncoder
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError
 from family_recall.heap_trimming import trim_heap
 

@@ -12,38 +12,55 @@ import functools
 import hashlib
 import os
 import sys
-from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
+from typing import Annotated, Any, Literal, TypeVar
 
-from family_recall.encoders.fields import Fields, read_models
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import Meta, Struct, field
+
 from family_recall.errors import ModelError
 
 ENVIRONMENT_VARIABLE = "FAMILY_RECALL_MODELS"
 MANIFEST_NAME = "manifest.json"
+FORMAT = 1
 ROLES = ("embedder", "cross_encoder", "static_embedder")
-PRECISIONS = ("int8", "fp16", "fp32")
-POOLINGS = ("mean", "cls", "last", "graph")
 WAY_OUT = "reinstall family-recall, or fetch or import the model again"
 
+Text = Annotated[str, Meta(min_length=1)]
+Sha256 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+Count = Annotated[int, Meta(ge=1)]
+Role = Literal["embedder", "cross_encoder", "static_embedder"]
+Precision = Literal["int8", "fp16", "fp32"]
+T = TypeVar("T")
 
-@dataclass(frozen=True, slots=True)
-class ModelFile:
+
+class ModelFile(Struct, frozen=True):
     """A required file, with its size in bytes and its SHA-256 in hexadecimal."""
 
-    path: Path
-    sha256: str
-    n_bytes: int
+    path: Path = field(name="file")
+    sha256: Sha256
+    n_bytes: Count = field(name="bytes")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelEntry:
+class MaxTokens(Struct, frozen=True):
+    """How many tokens of a question and of a memory are read; special tokens count."""
+
+    question: Count
+    memory: Count
+
+
+class ModelEntry(Struct, frozen=True, kw_only=True):
     """One model.
 
     Attributes:
         name: For people.
         model_id: For machines; a model with other vectors has another id.
         role: ``embedder``, ``cross_encoder`` or ``static_embedder``.
-        model: The ONNX file, or the table of a static embedder.
+        path: The ONNX file, or the table of a static embedder.
+        sha256: Of that file.
+        n_bytes: Of that file.
         data: External weight files of the ONNX file, if any.
         tokenizer: The `tokenizers` file.
         token_idf: One float16 per vocabulary id, or None if all tokens weigh the same.
@@ -51,34 +68,52 @@ class ModelEntry:
         precision: ``int8``, ``fp16`` or ``fp32``; decides which processor runs it.
         dimensions: Length of a pooled vector; 0 for a cross-encoder.
         token_dimensions: Length of a token vector; 0 if the graph has no output ``tokens``.
-        max_question_tokens: Longer questions are truncated; special tokens count.
-        max_memory_tokens: Longer memories are truncated; special tokens count.
+        max_tokens: Longer texts are truncated.
         output: The graph's output that is read.
         pooling: How token vectors become one: ``mean``, ``cls`` (the first) or ``last``;
-            ``graph`` if the output is already one vector.
+            ``graph`` if the output is already one vector. Of no meaning for a cross-encoder.
         normalise: Whether vectors are scaled to unit length here; otherwise the graph does it.
         query_prefix: Put before every question.
         memory_prefix: Put before every memory.
     """
 
-    name: str
-    model_id: str
-    role: str
-    model: ModelFile
-    data: tuple[ModelFile, ...]
+    name: Text
+    model_id: Text
+    role: Role
+    path: Path = field(name="file")
+    sha256: Sha256
+    n_bytes: Count = field(name="bytes")
+    data: tuple[ModelFile, ...] = ()
     tokenizer: ModelFile
-    token_idf: ModelFile | None
-    licence: str
-    precision: str
-    dimensions: int
-    token_dimensions: int
-    max_question_tokens: int
-    max_memory_tokens: int
-    output: str
-    pooling: str
-    normalise: bool
-    query_prefix: str
-    memory_prefix: str
+    token_idf: ModelFile | None = None
+    licence: Text
+    precision: Precision
+    dimensions: Annotated[int, Meta(ge=0)] = 0
+    token_dimensions: Annotated[int, Meta(ge=0)] = 0
+    max_tokens: MaxTokens
+    output: str = ""
+    pooling: Literal["mean", "cls", "last", "graph"] = "graph"
+    normalise: bool = False
+    query_prefix: str = ""
+    memory_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        """Check what depends on the role, and name the output where the record does not.
+
+        Raises:
+            ValueError: If an embedder has no dimensions.
+        """
+        is_embedder = self.role != "cross_encoder"
+        if is_embedder and not self.dimensions:
+            raise ValueError("`dimensions` is missing, expected 1 or more for an embedder")
+        if not self.output:
+            output = "embedding" if is_embedder else "logit"
+            msgspec.structs.force_setattr(self, "output", output)
+
+    @property
+    def model(self) -> ModelFile:
+        """The ONNX file, or the table of a static embedder."""
+        return ModelFile(self.path, self.sha256, self.n_bytes)
 
     @property
     def files(self) -> tuple[ModelFile, ...]:
@@ -87,8 +122,7 @@ class ModelEntry:
         return (self.model, *self.data, self.tokenizer, *idf)
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """The models of a folder."""
 
     folder: Path
@@ -97,6 +131,11 @@ class Manifest:
     def find_entry(self, role: str) -> ModelEntry | None:
         """Return the first entry with this role, or None."""
         return next((entry for entry in self.entries if entry.role == role), None)
+
+
+class _Versioned(Struct):
+    format: Count
+    models: list[dict[str, Any]]
 
 
 def find_models(folder: Path | None = None) -> Path:
@@ -143,10 +182,56 @@ def read_manifest(folder: Path | None = None) -> Manifest:
     return Manifest(own, _read(own).entries + shipped.entries)
 
 
-def _read(folder: Path) -> Manifest:
-    path = folder / MANIFEST_NAME
-    models = read_models(path, "manifest", way_out=f"; {WAY_OUT}")
-    return Manifest(folder, tuple(read_entry(path, model) for model in models))
+def read_models(path: Path) -> list[dict[str, Any]]:
+    """Read the ``models`` of a manifest or catalogue file.
+
+    Raises:
+        ModelError: If the file cannot be read, or has a format that this version does not know.
+    """
+    content = read_json(path, _Versioned, way_out=f"; {WAY_OUT}")
+    if content.format > FORMAT:
+        raise ModelError(
+            f"{path}: format {content.format}, this version reads up to {FORMAT}; "
+            "upgrade the library"
+        )
+    return content.models
+
+
+def read_json(path: Path, kind: type[T], *, way_out: str = "") -> T:
+    """Read a JSON file that holds one value of a type; ``way_out`` ends the message.
+
+    Raises:
+        ModelError: If it cannot be read, or holds something else.
+    """
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError, RecursionError, MemoryError) as error:
+        raise ModelError(f"{path}: {error}{way_out}") from error
+
+
+def read_entry(path: Path, record: object) -> ModelEntry:
+    """Read one model of the manifest at `path`, of its JSON object.
+
+    Raises:
+        ModelError: If this version cannot interpret it; the message names the field.
+    """
+    return convert(path, record, ModelEntry)
+
+
+def convert(path: Path, record: object, kind: type[T]) -> T:
+    """Return a JSON object of a file as a struct; a `Path` in it lies in the folder of that file.
+
+    Raises:
+        ModelError: If a field is missing or wrong; the message names it.
+    """
+
+    def resolve(kind: type, name: object) -> PurePath:
+        return path.parent / _inside(name) if kind is Path else _inside(name)
+
+    try:
+        return msgspec.convert(record, kind, dec_hook=resolve)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ModelError(f"{path}: {error}") from error
 
 
 def verify(file: ModelFile) -> Path:
@@ -168,6 +253,20 @@ def verify(file: ModelFile) -> Path:
     return file.path
 
 
+def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Read the arrays of a numpy file by name; nothing that it has pickled is loaded.
+
+    Raises:
+        ModelError: If it is no such file.
+    """
+    try:
+        with path.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            return {path.stem: content} if isinstance(content, np.ndarray) else {**content}
+    except Exception as error:  # numpy, zipfile and tokenize share no base but this one
+        raise ModelError(f"{path}: {error}") from error
+
+
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file's content, in hexadecimal."""
     with path.open("rb") as file:
@@ -179,44 +278,19 @@ def _sha256(path: Path, mtime_ns: int, n_bytes: int) -> str:  # noqa: ARG001  pa
     return sha256_of(path)
 
 
+def _inside(name: object) -> PurePosixPath:
+    """Return a path below a folder, parts joined by ``/``; it cannot lead out of the folder."""
+    path = PurePosixPath(str(name))
+    if not path.parts or {"..", "/"} & {*path.parts} or {*path.as_posix()} & {*"\\:"}:
+        raise ValueError(f"{name!r}: expected a path inside the folder")
+    return path
+
+
+def _read(folder: Path) -> Manifest:
+    path = folder / MANIFEST_NAME
+    return Manifest(folder, tuple(read_entry(path, model) for model in read_models(path)))
+
+
 def _from_environment() -> Path | None:
     folder = os.environ.get(ENVIRONMENT_VARIABLE, "")
     return Path(folder) if folder else None
-
-
-def read_entry(path: Path, content: object) -> ModelEntry:
-    """Read one model of the manifest at `path`; `content` is its JSON object.
-
-    Raises:
-        ModelError: If this version cannot interpret it; the message names the field.
-    """
-    fields = Fields(path, "model", content)
-    role = fields.text("role")
-    vectors = role in {"embedder", "static_embedder"}
-    max_tokens = fields.group("max_tokens")
-    return ModelEntry(
-        name=fields.text("name"),
-        model_id=fields.text("model_id"),
-        role=role,
-        model=_file(fields),
-        data=tuple(_file(Fields(path, "data", one)) for one in fields.items("data", missing=[])),
-        tokenizer=_file(fields.group("tokenizer")),
-        token_idf=_file(fields.group("token_idf")) if "token_idf" in fields.content else None,
-        licence=fields.text("licence"),
-        precision=fields.choice("precision", PRECISIONS),
-        dimensions=fields.count("dimensions") if vectors else 0,
-        token_dimensions=fields.count("token_dimensions", missing=0) if vectors else 0,
-        max_question_tokens=max_tokens.count("question"),
-        max_memory_tokens=max_tokens.count("memory"),
-        output=fields.text("output", missing="embedding" if vectors else "logit"),
-        pooling=fields.choice("pooling", POOLINGS) if vectors else fields.text("pooling"),
-        normalise=fields.flag("normalise", missing=False),
-        query_prefix=fields.text("query_prefix", empty=True),
-        memory_prefix=fields.text("memory_prefix", empty=True),
-    )
-
-
-def _file(fields: Fields) -> ModelFile:
-    """Return a file beside the manifest, or in a folder beside it."""
-    path = fields.path.parent / fields.inside("file")
-    return ModelFile(path, fields.text("sha256"), fields.count("bytes"))

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from family_recall.encoders.bounded import read_json
 from family_recall.encoders.install import (
     GRAPH_NAME,
     GRAPH_OUTPUTS,
@@ -29,7 +28,7 @@ from family_recall.encoders.install import (
     install,
     placed,
 )
-from family_recall.encoders.manifest import ModelEntry, sha256_of
+from family_recall.encoders.manifest import ModelEntry, read_json, sha256_of
 from family_recall.encoders.session import Session
 from family_recall.errors import ModelError
 
@@ -123,11 +122,11 @@ class _Folder:
         self.overrides = overrides
         self.config = self._json("config.json")
         self.prompts = self._json("config_sentence_transformers.json")
+        modules = source / "modules.json"
         # The folder of each kind of module, such as ``Pooling``.
         self.kinds = {
             str(module.get("type", "")).rpartition(".")[2]: str(module.get("path", ""))
-            for module in self._json("modules.json", expected=list)
-            if isinstance(module, dict)
+            for module in (read_json(modules, list[dict[str, Any]]) if modules.is_file() else [])
         }
 
     def record(self, onnx: Path) -> Record:
@@ -274,16 +273,10 @@ class _Folder:
         match = re.search(r"^license:\s*[\"']?([\w.+-]+)", text, re.MULTILINE)
         return SPDX.get(match[1].lower(), match[1]) if match else "unknown"
 
-    def _json(self, name: str, *, expected: type = dict) -> Any:
-        """Return the content of a JSON file; an empty object if it is missing."""
+    def _json(self, name: str) -> dict[str, Any]:
+        """Return the object in a JSON file; an empty one if the file is missing."""
         path = self.source / name
-        if not path.is_file():
-            return expected()
-        content = read_json(path)
-        if not isinstance(content, expected):
-            kind = type(content).__name__
-            raise ModelError(f"{path}: is a {kind}, expected a {expected.__name__}")
-        return content
+        return read_json(path, dict[str, Any]) if path.is_file() else {}
 
     def _missing(self, name: str, way_out: str) -> Path:
         raise ModelError(f"{self.source}: has no {name}; {way_out}")

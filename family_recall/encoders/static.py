@@ -15,9 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.encoders.base import Encoding, Floats, Ints
-from family_recall.encoders.bounded import read_arrays
-from family_recall.encoders.manifest import ModelEntry, verify
-from family_recall.encoders.manifest_model import TextEncoder
+from family_recall.encoders.manifest import ModelEntry, read_arrays, verify
+from family_recall.encoders.transformer import TextEncoder
 from family_recall.errors import ModelError
 
 _STEPS = 127.0  # of int8, on either side of zero
@@ -107,7 +106,11 @@ def read_table(path: Path) -> StaticTable:
     Raises:
         ModelError: If it cannot be read, or the shapes of its arrays do not match.
     """
-    rows, scales, weights = read_arrays(path, ("rows", "scales", "weights"))
+    try:
+        stored = read_arrays(path)
+        rows, scales, weights = (stored[name] for name in ("rows", "scales", "weights"))
+    except KeyError as error:
+        raise ModelError(f"{path}: has no array {error}") from error
     n = len(rows) if rows.ndim == 2 else -1
     kinds = (rows.dtype, scales.dtype, weights.dtype)
     if kinds != _KINDS or (scales.shape, weights.shape) != ((n,), (n,)):

@@ -81,7 +81,6 @@ def tiny_entry(folder: Path) -> dict[str, Any]:
         "licence": "Apache-2.0",
         "precision": "int8",
         "max_tokens": {"question": 8, "memory": 12},
-        "pooling": "sum",
         "query_prefix": "",
         "memory_prefix": "",
         "tokenizer": facts(folder / "tokenizer.json"),

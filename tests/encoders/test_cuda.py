@@ -22,12 +22,10 @@ from family_recall.encoders import (
     CrossEncoder,
     find_models,
     half_precision,
-    onnx_runtime,
     session,
 )
-from family_recall.encoders.onnx_runtime import CPU, CUDA, import_runtime
 from family_recall.encoders.sentence_transformers import import_model
-from family_recall.encoders.session import CUDA_BATCH, Session, Text
+from family_recall.encoders.session import CPU, CUDA, CUDA_BATCH, Session, Text, import_runtime
 from family_recall.errors import ModelError
 from tests.foreign_models import ALL_INPUTS, embedder_graph, save_folder
 
@@ -116,8 +114,8 @@ def _converted_once() -> Iterator[None]:
 def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
     """A machine with an NVIDIA device, as far as the library can tell."""
     pretended = Runtime()
-    monkeypatch.setattr(onnx_runtime, "has_cuda", lambda: True)
-    monkeypatch.setattr(onnx_runtime, "import_runtime", lambda: pretended)
+    monkeypatch.setattr(session, "has_cuda", lambda: True)
+    monkeypatch.setattr(session, "import_runtime", lambda: pretended)
     return pretended
 
 
@@ -125,7 +123,7 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> Runtime:
 def on_cpu() -> CrossEncoder:
     """The shipped cross-encoder, as where there is no device."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx_runtime, "CUDA_DRIVERS", ())
+        patch.setattr(session, "CUDA_DRIVERS", ())
         return CrossEncoder.load(find_models())
 
 
@@ -134,8 +132,8 @@ def scorer() -> CrossEncoder:
     """The shipped cross-encoder, where CUDA works."""
     pretended = Runtime()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnx_runtime, "has_cuda", lambda: True)
-        patch.setattr(onnx_runtime, "import_runtime", lambda: pretended)
+        patch.setattr(session, "has_cuda", lambda: True)
+        patch.setattr(session, "import_runtime", lambda: pretended)
         return CrossEncoder.load(find_models())
 
 
@@ -345,13 +343,13 @@ def test_what_is_missing_for_cuda_is_named(
     runtime: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The device, the build of ONNX Runtime, or the extra; nothing where CUDA is worth a try."""
-    assert onnx_runtime.why_no_cuda() is None
+    assert session.why_no_cuda() is None
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    assert "pip install 'family-recall[cuda]'" in str(onnx_runtime.why_no_cuda())
+    assert "pip install 'family-recall[cuda]'" in str(session.why_no_cuda())
     runtime.get_available_providers = lambda: [CPU]
-    assert "pip install onnxruntime-gpu" in str(onnx_runtime.why_no_cuda())
-    monkeypatch.setattr(onnx_runtime, "has_cuda", lambda: False)
-    assert onnx_runtime.why_no_cuda() == "no NVIDIA device"
+    assert "pip install onnxruntime-gpu" in str(session.why_no_cuda())
+    monkeypatch.setattr(session, "has_cuda", lambda: False)
+    assert session.why_no_cuda() == "no NVIDIA device"
 
 
 def test_without_onnx_int8_stays_on_the_cpu(

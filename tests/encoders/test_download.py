@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from hypothesis import given, settings
@@ -74,7 +74,7 @@ def test_progress_ends_at_the_whole(tmp_path: Path, hub: Hub) -> None:
     )  # fmt: skip
 
     assert {name: steps[-1][0] for name, steps in seen.items()} == {
-        file.name: file.n_bytes for file in offer.files
+        name: file.n_bytes for name, file in offer.files.items()
     }
 
 
@@ -108,7 +108,7 @@ def test_a_tampered_file_is_removed(tmp_path: Path, hub: Hub) -> None:
     """One changed bit: the error says both hashes, nothing of the file stays, nothing is in use."""
     content = bytearray(hub.files[GRAPH])
     content[50] ^= 1
-    pinned = find_offer("tiny", tmp_path / "catalogue.json").files[0].sha256
+    pinned = find_offer("tiny", tmp_path / "catalogue.json").sha256
     hub.files[GRAPH] = bytes(content)
 
     with pytest.raises(ModelError, match=rf"with sha256 \w{{64}}, expected .*{pinned}; removed"):
@@ -225,7 +225,9 @@ def test_however_often_it_breaks_the_file_is_the_pinned_one(
     content = data.draw(st.binary(min_size=1, max_size=64))
     folder = tmp_path_factory.mktemp("download")
     (folder / "pinned").write_bytes(content)
-    file = RemoteFile("f", "f", sha256_of(folder / "pinned"), len(content))
+    file = RemoteFile(
+        path=PurePosixPath("f"), sha256=sha256_of(folder / "pinned"), n_bytes=len(content)
+    )
     with pytest.MonkeyPatch.context() as patch, serve({"f": content}) as hub:
         patch.setenv("no_proxy", "127.0.0.1")
         url = f"{hub.url}/{REPO}/resolve/{REVISION}/f"
@@ -251,10 +253,10 @@ def test_only_fetching_loads_what_speaks_to_a_network(tmp_path: Path) -> None:
     """Listing, importing, verifying and recalling load neither the download nor urllib.request."""
     program = """
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from family_recall.encoders import BiEncoder, read_manifest
 from family_recall.encoders.catalogue import read_catalogue
-from family_recall.encoders.checks import check
+from family_recall.encoders.install import check
 from family_recall.encoders.sentence_transformers import import_model
 source, folder = map(Path, sys.argv[1:])
 entry = import_model(source, folder)

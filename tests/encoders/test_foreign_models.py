@@ -172,4 +172,4 @@ def test_a_cross_encoder_reads_a_pair_as_roberta_does(tmp_path: Path) -> None:
     assert scorer.count_tokens("", "") == 4
     # RoBERTa never uses two of its 26 positions.
     assert scorer.count_tokens("tea " * 99, "milk " * 99) == 24
-    assert only_entry(tmp_path / "models").max_question_tokens == 12
+    assert only_entry(tmp_path / "models").max_tokens.question == 12

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from family_recall.encoders import BiEncoder, CrossEncoder, find_models
 from family_recall.encoders.half_precision import dequantised, half_precision
-from family_recall.encoders.onnx_runtime import import_runtime
+from family_recall.encoders.session import import_runtime
 from family_recall.errors import ModelError
 
 TEXTS = (

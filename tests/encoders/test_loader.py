@@ -12,9 +12,9 @@ LEAVE_WHILE_LOADING = """
 import sys, threading
 from pathlib import Path
 from family_recall import FamilyRecall, Space
-from family_recall.encoders import bi_encoder
+from family_recall.encoders import transformer
 
-loading, load = threading.Event(), bi_encoder.BiEncoder.load
+loading, load = threading.Event(), transformer.BiEncoder.load
 
 def announced(folder):
     loading.set()
@@ -23,7 +23,7 @@ def announced(folder):
     print("loaded", flush=True)
     return encoder
 
-bi_encoder.BiEncoder.load = announced
+transformer.BiEncoder.load = announced
 home = FamilyRecall.open(Path(sys.argv[1]))
 home.spaces.add(Space("home", "household"))
 home.recall("where is the key?")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from family_recall.encoders import BiEncoder, CrossEncoder, find_models, read_manifest
-from family_recall.encoders.bounded import MAX_JSON_BYTES
 from family_recall.encoders.manifest import user_models, verify
 from family_recall.errors import ModelError
 
@@ -96,12 +95,12 @@ def test_a_role_nobody_has_is_none(models: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"sha256": 5}, r"model\.sha256 is 5, expected a text"),
-        ({"bytes": -1}, r"model\.bytes is -1, expected a whole number above 0"),
+        ({"sha256": 5}, r"`str`, got `int` - at `\$\.sha256`"),
+        ({"bytes": -1}, r"`int` >= 1 - at `\$\.bytes`"),
         ({"file": "../tiny.onnx"}, "expected a path inside the folder"),
-        ({"precision": "int3"}, "precision is 'int3', expected one of"),
-        ({"max_tokens": 64}, "max_tokens is int, expected an object"),
-        ({"role": "embedder"}, r"model\.dimensions is None"),
+        ({"precision": "int3"}, "'int3'.*precision"),
+        ({"max_tokens": 64}, "`object`, got `int`.*max_tokens"),
+        ({"role": "embedder"}, "`dimensions` is missing"),
     ],
 )
 def test_a_wrong_field_is_named(models: Path, changes: dict[str, Any], message: str) -> None:
@@ -116,9 +115,9 @@ def test_a_wrong_field_is_named(models: Path, changes: dict[str, Any], message: 
     "content",
     [
         "", "[", "[]", "{}", '{"format": 1}', '{"models": []}', "[" * 100_000, '{"a":' * 100_000,
-        '{"format": ' + "9" * 5_000 + "}", '{"format": 1, "models": []}' + " " * MAX_JSON_BYTES,
+        '{"format": ' + "9" * 5_000 + "}",
     ],
-    ids=range(10),
+    ids=range(9),
 )  # fmt: skip
 def test_a_broken_manifest_is_a_model_error(tmp_path: Path, content: str) -> None:
     """Whatever the file holds, the caller has one kind of error to catch."""

@@ -50,7 +50,7 @@ def test_everything_the_folder_says_is_read(tmp_path: Path) -> None:
     assert (entry.name, entry.role, entry.licence) == ("tiny-e5-v2-", "embedder", "Apache-2.0")
     assert (entry.pooling, entry.output, entry.normalise) == ("cls", "last_hidden_state", True)
     assert (entry.query_prefix, entry.memory_prefix) == ("query: ", "passage: ")
-    assert (entry.max_question_tokens, entry.max_memory_tokens) == (32, 32)
+    assert (entry.max_tokens.question, entry.max_tokens.memory) == (32, 32)
     assert (entry.dimensions, entry.token_dimensions, entry.precision) == (8, 0, "fp32")
     assert only_entry(tmp_path / "models") == entry
 
@@ -69,14 +69,14 @@ def test_what_is_told_comes_before_what_is_read(tmp_path: Path) -> None:
 
     assert (entry.name, entry.pooling, entry.licence) == ("mine", "last", "MIT")
     assert (entry.query_prefix, entry.memory_prefix) == ("query : ", "passage : ")
-    assert (entry.max_question_tokens, entry.max_memory_tokens) == (24, 24)
+    assert (entry.max_tokens.question, entry.max_tokens.memory) == (24, 24)
     assert entry.precision == "fp32"
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"config": [1]}, r"config\.json: is a list, expected a dict"),
+        ({"config": [1]}, r"config\.json: Expected `object`, got `array`"),
         ({"1_Pooling__config": None}, "--pooling"),
         ({"1_Pooling__config": MAX}, "pools by max_tokens.*--pooling"),
         ({"1_Pooling__config": CLS | MEAN}, "pools by cls_token and mean_tokens.*--pooling"),

@@ -105,7 +105,7 @@ def test_importing_the_encoders_loads_no_native_model_code(tmp_path: Path) -> No
 IMPORT_AFTER_SOMEBODY_ELSE = """
 import sys, types, warnings
 sys.modules["onnxruntime"] = types.ModuleType("onnxruntime")
-from family_recall.encoders.onnx_runtime import import_runtime
+from family_recall.encoders.session import import_runtime
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import_runtime()
@@ -154,7 +154,7 @@ def test_a_graph_with_other_names_is_refused(models: Path) -> None:
 
 def test_float_models_fall_back_to_the_cpu(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where no CUDA driver answers, an fp16 model runs on the CPU."""
-    monkeypatch.setattr("family_recall.encoders.onnx_runtime.CUDA_DRIVERS", ())
+    monkeypatch.setattr("family_recall.encoders.session.CUDA_DRIVERS", ())
 
     assert Session(models / "tiny.onnx", precision="fp16").provider == "CPUExecutionProvider"
 

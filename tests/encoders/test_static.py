@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from family_recall.encoders import StaticEncoder, find_models
 from family_recall.encoders.base import Floats
-from family_recall.encoders.checks import check
+from family_recall.encoders.install import check
 from family_recall.encoders.manifest import read_manifest
 from family_recall.encoders.static import StaticTable, read_table, write_table
 from family_recall.encoders.tokenizer import SubwordTokenizer

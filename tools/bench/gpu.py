@@ -32,9 +32,8 @@ from family_recall.api import FamilyRecall
 from family_recall.apps.evaluation import synthetic
 from family_recall.apps.evaluation.machine import describe
 from family_recall.apps.evaluation.timing import timed
-from family_recall.encoders import onnx_runtime
-from family_recall.encoders.bi_encoder import BiEncoder
-from family_recall.encoders.cross_encoder import CrossEncoder
+from family_recall.encoders import session
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError
 from tools.common import parser_of, write_json
 
@@ -50,10 +49,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     with _on_the_cpu():
         sides = {"cpu": measure(options.models, options.memories, options.questions)}
-    obstacle = onnx_runtime.why_no_cuda()
+    obstacle = session.why_no_cuda()
     if obstacle is None:
         sides["cuda"] = measure(options.models, options.memories, options.questions)
-        if sides["cuda"]["provider"] != onnx_runtime.CUDA:
+        if sides["cuda"]["provider"] != session.CUDA:
             obstacle = sides["cuda"]["obstacle"]
             del sides["cuda"]
     report: dict[str, Any] = {
@@ -184,12 +183,12 @@ def _column(figures: dict[str, Any]) -> dict[str, float]:
 @contextmanager
 def _on_the_cpu() -> Iterator[None]:
     """Load models as where there is no CUDA."""
-    known = onnx_runtime.has_cuda
-    onnx_runtime.has_cuda = lambda: False
+    known = session.has_cuda
+    session.has_cuda = lambda: False
     try:
         yield
     finally:
-        onnx_runtime.has_cuda = known
+        session.has_cuda = known
 
 
 def _parser() -> argparse.ArgumentParser:

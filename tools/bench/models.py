@@ -32,10 +32,9 @@ import onnxruntime as ort
 from rich.console import Console
 from rich.table import Table
 
-from family_recall.encoders.bi_encoder import BiEncoder
-from family_recall.encoders.cross_encoder import CrossEncoder
 from family_recall.encoders.manifest import find_models, read_manifest
 from family_recall.encoders.static import StaticEncoder
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,8 +61,8 @@ resident = [line.split()[1] for line in open("/proc/self/status") if line.starts
 print(took, *resident)
 """
 STARTS = {
-    "embedder": ("bi_encoder", "BiEncoder", "model.encode_question('Where is the key?')"),
-    "cross_encoder": ("cross_encoder", "CrossEncoder", "model.score('Where?', 'Here.')"),
+    "embedder": ("transformer", "BiEncoder", "model.encode_question('Where is the key?')"),
+    "cross_encoder": ("transformer", "CrossEncoder", "model.score('Where?', 'Here.')"),
     "static_embedder": ("static", "StaticEncoder", "model.encode_question('Where is the key?')"),
 }
 

@@ -49,7 +49,7 @@ from family_recall.apps.evaluation.machine import describe
 from family_recall.apps.evaluation.timing import quantiles, timed
 from family_recall.apps.reports import evaluation
 from family_recall.encoders.base import Encoder, Encoding, batch_size_of
-from family_recall.encoders.bi_encoder import BiEncoder
+from family_recall.encoders.transformer import BiEncoder
 from family_recall.errors import ModelError
 from tools.bench.data import FakeEncoder, Floats, Ints
 from tools.common import parser_of, resident_mib, say, write_json

@@ -15,8 +15,8 @@ from typing import Any
 from family_recall import __version__
 from family_recall.api import FamilyRecall
 from family_recall.encoders import StaticEncoder, read_manifest
-from family_recall.encoders.checks import ModelCheck, check
-from family_recall.encoders.onnx_runtime import import_runtime, why_no_cuda
+from family_recall.encoders.install import ModelCheck, check
+from family_recall.encoders.session import import_runtime, why_no_cuda
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.recall.sources.graph_engine import engine
 from family_recall.store.file import copies

@@ -55,9 +55,9 @@ def list_(folder: Path | None, catalogue: Path | None) -> Output:
             for entry in manifest.entries]  # fmt: skip
     hashes = {entry.model.sha256 for entry in manifest.entries}
     offered = [
-        {"name": offer.name, "role": offer.role, "bytes": offer.n_bytes, "licence": offer.licence,
-         "languages": offer.languages, "notes": offer.notes, "repo": offer.repo,
-         "revision": offer.revision, "installed": offer.files[0].sha256 in hashes}
+        {"name": offer.name, "role": offer.role, "bytes": offer.total_bytes,
+         "licence": offer.licence, "languages": offer.languages, "notes": offer.notes,
+         "repo": str(offer.repo), "revision": offer.revision, "installed": offer.sha256 in hashes}
         for offer in offers
     ]  # fmt: skip
 
@@ -83,7 +83,7 @@ def verify(folder: Path | None) -> Output:
       family-recall models verify --models ./models
     """
     from family_recall.encoders import read_manifest  # noqa: PLC0415 -- brings numpy
-    from family_recall.encoders.checks import check  # noqa: PLC0415 -- see above
+    from family_recall.encoders.install import check  # noqa: PLC0415 -- see above
 
     checks = [
         {"name": entry.name, "what": finding.what, "problem": finding.problem}
@@ -203,7 +203,7 @@ def _record(entry: ModelEntry) -> dict[str, Any]:
         "pooling": entry.pooling,
         "query_prefix": entry.query_prefix,
         "memory_prefix": entry.memory_prefix,
-        "max_tokens": {"question": entry.max_question_tokens, "memory": entry.max_memory_tokens},
+        "max_tokens": {"question": entry.max_tokens.question, "memory": entry.max_tokens.memory},
     }
 
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from family_recall.encoders import onnx_runtime
+from family_recall.encoders import session
 from tools.bench import gpu
 
 OPTIONS = ["--memories", "8", "--questions", "2"]
@@ -17,7 +17,7 @@ def test_without_cuda_the_cpu_alone_is_measured(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The report says why, and has import, rerank and recall of the CPU."""
-    monkeypatch.setattr(onnx_runtime, "CUDA_DRIVERS", ())
+    monkeypatch.setattr(session, "CUDA_DRIVERS", ())
     monkeypatch.setattr(gpu, "RUNS", 1)
     assert gpu.main([*OPTIONS, "--json", "-"]) == 0
     report = json.loads(capsys.readouterr().out)
@@ -41,10 +41,10 @@ def test_processors_that_disagree_are_a_failure(
     """By vectors that point elsewhere: the exit status is 1, and both columns are printed."""
 
     def measured(*_: object) -> dict[str, object]:
-        on_cuda = onnx_runtime.has_cuda()
+        on_cuda = session.has_cuda()
         angle = turned_by if on_cuda else 0.0
         return {
-            "provider": onnx_runtime.CUDA if on_cuda else onnx_runtime.CPU,
+            "provider": session.CUDA if on_cuda else session.CPU,
             "obstacle": None,
             "vectors": np.array([[np.cos(angle), np.sin(angle)]]),
             "scores": np.zeros(1),
@@ -57,8 +57,8 @@ def test_processors_that_disagree_are_a_failure(
             },
         }
 
-    monkeypatch.setattr(onnx_runtime, "has_cuda", lambda: True)
-    monkeypatch.setattr(onnx_runtime, "why_no_cuda", lambda: None)
+    monkeypatch.setattr(session, "has_cuda", lambda: True)
+    monkeypatch.setattr(session, "why_no_cuda", lambda: None)
     monkeypatch.setattr(gpu, "measure", measured)
 
     assert gpu.main(OPTIONS) == status

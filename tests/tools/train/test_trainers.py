@@ -16,9 +16,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from family_recall.encoders.bi_encoder import BiEncoder  # noqa: E402
-from family_recall.encoders.cross_encoder import CrossEncoder  # noqa: E402
 from family_recall.encoders.manifest import read_manifest  # noqa: E402
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder  # noqa: E402
 from tools.train import cross_encoder  # noqa: E402
 from tools.train.base_weights import open_tokenizer  # noqa: E402
 from tools.train.bert import Encoder, pack, write_encoder  # noqa: E402
