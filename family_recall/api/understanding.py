@@ -6,7 +6,6 @@ import datetime as dt
 from pathlib import Path
 
 from family_recall.encoders.static import StaticEncoder
-from family_recall.english.breadth import read_breadth
 from family_recall.recall import routing_encoder
 from family_recall.recall.question import planner
 from family_recall.store.text import full_text
@@ -47,5 +46,5 @@ def understand(
         region=region or Region(),
         encode=routing_encoder(StaticEncoder.load(models)),
     )
-    plan = plan._replace(breadth=read_breadth(question).breadth)
+    plan = plan._replace(breadth=plan.asked.amount.breadth)
     return planner.understanding(question, plan, moment.tzinfo or dt.UTC)

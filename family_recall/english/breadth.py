@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from family_recall.english import lowered
-from family_recall.english.text import STOP_WORDS, normalise
 from family_recall.types import Breadth
+
+from .text import STOP_WORDS, lowered, normalise
 
 MAX_CHARS = 300
 """A longer question asks for one thing, whatever words are in it."""
@@ -48,9 +48,6 @@ _FRAMES = (
     r"(?:what|who|where|which|when)\s+all\s+",
 )
 _LIST = re.compile(rf"{_START}{_ASK}(?:{'|'.join(_FRAMES)})")
-_LISTING = ("all", "each", "every", "list", "name", "which")
-"""One of these is in every text with a frame or a tail."""
-
 _SEVERAL = re.compile(
     rf"{_START}(?:which\s+(?:other\s+|different\s+|kinds?\s+of\s+)?(?:[\w'’-]+\s+)??"
     r"(?P<which>[\w'’-]+)\s+(?:have|has|had|did|do|does|are|were|can|could|would|will|is|was)\b"
@@ -135,9 +132,7 @@ def read_breadth(question: str) -> Asked:
     if about is not None:
         whatever = _WHATEVER.search(text, 0, about.start("whom")) is not None
         return Asked("about", question[about.start("whom") :], "all" if whatever else "one")
-    frame = tail = None
-    if any(map(text.__contains__, _LISTING)):
-        frame, tail = _LIST.match(text), _TAIL.search(text)
+    frame, tail = _LIST.match(text), _TAIL.search(text)
     if frame is None and tail is None:
         several = _ADDED.search(text) is not None or _asks_for_several(question, text)
         return Asked("all" if several else "one", question)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from family_recall.english.text import STOP_WORDS
+from .text import STOP_WORDS
 
 Stems = Callable[[str], list[tuple[str, str]]]
 """Splits a text into (word, stem) pairs."""

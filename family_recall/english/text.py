@@ -1,4 +1,4 @@
-"""The words of a question: its search terms, and the names in it."""
+"""The words of a text: in lower case, normalised, as search terms, and the names among them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-
-from family_recall.english import lowered
 
 MAX_QUESTION_CHARS = 20_000
 """Characters of a question that are read; the rest is ignored."""
@@ -40,19 +38,23 @@ EVERYDAY_WORDS = STOP_WORDS | frozenset(
     """.split()
 )
 
-_WHEN = re.compile(
-    r"(?:^|[.?!,;:]|\band|\bso|\bor|\bknow|\bremember|\btell\s+me)\s*"
-    r"(?:(?:since|until|till|by|around)\s+)?"
-    r"(?:when(?:\s+(?:exactly|again))?(?:['’]s|\s+(?:did|do|does|was|were|is|are|will|has|have"
-    r"|had|would|should|can|could))\b"
-    r"|(?:on\s+|in\s+)?(?:what|which)\s+(?:day|date|month|year|season|week|weekday|time)\b"
-    r"|how\s+long\s+(?:ago|since)\b|what\s+(?:is|was)\s+the\s+date\b)"
-)
-_TIMES = ("when", "day", "date", "month", "year", "season", "week", "time", "long")
+_PLAIN_LETTERS = str.maketrans("İıſ", "iis")
 _RUN = re.compile(r"[^\W_]+")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _RUNS_ALONE = bytes(at if at < 128 and chr(at).isalnum() else ord(" ") for at in range(256))
 _POSSESSIVE = re.compile(r"['’]s?$")
+
+
+def lowered(text: str) -> str:
+    """Return a text in lower case, as long as it was: patterns that ignore case are slow.
+
+    A pattern in lower case matches there what it matches in the text itself where it ignores case.
+
+    >>> lowered("What TIME is it?")
+    'what time is it?'
+    """
+    # Where case is ignored, these match a plain letter; in lower case they are others, or two.
+    return (text if text.isascii() else text.translate(_PLAIN_LETTERS)).lower()
 
 
 def search_terms(stems: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -71,16 +73,6 @@ def distinct(terms: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     for word, stem in terms:
         chosen.setdefault(stem, word)
     return tuple((word, stem) for stem, word in chosen.items())
-
-
-def asks_when(question: str) -> bool:
-    """Whether a question asks for a time, so that its answer names one.
-
-    >>> asks_when("When did we move?"), asks_when("What did she say when we moved?")
-    (True, False)
-    """
-    text = lowered(question[:MAX_QUESTION_CHARS])
-    return any(map(text.__contains__, _TIMES)) and _WHEN.search(text) is not None
 
 
 def normalise(name: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from family_recall.access import policy
 from family_recall.encoders.loader import Models
-from family_recall.english.opening import is_opening
+from family_recall.english import Question
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
 from family_recall.learn.fitting import fit_calibration, fit_ratios
 from family_recall.learn.guard import MIN_QUESTIONS, Guard, calibration_generalises, replay
@@ -171,7 +171,7 @@ class Learner:
             log = writing.feedback
             scope = _scope(writing, ctx, wall_s)
             shown, memory = _shown(log, answer, doc_id, outranked, scope, shipped)
-            if not answer.query_text.strip() or is_opening(answer.query_text):
+            if not answer.query_text.strip() or Question(answer.query_text).opens_conversation:
                 return Feedback(kept=False, learned=False, why="nothing was asked")
             if why is not None and weight < 1.0:
                 return Feedback(kept=False, learned=False, why=why)

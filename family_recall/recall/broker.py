@@ -14,7 +14,7 @@ import numpy as np
 from family_recall.access import policy
 from family_recall.config import RecallConfig
 from family_recall.encoders.loader import Models
-from family_recall.english.opening import is_opening
+from family_recall.english import Question
 from family_recall.errors import StoreError
 from family_recall.recall import ordering, replying, scoring, searching, superseding
 from family_recall.recall.answer import Ranked, explanation, make_answer
@@ -105,7 +105,7 @@ class Broker:
 
         Its budget counts from ``asked_at_s`` by the gate's clock; from now, when left out.
         """
-        if is_opening(request.query_text):
+        if Question(request.query_text).opens_conversation:
             return self.opening(request, now, wall_s, asked_at_s)
         with self._started(request, now, wall_s, asked_at_s) as recall:
             _, answer = self._answer(recall)

@@ -13,8 +13,9 @@ import numpy as np
 from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
+from family_recall.english import Question
 from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import Entity, Identifier, Rows, WordStatistics, among
+from family_recall.store.records import Entity, Rows, WordStatistics, among
 from family_recall.types import (
     BoolArray,
     Breadth,
@@ -27,12 +28,14 @@ from family_recall.types import (
     Strategy,
 )
 from family_recall.types.record import record
+from family_recall.types.understanding import Identifier
 
 Kind = Literal["full", "static", "words"]
 """Whose vectors a ranking rests on: the transformer's, the static embedder's, or nobody's."""
 
 _NO_IDS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float32)
 _NOTHING: Mapping[Any, float] = MappingProxyType({})
+NO_QUESTION = Question("")
 NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
 
@@ -52,6 +55,7 @@ class QueryPlan(NamedTuple):
     """A question, understood.
 
     Attributes:
+        asked: The question, read by its words alone.
         terms: (word, stem) pairs to search for.
         entities: What it names in scope.
         names: How it names them.
@@ -80,6 +84,7 @@ class QueryPlan(NamedTuple):
         about_focus: Whether it asks for nothing else: ``it``, ``more`` of it, or empty.
     """
 
+    asked: Question = NO_QUESTION
     terms: tuple[tuple[str, str], ...] = ()
     entities: tuple[Entity, ...] = ()
     names: tuple[str, ...] = ()

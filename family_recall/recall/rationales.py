@@ -9,7 +9,7 @@ import numpy as np
 from family_recall.recall.dataflow import GraphRun, PathStep, QueryContext, Ranking
 from family_recall.recall.explain import Link, rationale
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.sources.bias import intent_of, strongest_links
+from family_recall.recall.sources.bias import strongest_links
 from family_recall.recall.sources.graph_paths import paths_to
 from family_recall.types import IdArray, Rationale
 
@@ -47,7 +47,7 @@ def _scored_links(
     if subgraph is None or not memories:
         return {}
     named = [entity.id for entity in context.plan.entities]
-    boosts = strongest_links(subgraph, named, intent_of(context.request.query_text))
+    boosts = strongest_links(subgraph, named, context.plan.asked.intent)
     return {memory: boosts[memory].path for memory in memories if memory in boosts}
 
 

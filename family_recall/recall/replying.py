@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from family_recall.english import BITS, lowered, slot_of, wants_somebody
+from family_recall.english import BITS
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
 from family_recall.recall.ranking.echoes import withhold
 from family_recall.recall.ranking.replies import TOLD, TURNS, Reply, answer_after, replies_to
@@ -21,18 +20,13 @@ OPENER: Final = 0.8
 """Share of the best score that a memory has to have, for the turns after it to be compared."""
 
 _EACH: Final = 2  # replies to one question that become candidates
-_ABOUT_ASKING = re.compile(
-    r"\b(?:ask(?:s|ed|ing)?|question(?:s|ed)?|wonder(?:s|ed|ing)?|want(?:s|ed)? to know"
-    r"|[ei]nquired?)\b"
-)
-_ASKING = ("ask", "question", "wonder", "want", "quire")
 
 
 def find_replies(run: Runner, context: QueryContext, pool: Pool) -> Run:
     """Find the replies to what is asked in the best of what words and vectors found."""
     nothing = Run.empty("replies")
     n = min(len(pool.ids), context.config.reply_pool)
-    if n == 0 or is_about_asking(context) or not run.can_start("replies", n):
+    if n == 0 or context.plan.asked.asks_about_asking or not run.can_start("replies", n):
         return nothing
 
     def find() -> Run:
@@ -50,7 +44,7 @@ def find_replies(run: Runner, context: QueryContext, pool: Pool) -> Run:
 def promote_replies(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     """Place each reply directly above what it replies to, and withhold score from questions."""
     best = ranking.order[: context.config.reply_pool]
-    if not len(best) or is_about_asking(context):
+    if not len(best) or context.plan.asked.asks_about_asking:
         return ranking
     asks = ranking.rows.cues[best] & BITS["asks"] != 0
     if n_any := _openers(context):
@@ -60,12 +54,6 @@ def promote_replies(run: Runner, context: QueryContext, ranking: Ranking) -> Ran
     if n == 0 or not run.can_start("replies", n):
         return ranking
     return run.run("replies", n, lambda: _promoted(context, ranking, best[asks]), ranking)
-
-
-def is_about_asking(context: QueryContext) -> bool:
-    """Whether a question asks what somebody asked, so that a stored question answers it."""
-    question = lowered(context.request.query_text)
-    return any(map(question.__contains__, _ASKING)) and _ABOUT_ASKING.search(question) is not None
 
 
 def _promoted(context: QueryContext, ranking: Ranking, asking: IdArray) -> Ranking:
@@ -92,7 +80,7 @@ def _replies(context: QueryContext, ids: IdArray, n_any: int) -> list[Sequence[R
     return [
         replies_to(after)
         if after[0].says & BITS["asks"]
-        else answer_after(after, context.request.query_text)
+        else answer_after(after, context.plan.asked)
         for after in turns.values()
         if after
     ]
@@ -100,6 +88,6 @@ def _replies(context: QueryContext, ids: IdArray, n_any: int) -> list[Sequence[R
 
 def _openers(context: QueryContext) -> int:
     """Return how many of the best may leave open what the question asks for."""
-    question = context.request.query_text
-    tells = slot_of(question).kinds & TOLD or wants_somebody(question)
+    asked = context.plan.asked
+    tells = asked.kinds & TOLD or asked.asks_who
     return context.config.openers if tells else 0

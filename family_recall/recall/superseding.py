@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Iterable, Mapping
 
-from family_recall.english import slot_of, speaks_of_self
-from family_recall.english.text import STOP_WORDS, normalise
+from family_recall.english.text import STOP_WORDS
 from family_recall.recall.dataflow import QueryContext, Ranking, Successor
 from family_recall.recall.ranking import facts, supersession
 from family_recall.recall.ranking.coverage import question_weights
@@ -29,12 +27,6 @@ _EARLIER = (
     "before", "beforehand", "earlier", "first", "former", "formerly", "last", "old", "original",
     "originally", "past", "previous", "previously", "use", "used",
 )  # fmt: skip
-_NAMED = re.compile(r"(?<!^)\b[A-Z][a-zà-ÿ]+")
-_KIN = re.compile(
-    r"\b(mum|mom|mummy|mommy|dad|daddy|papa|mama|nan|nana|gran|granny|grandma|grandad|grandpa"
-    r"|auntie|aunt|uncle)\b",
-    re.IGNORECASE,
-)
 
 
 def supersede(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -51,23 +43,21 @@ def supersede(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
 
 def asked_of(context: QueryContext) -> Asked:
     """Return what the test of rivals reads of a question."""
-    question = context.request.query_text
-    names = {normalise(name) for name in _NAMED.findall(question)}
-    names |= {name.lower() for name in _KIN.findall(question)}
+    question = context.plan.asked
     words = frozenset([word.casefold() for word, _ in context.plan.terms])
     longer = [word for word in words if len(word) > 2]
-    slot, weights = slot_of(question), question_weights(context)
-    if slot.moment == "before":  # no memory of the old code need say that it is old
+    weights = question_weights(context)
+    if question.moment == "before":  # no memory of the old code need say that it is old
         weights = {stem: weight for stem, weight in weights.items() if stem not in _earlier_stems()}
     return Asked(
-        slot=slot,
+        question=question,
         weights=weights,
         words=words,
         forms={form: word for word in longer for form in (word[:-1], word)},
         ordinary=_ordinary_stems(),
-        names=frozenset(names),
+        names=question.names,
         asker=context.scope.person_id,
-        about_asker=speaks_of_self(question),
+        about_asker=question.speaks_of_self,
     )
 
 
@@ -84,10 +74,10 @@ def _ordinary_stems() -> frozenset[int]:
 
 
 def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
-    slot = slot_of(context.request.query_text)
-    if slot.asks_last:
+    question = context.plan.asked
+    if question.asks_last:
         ranking = takes_over(ranking, latest(context, ranking, n))
-    before = slot.moment == "before"
+    before = question.moment == "before"
     # A question for what was before knows that it changed.
     likely_from = EARLIER_LIKELY if before else supersession.LIKELY
     compared, said = rivals(context, ranking, n, asked_of)

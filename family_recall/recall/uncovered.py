@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from family_recall.english.kinship_terms import KINSHIP_ROLES
+from family_recall.english.kinship import KINSHIP_ROLES
 from family_recall.english.text import normalise
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.coverage import covers
@@ -19,11 +19,6 @@ CLOSE: Final = 0.8
 """Cosine of tokens from which a memory has a word of like meaning."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_QUALIFYING = re.compile(
-    r"\b(?:at|in|of|for|on|from|near|behind|under|by|with)\s+"
-    r"(?:(?:the|my|our|his|her|their|your|an?)\s+)?([^\W\d_]+)",
-    re.IGNORECASE,
-)
 
 
 def uncovered(
@@ -44,7 +39,7 @@ def uncovered(
     rows = [first]
     if first in ranking.reply_to:
         rows.append(ranking.reply_to[first])
-    qualifying = {word.casefold() for word in _QUALIFYING.findall(context.request.query_text)}
+    qualifying = context.plan.asked.qualifying
     if qualifying:
         qualifying -= _elsewhere_read(context, qualifying)
     asked = {
@@ -63,7 +58,7 @@ def uncovered(
     return tuple(dict.fromkeys((*_unmentioned(context, ranking, rows), *words)))
 
 
-def _elsewhere_read(context: QueryContext, qualifying: set[str]) -> set[str]:
+def _elsewhere_read(context: QueryContext, qualifying: frozenset[str]) -> set[str]:
     """Return the words that stand for a time, for somebody known or for a relative.
 
     Of relatives, those among the ``qualifying`` words.

@@ -19,8 +19,8 @@ from family_recall.access.writer import Writer, writer_of
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.english import BITS_VERSION, bits_of
+from family_recall.english.identifiers import RULES_VERSION
 from family_recall.errors import StoreFullError
-from family_recall.recall.question.identifiers import RULES_VERSION
 from family_recall.remember import mentioned_times, people, relations
 from family_recall.remember.embedding import Embedding, embed_at_once
 from family_recall.remember.entity_linker import EntityLinker

@@ -10,10 +10,11 @@ import itertools
 import operator
 
 from family_recall import english
+from family_recall.english.identifiers import identifiers_in
 from family_recall.errors import InvalidMemoryError
-from family_recall.recall.question.identifiers import identifiers_in
-from family_recall.store.records import Identifier, NewMemory, Texts, epoch_s
+from family_recall.store.records import NewMemory, Texts, epoch_s
 from family_recall.types import Memory
+from family_recall.types.understanding import Identifier
 
 
 def prepare(

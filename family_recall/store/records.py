@@ -26,10 +26,6 @@ MAX_MOMENT_S = 253_370_900_000.0
 
 WordEntries = npt.NDArray[np.void]
 
-IdentifierKind: TypeAlias = Literal[
-    "url", "email", "isbn", "issue", "ticket", "path", "phone", "reference", "licence_plate"
-]
-
 View: TypeAlias = Literal["title", "summary"]
 """The parts of a memory that have a vector of their own, beside its body."""
 
@@ -280,21 +276,6 @@ class Entity(NamedTuple):
     id: int
     name: str
     person_id: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Identifier:
-    """One identifier as written, and in the form that two spellings of it share.
-
-    ``normalised`` is lower case for URLs, e-mail addresses and tickets; digits, with a leading
-    ``+`` where one was written, for phone numbers; 13 digits for ISBNs; capitals and digits for
-    licence plates and reference numbers. ``span`` are character offsets into the text.
-    """
-
-    kind: IdentifierKind
-    text: str
-    normalised: str
-    span: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

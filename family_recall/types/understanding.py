@@ -15,7 +15,25 @@ Strategy = Literal["FACTUAL", "EPISODIC", "MILESTONE", "TIMELINE", "HYBRID"]
 Mode = Literal["hybrid", "knowledge", "neural"]
 Breadth = Literal["one", "all", "about"]
 """How much a question asks for: one thing, all of a kind, or whatever is known about somebody."""
+IdentifierKind = Literal[
+    "url", "email", "isbn", "issue", "ticket", "path", "phone", "reference", "licence_plate"
+]
 HEMISPHERES = ("north", "south")
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier:
+    """One identifier as written, and in the form that two spellings of it share.
+
+    ``normalised`` is lower case for URLs, e-mail addresses and tickets; digits, with a leading
+    ``+`` where one was written, for phone numbers; 13 digits for ISBNs; capitals and digits for
+    licence plates and reference numbers. ``span`` are character offsets into the text.
+    """
+
+    kind: IdentifierKind
+    text: str
+    normalised: str
+    span: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from family_recall import FamilyRecall, Relation, understand
+from family_recall.english import Question
 from family_recall.recall.dataflow import Subgraph
 from family_recall.recall.ranking.profiles import QUOTED, find_profile, profiles
 from family_recall.recall.sources.bias import (
     HOP_FACTORS,
     RELATIONS_BY_INTENT,
     graph_bias,
-    intent_of,
 )
 from tests.conftest import (
     HOME,
@@ -186,7 +186,7 @@ def test_an_intent_walks_the_relations_of_its_list(intent: str, relations: tuple
 )  # fmt: skip
 def test_an_intent_is_read_off_the_question(question: str, intent: str | None) -> None:
     """Ownership, dependency and alignment each have their words."""
-    assert intent_of(question) == intent
+    assert Question(question).intent == intent
 
 
 @pytest.fixture

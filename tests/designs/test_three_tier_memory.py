@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from family_recall import Relation, understand
+from family_recall.english import Question
 from family_recall.recall.ranking.profiles import profiles
-from family_recall.recall.sources.bias import (
-    intent_of,
-)
 from tests.conftest import (
     HOME,
     NOW,
@@ -97,7 +95,7 @@ def test_evidence_that_words_find_is_no_dead_end(path: Path) -> None:
 )
 def test_everyday_words_are_no_intent(question: str) -> None:
     """On my own, blocks and a goal narrow no relation."""
-    assert intent_of(question) is None
+    assert Question(question).intent is None
 
 
 def test_the_routers_example_is_surer_than_the_design() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from family_recall.english import BITS, asks, bits_of, only_asks
+from family_recall.english import asks, only_asks
 
 ONLY_ASKS = (
     "when's the recital?",
@@ -69,10 +69,3 @@ def test_a_statement_does_not_ask(text: str) -> None:
     """A question word, a rhetorical question or a quoted one makes no question."""
     assert not asks(text)
     assert not only_asks(text)
-
-
-def test_a_memory_is_stored_with_what_it_says() -> None:
-    """One number has a bit for each: that it asks, that it only asks, and what it tells."""
-    names = {name for name, bit in BITS.items() if bits_of("who took the red car on Friday") & bit}
-
-    assert names >= {"asks", "only_asks", "kind:day", "kind:colour"}

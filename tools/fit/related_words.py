@@ -26,7 +26,7 @@ from family_recall.store.text.full_text import split
 from tools.common import ROOT, parser_of, write_json
 
 WORDS = ROOT / "tools/fit/related_words.txt"
-OUTPUT = ROOT / "family_recall/recall/question/related_words.json"
+OUTPUT = ROOT / "family_recall/english/related_words.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from family_recall.english.kinship_terms import KINSHIP_ROLES, LONGEST_ROLE, ORDERS, TITLES
+from family_recall.english.kinship import KINSHIP_ROLES, LONGEST_ROLE, ORDERS, TITLES
 from family_recall.english.text import LONGEST_NAME, STOP_WORDS, names_in, normalise
 from family_recall.recall.question.kinship import MAX_STEPS, Relatives, is_one, relatives
 from family_recall.store.read.snapshot import Snapshot

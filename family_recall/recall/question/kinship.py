@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from family_recall.english.kinship_terms import (
+from family_recall.english.kinship import (
     INVERSE,
     IS_A,
     KINSHIP_PATHS,
@@ -15,8 +15,9 @@ from family_recall.english.kinship_terms import (
     SORT_OF_TITLE,
     KinshipRole,
     RelationMeaning,
+    meaning_of,
+    relation_phrase,
 )
-from family_recall.english.relation_words import meaning_of, relation_phrase
 from family_recall.english.text import normalise
 from family_recall.store.file.row_ids import partition_of
 from family_recall.store.read.snapshot import Snapshot

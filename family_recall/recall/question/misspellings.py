@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 
 from family_recall.english import lexicon
-from family_recall.english.kinship_terms import KINSHIP_ROLES
+from family_recall.english.kinship import KINSHIP_ROLES
 from family_recall.english.text import EVERYDAY_WORDS, normalise
 from family_recall.recall.question.kinship import is_one
 from family_recall.store.read.snapshot import Snapshot

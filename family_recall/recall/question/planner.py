@@ -10,12 +10,17 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from family_recall.english import text, times
+from family_recall.english import Question, text, times
+from family_recall.english.breadth import (
+    Asked,
+    is_about_asker,
+    is_about_everybody,
+    is_about_somebody,
+)
+from family_recall.english.question import names_topic
+from family_recall.errors import UnknownMemoryError
 from family_recall.recall.dataflow import QueryPlan
 from family_recall.recall.question import entities, household_anchors, related_words
-from family_recall.recall.question.asked_about import with_breadth
-from family_recall.recall.question.focus import about_focus, find_focus, mentioned_by
-from family_recall.recall.question.identifiers import find_identifiers
 from family_recall.recall.question.related import (
     Related,
     related,
@@ -24,7 +29,7 @@ from family_recall.recall.question.related import (
 )
 from family_recall.recall.question.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
 from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import WordStatistics
+from family_recall.store.records import StoredMemory, WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
 
 _T = TypeVar("_T")
@@ -51,24 +56,6 @@ POSSIBLE = 0.55
 
 FOCUS_LINKS = 16
 """Links of the focus that are read."""
-
-_HAPPENING = frozenset(
-    """
-    discuss discussed event events everything go going happen happened happening highlights
-    important interesting latest new news overview recap special summarise summarize summary talk
-    talked talking timeline update updates went
-    """.split()
-)
-"""Words that name no topic."""
-
-_PLANNING = frozenset(
-    """
-    agenda ahead anyone appointment appointments arranged booked busy calendar coming diary free
-    got left list need next plan planned plans planner schedule scheduled today tomorrow upcoming
-    whats
-    """.split()
-)
-"""The same in a question about the time to come."""
 
 
 def plan(
@@ -116,11 +103,11 @@ def plan(
         entities.Resolution(),
     )
     if "routing" not in leave_out:
-        question_plan = with_breadth(question_plan, question, resolved, snapshot.stems)
+        question_plan = _with_breadth(question_plan, resolved, snapshot.stems)
     terms = _with_relatives(question_plan.terms, resolved.relatives, snapshot.stems)
     focus_doc_id = None if "focus" in leave_out else request.ctx.focus_event_id
-    focus = guarded("focus", lambda: find_focus(focus_doc_id, scope, snapshot), None)
-    about = about_focus(question, snapshot.stems) if focus is not None else ""
+    focus = guarded("focus", lambda: _find_focus(focus_doc_id, scope, snapshot), None)
+    about = question_plan.asked.refers_back if focus is not None else ""
     if focus is not None and about:
         # Its own words are few and say nothing: those of the focus are searched.
         terms = text.search_terms(snapshot.stems(focus.memory.text[: text.MAX_QUESTION_CHARS]))
@@ -169,7 +156,7 @@ def plan(
         focus_id=None if focus is None else focus.id,
         focus_mentions=()
         if focus is None
-        else guarded("focus", lambda: mentioned_by(focus.id, scope, snapshot, FOCUS_LINKS), ()),
+        else guarded("focus", lambda: _mentioned_by(focus.id, scope, snapshot, FOCUS_LINKS), ()),
         about_focus=about,
     )
 
@@ -205,13 +192,15 @@ def read(
             hemisphere="south" if region.hemisphere == "south" else "north",
             anchors=anchors,
         )
-    asks_when = reads_time and text.asks_when(question)
+    asked = Question(question)
+    asks_when = reads_time and asked.asks_when
     past = reads_time and times.is_past_reference(question)
-    identifiers = find_identifiers(question)
     routed = "routing" not in leave_out
     routing = UNROUTED
     if routed:
-        routing = route(question, timespan=span, identifiers=identifiers, encode=encode)
+        routing = route(
+            question, timespan=span, quotes_identifier=bool(asked.identifiers), encode=encode
+        )
     # Next to a topic, time words stay search terms: a memory is indexed with its day.
     terms = text.search_terms(stems(question))
     if span is not None and span.other and not _has_topic(question, span, stems, ahead=True):
@@ -231,8 +220,9 @@ def read(
         # With an uncertain time, or a topic next to it, scores must decide.
         routing = _with_strategy(routing, "EPISODIC")
     return QueryPlan(
+        asked=asked,
         terms=terms,
-        identifiers=identifiers,
+        identifiers=asked.identifiers,
         timespan_s=None if span is None else _seconds(span),
         other_timespan_s=None if span is None else _other_seconds(span),
         timespan_certainty=0.0 if span is None else span.certainty,
@@ -276,6 +266,73 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
     )
 
 
+def _with_breadth(plan: QueryPlan, resolved: entities.Resolution, stems: _Stems) -> QueryPlan:
+    """Return a plan with the breadth of its question, and search terms of its topic alone.
+
+    A question about a time alone keeps its plan: it asks for all of that time anyway.
+    """
+    asked = plan.asked.amount
+    if plan.about_time_alone or asked.breadth == "one":
+        return plan
+    if asked.breadth == "about":
+        about = _about(plan, asked, resolved, stems)
+        if about is not None:
+            return about
+        if asked.otherwise == "one" or is_about_somebody(asked.topic, resolved.names):
+            return plan
+    return plan._replace(breadth="all", terms=text.search_terms(stems(asked.topic)))
+
+
+def _about(
+    plan: QueryPlan, asked: Asked, resolved: entities.Resolution, stems: _Stems
+) -> QueryPlan | None:
+    """Return the plan of a question about somebody; None where it is about nobody known."""
+    whom, names = asked.topic, resolved.names
+    if not is_about_somebody(whom, names):
+        return None
+    mentioned = [entity for mention in resolved.mentions for entity in mention.entities]
+    asker = resolved.asker if is_about_asker(whom) else ()
+    about = tuple(dict.fromkeys((*mentioned, *asker)))
+    everybody = not asker and is_about_everybody(whom, names)
+    if not about and not everybody:
+        return None
+    # *Me* and *us* are in too many memories, and in too few of those that are about them.
+    words = [pair for pair in stems(whom) if pair[0].casefold() not in text.STOP_WORDS]
+    terms = text.search_terms(words) if words else ()
+    return plan._replace(breadth="about", about=about, about_family=everybody, terms=terms)
+
+
+def _find_focus(doc_id: str | None, scope: Scope, snapshot: Snapshot) -> StoredMemory | None:
+    """Return the memory that is being talked about; None if the request may not see such a one."""
+    if doc_id is None:
+        return None
+    try:
+        return snapshot.find(doc_id, scope)
+    except UnknownMemoryError:
+        return None
+
+
+def _mentioned_by(
+    focus: int, scope: Scope, snapshot: Snapshot, cap: int
+) -> tuple[tuple[int, ...], ...]:
+    """Return the entities that a memory mentions, each with those of its name in other partitions.
+
+    Of up to ``cap`` of its links, the strongest first. An entity belongs to one partition; one of
+    the same name elsewhere is the same thing.
+    """
+    edges = snapshot.edges(np.array([focus], np.int64), scope, cap)
+    ends = zip(edges.dst, edges.kinds, strict=True)
+    mentioned = [dst for dst, kind in ends if dst < 0 and kind == "mention"]
+    if not mentioned:
+        return ()
+    by_name: dict[str, set[int]] = {}
+    for node, name in snapshot.node_names(np.array(mentioned, np.int64), scope).items():
+        by_name.setdefault(text.normalise(name), set()).add(node)
+    for alias, entity in snapshot.entities(list(by_name), scope):
+        by_name[alias].add(entity.id)
+    return tuple(tuple(sorted(by_name[name])) for name in sorted(by_name))
+
+
 def _with_relatives(terms: _Terms, names: Sequence[str], stems: _Stems) -> _Terms:
     """Add the words of relatives' names to a question's terms, if it searches for words at all."""
     if not names or not terms:
@@ -306,10 +363,7 @@ def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _has_topic(question: str, span: times.Timespan, stems: _Stems, *, ahead: bool) -> bool:
     """Whether a question, without its time expression, names a topic."""
-    rest = _without(question, span.matched)
-    no_topic = (text.STOP_WORDS, _HAPPENING, _PLANNING if ahead else ())
-    words = [word.casefold() for word, _ in stems(rest)]
-    return not all(any(word in words_of for words_of in no_topic) for word in words)
+    return names_topic([word for word, _ in stems(_without(question, span.matched))], ahead=ahead)
 
 
 def _event_stems(terms: Sequence[tuple[str, str]], stems: _Stems) -> tuple[str, ...]:

@@ -8,9 +8,8 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from family_recall.english.kinship_terms import IS_A, KINSHIP_ROLES
+from family_recall.english.kinship import IS_A, KINSHIP_ROLES, meaning_of, relation_phrase
 from family_recall.english.relation_vocabulary import SINGLE_VALUED, relation_words
-from family_recall.english.relation_words import meaning_of, relation_phrase
 from family_recall.recall.question.entities import Mention, Resolution
 from family_recall.recall.question.kinship import (
     MAX_STEPS,

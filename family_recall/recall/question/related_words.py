@@ -22,9 +22,7 @@ MOST_WORDS = 32
 def table() -> Mapping[str, tuple[str, ...]]:
     """Return the stems of like meaning by stem."""
     text = (
-        resources.files("family_recall.recall.question")
-        .joinpath("related_words.json")
-        .read_text("utf-8")
+        resources.files("family_recall.english").joinpath("related_words.json").read_text("utf-8")
     )
     return {stem: tuple(others.split()) for stem, others in json.loads(text).items()}
 

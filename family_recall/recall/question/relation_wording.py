@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from family_recall.english.kinship_terms import INVERSE, KINSHIP_ROLES, KinshipRole
+from family_recall.english.kinship import INVERSE, KINSHIP_ROLES, KinshipRole
 from family_recall.english.relation_vocabulary import FUNCTION_WORDS, NAME_WORDS, NEGATIONS, SPEECH
 from family_recall.recall.question.entities import ASKER_WORDS, Mention, Resolution
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from family_recall.encoders.base import Encoder
-from family_recall.english import slot_of
+from family_recall.english import Question
 from family_recall.english.text import normalise, search_terms
 from family_recall.store.logs.feedback import QuestionSketch
 from family_recall.store.read.snapshot import Snapshot
@@ -28,5 +28,5 @@ def sketch_of(question: str, snapshot: Snapshot, static: Encoder | None) -> Ques
         model_id=None if static is None else static.model_id,
         vector=None if static is None else static.encode_question(question).pooled,
         stems=frozenset(stem_number(stem) for _, stem in terms),
-        kinds=slot_of(question).kinds,
+        kinds=Question(question).kinds,
     )

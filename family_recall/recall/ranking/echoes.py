@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.english import BITS, mask_of_kinds, slot_of
+from family_recall.english import BITS, mask_of_kinds
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import scored
@@ -84,7 +84,7 @@ def _may_tell(context: QueryContext, ranking: Ranking, repeats: BoolArray) -> Bo
 
     *Who drives us on Friday?* tells when that is. One that repeats the question's words does not.
     """
-    kinds = slot_of(context.request.query_text).kinds & TOLD
+    kinds = context.plan.asked.kinds & TOLD
     tells = (ranking.rows.cues & mask_of_kinds(kinds)) != 0
     may: BoolArray = tells & ~repeats
     return may

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from family_recall.english import speaks_of_self, values_in
+from family_recall import english
 from family_recall.recall.dataflow import Ranking
 from family_recall.store.records import Statement
 
@@ -51,12 +51,12 @@ def _about_two(
     names = [
         {
             name.split("'")[0]
-            for name in values_in(each.text, ("name",)).get("name", ())
+            for name in english.values_in(each.text, ("name",)).get("name", ())
             if name not in _value(each)
         }
         for each in (older, newer)
     ]
     if names[0] and names[1]:
         return names[0].isdisjoint(names[1])
-    own = [speaks_of_self(each.text) for each in (older, newer)]
+    own = [english.Statement(each.text).speaks_of_self for each in (older, newer)]
     return own[0] and own[1] and older_author != newer_author

@@ -7,15 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from family_recall.english import (
-    lowered,
-    mask_of,
-    mask_of_kinds,
-    names_somebody,
-    slot_of,
-    volunteers,
-    wants_somebody,
-)
+from family_recall.english import Question, Statement, lowered, mask_of, mask_of_kinds
 from family_recall.store.records import Turn
 from family_recall.types.record import record
 
@@ -60,7 +52,6 @@ _FOUND = re.compile(
     r"|they['’]re|turns out|sorted|solved)\b",
     re.IGNORECASE,
 )
-_PAST = re.compile(r"\bwhen (?:did|was|were|have|has|had)\b", re.IGNORECASE)
 _DENIES = re.compile(
     r"^(?:no|nope|nah|actually|not|wait|correction)\b|\b(?:actually|scrap that|it['’]?s not"
     r"|that (?:was|is) (?:not|wrong|changed|the)|has (?:been )?(?:changed|moved|shifted)"
@@ -89,14 +80,14 @@ def replies_to(turns: Sequence[Turn]) -> list[Reply]:
     """
     if not turns:
         return []
-    asked = turns[0].asked
-    exchange = _Exchange(mask_of_kinds(slot_of(asked).kinds), wants_somebody(asked))
+    asked = Question(turns[0].asked)
+    exchange = _Exchange(mask_of_kinds(asked.kinds), asked.asks_who)
     replies = [Reply(turn.question, turn.id, exchange.plausibility(turn)) for turn in turns]
     plausible = [reply for reply in replies if reply.plausibility >= LEAST]
     return sorted(plausible, key=lambda reply: (-reply.plausibility, reply.id))
 
 
-def answer_after(turns: Sequence[Turn], question: str) -> list[Reply]:
+def answer_after(turns: Sequence[Turn], question: Question) -> list[Reply]:
     """Return the turn after a statement that tells what it leaves open; at most one.
 
     *I booked Tom's dentist* is followed by *Thursday at four*: asked when it is, a short turn that
@@ -107,15 +98,16 @@ def answer_after(turns: Sequence[Turn], question: str) -> list[Reply]:
         question: What is asked now.
     """
     # When something happened is told by the moment of the memory itself.
-    kinds = frozenset[str]() if _PAST.search(question) else slot_of(question).kinds & TOLD
-    somebody = wants_somebody(question)
+    kinds = frozenset[str]() if question.asks_when_it_was else question.kinds & TOLD
     of_kinds = mask_of_kinds(kinds)
     if not turns or turns[0].says & of_kinds:
         return []
     for turn in turns:
         if turn.cues & _ASKS or len(turn.text.split()) > _LONGEST_ELLIPSIS:
             continue
-        is_them = somebody and turn.author != turn.asker and volunteers(turn.text)
+        is_them = (
+            question.asks_who and turn.author != turn.asker and Statement(turn.text).volunteers
+        )
         if is_them or turn.cues & of_kinds:
             return [Reply(turn.question, turn.id, _BY_PLACE[turn.place - 1])]
     return []
@@ -190,5 +182,5 @@ class _Exchange:
 
     def _tells(self, turn: Turn) -> bool:
         if self.wants_somebody:
-            return names_somebody(turn.text)
+            return Statement(turn.text).names_somebody
         return turn.cues & self.kinds != 0

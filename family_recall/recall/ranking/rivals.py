@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from family_recall.english import BITS, mask_of, mask_of_kinds, slot_of, values_in
+from family_recall.english import BITS, mask_of, mask_of_kinds, values_in
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.coverage import covers, question_weights
 from family_recall.recall.ranking.features import INDEX
@@ -125,11 +125,11 @@ def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tupl
     may = _later(rows, first, best) & (score >= LEAST_SCORE * score[:FIRST, None])
     may &= (cues & _ASKS) == 0
     # As `supersession.is_excluded` wants it: a cue of change, or values of a kind asked for.
-    slot = slot_of(context.request.query_text)
-    if slot.asks_event:
+    question = context.plan.asked
+    if question.asks_event:
         may &= (cues & _SAYS_CHANGE) != 0
     else:
-        wanted = mask_of_kinds(slot.compared)
+        wanted = mask_of_kinds(question.compared)
         may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:FIRST, None] & wanted) != 0)
     if not may.any():
         return {}
@@ -183,7 +183,7 @@ def _stated(
     nearest = features[at][:, _NEARNESS].max(axis=1).tolist()
     words = rows.words
     numbers = list(asked.weights)
-    kinds = [(kind, BITS[f"kind:{kind}"]) for kind in asked.slot.compared]
+    kinds = [(kind, BITS[f"kind:{kind}"]) for kind in asked.question.compared]
     stated = {}
     each = zip(said.items(), nearest, held.tolist(), strict=True)
     for (row, statement), near, is_held in each:

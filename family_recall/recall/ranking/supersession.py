@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from family_recall.english import BITS, Slot, Values, speaks_of_self, values_in
+from family_recall.english import BITS, Question, Statement, Values, values_in
 
 CHANGED, RENEWED, STOPPED = BITS["changed"], BITS["renewed"], BITS["stopped"]
 FOR_NOW, ONE_DAY, UNSURE, ASKS, NEGATED = (
@@ -103,7 +103,7 @@ class Asked:
     normalised; ``asker`` who asks, ``about_asker`` whether it is about them.
     """
 
-    slot: Slot
+    question: Question
     weights: Mapping[int, float]
     words: frozenset[str]
     forms: Mapping[str, str]
@@ -161,7 +161,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         newer: What was said later.
         cosine: Of their vectors; 0.5 where one has none.
     """
-    slot = asked.slot
+    question = asked.question
     total = sum(asked.weights.values()) or 1.0
     newer_covers = sum([asked.weights[stem] for stem in newer.covered]) / total
     older_covers = sum([asked.weights[stem] for stem in older.covered]) / total
@@ -175,7 +175,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
     stopped = 1.0 if cues & STOPPED else 0.0
     older_text, newer_text = older.text.casefold(), newer.text.casefold()
     gap_days = max(newer.said_s - older.said_s, 0.0) / DAY_S
-    open_slot = float(not slot.kinds)
+    open_slot = float(not question.kinds)
     return (
         1.0,
         newer_covers,
@@ -209,9 +209,9 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         float(older.author == newer.author),
         float(older.session == newer.session),
         min(math.log1p(gap_days) / math.log(366.0), 1.2),
-        float(slot.asks_state),
-        float(slot.asks_event),
-        float(slot.asks_all),
+        float(question.asks_state),
+        float(question.asks_event),
+        float(question.asks_all),
         open_slot,
         min(len(newer.text) / 300.0, 2.0),
         min(len(older.text) / 300.0, 2.0),
@@ -220,7 +220,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         float(_LASTING.search(newer_text) is not None),
         changed * newer_covers,
         differs * both,
-        stopped * both * float(slot.asks_state),
+        stopped * both * float(question.asks_state),
         differs * cosine,
         changed * cosine,
         changed * differs,
@@ -340,7 +340,7 @@ def _words(values: Iterable[str]) -> set[str]:
 
 def _other_name(asked: Asked, older_text: str, newer: Stated) -> float:
     """Whether the newer names somebody that neither the question nor the older does."""
-    if "name" in asked.slot.kinds:
+    if "name" in asked.question.kinds:
         return 0.0
     strangers = names_in(newer.text) - asked.names - asked.words - {(newer.author or "").casefold()}
     return float(not strangers <= set(_WORD.findall(older_text)))
@@ -412,7 +412,7 @@ def _subject_lost(
     older_by, newer_by = (older_author or "").casefold(), (newer_author or "").casefold()
     for name in asked.names:
         was = name in older_words or name in older_by
-        now = name in newer_words or (name in newer_by and speaks_of_self(newer))
+        now = name in newer_words or (name in newer_by and Statement(newer).speaks_of_self)
         if was and not now:
             return 0.5 if _THIRD_PERSON.search(newer) else 1.0
     return 0.0
@@ -420,11 +420,11 @@ def _subject_lost(
 
 def _other_speaker(asked: Asked, older: Stated, newer: Stated) -> float:
     """Whether the newer speaks of its author, who is another than the one asked about."""
-    if not speaks_of_self(newer.text):
+    if not Statement(newer.text).speaks_of_self:
         return 0.0
     if asked.about_asker:
         return float(newer.author != asked.asker)
-    if speaks_of_self(older.text):
+    if Statement(older.text).speaks_of_self:
         return float(newer.author != older.author)
     author = (newer.author or "").casefold()
     return float(bool(asked.names) and not any(name in author for name in asked.names))

@@ -7,7 +7,6 @@ goals, only relations of that meaning are walked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
@@ -24,32 +23,7 @@ RELATIONS_BY_INTENT: Mapping[str, frozenset[str]] = {
 }
 """Relations that are walked for a question of that intent: lower case, spaces for underscores."""
 
-_INTENTS = {
-    "ownership": re.compile(
-        r"\b(?:whose|(?:who|what|which \w+) owns?|owned by|owners? of|the owners?|belongs? to"
-        r"|members? of|responsible for|in charge of)\b",
-        re.IGNORECASE,
-    ),
-    "dependency": re.compile(
-        r"\b(?:depend(?:s|ed|ing)? on|dependenc(?:y|ies)|blocked by|(?:is|are|what|who) block\w*"
-        r"|waiting (?:on|for)|resolves?)\b",
-        re.IGNORECASE,
-    ),
-    "alignment": re.compile(
-        r"\b(?:align\w*|(?:which|what|our|my|whose) goals?|goals? of|objectives?)\b",
-        re.IGNORECASE,
-    ),
-}
 _CERTAIN = frozenset({"mention", "author"})
-
-
-def intent_of(question: str) -> str | None:
-    """Return the intent that restricts which relations are walked, or None.
-
-    >>> intent_of("Who owns the blue bike?"), intent_of("Where is the blue bike?")
-    ('ownership', None)
-    """
-    return next((name for name, words in _INTENTS.items() if words.search(question)), None)
 
 
 class Boost(NamedTuple):

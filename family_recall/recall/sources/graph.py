@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from family_recall.recall.dataflow import GraphRun, QueryContext, Run, Subgraph
-from family_recall.recall.sources.bias import graph_bias, intent_of
+from family_recall.recall.sources.bias import graph_bias
 from family_recall.recall.sources.graph_engine import personalized_pagerank
 from family_recall.types import FloatArray, IdArray
 
@@ -50,7 +50,7 @@ def walk_graph(context: QueryContext, strengths: Mapping[int, float]) -> GraphRu
     memories = ((graph.nodes > 0) & (score > 0.0)).nonzero()[0]
     order = memories[np.lexsort((graph.nodes[memories], -score[memories]))]
     run = Run("graph", graph.nodes[order], score[order])
-    bias = graph_bias(graph, entities, intent_of(context.request.query_text)) if entities else {}
+    bias = graph_bias(graph, entities, context.plan.asked.intent) if entities else {}
     return GraphRun(run, graph, reset[: len(seeds)].astype(np.float32), bias)
 
 

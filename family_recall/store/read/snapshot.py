@@ -25,7 +25,6 @@ from family_recall.store.records import (
     EdgeList,
     Entity,
     Hits,
-    Identifier,
     MemoryRow,
     MentionedTimes,
     Milestone,
@@ -52,6 +51,7 @@ from family_recall.store.text import (
     timeline,
 )
 from family_recall.types import BoolArray, FloatArray, IdArray, Relation, Scope
+from family_recall.types.understanding import Identifier
 
 _T = TypeVar("_T")
 _UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)

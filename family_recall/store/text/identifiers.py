@@ -21,8 +21,9 @@ import numpy as np
 
 from family_recall.store.file import sql
 from family_recall.store.file.row_ids import partition_of
-from family_recall.store.records import Hits, Identifier, Texts
+from family_recall.store.records import Hits, Texts
 from family_recall.store.scope_sql import Condition
+from family_recall.types.understanding import Identifier
 
 WHOLE, PART = 1.0, 0.5
 """Scores of a memory that holds an identifier whole, and of one that holds it in part."""

@@ -21,7 +21,6 @@ from family_recall.store.graph.relations import Relations
 from family_recall.store.read.transaction import Transaction
 from family_recall.store.records import (
     DatedText,
-    Identifier,
     MentionedTime,
     NewMemory,
     Place,
@@ -41,6 +40,7 @@ from family_recall.store.write.superseded import Superseded
 from family_recall.store.write.vector_tables import VectorTables
 from family_recall.store.write.word_index import WordIndex
 from family_recall.types import Memory
+from family_recall.types.understanding import Identifier
 
 _DERIVED = ("mention", "edge", "identifier", "mentioned_time")
 

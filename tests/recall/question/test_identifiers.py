@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.recall.question.identifiers import find_identifiers, identifiers_in
+from family_recall.english.identifiers import find_identifiers, identifiers_in
 
 
 def found(question: str) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from family_recall import FamilyRecall
-from family_recall.english.relation_words import meaning_of
+from family_recall.english.kinship import meaning_of
 from tests.conftest import move_in, open_home
 from tests.recall.question.test_kinship import named, tell
 from tests.recall.question.test_relatives_searched import asked

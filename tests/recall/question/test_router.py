@@ -16,20 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.encoders import StaticEncoder
+from family_recall.english.routing import prototype_questions
 from family_recall.english.times import Timespan, find_timespan
-from family_recall.recall.question.identifiers import Identifier
 from family_recall.recall.question.router import (
     MIN_CONFIDENCE,
     TIER_WEIGHTS,
     Encode,
     Route,
-    prototype_questions,
     route,
 )
 from family_recall.types import FloatArray, Mode, Strategy
 
 WEDNESDAY = dt.datetime(2026, 6, 17, 14, 30, tzinfo=ZoneInfo("Europe/London"))
-TICKET = Identifier("ticket", "HOME-12", "home-12", (0, 7))
 STATIC = StaticEncoder.load()
 
 DESIGN: dict[str, Strategy] = {
@@ -92,13 +90,13 @@ def ask(
     encode: Encode | None = None,
     *,
     timespan: Timespan | None = None,
-    identifiers: Sequence[Identifier] = (),
+    quotes_identifier: bool = False,
 ) -> Route:
     """Route a question asked on Wednesday, 17 June 2026."""
     return route(
         question,
         timespan=timespan or find_timespan(question, now=WEDNESDAY),
-        identifiers=identifiers,
+        quotes_identifier=quotes_identifier,
         encode=encode,
     )
 
@@ -244,7 +242,7 @@ def test_a_doubtful_question_is_broad() -> None:
 def test_modes(question: str, mode: Mode) -> None:
     """Happenings are searched by meaning, identifiers by words, everything else by both."""
     assert ask(question).mode == mode
-    assert ask(question, identifiers=[TICKET]).mode == "knowledge"
+    assert ask(question, quotes_identifier=True).mode == "knowledge"
 
 
 @settings(max_examples=150, deadline=None)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, RecallContext, Region, Relation, understand
 from family_recall.apps.cli import main
-from family_recall.english.text import asks_when
+from family_recall.english import Question
 from family_recall.errors import InvalidRequestError
 from tests.conftest import HOME, NOW, PLENTY_MS, found, move_in, open_home, recall, remember
 
@@ -337,7 +337,7 @@ def test_a_surer_time_counts_more(home: FamilyRecall) -> None:
 @given(st.sampled_from(["When did we move?", "and what year was Mia born?", "so when's the fair"]))
 def test_questions_for_a_time(question: str) -> None:
     """However they begin."""
-    assert asks_when(question)
+    assert Question(question).asks_when
 
 
 @given(
@@ -347,7 +347,7 @@ def test_questions_for_a_time(question: str) -> None:
 )
 def test_a_when_that_asks_for_nothing(question: str) -> None:
     """A clause is no question."""
-    assert not asks_when(question)
+    assert not Question(question).asks_when
 
 
 # Before anything is asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from family_recall.english import bits_of
+from family_recall.english import Question, bits_of
 from family_recall.recall.ranking.replies import answer_after, replies_to
 from family_recall.store.records import Turn
 
@@ -86,30 +86,30 @@ def test_a_question_is_no_reply_but_what_follows_may_be() -> None:
 def test_no_turns_no_reply() -> None:
     """A reply that never came is none."""
     assert replies_to([]) == []
-    assert answer_after([], "when is it?") == []
+    assert answer_after([], Question("when is it?")) == []
 
 
 def test_a_statement_leaves_open_what_the_next_turn_tells() -> None:
     """*Booked the vet* does not say when, and *friday at ten* does."""
     after = turns("I booked the vet for the cat", "bob: good", "ann: friday at ten")
 
-    assert [reply.id for reply in answer_after(after, "when is the vet?")] == [102]
-    assert answer_after(after, "which vet is it?") == []
+    assert [reply.id for reply in answer_after(after, Question("when is the vet?"))] == [102]
+    assert answer_after(after, Question("which vet is it?")) == []
     # What happened when is told by the memory's own moment.
-    assert answer_after(after, "when was the vet booked?") == []
+    assert answer_after(after, Question("when was the vet booked?")) == []
 
 
 def test_a_statement_that_tells_it_leaves_nothing_open() -> None:
     """The vet is on Monday, whatever is on Friday."""
     after = turns("The vet is on monday", "bob: and friday at ten I am off")
 
-    assert answer_after(after, "when is the vet?") == []
+    assert answer_after(after, Question("when is the vet?")) == []
 
 
 def test_who_takes_something_on_is_who_was_asked_for() -> None:
     """*I'll go* answers *who is going*, if it is somebody else who says it."""
     said = turns("Mia has the dentist on Friday and I'm away", "bob: I'll go, half day anyway")
 
-    assert [reply.id for reply in answer_after(said, "who is taking Mia?")] == [101]
+    assert [reply.id for reply in answer_after(said, Question("who is taking Mia?"))] == [101]
     own = turns("Mia has the dentist on Friday", "ann: I'll go")
-    assert answer_after(own, "who is taking Mia?") == []
+    assert answer_after(own, Question("who is taking Mia?")) == []

@@ -9,8 +9,8 @@ import numpy as np
 from family_recall import FamilyRecall, RecallContext
 from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
+from family_recall.english.identifiers import find_identifiers
 from family_recall.recall.dataflow import QueryContext, QueryPlan, Run
-from family_recall.recall.question.identifiers import find_identifiers
 from family_recall.recall.ranking.profiles import find_profile
 from family_recall.recall.sources.identifier import look_up_identifiers
 from family_recall.types import RecallRequest, Scope

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall
-from family_recall.recall.question.identifiers import find_identifiers
+from family_recall.english.identifiers import find_identifiers
 from family_recall.store.file.schema import APPLICATION_ID, MIGRATIONS
 from family_recall.store.text.identifiers import _phones, _values
 from family_recall.types import Filters, Scope

@@ -1,13 +1,22 @@
-"""Cues in a text: that something changed or stopped, holds for a while only, is asked or unsure."""
+"""What a text states: read when it is written, and of the few texts that a recall compares."""
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
-from .questions import asked_in, waits_for_answer
+from .asking import asked_in, waits_for_answer
+from .text import lowered
+from .values import KINDS, Values, values_in
 
-MAX_CHARS = 2000
+BITS_VERSION: Final = "3"
+"""Of the rules behind the bits: a file whose bits were found by others finds them again."""
+
+_MAX_CHARS = 2000
+_MAX_CHARS_OF_PEOPLE = 1000
 
 
 def _either(lines: str) -> re.Pattern[str]:
@@ -98,7 +107,7 @@ _NEGATED = _either(r"""
     doesn['’]?t|didn['’]?t|won['’]?t|wouldn['’]?t|can['’]?t|cannot|hasn['’]?t|haven['’]?t|no longer
 """)
 
-WORDINGS = {
+_WORDINGS = {
     "changed": _CHANGED,
     "renewed": _RENEWED,
     "stopped": _STOPPED,
@@ -107,46 +116,97 @@ WORDINGS = {
     "unsure": _UNSURE,
     "negated": _NEGATED,
 }
-"""What words a cue, in a text in lower case; each is one pattern of whole words."""
+CUES: Final = (*_WORDINGS, "asks", "only_asks")
+"""What a text says about its own statement.
+
+``changed``: something is other than it was. ``renewed``: something is new, or holds now: a weaker
+cue of the same. ``stopped``: something ended, is gone or was given back. ``for_now``: it holds for
+a while only. ``one_day``: it tells of one day. ``unsure``: it is a wish, a plan or a guess.
+``negated``: it has a negation. ``asks``: it waits for an answer. ``only_asks``: it asks and states
+nothing.
+"""
+
+BITS: Final = {
+    name: 1 << at for at, name in enumerate((*CUES, *(f"kind:{kind}" for kind in KINDS), "fact"))
+}
+"""The bit of each cue, of each kind of value (``kind:time``), and of a fact with a key."""
+
+_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine)\b")
+_AGREEING = r"^(?:(?:ok|okay|fine|yes|yeah|no)[,.\s]+)?"
+_SOMEBODY = re.compile(
+    _AGREEING + r"(?:me|i|us|we|him|her|them|he|she|they)\b"
+    r"|\bi(?:['’]ll| can| will|['’]m)\b|(?-i:(?<![\w'’])[A-Z][a-zà-ÿ]+)",
+    re.IGNORECASE,
+)
+_VOLUNTEERS = re.compile(
+    _AGREEING + r"(?:me\b|us\b|i(?:['’]ll| can| will| did)\b"
+    r"|we(?:['’]ll| can| will| did)\b|i['’]m (?:going|taking|doing|on it)\b)",
+    re.IGNORECASE,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Cues:
-    """What a text says about its own statement; each is True or False.
+@dataclass(frozen=True)
+class Statement:
+    """A text, read. Each part is read once, when it is first asked for."""
 
-    Attributes:
-        changed: Something is other than it was.
-        renewed: Something is new, or holds now: a weaker cue of the same.
-        stopped: Something ended, is gone or was given back.
-        for_now: It holds for a while only.
-        one_day: It tells of one day.
-        unsure: It is a wish, a plan or a guess.
-        negated: It has a negation.
-        asks: It waits for an answer.
-        only_asks: It asks and states nothing.
+    text: str
+
+    @functools.cached_property
+    def cues(self) -> frozenset[str]:
+        """What it says about its own statement: of :data:`CUES`.
+
+        >>> Statement("Scrap that, swimming has moved to Thursdays").cues
+        frozenset({'changed'})
+        >>> Statement("Just this week swimming is on Friday").cues
+        frozenset({'for_now'})
+        """
+        text = self.text[:_MAX_CHARS].strip()
+        # A pattern that ignores case takes three times as long.
+        lower = text.lower()
+        cues = {cue for cue, wording in _WORDINGS.items() if wording.search(lower)}
+        asked = asked_in(text)
+        if waits_for_answer(asked, text):
+            cues.add("asks")
+        if asked.only:
+            cues.add("only_asks")
+        return frozenset(cues)
+
+    def values(self, kinds: Iterable[str] = KINDS) -> Values:
+        """Return the values of some kinds that it states, by kind."""
+        return values_in(self.text, kinds)
+
+    @functools.cached_property
+    def speaks_of_self(self) -> bool:
+        """Whether it is about who says it: *I*, *my*, *me*, *mine*."""
+        return _FIRST_PERSON.search(lowered(self.text)) is not None
+
+    @property
+    def names_somebody(self) -> bool:
+        """Whether it may name who was asked for: *me*, *I'll go*, or a word with a capital."""
+        return _SOMEBODY.search(self.text[:_MAX_CHARS_OF_PEOPLE]) is not None
+
+    @property
+    def volunteers(self) -> bool:
+        """Whether somebody says that it is them: *me, I have a free period*."""
+        return _VOLUNTEERS.search(self.text[:_MAX_CHARS_OF_PEOPLE]) is not None
+
+
+def bits_of(text: str, fact_key: str | None = None) -> int:
+    """Return the bits of a text's cues and of the kinds of its values, as a memory stores them.
+
+    >>> [name for name, bit in BITS.items() if bits_of("swimming has moved to 5 pm") & bit]
+    ['changed', 'kind:number', 'kind:time']
     """
-
-    changed: bool
-    renewed: bool
-    stopped: bool
-    for_now: bool
-    one_day: bool
-    unsure: bool
-    negated: bool
-    asks: bool
-    only_asks: bool
+    statement = Statement(text)
+    bits = mask_of(*statement.cues) | mask_of_kinds(values_in(text))
+    return bits | (BITS["fact"] if fact_key else 0)
 
 
-def cues_in(text: str) -> Cues:
-    """Return the cues in a text.
+def mask_of(*names: str) -> int:
+    """Return the bits of some cues and kinds together."""
+    return sum(BITS[name] for name in names)
 
-    >>> cues_in("Scrap that, swimming has moved to Thursdays").changed
-    True
-    >>> cues_in("Just this week swimming is on Friday").for_now
-    True
-    """
-    text = text[:MAX_CHARS].strip()
-    lowered = text.lower()  # a pattern that ignores case takes three times as long
-    asked = asked_in(text)
-    found = {name: pattern.search(lowered) is not None for name, pattern in WORDINGS.items()}
-    return Cues(**found, asks=waits_for_answer(asked, text), only_asks=asked.only)
+
+def mask_of_kinds(kinds: Iterable[str]) -> int:
+    """Return the bits of some kinds of values together."""
+    return mask_of(*(f"kind:{kind}" for kind in kinds))

@@ -1,24 +1,33 @@
-"""The word patterns and rules by which a question is routed.
+"""Which of the five strategies the words of a question suggest, and how strongly.
 
-They read a question in lower case, each word of letters and digits behind one space: a pattern that
-begins with a space is tried at the words alone.
+The rules read a question in lower case, each word of letters and digits behind one space: a pattern
+that begins with a space is tried at the words alone.
 """
 
 from __future__ import annotations
 
+import functools
+import json
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import resources
 from typing import TypeAlias, get_args
 
-from family_recall.english import text
-from family_recall.types import Strategy
+from family_recall.types.understanding import Mode, Strategy
+
+from .text import STOP_WORDS, runs_in
 
 _Test: TypeAlias = Callable[[str], object]
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
+MAX_ROUTED_CHARS = 300
+"""Characters of a question that are routed; the rest is ignored."""
 
-def less_a_letter(word: str) -> list[str]:
+
+def _less_a_letter(word: str) -> list[str]:
     """Return a word without its first letter, without its second, and so on."""
     return [word[:at] + word[at + 1 :] for at in range(len(word))]
 
@@ -45,8 +54,8 @@ def _anywhere(lines: str) -> _Test:
 
 FACTUAL, EPISODIC, MILESTONE, TIMELINE, HYBRID = range(len(STRATEGIES))
 
-APOSTROPHE = re.compile(r"['’‘`´]")
-NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
+_APOSTROPHE = re.compile(r"['’‘`´]")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _GREETING = _either(r"""
     hi|hey|hello|ok|okay|please|sorry|so|um|well|and|but|also
     i (?:forgot|forget|wonder)|i was wondering
@@ -59,26 +68,23 @@ _REQUEST = (
     r"|do you (?:know|remember|recall) (?=wh|how old|my |our )"
     r"(?!when\b|what (?:i|we|you|he|she|they) |our (?:talk|chat|conversation)))"
 )
-OPENING_PHRASE = re.compile(rf"^(?:{_GREETING},? )*{_REQUEST}?", re.IGNORECASE)
+_OPENING_PHRASE = re.compile(rf"^(?:{_GREETING},? )*{_REQUEST}?", re.IGNORECASE)
 
-SHORT_FORMS = {
+_SHORT_FORMS = {
     "adress": "address", "bday": "birthday", "bout": "about", "discus": "discuss",
     "fave": "favourite", "hows": "how is", "u": "you", "ur": "your", "wat": "what",
     "wats": "what is", "wen": "when", "whats": "what is", "whens": "when is", "wheres": "where is",
     "whos": "who is", "yday": "yesterday",
 }  # fmt: skip
-KEYWORDS = frozenset(
+_KEYWORDS = frozenset(
     "birthday discuss discussed favorite favourite graduate graduated happen happened happening"
     " married mention mentioned recently remember summary talking wedding weekend yesterday"
     .split()
 )  # fmt: skip
-KEYWORD_OF = {part: cue for cue in sorted(KEYWORDS) for part in (cue, *less_a_letter(cue))}
+_KEYWORD_OF = {part: cue for cue in sorted(_KEYWORDS) for part in (cue, *_less_a_letter(cue))}
 """Keyword by itself and by itself less a letter: two words one edit apart share such a form."""
 
-KEYWORD_BEGINNINGS = frozenset(cue[0] + part[:2] for part, cue in KEYWORD_OF.items())
-"""Of each such form, the keyword's first letter and its own first two."""
-
-GENERAL_WORDS = text.STOP_WORDS | frozenset(
+_GENERAL_WORDS = STOP_WORDS | frozenset(
     """
     accomplish achieve anyone away bring catch date day days do done everybody everyone everything
     events evening far family give go going good happen happened happening happenings highlights
@@ -97,15 +103,15 @@ _SPEECH = _either(r"""
     suggest\w*|recommend\w*|advi[cs]e|promise\w*|ask(?:ed)?|explain\w*
     agree\w*|decid\w*|decision|argu\w*|complain\w*
 """)
-SPEECH = _whole(_SPEECH)
-RECENT_TIME = _whole(r"""
+_SPEAKS = _whole(_SPEECH)
+_RECENT_TIME = _whole(r"""
     today|tonight|yesterday|recent|recently|lately|latest|so far|these days|weekend|holidays
     (?:this|last|past|the|my|our) (?:morning|evening|night|days?|weeks?|months?|years?)
 """)
-HAPPENINGS = _whole(r"""
+_HAPPENINGS = _whole(r"""
     happen\w*|decisions?|decid\w*|summar\w+|recap|overview|recent|recently|lately
 """)
-OWNERSHIP = _whole(r"""
+_OWNERSHIP = _whole(r"""
     owns?|owned|owners?|belong(?:s|ed)? to|whose|in charge of|responsible for
     depends? on|dependent on|dependency|dependencies|blocked by|blocks|blocking
 """)
@@ -130,7 +136,7 @@ _LIFE = _either(r"""
     come to live|get (?:our|the) (?:dog|cat|puppy|kitten)
     diagnos\w*|heart attack|stroke|operation|surgery|stop(?:ped)? (?:smoking|drinking)
 """)
-ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
+_ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
     (FACTUAL, 1.0, _opening(rf"""
         (?:(?:what|who|where|which|when) (?:is|are|am|was) )?(?:\w+ ){{1,4}}{_ATTRIBUTE}$
         (?:what|who) (?:is|are) (?:\w+ )*?{_ATTRIBUTE}\b
@@ -152,7 +158,7 @@ ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
     (EPISODIC, 1.0, _opening(
         r"(?:do you )?(?:remember|recall) (?:when|that|the (?:time|day)|how|our)\b"
     )),
-    (EPISODIC, 1.0, SPEECH.search),
+    (EPISODIC, 1.0, _SPEAKS.search),
     (EPISODIC, 0.9, _opening(r"""
         where did (?:i|we) (?:put|leave|park|hide)\b
         how did .* go(?: that day)?$
@@ -192,3 +198,91 @@ ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
     (HYBRID, 1.0, _opening("tell me$|who am i$")),
 )  # fmt: skip
 """Strategy, weight, and test of a question; of a strategy those with more weight come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A question as rules and prototypes read it.
+
+    ``plain`` and ``timeless`` are in lower case, without opening phrase and punctuation, a space
+    before each word; in ``timeless`` and ``neutral`` a time reads *that day*, and in ``neutral``,
+    which an encoder reads, a name reads *Anna*.
+    """
+
+    plain: str
+    timeless: str
+    neutral: str
+    has_time: bool
+
+    @classmethod
+    def of(cls, question: str, times: Iterable[tuple[int, int]] | None) -> Wording:
+        """Read a question; ``times`` are the characters of its time, None if it has none."""
+        question = question[:MAX_ROUTED_CHARS]
+        written = question
+        for start, end in sorted(times or (), reverse=True):
+            if start < len(question):
+                written = f"{written[:start]} that day {written[end:]}"
+        plain = _plain(question)
+        neutral = _NAME.sub("Anna", _composed(written).replace("’", "'"))
+        return cls(
+            plain=plain,
+            timeless=_plain(written),
+            neutral=_without_opening(" ".join(neutral.split())),
+            has_time=times is not None or _RECENT_TIME.search(plain) is not None,
+        )
+
+    def scores(self, *, is_a_day: bool) -> list[float]:
+        """Return how strongly the words suggest each of :data:`STRATEGIES`, in [0, 1].
+
+        Args:
+            is_a_day: Whether its time is a day or less.
+        """
+        scores = [0.0] * len(STRATEGIES)
+        for strategy, weight, is_met in _ROUTING_RULES:
+            if weight > scores[strategy] and is_met(self.timeless):
+                scores[strategy] = weight
+        if self.has_time:
+            rest = self.timeless.replace("that day", " ").split()
+            if _GENERAL_WORDS.issuperset(rest) and not _SPEAKS.search(self.timeless):
+                scores = [0.0] * len(STRATEGIES)
+                scores[EPISODIC if not rest and is_a_day else TIMELINE] = 1.0
+        return scores
+
+    @property
+    def mode(self) -> Mode:
+        """``neural`` for happenings, decisions and summaries, but not whose they are."""
+        if _OWNERSHIP.search(self.plain):
+            return "hybrid"
+        return "neural" if _HAPPENINGS.search(self.plain) else "hybrid"
+
+
+@functools.cache
+def prototype_questions() -> Mapping[Strategy, tuple[str, ...]]:
+    """Load ``prototypes.json``; a time reads *that day*, a name *Anna*."""
+    file = resources.files("family_recall.english").joinpath("prototypes.json")
+    record = json.loads(file.read_text(encoding="utf-8"))
+    return {strategy: tuple(record[strategy]) for strategy in STRATEGIES}
+
+
+def _plain(question: str) -> str:
+    lower = _APOSTROPHE.sub("", _composed(question).casefold())
+    plain = _without_opening(" ".join(map(_corrected, runs_in(lower))))
+    return plain and f" {plain}"
+
+
+def _without_opening(text: str) -> str:
+    opening = _OPENING_PHRASE.match(text)
+    return text if opening is None else text[opening.end() :]
+
+
+def _composed(question: str) -> str:
+    # One character can become eighteen, so the text is cut again.
+    return unicodedata.normalize("NFKC", question)[:MAX_ROUTED_CHARS]
+
+
+def _corrected(word: str) -> str:
+    """Expand a short form, and correct one wrong letter of a keyword."""
+    if not 6 <= len(word) <= 12 or word in _KEYWORDS:
+        return _SHORT_FORMS.get(word, word)
+    near = (_KEYWORD_OF.get(form) for form in (word, *_less_a_letter(word)))
+    return next((keyword for keyword in near if keyword and keyword[0] == word[0]), word)

@@ -10,9 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from family_recall.store.records import Identifier, IdentifierKind
-
-__all__ = ["RULES_VERSION", "Identifier", "find_identifiers", "identifiers_in"]
+from family_recall.types.understanding import Identifier, IdentifierKind
 
 RULES_VERSION = "1"
 """Increased whenever the rules change; a file indexed by other rules is indexed again."""
@@ -29,7 +27,7 @@ def find_identifiers(question: str) -> tuple[Identifier, ...]:
     earlier rule of the table below wins: the end of a URL is no ticket.
     """
     question = question[:MAX_SCANNED_CHARS]
-    if question.isascii() and _SIGN.search(question) is None:
+    if question.isascii() and _SIGN.search(question) is None:  # as in most
         return ()
     # Each character is replaced by one, so offsets into both texts are the same.
     plain = question if question.isascii() else question.translate(_PLAIN)

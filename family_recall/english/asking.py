@@ -1,4 +1,4 @@
-"""Whether a text asks something: with a question mark or, as in speech, without one.
+"""Whether a text asks something, with or without a question mark, or asks to be remembered.
 
 A text is split into clauses. One asks if it ends in a question mark, or begins as questions do:
 with a question word and a verb (*which drawer is the torch*), a verb and its subject (*can we go*),
@@ -11,8 +11,6 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from .first_words import first_words
-
 MOST_STATED: Final = 8
 """Words that a question may state after it and still wait for its answer …"""
 MOST_STATED_BEFORE: Final = 6
@@ -21,7 +19,6 @@ MOST_STATED_BEFORE: Final = 6
 _MAX_CHARS = 600
 _LONGEST_TOPIC = 5  # words
 _CLAUSE = re.compile(r"(?:[.!?…]+(?=\s|$)|[\n;:]+)|,\s|\s[–—-]+\s")
-_MARK = re.compile(r"[.!?…\n;:,–—-]")
 _QUOTED = re.compile(r"\?(?=[\"”’'])")
 _WORD = re.compile(r"[\w'’]+")
 _PRONOUN = (
@@ -72,8 +69,6 @@ _ASKING = re.compile(
     r"|(?:remember|know) (?:what|where|when|who|which|how|why|if|whether)\b",
     re.IGNORECASE,
 )
-_FIRST_WORDS = first_words(_ASKING.pattern)
-_LETTERS = re.compile(r"[^\W\d_]+")
 _REQUEST = re.compile(
     r"\b(?:tell|remind) (?:me|us)\b|\blet me know\b|\b(?:does|do) (?:you|any(?:one|body)) know\b"
 )
@@ -90,6 +85,13 @@ _VERB = re.compile(
     "|\\b(?:go|goes|went|gets?|got|takes?|took|needs?|wants?|says?|said|comes?|came|puts?|makes?|made"
     "|think|know|see|saw|keeps?|kept|told|left|found|lost|bought|gave|gives?|likes?|loves?|hates?"
     "|eats?|ate)\\b",
+)
+
+_REMINDER = re.compile(
+    r"(?:please )?(?:remember|remind us|note|don['’]t forget|keep in mind)"
+    r"(?P<everyone> for (?:everyone|everybody|the family|all of us|us))?"
+    r"(?P<that> that|:|,)? (?P<text>.+)",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -129,15 +131,6 @@ def asked_in(text: str) -> Asked:
     return Asked(asking, before, after) if asking else Asked(0, before + after, 0)
 
 
-def may_ask(text: str) -> bool:
-    """Return whether any clause of a text may ask something: a fraction of :func:`asked_in`.
-
-    False is certain; True, that it has a question mark, or a clause that begins as questions do.
-    """
-    text = text[:_MAX_CHARS].strip()
-    return "?" in text or any(_asks(_without_opening(clause)) for clause, _ in _clauses(text))
-
-
 def asks(text: str) -> bool:
     """Whether a text waits for an answer: it asks, and states little besides."""
     return waits_for_answer(asked_in(text), text)
@@ -165,34 +158,40 @@ def only_asks(text: str) -> bool:
     return asked_in(text).only
 
 
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """What is to be remembered, and whether for everyone, in so many words."""
+
+    text: str
+    for_everyone: bool
+
+
+def reminder_in(text: str) -> Reminder | None:
+    """Return what a text asks to be remembered; None for any other, such as a question.
+
+    >>> reminder_in("Please remember for everyone that the bins go out on Monday")
+    Reminder(text='the bins go out on Monday', for_everyone=True)
+    >>> reminder_in("Remember where we parked?")
+    """
+    order = _REMINDER.fullmatch(text.strip())
+    if order is None or (not order["that"] and asks(text)):
+        return None
+    return Reminder(order["text"], for_everyone=order["everyone"] is not None)
+
+
 def _without_opening(clause: str) -> str:
     opening = _OPENING.match(clause)
     return clause[opening.end() :] if opening else clause
 
 
 def _asks(clause: str) -> bool:
-    asks = _begins_as_questions(clause) or _requests(clause.lower())
+    """Whether a clause begins as questions do, or requests to be told something."""
+    asks = _ASKING.match(clause) is not None or _REQUEST.search(clause.lower()) is not None
     return asks and _NOT_ASKING.match(clause) is None
-
-
-def _begins_as_questions(clause: str) -> bool:
-    # The pattern, which ignores case, is slow where its first word does not occur.
-    first = _LETTERS.match(clause)
-    begins = first is None or not first[0].isascii() or first[0].lower() in _FIRST_WORDS
-    return begins and _ASKING.match(clause) is not None
-
-
-def _requests(lowered: str) -> bool:
-    # Every request has one of these; most clauses have none.
-    if "know" not in lowered and "tell" not in lowered and "remind" not in lowered:
-        return False
-    return _REQUEST.search(lowered) is not None
 
 
 def _clauses(text: str) -> list[tuple[str, str]]:
     """Split a text into clauses, each with the marks that end it."""
-    if _MARK.search(text) is None:
-        return [(text.strip(), "")]
     clauses, start = [], 0
     for match in _CLAUSE.finditer(text):
         clauses.append((text[start : match.start()].strip(), match.group().strip()))

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from family_recall.recall.question.focus import about_focus
-
-
-def stems(question: str) -> list[tuple[str, str]]:
-    """Split at blanks; these rules read words, not stems."""
-    return [(word.strip("?.!,…").replace("'", ""), word) for word in question.split()]
+from family_recall.english import Question
 
 
 @pytest.mark.parametrize(
@@ -18,13 +13,13 @@ def stems(question: str) -> list[tuple[str, str]]:
 )  # fmt: skip
 def test_a_question_for_more_names_no_topic(question: str) -> None:
     """It asks for what belongs to the focus, and not for the focus again."""
-    assert about_focus(question, stems) == "more"
+    assert Question(question).refers_back == "more"
 
 
 @pytest.mark.parametrize("question", ["When was that?", "where?", "Who was there?", "why?"])
 def test_a_question_about_it_asks_for_the_focus(question: str) -> None:
     """A question of stop words alone is about what is being talked about."""
-    assert about_focus(question, stems) == "it"
+    assert Question(question).refers_back == "it"
 
 
 @pytest.mark.parametrize(
@@ -33,4 +28,4 @@ def test_a_question_about_it_asks_for_the_focus(question: str) -> None:
 )  # fmt: skip
 def test_a_question_with_a_topic_is_about_that(question: str) -> None:
     """A topic of its own, the person who asks and a time are something else than the focus."""
-    assert about_focus(question, stems) == ""
+    assert Question(question).refers_back == ""
