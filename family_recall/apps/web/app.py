@@ -18,18 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from family_recall.apps.web import (
-    add,
-    browse,
-    correct,
-    forget,
-    localhost,
-    memory,
-    people,
-    relate,
-    search,
-    undo,
-)
+from family_recall.apps.web import browse, editing, forget, localhost, memory, search
 from family_recall.apps.web.authentication import TOKEN, SessionAuthentication
 from family_recall.apps.web.pages import FORM_TOKEN, Page, Reader, html, link
 from family_recall.errors import (
@@ -56,25 +45,25 @@ READING: Mapping[str, Show] = {
     "/why": search.why,
     "/browse": browse.page,
     "/memory": memory.page,
-    "/people": people.page,
+    "/people": browse.people_page,
 }
 EDITING: Mapping[str, Show] = {
-    "/add": add.page,
-    "/correct": correct.page,
-    "/relate": relate.page,
+    "/add": editing.add_page,
+    "/correct": editing.correct_page,
+    "/relate": editing.relate_page,
     "/forget": forget.page,
     "/receipt": forget.receipt_page,
     "/forgotten": forget.receipts_page,
 }
 CHANGES: Mapping[str, Change] = {
-    "/add": add.add,
+    "/add": editing.add,
     "/feedback": search.feedback,
-    "/correct": correct.correct,
-    "/relate": relate.relate,
-    "/unrelate": relate.unrelate,
+    "/correct": editing.correct,
+    "/relate": editing.relate,
+    "/unrelate": editing.unrelate,
     "/forget": forget.forget,
     "/restore": forget.restore,
-    "/undo": undo.undo,
+    "/undo": editing.undo,
 }
 STATUS_OF_ERROR = (
     ((UnknownMemoryError, UnknownPersonError, UnknownSpaceError), 404),

@@ -1,4 +1,4 @@
-"""The list of everything a person may see: filtered, day by day, a page at a time."""
+"""What a person may see: every memory, day by day, and the household's people and names."""
 
 from __future__ import annotations
 
@@ -56,3 +56,26 @@ def _offset(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 12):
         raise InvalidRequestError(f"a list begins at a number of memories, got {text!r}")
     return int(text)
+
+
+MAX_NAMES = 60
+
+
+def people_page(reader: Reader, _: QueryParams) -> Page:
+    """Show the household as one person may see it."""
+    guardians = reader.home.people.guardians()
+    people = reader.home.people.all(reader.person_id)
+    names = {person.person_id: person.name for person in people}
+    return Page(
+        "people.jinja",
+        {
+            "spaces": reader.spaces(),
+            "people": people,
+            "children": [
+                names.get(child, child)
+                for child, theirs in guardians.items()
+                if reader.person_id in theirs
+            ],
+            "names": reader.home.memories.entities(reader.ctx, limit=MAX_NAMES),
+        },
+    )

@@ -1,0 +1,272 @@
+"""The forms that add, correct and relate memories, and undo what was just done."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from starlette.datastructures import QueryParams
+
+from family_recall.apps.reports.templating import printable
+from family_recall.apps.web.memory import (
+    find,
+    find_editable,
+    memory_link,
+    relation_params,
+    relations_of,
+)
+from family_recall.apps.web.pages import Page, Reader, param
+from family_recall.errors import (
+    ConflictError,
+    FamilyRecallError,
+    InvalidMemoryError,
+    InvalidRequestError,
+)
+from family_recall.types import (
+    AccessibleSpace,
+    Memory,
+    MemoryDetail,
+    Relation,
+    StoredVersion,
+    parse_moment,
+)
+from family_recall.types.field_specs import MEMORY_FIELDS, FieldSpec
+
+
+def add_page(reader: Reader, params: QueryParams) -> Page:
+    """Show the form."""
+    return _add_form(reader, {"text": "", "space_id": param(params, "space"), "occurred_at": ""})
+
+
+def add(reader: Reader, _: QueryParams, form: QueryParams) -> Page | str:
+    """Store what was typed; the form again, with what is wrong, where that cannot be."""
+    typed = {
+        "text": form.get("text", "").replace("\r\n", "\n").strip(),
+        "space_id": param(form, "space_id"),
+        "occurred_at": param(form, "occurred_at"),
+    }
+    now = reader.ctx.now or dt.datetime.now(dt.UTC)
+    try:
+        if not typed["text"]:
+            raise InvalidMemoryError("please write what is to be remembered")
+        memory = Memory(
+            typed["text"],
+            typed["space_id"],
+            author=reader.person_id,
+            occurred_at=parse_moment(typed["occurred_at"] or None, "occurred_at") or now,
+        )
+        stored, change = reader.changes.add(memory)
+    except (FamilyRecallError, ValueError) as error:
+        return _add_form(reader, typed, f"Nothing was added: {error}")
+    there = reader.home.memories.get(
+        stored.doc_id, reader.ctx, space_id=memory.space_id
+    ).current.memory
+    text = "Added." if change else "You had added just that before; here it is."
+    return reader.note(text, memory_link(there), change, back="/")
+
+
+def _add_form(reader: Reader, typed: Mapping[str, str], error: str = "") -> Page:
+    spaces = {id_: each.space.name for id_, each in reader.spaces().items()}
+    shared = [id_ for id_, each in reader.spaces().items() if each.space.kind != "private"]
+    usual = reader.ctx.space_id or next(iter(shared), next(iter(spaces), ""))
+    view = {
+        "typed": {**typed, "space_id": typed["space_id"] or usual},
+        "spaces": spaces,
+        "text_field": MEMORY_FIELDS["text"],
+        "error": error,
+    }
+    return Page("add.jinja", view, status=422 if error else 200)
+
+
+FIRST_FIELDS = ("text", "occurred_at", "band", "author")
+MORE_FIELDS = ("title", "kind", "category", "importance", "fact_key", "fact_value", "event_type",
+               "valid_from", "valid_until", "labels", "summary")  # fmt: skip
+_CHANGED_MEANWHILE = (
+    "Somebody changed it in the meantime. Below is what you typed; please check it again."
+)
+
+
+def correct_page(reader: Reader, params: QueryParams) -> Page:
+    """Show the form that corrects a memory."""
+    detail = find_editable(reader, params)
+    space = _space(reader, detail)
+    return _correct_form(detail, space, _form_values(detail.current, space))
+
+
+def correct(reader: Reader, params: QueryParams, form: QueryParams) -> Page | str:
+    """Store what was sent as a new version; a field sent as it was shown stays as it is."""
+    detail = find_editable(reader, params)
+    memory, space = detail.current.memory, _space(reader, detail)
+    shown = _form_values(detail.current, space)
+    typed = {
+        name: _normalized(MEMORY_FIELDS[name], form.get(name, value))
+        for name, value in shown.items()
+    }
+    try:
+        _, change = reader.changes.correct(
+            str(memory.doc_id),
+            space_id=memory.space_id,
+            recorded_at=parse_moment(param(params, "seen"), "seen"),
+            **dict(_changed(shown, typed)),
+        )
+    except ConflictError:
+        return _correct_form(detail, space, typed, _CHANGED_MEANWHILE)
+    except (FamilyRecallError, ValueError) as error:
+        return _correct_form(detail, space, typed, f"Nothing was changed: {error}")
+    text = "Corrected. What it said before is kept as an earlier version."
+    return reader.note(text if change else "Nothing was changed.", memory_link(memory), change)
+
+
+def _space(reader: Reader, detail: MemoryDetail) -> AccessibleSpace:
+    return reader.spaces()[detail.current.memory.space_id]
+
+
+def _correct_form(
+    detail: MemoryDetail, space: AccessibleSpace, values: Mapping[str, str], error: str = ""
+) -> Page:
+    memory = detail.current.memory
+    controls = {
+        name: (spec, values[name], space.bands if name == "band" else spec.choices)
+        for name, spec in MEMORY_FIELDS.items()
+        # Only an owner may say that somebody else said it.
+        if name in values and (name != "author" or space.role == "owner")
+    }
+    view = {
+        "memory": memory,
+        "space": space,
+        "action": memory_link(memory, "/correct", seen=detail.current.recorded_at.isoformat()),
+        "first": [controls[name] for name in FIRST_FIELDS if name in controls],
+        "more": [controls[name] for name in MORE_FIELDS if name in controls],
+        "error": error,
+    }
+    return Page("correct.jinja", view, status=422 if error else 200)
+
+
+def _changed(shown: Mapping[str, str], typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields whose meaning differs from what was shown; a browser may rewrite one."""
+    for name, value in typed.items():
+        spec = MEMORY_FIELDS[name]
+        if value != shown[name]:
+            meaning = _parsed(spec, value)
+            if meaning != _parsed(spec, shown[name]):
+                yield name, meaning
+
+
+def _form_values(version: StoredVersion, space: AccessibleSpace) -> dict[str, str]:
+    """Return every field that the reader sees as the form shows it."""
+    return {
+        name: _normalized(MEMORY_FIELDS[name], printable(_written(MEMORY_FIELDS[name], version)))
+        for name in (*FIRST_FIELDS, *MORE_FIELDS)
+        if name not in space.hidden
+    }
+
+
+def _normalized(spec: FieldSpec, text: str) -> str:
+    """Return a value with line feeds as line breaks; without any where the form has one line."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    has_one_line = spec.type == "text" and not spec.multiline
+    return text.replace("\n", "") if has_one_line else text
+
+
+def _written(spec: FieldSpec, version: StoredVersion) -> str:
+    """Write a field as its control in the form holds it."""
+    value = getattr(version.memory, spec.name)
+    if spec.type == "texts":
+        return "\n".join(value)
+    if spec.type == "moment" and value is not None:
+        local = value.astimezone(version.recorded_at.tzinfo) if value.tzinfo else value
+        return str(local.replace(tzinfo=None).isoformat(timespec="seconds"))
+    return "" if value is None else str(value)
+
+
+def _parsed(spec: FieldSpec, value: str) -> Any:
+    """Return what a control's value means as the value of the field.
+
+    Raises:
+        InvalidMemoryError: If it is not a number where one is needed.
+        ValueError: If it is not a moment where one is needed.
+    """
+    if spec.type == "texts":
+        return tuple(line.strip() for line in value.split("\n") if line.strip())
+    if spec.type == "moment":
+        return parse_moment(value or None, spec.name)
+    if spec.type == "number":
+        try:
+            return float(value)
+        except ValueError:
+            raise InvalidMemoryError(f"{spec.name} must be a number, got {value!r}") from None
+    return value if spec.required or spec.choices or value.strip() else None
+
+
+def relate_page(reader: Reader, params: QueryParams) -> Page:
+    """Show the form that relates two named things."""
+    detail = find_editable(reader, params)
+    memory = detail.current.memory
+    view = {
+        "spaces": reader.spaces(),
+        "memory": memory,
+        "names": [name for name, _ in detail.entities],
+        "action": memory_link(memory, "/relate"),
+    }
+    return Page("relate.jinja", view)
+
+
+def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
+    """Store a relation that is seen by the people who see its memory."""
+    memory = find(reader, params).current.memory
+    change = reader.changes.relate(
+        Relation(
+            subject=param(form, "subject"),
+            relation=param(form, "relation"),
+            object=param(form, "object"),
+            space_id=memory.space_id,
+            band=memory.band,
+            evidence=(str(memory.doc_id),),
+            guardians_of=memory.guardians_of,
+        )
+    )
+    text = "The relation is stored, with this memory as its evidence."
+    return reader.note(text, memory_link(memory), change)
+
+
+def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
+    """Remove a relation that is shown with a memory."""
+    detail = find(reader, params)
+    wanted = {
+        name: params[name]
+        for name in ("subject", "relation", "object", "since")
+        if params.get(name)
+    }
+    matches = [
+        relation
+        for relation in itertools.chain(*relations_of(reader, detail))
+        if relation_params(relation) == wanted
+    ]
+    change = reader.changes.unrelate(matches)
+    text = "The relation is removed. The memories it was based on stay."
+    then = memory_link(detail.current.memory)
+    return reader.note(text if change else "Nothing was changed.", then, change)
+
+
+def undo(reader: Reader, params: QueryParams, _: QueryParams) -> str:
+    """Undo the change that a link names; return the link to the page it was made from.
+
+    Raises:
+        InvalidRequestError: If it was undone before, or was done before the pages were opened.
+        ConflictError: If what was changed has changed again since; it stays as it is.
+    """
+    number = param(params, "done")
+    done = reader.done.pop(number, None)
+    if done is None or done.change is None:
+        raise InvalidRequestError(
+            "there is nothing left to undo here: it was undone already, or the pages were closed "
+            "and opened again since"
+        )
+    try:
+        done.change.undo()
+    except Exception:
+        reader.done[number] = done  # it may still be undone once what prevents it is gone
+        raise
+    return reader.note(f"Undone: {done.change.what}.", done.back)
