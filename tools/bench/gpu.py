@@ -30,8 +30,7 @@ import numpy as np
 from family_recall import RecallContext
 from family_recall.api import FamilyRecall
 from family_recall.apps.evaluation import synthetic
-from family_recall.apps.evaluation.machine import describe
-from family_recall.apps.evaluation.timing import timed
+from family_recall.apps.evaluation.timing import describe, timed
 from family_recall.encoders import session
 from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError

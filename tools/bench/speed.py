@@ -45,8 +45,7 @@ from rich.table import Table
 from family_recall import RecallContext, __version__
 from family_recall.api import FamilyRecall
 from family_recall.apps.evaluation import synthetic
-from family_recall.apps.evaluation.machine import describe
-from family_recall.apps.evaluation.timing import quantiles, timed
+from family_recall.apps.evaluation.timing import describe, quantiles, timed
 from family_recall.apps.reports import evaluation
 from family_recall.encoders.base import Encoder, Encoding, batch_size_of
 from family_recall.encoders.transformer import BiEncoder

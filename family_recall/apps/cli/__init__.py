@@ -14,7 +14,7 @@ from family_recall.apps.cli.demo import demo
 from family_recall.apps.cli.erasure import forget, forgotten, retention, undo
 from family_recall.apps.cli.evaluation import bench, compare, evaluate
 from family_recall.apps.cli.fleet import fleet
-from family_recall.apps.cli.imports import import_
+from family_recall.apps.cli.imports import import_, sources
 from family_recall.apps.cli.learning import feedback, learned, unlearn
 from family_recall.apps.cli.maintenance import (
     backup,
@@ -30,13 +30,11 @@ from family_recall.apps.cli.maintenance import (
 from family_recall.apps.cli.memories import add, correct
 from family_recall.apps.cli.models import models
 from family_recall.apps.cli.options import option
-from family_recall.apps.cli.people import guardian, init, people
+from family_recall.apps.cli.people import grant, guardian, hide, init, people, revoke, spaces
 from family_recall.apps.cli.prompt import prompt
 from family_recall.apps.cli.recall import explain, inspect, recall, timeline, understand
 from family_recall.apps.cli.relations import relate, unrelate
 from family_recall.apps.cli.serve import browse, mcp
-from family_recall.apps.cli.sources import sources
-from family_recall.apps.cli.spaces import grant, hide, revoke, spaces
 
 __all__ = ["main"]
 

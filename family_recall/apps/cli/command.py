@@ -15,8 +15,7 @@ import click
 
 import family_recall as fr
 from family_recall.apps.cli.options import called, in_place, json_option
-from family_recall.apps.cli.output import Output, one_line, plain
-from family_recall.apps.cli.progress import Interrupted
+from family_recall.apps.cli.output import Interrupted, Output, one_line, plain
 from family_recall.apps.cli.settings import SETTINGS, config_path, in_effect, required_db_option
 from family_recall.errors import (
     FamilyRecallError,

@@ -13,8 +13,7 @@ import family_recall as fr
 from family_recall.apps.cli.command import check_output, command, key
 from family_recall.apps.cli.evaluation_tables import print_comparison, print_report, print_timing
 from family_recall.apps.cli.options import FILE, FOLDER, field_option, option
-from family_recall.apps.cli.output import Output, one_line
-from family_recall.apps.cli.progress import bar, on_interrupt, step_bars
+from family_recall.apps.cli.output import Output, bar, on_interrupt, one_line, step_bars
 from family_recall.apps.cli.settings import (
     budget_option,
     person_option,
@@ -311,13 +310,13 @@ def _print_pair(out: Console, comparison: Comparison, verdict: str) -> None:
 
 
 def _quality_page(report: EvaluationReport, texts_folder: Path | None) -> str:
-    from family_recall.apps.evaluation import load_dataset, machine  # noqa: PLC0415 -- brings numpy
+    from family_recall.apps.evaluation import load_dataset, timing  # noqa: PLC0415 -- brings numpy
     from family_recall.apps.reports import evaluation as pages  # noqa: PLC0415 -- matplotlib is slow
 
     queries = () if texts_folder is None else load_dataset(texts_folder).queries
     return pages.quality_page(
         report,
-        machine=machine.describe(),
+        machine=timing.describe(),
         made_at=_local_now(),
         texts={query.id: query.text for query in queries},
     )

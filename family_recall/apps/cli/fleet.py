@@ -13,8 +13,7 @@ from family_recall.apps.cli.command import DocumentedGroup, check_output, comman
 from family_recall.apps.cli.evaluation import rerank_option, seed_option
 from family_recall.apps.cli.evaluation_tables import print_report
 from family_recall.apps.cli.options import FILE, FOLDER, models_option, option
-from family_recall.apps.cli.output import Output, counted, one_line
-from family_recall.apps.cli.progress import bar, on_interrupt
+from family_recall.apps.cli.output import Output, bar, counted, on_interrupt, one_line
 from family_recall.apps.cli.serve import TOKEN_VARIABLE, read_token
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import click
 import family_recall as fr
 from family_recall.apps.cli.command import check_output, command, household_command, key, key_in
 from family_recall.apps.cli.options import FILE, models_option, option
-from family_recall.apps.cli.output import Output, counted, one_line
-from family_recall.apps.cli.progress import bar, on_interrupt, step_bars
+from family_recall.apps.cli.output import Output, bar, counted, on_interrupt, one_line, step_bars
 from family_recall.apps.cli.settings import required_db_option, setting_option
 
 _force_option = click.option(

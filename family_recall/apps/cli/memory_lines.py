@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import family_recall as fr
-from family_recall.apps.cli.output import Output, counted
-from family_recall.apps.cli.progress import on_interrupt, step_bars
+from family_recall.apps.cli.output import Output, counted, on_interrupt, step_bars
 from family_recall.errors import DatasetError, InvalidMemoryError, ModelError
 from family_recall.types.field_specs import MEMORY_FIELDS
 from family_recall.types.json_lines import read_jsonl

@@ -9,8 +9,7 @@ import click
 
 from family_recall.apps.cli.command import DocumentedGroup, command
 from family_recall.apps.cli.options import FOLDER, models_option, option
-from family_recall.apps.cli.output import Output, one_line, table
-from family_recall.apps.cli.progress import byte_bars
+from family_recall.apps.cli.output import Output, byte_bars, one_line, table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,20 +1,31 @@
-"""What commands print: JSON with stable keys for programs, plain lines or tables for people."""
+"""What commands print: JSON for programs, lines, tables and documents for people, progress bars."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
+import io
 import json
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import click
 
+from family_recall.types.answer_text import lines_of
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import Console
+    from rich.progress import ProgressColumn, Task
     from rich.table import Table
+    from rich.text import Text
+
+    from family_recall.types import Answer
+    from family_recall.types.progress import ProgressCallback, StepCallback
+
 
 PIPE_WIDTH = 120
 """Columns of a table that goes into a pipe; a terminal has its own width."""
@@ -98,3 +109,142 @@ def one_line(text: str) -> str:
 def counted(n: int, singular: str, plural: str = "") -> str:
     """Return a number with its noun, such as ``1 memory`` or ``1,200 memories``."""
     return f"{n:,} {singular if n == 1 else plural or f'{singular}s'}"
+
+
+_COLUMNS = ("rank", "text", "said_by", "occurred_at", "confidence", "space_id", "doc_id")
+_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|])")
+_FORMULA = ("=", "+", "-", "@")
+
+format_option: Callable[[Any], Any] = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "csv", "md"]),
+    default="text",
+    help="what to print: text to read, JSON as --json does, CSV with a line for each memory, or"
+    " Markdown (default: text)",
+)
+
+
+def formatted(answer: Answer, form: str) -> str:
+    """Return an answer as ``json``, ``csv`` or ``md``, ready to be printed."""
+    if form == "json":
+        return json_text(answer.to_json())
+    return _table(answer) if form == "csv" else "\n".join(_markdown(answer))
+
+
+def _table(answer: Answer) -> str:
+    """Return the results as CSV; a text that a spreadsheet would compute is quoted as one."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for result in answer.results:
+        cells = [getattr(result, name) for name in _COLUMNS]
+        writer.writerow([_cell(cell) for cell in cells])
+    return out.getvalue().rstrip("\n")
+
+
+def _cell(value: object) -> object:
+    if not isinstance(value, str):
+        return "" if value is None else value
+    text = one_line(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _markdown(answer: Answer) -> list[str]:
+    """Return the lines that are printed as text, as paragraphs and a list."""
+    marks = {"answer": "**{}**\n", "sureness": "*{}*\n", "remark": "{}\n"}
+    lines = []
+    for line in lines_of(answer):
+        text = _SIGNS.sub(r"\\\1", one_line(line.text).strip())
+        if line.kind == "other":
+            lines.append(f"- {text}" if line.text.startswith("  ") else f"{text}\n")
+        else:
+            lines.append(marks[line.kind].format(text))
+    return lines
+
+
+class Interrupted(click.ClickException):
+    """The user pressed Ctrl-C; the message says what is done and how to go on. Exit code 130."""
+
+    exit_code = 130
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message on one line of stderr."""
+        click.echo(f"Interrupted: {one_line(self.message)}", file=file, err=file is None)
+
+
+@contextlib.contextmanager
+def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
+    """Turn a Ctrl-C inside the block into one line that says what is done and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(message()) from None
+
+
+@contextlib.contextmanager
+def step_bars() -> Iterator[StepCallback]:
+    """Yield a callback that draws a bar for each step, with rate and time left, on stderr.
+
+    Nothing is written unless stderr is a terminal.
+    """
+    from rich import progress  # noqa: PLC0415 -- see console
+    from rich.text import Text  # noqa: PLC0415 -- see console
+
+    class Rate(progress.ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(rate(task.speed))
+
+    with _bars(progress.MofNCompleteColumn(), Rate()) as show:
+        yield show
+
+
+def rate(per_s: float | None) -> str:
+    """Return a rate in the unit in which it is a number of one or more; empty where unknown.
+
+    >>> rate(12.0), rate(0.5), rate(None)
+    ('12/s', '30/min', '')
+    """
+    if not per_s:
+        return ""
+    return f"{per_s:,.0f}/s" if per_s >= 1.0 else f"{per_s * 60.0:,.0f}/min"
+
+
+@contextlib.contextmanager
+def bar(step: str) -> Iterator[ProgressCallback]:
+    """Yield a callback that draws the bar of one step; see :func:`step_bars`."""
+    with step_bars() as show:
+        yield lambda done, total: show(step, done, total)
+
+
+@contextlib.contextmanager
+def byte_bars() -> Iterator[StepCallback]:
+    """Yield a callback that draws a bar for each file, with bytes, rate and time left."""
+    from rich import progress  # noqa: PLC0415 -- see console
+
+    with _bars(progress.DownloadColumn(), progress.TransferSpeedColumn()) as show:
+        yield show
+
+
+@contextlib.contextmanager
+def _bars(*columns: ProgressColumn) -> Iterator[StepCallback]:
+    from rich import progress  # noqa: PLC0415 -- see console
+
+    out = console(stderr=True)
+    shown: list[ProgressColumn] = [
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        *columns,
+        progress.TimeRemainingColumn(),
+    ]
+    with progress.Progress(
+        *shown, console=out, transient=True, disable=not out.is_terminal
+    ) as bars:
+        tasks: dict[str, progress.TaskID] = {}
+
+        def show(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bars.add_task(step, total=total)
+            bars.update(tasks[step], completed=done, total=total)
+
+        yield show

@@ -12,9 +12,8 @@ from click.core import ParameterSource
 
 import family_recall as fr
 from family_recall.apps.cli.command import check_output, command, household_command, open_household
-from family_recall.apps.cli.formats import format_option, formatted
 from family_recall.apps.cli.options import field_option, field_options, option
-from family_recall.apps.cli.output import Output, counted, print_line
+from family_recall.apps.cli.output import Output, counted, format_option, formatted, print_line
 from family_recall.apps.cli.settings import (
     TERMINAL_BUDGET_MS,
     budget_option,

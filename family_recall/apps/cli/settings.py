@@ -1,8 +1,4 @@
-"""What an option, the environment or the config file says, and which of them is in effect.
-
-An option comes before a variable FAMILY_RECALL_…, that before the config file, that before the
-default.
-"""
+"""What an option, the environment or the config file says, and which of them is in effect."""
 
 from __future__ import annotations
 
@@ -22,6 +18,7 @@ from family_recall.types.field_specs import CONTEXT_FIELDS, MEMORY_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _T = TypeVar("_T")

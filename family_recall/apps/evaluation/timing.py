@@ -1,9 +1,12 @@
-"""Measure what a recall takes on this device, stage by stage."""
+"""Time recalls and their stages, and describe the machine they ran on."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import importlib.metadata
+import os
+import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +16,57 @@ from typing import Any, TypeVar
 import numpy as np
 
 from family_recall.api import FamilyRecall, files
-from family_recall.apps.evaluation import machine, synthetic
+from family_recall.apps.evaluation import synthetic
 from family_recall.english.text import STOP_WORDS
 from family_recall.errors import InvalidRequestError
 from family_recall.store.file.encryption import Secret
 from family_recall.store.file.replacement import temporary_folder
 from family_recall.types import RecallContext
 from family_recall.types.progress import ProgressCallback
+
+GIB = 2**30
+
+
+def describe() -> dict[str, str]:
+    """Return processor, memory, system and versions; what is unknown is left out."""
+    facts = {
+        "processor": _processor(),
+        "processors": str(os.cpu_count() or ""),
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.release()}".strip(),
+        "Python": platform.python_version(),
+        **{name: _version(name) for name in ("family-recall", "numpy", "onnxruntime")},
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _memory() -> str:
+    try:
+        n_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows has no sysconf
+        return ""
+    return f"{n_bytes / GIB:.0f} GiB"
+
+
+def _version(name: str) -> str:
+    # The build for graphics processors has a name of its own, and the same module.
+    for distribution in (name, f"{name}-gpu"):
+        try:
+            return importlib.metadata.version(distribution)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ""
+
 
 _T = TypeVar("_T")
 QUANTILES = (50, 95, 99)
@@ -230,7 +277,7 @@ def _time(
             for name, why in left_out.items()
         },
         over_ms=quantiles([max(total["ms"] - budget_ms, 0.0) for total in totals]),
-        machine=machine.describe(),
+        machine=describe(),
     )
 
 

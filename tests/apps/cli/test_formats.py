@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import family_recall as fr
-from family_recall.apps.cli.formats import formatted
-from family_recall.apps.cli.output import one_line
+from family_recall.apps.cli.output import formatted, one_line
 from family_recall.types import Answer
 from tests.apps.cli.runner import call_in, done_in
 

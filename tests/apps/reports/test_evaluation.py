@@ -27,11 +27,10 @@ from family_recall.apps.evaluation.alternatives import (
     BudgetResult,
 )
 from family_recall.apps.evaluation.comparison import compare
-from family_recall.apps.evaluation.machine import describe
 from family_recall.apps.evaluation.measures import Interval
 from family_recall.apps.evaluation.outcomes import Outcome, measured
 from family_recall.apps.evaluation.report import summarise
-from family_recall.apps.evaluation.timing import Timing
+from family_recall.apps.evaluation.timing import Timing, describe
 from family_recall.apps.reports import templating
 from family_recall.apps.reports.evaluation import charts, quality_page, speed_page, timing_page
 from family_recall.apps.reports.evaluation.plots import COLOURS, STYLE

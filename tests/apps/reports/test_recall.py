@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.apps.reports.recall import page, redacted
-from family_recall.apps.reports.recall.graph import paths, tree
-from family_recall.apps.reports.recall.ranks import columns, lines_of
+from family_recall.apps.reports.recall.pictures import columns, lines_of, paths, tree
 from family_recall.apps.reports.recall.results import GROUPS, Scale, stack
 from family_recall.apps.reports.templating import stylesheet
 from family_recall.recall.explain import Explanation, NearMiss

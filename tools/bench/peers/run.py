@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from family_recall.apps.evaluation import synthetic
-from family_recall.apps.evaluation.machine import describe
+from family_recall.apps.evaluation.timing import describe
 from tools.bench.data import FakeEncoder
 from tools.bench.peers.entries import PEERS, Entry
 from tools.bench.peers.page import markdown

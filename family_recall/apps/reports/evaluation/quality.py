@@ -29,7 +29,7 @@ def quality_page(
 
     Args:
         report: With its outcomes.
-        machine: What it ran on, see :func:`family_recall.apps.evaluation.machine.describe`.
+        machine: What it ran on, see :func:`family_recall.apps.evaluation.timing.describe`.
         made_at: When it was measured.
         texts: The questions' words by id, to show beside the worst; without it the page holds
             no word of the dataset but its ids and categories.
