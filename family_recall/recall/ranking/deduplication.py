@@ -6,20 +6,21 @@ candidate represents its copies, and the answer lists them.
 
 from __future__ import annotations
 
-import collections
-import itertools
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from family_recall.recall.dataflow import Ranking
-from family_recall.recall.ranking.near_copies import FEWEST_WORDS, Stems, WordSets, near_copies
 from family_recall.store.records import among
 from family_recall.types import IdArray
 from family_recall.types.record import replace
 
+NEAR_COPY = 0.9
+"""Jaccard similarity of words from which two memories of one author and kind are copies."""
+FEWEST_WORDS = 4
+"""Shorter texts are never copies: "yes, please" is said every day."""
 MOST_COMPARED = 128
-"""Candidates among which near copies are looked for, where the best of them hold any."""
+"""Distinct candidates among which near copies are looked for; exact ones are found in all."""
 FEWEST_DISTINCT = 0.5
 """Share of the candidate pool below which copies have displaced other candidates."""
 
@@ -29,22 +30,47 @@ def collapse_duplicates(
 ) -> Ranking:
     """Collapse copies into their best representative.
 
-    Exact copies (the same set of words) are found anywhere in the ranking; near copies among
-    the best ``2 · top_k`` and, where there are any, among the best :data:`MOST_COMPARED`.
+    Copies have one author and one kind. Exact ones, of the same set of words, are found anywhere
+    in the ranking; near ones among the best ``2 · top_k`` that are no copies.
 
     Args:
         ranking: Candidates in order.
         top_k: Results wanted.
-        stopped: Whether the time is up; near copies not found by then stay as they are.
+        stopped: Whether the time is up; copies not found by then stay as they are.
     """
-    words = ranking.rows.words
+    words, authors, kinds = ranking.rows.words, ranking.rows.authors, ranking.rows.kinds
     own = words.in_body.nonzero()[0]
-    stems, bounds = words.stems[own], own.searchsorted(words.bounds)
-    ranking = _collapse(ranking, _exact_copies(ranking, stems, bounds))
-    near = _near_copies(ranking, stems, bounds, 2 * top_k, stopped)
-    if near and 2 * top_k < min(len(ranking), MOST_COMPARED):
-        near = _near_copies(ranking, stems, bounds, MOST_COMPARED, stopped)
-    return _collapse(ranking, near)
+    stems, bounds = words.stems[own].tolist(), own.searchsorted(words.bounds).tolist()
+    n_left = min(2 * top_k, MOST_COMPARED)
+    first: dict[tuple[str | None, str, frozenset[int]], int] = {}
+    distinct: dict[tuple[str | None, str], list[tuple[int, frozenset[int]]]] = {}
+    representative: dict[int, int] = {}
+    for row in ranking.order.tolist():
+        text = frozenset(stems[bounds[row] : bounds[row + 1]])
+        if len(text) < FEWEST_WORDS:
+            continue
+        if stopped():
+            break
+        author, kind = authors[row], kinds[row]
+        best = first.setdefault((author, kind, text), row)
+        if best == row and n_left:
+            others = distinct.setdefault((author, kind), [])
+            best = next((other for other, of in others if is_near_copy(text, of)), row)
+            if best == row:
+                others.append((row, text))
+                n_left -= 1
+        if best != row:
+            representative[row] = representative.get(best, best)
+    return _collapse(ranking, representative)
+
+
+def is_near_copy(left: frozenset[int], right: frozenset[int]) -> bool:
+    """Return whether two sets of words have :data:`NEAR_COPY` of all words in common, or more."""
+    n_left, n_right = len(left), len(right)
+    if n_left < NEAR_COPY * n_right or n_right < NEAR_COPY * n_left:
+        return False
+    common = len(left & right)
+    return common >= NEAR_COPY * (n_left + n_right - common)
 
 
 def lacks_distinct_results(ranking: Ranking, pool_size: int) -> bool:
@@ -78,54 +104,12 @@ def without(ranking: Ranking, ids: IdArray) -> Ranking:
     )
 
 
-def _exact_copies(ranking: Ranking, stems: Stems, bounds: IdArray) -> dict[int, int]:
-    """Map each row to the best row with exactly its words, author and kind.
-
-    The stems of row i's own words are those from ``bounds[i]`` up to ``bounds[i + 1]``.
-    """
-    # Copies have the same sum of stems; that leaves few of all to compare.
-    total = np.empty(len(stems) + 1, np.int64)
-    total[0] = 0
-    stems.cumsum(out=total[1:])
-    totals = total[bounds]
-    sums = totals[1:] - totals[:-1]
-    ordered = np.sort(sums)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(repeated):
-        return {}
-    rows = ranking.rows
-    first: dict[tuple[bytes, str | None, str], int] = {}
-    representative: dict[int, int] = {}
-    for row in ranking.order[among(sums, repeated, ordered=True)[ranking.order]].tolist():
-        own = stems[bounds[row] : bounds[row + 1]]
-        if len(own) >= FEWEST_WORDS:
-            best = first.setdefault((own.tobytes(), rows.authors[row], rows.kinds[row]), row)
-            if best != row:
-                representative[row] = best
-    return representative
-
-
-def _near_copies(
-    ranking: Ranking, stems: Stems, bounds: IdArray, n: int, stopped: Callable[[], bool]
-) -> dict[int, int]:
-    """Map each near copy among the best n to the best row that it is a copy of."""
-    rows, starts = ranking.order[:n], bounds[ranking.order[:n]]
-    authors, kinds = ranking.rows.authors, ranking.rows.kinds
-    numbers = collections.defaultdict[object, int](itertools.count().__next__)
-    groups = np.array([numbers[authors[row], kinds[row]] for row in rows.tolist()], np.int64)
-    copies = near_copies(WordSets(stems, starts, bounds[rows + 1] - starts, groups), stopped)
-    return {int(rows[copy]): int(rows[best]) for copy, best in copies.items()}
-
-
 def _collapse(ranking: Ranking, representative: Mapping[int, int]) -> Ranking:
-    """Collapse rows, and the copies they represented, into their representative."""
+    """Take copies out of the order, and list them with their representative."""
     if not representative:
         return ranking
-    copies_of = {row: list(copies) for row, copies in ranking.duplicates.items()}
+    duplicates: dict[int, tuple[int, ...]] = {}
     for copy, row in representative.items():
-        copies_of.setdefault(row, []).extend([copy, *copies_of.pop(copy, [])])
-    return replace(
-        ranking,
-        order=ranking.order[~np.isin(ranking.order, list(representative))],
-        duplicates={row: tuple(copies) for row, copies in copies_of.items()},
-    )
+        duplicates[row] = (*duplicates.get(row, ()), copy)
+    order = ranking.order[~np.isin(ranking.order, list(representative))]
+    return replace(ranking, order=order, duplicates=duplicates)
