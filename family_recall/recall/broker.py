@@ -41,8 +41,7 @@ from family_recall.recall.ranking.reranker import first_was_read
 from family_recall.recall.rejecting import set_rejected_last
 from family_recall.recall.runner import Runner
 from family_recall.recall.scoring import Candidates
-from family_recall.recall.sources.evidence import evidence_of_relations
-from family_recall.recall.sources.opening import opening_runs
+from family_recall.recall.sources.search import evidence_of_relations, opening_runs
 from family_recall.recall.trace import TraceBuilder
 from family_recall.recall.uncovered import uncovered
 from family_recall.recall.understanding import describe, opening_plan, understand

@@ -9,7 +9,7 @@ import numpy as np
 from family_recall.recall.dataflow import GraphRun, PathStep, QueryContext, Ranking
 from family_recall.recall.explain import Link, rationale
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.sources.bias import strongest_links
+from family_recall.recall.sources.graph import strongest_links
 from family_recall.recall.sources.graph_paths import paths_to
 from family_recall.types import IdArray, Rationale
 

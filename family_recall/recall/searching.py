@@ -15,13 +15,16 @@ from family_recall.recall.question.planner import POSSIBLE
 from family_recall.recall.question_encoding import encode, is_encoded_at_once
 from family_recall.recall.ranking import bm25
 from family_recall.recall.runner import Runner
-from family_recall.recall.sources.about import search_about
-from family_recall.recall.sources.focus import near_focus
 from family_recall.recall.sources.graph import walk_graph
-from family_recall.recall.sources.identifier import look_up_identifiers
-from family_recall.recall.sources.lexical import search_words
-from family_recall.recall.sources.timeline import search_period, search_timeline
-from family_recall.recall.sources.vector import search_vectors
+from family_recall.recall.sources.search import (
+    look_up_identifiers,
+    near_focus,
+    search_about,
+    search_period,
+    search_timeline,
+    search_vectors,
+    search_words,
+)
 from family_recall.store.records import among
 from family_recall.types.record import replace
 

@@ -14,7 +14,7 @@ from family_recall import FamilyRecall, Relation, understand
 from family_recall.english import Question
 from family_recall.recall.dataflow import Subgraph
 from family_recall.recall.ranking.profiles import QUOTED, find_profile, profiles
-from family_recall.recall.sources.bias import (
+from family_recall.recall.sources.graph import (
     HOP_FACTORS,
     RELATIONS_BY_INTENT,
     graph_bias,

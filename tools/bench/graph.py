@@ -23,11 +23,14 @@ from pathlib import Path
 
 import numpy as np
 
-from family_recall.recall.sources import graph_engine, graph_numpy
+from family_recall.recall.sources import graph_engine
 from tools.common import parser_of, write_json
 
 SIZES = ((30, 40), (80, 100), (400, 1500))
-ENGINES = {"igraph": graph_engine, "numpy": graph_numpy}
+ENGINES = {
+    "igraph": (graph_engine.personalized_pagerank, graph_engine.shortest_paths),
+    "numpy": (graph_engine.pagerank_by_numpy, graph_engine.shortest_paths_by_heap),
+}
 LOADS = {
     "core": (
         "from family_recall.recall.sources.graph_engine import engine; import numpy\n"
@@ -61,13 +64,11 @@ def measure_calls() -> dict[str, float]:
         # As paths are sought: both directions, and a long edge to each target.
         both = [*pairs, *((b, a) for a, b in pairs), *((0, node) for node in range(20, 30))]
         lengths = [*weights, *weights, *[1e3] * 10]
-        for name, engine in ENGINES.items():
+        for name, (pagerank, shortest_paths) in ENGINES.items():
             size = f"{n} nodes, {m} edges, {name}"
-            spread = functools.partial(
-                engine.personalized_pagerank, pairs, weights, reset, damping=0.5
-            )
+            spread = functools.partial(pagerank, pairs, weights, reset, damping=0.5)
             times[f"pagerank: {size}"] = call_us(spread)
-            find = functools.partial(engine.shortest_paths, both, lengths, 0, range(20, 30))
+            find = functools.partial(shortest_paths, both, lengths, 0, range(20, 30))
             times[f"shortest paths: {size}"] = call_us(find)
     return times
 

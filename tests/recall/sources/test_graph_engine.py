@@ -6,7 +6,7 @@ import itertools
 import math
 import subprocess
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from family_recall.recall.sources import graph_engine, graph_numpy
+from family_recall.recall.sources import graph_engine
 
+BY_NUMPY = SimpleNamespace(
+    personalized_pagerank=graph_engine.pagerank_by_numpy,
+    shortest_paths=graph_engine.shortest_paths_by_heap,
+)
 Edges = dict[tuple[int, int], float]
 
 
@@ -64,7 +68,7 @@ def test_igraph_numpy_and_a_linear_equation_agree(
     expected = np.linalg.solve(np.eye(n) - damping * walk.T, (1 - damping) * start)
 
     assert graph_engine.engine().startswith("igraph ")
-    for engine in (graph_engine, graph_numpy):
+    for engine in (graph_engine, BY_NUMPY):
         rank = engine.personalized_pagerank(
             tuple(edges), tuple(edges.values()), reset, damping=damping
         )
@@ -93,7 +97,7 @@ def test_shortest_paths_are_the_shortest_of_all(n: int, drawn: Edges) -> None:
     lengths = [*drawn.values(), *[100.0] * (len(edges) - len(drawn))]
     targets = list(range(1, n))
 
-    for engine in (graph_engine, graph_numpy):
+    for engine in (graph_engine, BY_NUMPY):
         paths = engine.shortest_paths(edges, lengths, 0, targets)
         for target, path in zip(targets, paths, strict=True):
             walked = [0, *(edges[edge][1] for edge in path)]
@@ -106,14 +110,15 @@ def test_shortest_paths_are_the_shortest_of_all(n: int, drawn: Edges) -> None:
 
 def test_the_walk_between_two_is_as_by_hand() -> None:
     """A start and its one neighbour, damping ½: r = ½ + ½·n and n = ½·r, so ⅔ and ⅓."""
-    for engine in (graph_engine, graph_numpy):
+    for engine in (graph_engine, BY_NUMPY):
         rank = engine.personalized_pagerank([(0, 1)], [0.7], np.array([3.0, 0.0]), damping=0.5)
         assert rank == pytest.approx([2 / 3, 1 / 3], abs=2e-6)
 
 
 def test_igraph_does_the_work_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Numpy is not asked: it may be broken."""
-    monkeypatch.setattr(graph_engine, "graph_numpy", None)
+    monkeypatch.setattr(graph_engine, "pagerank_by_numpy", None)
+    monkeypatch.setattr(graph_engine, "shortest_paths_by_heap", None)
 
     ranks = graph_engine.personalized_pagerank([(0, 1)], [1.0], np.array([1.0, 0.0]), damping=0.5)
     assert len(ranks) == 2

@@ -12,7 +12,7 @@ from family_recall.deadline import Deadline
 from family_recall.english.identifiers import find_identifiers
 from family_recall.recall.dataflow import QueryContext, QueryPlan, Run
 from family_recall.recall.ranking.profiles import find_profile
-from family_recall.recall.sources.identifier import look_up_identifiers
+from family_recall.recall.sources.search import look_up_identifiers
 from family_recall.types import RecallRequest, Scope
 from tests.conftest import HOME, NOW, PLENTY_MS, move_in, open_home, remember, still, store_of
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from family_recall.config import RecallConfig
-from family_recall.recall.sources.lexical import chosen_words
+from family_recall.recall.sources.search import chosen_words
 from family_recall.store.records import WordStatistics
 
 

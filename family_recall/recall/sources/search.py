@@ -1,0 +1,192 @@
+"""The searches of a recall: each returns a `Run` of memories for a question, best first."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from family_recall.encoders.base import Encoding
+from family_recall.recall.dataflow import QueryContext, Run
+from family_recall.store.text.about import OWN
+
+MOST_IN_PERIOD = 2000
+"""Of a period with more memories than this, words and vectors find what was asked about."""
+
+NEXT, LAST_OF_SESSION, LINKED, SHARED = 0.9, 0.4, 0.7, 0.6
+"""Nearness to the focus: of the next memory of its session, the least within that session, of a
+memory linked to it directly, and of one that mentions all that the focus mentions."""
+
+_AROUND = 12  # memories of its session before and after the focus
+_SHARING = 48  # edges out of each thing that the focus mentions
+
+
+def search_words(context: QueryContext) -> Run:
+    """Return the best matches of each visible shard, scored by that shard's own BM25."""
+    config = context.config
+    rare, common = chosen_words(context)
+    hits = context.snapshot.match(
+        rare, common, context.scope, context.pool_size(config.lexical_pool), config.column_weights
+    )
+    order = np.lexsort((hits.ids, -hits.scores))
+    return Run("lexical", hits.ids[order], hits.scores[order])
+
+
+def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
+    """Choose which of the question's words to look up: (rare, common), in their order.
+
+    Words that occur nowhere in scope are left out; of very many words the rarest are chosen, so
+    that a question of any length costs the same. Words that more than a share of a large store
+    holds are common; if all are, the rarest is looked up as a rare one. If the words together
+    match more memories than can be read in time, the most common are left out: ranking counts
+    them again in the candidates.
+    """
+    config, plan = context.config, context.plan
+    frequency = plan.statistics.document_frequency.tolist()
+    occurring = [word for word, n in enumerate(frequency) if n > 0]
+    chosen = sorted(occurring, key=frequency.__getitem__)[: config.max_question_words]
+    n_matches = itertools.accumulate([frequency[word] for word in chosen])
+    n_affordable = sum([n <= config.lexical_matches for n in n_matches])
+    chosen = chosen[: max(n_affordable, 1)]
+    limit = max(config.common_share * plan.statistics.n_memories, config.common_memories)
+    rare = sorted([word for word in chosen if frequency[word] <= limit])
+    common = sorted([word for word in chosen if frequency[word] > limit])
+    if not rare and common:
+        rarest = chosen[0]
+        rare, common = [rarest], [word for word in common if word != rarest]
+    words = [word for word, _ in plan.terms]
+    return [words[at] for at in rare], [words[at] for at in common]
+
+
+def search_vectors(context: QueryContext, question: Encoding, model_id: str) -> Run:
+    """Return the nearest neighbours of the pooled question vector, within the scope."""
+    k = context.pool_size(context.config.vector_pool)
+    hits = context.snapshot.nearest(question.pooled, model_id, context.scope, k)
+    return Run("vector", hits.ids, hits.scores)
+
+
+def look_up_identifiers(context: QueryContext) -> Run:
+    """Return the memories that hold an identifier of the question.
+
+    Whole matches score 1, partial ones 0.5; the newest first within a score.
+    """
+    k = context.pool_size(context.config.lexical_pool)
+    hits = context.snapshot.identified(context.plan.identifiers, context.scope, k)
+    return Run("identifier", hits.ids, hits.scores)
+
+
+def search_timeline(context: QueryContext) -> Run:
+    """Return as many as fit the candidate pool: the most important first, then the newest."""
+    occurred = context.snapshot.occurred(context.scope)
+    best = np.lexsort((-occurred.ids, -occurred.moments_s, -occurred.importance))
+    best = best[: context.pool_size(context.config.candidate_pool)]
+    return Run("timeline", occurred.ids[best], occurred.importance[best])
+
+
+def search_period(context: QueryContext) -> Run:
+    """Return what lies in the time named beside a topic: the nearest in meaning first.
+
+    Without vectors the newest come first. A period that holds more than `MOST_IN_PERIOD` gives
+    nothing: there a topic says more than the time does.
+    """
+    span, snapshot = context.plan.timespan_s, context.snapshot
+    nothing = Run.empty("timeline")
+    if span is None:
+        return nothing
+    ids = snapshot.lying_in(span, context.scope, MOST_IN_PERIOD + 1)
+    if len(ids) > MOST_IN_PERIOD:
+        return nothing
+    nearness = np.arange(len(ids), dtype=np.float32)  # ascending by id
+    if context.question is not None and context.model_id is not None:
+        cosines = snapshot.cosines(context.question.pooled, context.model_id, ids, context.scope)
+        nearness = np.nan_to_num(cosines, nan=-1.0)
+    best = np.lexsort((-ids, -nearness))[: context.config.period_pool]
+    return Run("timeline", ids[best], nearness[best].astype(np.float32))
+
+
+def evidence_of_relations(context: QueryContext) -> Run:
+    """Return the evidence of the relations that answer; the surest comes first."""
+    sure = sorted(context.plan.relation_evidence.items(), key=lambda item: (-item[1], item[0]))
+    ids = np.array([memory for memory, _ in sure], np.int64)
+    return Run("relation", ids, np.array([confidence for _, confidence in sure], np.float32))
+
+
+def search_about(context: QueryContext) -> Run:
+    """Return facts, profiles and milestones about those asked about, then what mentions them.
+
+    About the family they are all facts, profiles and milestones in scope, the newest first.
+    """
+    k = context.pool_size(context.config.candidate_pool)
+    snapshot, scope, plan = context.snapshot, context.scope, context.plan
+    if plan.about_family:
+        newest = snapshot.newest(scope, k, lasting=True)
+        return Run("about", newest.ids[:k], np.ones(len(newest.ids[:k]), np.float32))
+    hits = snapshot.about([entity.id for entity in plan.about], scope, k)
+    # What says whom they are related to is about them, whether it names them or not.
+    evidence = np.array(sorted(set(plan.relation_evidence) - set(hits.ids.tolist())), np.int64)
+    said = np.full(len(evidence), OWN, np.float32)
+    return Run("about", np.append(hits.ids, evidence), np.append(hits.scores, said))
+
+
+def near_focus(context: QueryContext) -> Run:
+    """Return the memories near the one that is being talked about, nearest first.
+
+    Nearness is in [0, 1]. The focus itself has 1, and is left out where the question asks for more
+    than it says; in its session each memory further away has 0.9 of the one before, and 0.4 at
+    least. What is linked to it directly has 0.7. A memory that mentions what the focus mentions has
+    0.6 of its share in that, where each entity weighs 1 / √(its links). Ties go to the later one.
+    """
+    focus, plan = context.plan.focus_id, context.plan
+    if focus is None:
+        return Run.empty("focus")
+    nearness: dict[int, float] = {}
+
+    def add(memory: int, value: float) -> None:
+        nearness[memory] = max(value, nearness.get(memory, 0.0))
+
+    for before in (True, False):
+        around = context.snapshot.session_around(focus, context.scope, _AROUND, before=before)
+        for distance, memory in enumerate(around.tolist(), start=1):
+            add(memory, max(NEXT**distance, LAST_OF_SESSION))
+    edges = context.snapshot.edges(
+        np.array([focus], np.int64), context.scope, context.config.graph_cap
+    )
+    for dst, kind in zip(edges.dst, edges.kinds, strict=True):
+        if dst > 0 and kind != "next":
+            add(dst, LINKED)
+    for memory, share in _sharing(context).items():
+        add(memory, SHARED * share)
+    nearness.pop(focus, None)
+    if plan.about_focus != "more":
+        nearness[focus] = 1.0
+    ids = sorted(nearness, key=lambda memory: (-nearness[memory], -memory))
+    scores = [nearness[memory] for memory in ids]
+    return Run("focus", np.array(ids, np.int64), np.array(scores, np.float32))
+
+
+def _sharing(context: QueryContext) -> dict[int, float]:
+    """Return the share, in (0, 1], that memories have in what the focus mentions."""
+    scope, snapshot = context.scope, context.snapshot
+    shares: dict[int, float] = {}
+    total = 0.0
+    for same in context.plan.focus_mentions:
+        nodes = np.array(same, np.int64)
+        weight = 1.0 / float(np.sqrt(max(float(snapshot.degrees(nodes, scope).sum()), 1.0)))
+        total += weight
+        edges = snapshot.edges(nodes, scope, _SHARING)
+        sharing = {
+            dst
+            for dst, kind in zip(edges.dst, edges.kinds, strict=True)
+            if dst > 0 and kind == "mention"
+        }
+        for memory in sharing:
+            shares[memory] = shares.get(memory, 0.0) + weight
+    return {memory: share / total for memory, share in shares.items()}
+
+
+def opening_runs(context: QueryContext) -> list[Run]:
+    """Return the newest memories, and the newest facts, profiles and milestones."""
+    k = context.pool_size(context.config.candidate_pool)
+    newest = context.snapshot.newest(context.scope, k)
+    lasting = context.snapshot.newest(context.scope, k, lasting=True)
+    return [Run("newest", newest.ids, newest.scores), Run("lasting", lasting.ids, lasting.scores)]
