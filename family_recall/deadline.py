@@ -14,10 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
-from dataclasses import field
 from typing import Self
 
-from family_recall.types.record import record
+import msgspec
 
 _REPEAT_S = 0.002  # from one call of a block's stops to the next
 
@@ -25,13 +24,12 @@ Clock = Callable[[], float]
 Stop = Callable[[], object]
 
 
-@record(frozen=True, slots=True)
-class Deadline:
+class Deadline(msgspec.Struct, frozen=True):
     """A moment after which no optional stage starts."""
 
     started_at_s: float
     budget_ms: float
-    clock: Clock = field(default=time.monotonic, repr=False)
+    clock: Clock = time.monotonic
 
     @classmethod
     def after(

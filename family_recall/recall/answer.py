@@ -8,7 +8,9 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.recall.explain import Explanation, Verdict
@@ -28,14 +30,12 @@ from family_recall.store.text.full_text import find_stems
 from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.deferred import frozen, unfrozen
-from family_recall.types.record import record, replace
 from family_recall.types.relation_result import facts_of, related_confidence
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
 
 
-@record(frozen=True, slots=True)
-class Ranked:
+class Ranked(msgspec.Struct, frozen=True):
     """A finished ranking, with what it was made from."""
 
     context: QueryContext

@@ -9,7 +9,9 @@ import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.access import policy
 from family_recall.config import RecallConfig
@@ -48,14 +50,12 @@ from family_recall.recall.understanding import describe, opening_plan, understan
 from family_recall.store.read.snapshot import Snapshot
 from family_recall.store.store import Store
 from family_recall.types import Answer, RecallRequest, Region, Scope, Understanding
-from family_recall.types.record import record, replace
 
 Refinement = Callable[[Runner, QueryContext, Ranking], Ranking]
 """A stage that takes a ranking and returns it in a better order."""
 
 
-@record(frozen=True, slots=True)
-class _Recall:
+class _Recall(msgspec.Struct, frozen=True):
     """One request that was admitted, with the file and the runner that answer it."""
 
     request: RecallRequest

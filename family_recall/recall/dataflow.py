@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 from family_recall.config import RecallConfig
@@ -27,7 +28,6 @@ from family_recall.types import (
     Scope,
     Strategy,
 )
-from family_recall.types.record import record
 from family_recall.types.understanding import Identifier
 
 Kind = Literal["full", "static", "words"]
@@ -39,8 +39,7 @@ NO_QUESTION = Question("")
 NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
 
-@record(frozen=True, slots=True)
-class RelatedWord:
+class RelatedWord(msgspec.Struct, frozen=True):
     """A word of like meaning as a term of the question.
 
     ``term`` numbers the term, ``stem`` is the other word's; ``n_memories`` of the scope hold it.
@@ -142,8 +141,7 @@ class Profile:
     calibrated_as: str = ""
 
 
-@record(frozen=True, slots=True)
-class QueryContext:
+class QueryContext(msgspec.Struct, frozen=True):
     """Everything a stage may read.
 
     ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder.
@@ -189,8 +187,7 @@ def mode_of(request: RecallRequest, plan: QueryPlan) -> str:
     return plan.mode if asked == "hybrid" else asked
 
 
-@record(frozen=True, slots=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """What one source found for one question, best first; scores of one run only compare."""
 
     source: str
@@ -223,8 +220,7 @@ class PathStep(NamedTuple):
     kind: str
 
 
-@record(frozen=True, slots=True)
-class Subgraph:
+class Subgraph(msgspec.Struct, frozen=True):
     """Some nodes (n,), and the edges among them; ``ends`` number the nodes."""
 
     nodes: IdArray
@@ -233,8 +229,7 @@ class Subgraph:
     kinds: tuple[str, ...]
 
 
-@record(frozen=True, slots=True)
-class GraphRun:
+class GraphRun(msgspec.Struct, frozen=True):
     """A run of the graph, with the subgraph it came from.
 
     ``reset`` (s,), 0 or more: how strongly the walk starts at each seed, which are the first nodes.
@@ -244,24 +239,22 @@ class GraphRun:
     run: Run
     subgraph: Subgraph | None = None
     reset: FloatArray | None = None
-    bias: Mapping[int, float] = field(default_factory=dict)
+    bias: Mapping[int, float] = msgspec.field(default_factory=dict)
 
 
 NO_GRAPH = GraphRun(Run.empty("graph"))
 
 
-@record(frozen=True, slots=True)
-class Pool:
+class Pool(msgspec.Struct, frozen=True):
     """Fused runs: ``ids`` (n,) best first, ``rrf`` (n,), each source's run, the graph's bias."""
 
     ids: IdArray
     rrf: FloatArray
     runs: Mapping[str, Run]
-    graph_bias: Mapping[int, float] = field(default_factory=dict)
+    graph_bias: Mapping[int, float] = msgspec.field(default_factory=dict)
 
 
-@record(frozen=True, slots=True)
-class Successor:
+class Successor(msgspec.Struct, frozen=True):
     """The candidate that replaces an older one: its row, since when in epoch seconds, and why."""
 
     row: int
@@ -269,8 +262,7 @@ class Successor:
     reason: str
 
 
-@record(frozen=True, slots=True)
-class Ranking:
+class Ranking(msgspec.Struct, frozen=True):
     """Candidates on their way to becoming results.
 
     ``features`` (n, f) and ``weights`` (f,) in the order of ``features.FEATURES``;
@@ -287,10 +279,10 @@ class Ranking:
     weights: FloatArray
     score: FloatArray
     order: IdArray
-    duplicates: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    superseded_by: Mapping[int, Successor] = field(default_factory=dict)
-    reply_to: Mapping[int, int] = field(default_factory=dict)
-    rank_by_score: Mapping[int, int] = field(default_factory=dict)
+    duplicates: Mapping[int, tuple[int, ...]] = msgspec.field(default_factory=dict)
+    superseded_by: Mapping[int, Successor] = msgspec.field(default_factory=dict)
+    reply_to: Mapping[int, int] = msgspec.field(default_factory=dict)
+    rank_by_score: Mapping[int, int] = msgspec.field(default_factory=dict)
     closest: FloatArray | None = None
 
     def __len__(self) -> int:

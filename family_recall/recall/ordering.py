@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import PairScorer
@@ -22,7 +23,6 @@ from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.reranker import first_was_read
 from family_recall.recall.runner import Runner
 from family_recall.types import FloatArray
-from family_recall.types.record import replace
 
 
 def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:

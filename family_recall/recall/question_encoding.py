@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.english.text import normalise
@@ -14,7 +15,6 @@ from family_recall.recall.ranking.bm25 import inverse_document_frequency
 from family_recall.recall.runner import Runner
 from family_recall.recall.understanding import static_wait_ms
 from family_recall.types import FloatArray
-from family_recall.types.record import replace
 
 
 def encode(run: Runner, context: QueryContext) -> QueryContext:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.english import BITS
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
@@ -14,7 +15,6 @@ from family_recall.recall.ranking.replies import TOLD, TURNS, Reply, answer_afte
 from family_recall.recall.ranking.takeover import takes_over
 from family_recall.recall.runner import Runner
 from family_recall.types import IdArray
-from family_recall.types.record import replace
 
 OPENER: Final = 0.8
 """Share of the best score that a memory has to have, for the turns after it to be compared."""

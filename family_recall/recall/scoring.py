@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from family_recall.recall.dataflow import GraphRun, Pool, QueryContext, Ranking
 from family_recall.recall.ranking.features import compute
 from family_recall.recall.ranking.late_interaction import closest_tokens, max_sim
@@ -10,11 +12,9 @@ from family_recall.recall.ranking.temporal import NO_MENTIONS
 from family_recall.recall.runner import Runner
 from family_recall.store.records import MentionedTimes, Rows
 from family_recall.types import FloatArray
-from family_recall.types.record import record
 
 
-@record(frozen=True, slots=True)
-class Candidates:
+class Candidates(msgspec.Struct, frozen=True):
     """Candidates in a first order, with the pool and the graph they came from."""
 
     pool: Pool

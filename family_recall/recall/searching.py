@@ -9,6 +9,7 @@ import concurrent.futures
 import dataclasses
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext, Run
 from family_recall.recall.question.planner import POSSIBLE
@@ -26,7 +27,6 @@ from family_recall.recall.sources.search import (
     search_words,
 )
 from family_recall.store.records import among
-from family_recall.types.record import replace
 
 
 def identifiers(run: Runner, context: QueryContext) -> Run:

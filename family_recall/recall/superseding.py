@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from family_recall.english.text import STOP_WORDS
 from family_recall.recall.dataflow import QueryContext, Ranking, Successor
 from family_recall.recall.ranking import facts, supersession
@@ -15,7 +17,6 @@ from family_recall.recall.ranking.takeover import takes_over
 from family_recall.recall.runner import Runner
 from family_recall.store.records import Statement, stem_number
 from family_recall.store.text.full_text import split
-from family_recall.types.record import replace
 
 EARLIER_LIKELY = 0.5
 """Probability that one statement replaces another from which the older is what was before."""

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from family_recall.types import BoolArray, FloatArray, IdArray, Memory, Relation
-from family_recall.types.record import record
 
 WORD_ENTRY = np.dtype(
     [("stem", "<u4"), ("body", "u1"), ("header", "u1"), ("context", "u1"), ("_", "u1")]
@@ -87,16 +87,16 @@ class Partition:
     guardians: frozenset[str] | None = None
 
 
-@record(frozen=True, slots=True)
-class Hits:
+class Hits(msgspec.Struct, frozen=True):
     """What one search found, best first: ``ids`` (n,) and ``scores`` (n,), higher is better."""
 
     ids: IdArray
     scores: FloatArray
 
 
-@record(frozen=True, slots=True, eq=False)  # two are the same if they are one object
-class WordStatistics:
+class WordStatistics(
+    msgspec.Struct, frozen=True, eq=False
+):  # two are the same if they are one object
     """Counts over everything a scope may see, and nothing else.
 
     ``n_memories`` and ``n_words`` in all; ``document_frequency`` (t,) of the asked stems.
@@ -107,8 +107,7 @@ class WordStatistics:
     document_frequency: IdArray
 
 
-@record(frozen=True, slots=True)
-class RowWords:
+class RowWords(msgspec.Struct, frozen=True):
     """The stemmed words of some rows, one row after the other, ascending within each.
 
     ``stems`` (w,) are their crc32, and ``in_body`` (w,) says which stand in the body. Row i has
@@ -141,8 +140,7 @@ class RowWords:
         return self.bounds[1:].searchsorted(words, side="right")
 
 
-@record(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True, eq=False):
     """The columns that ranking reads, one entry per memory, ascending by id.
 
     Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions, from 0; a
@@ -163,9 +161,7 @@ class Rows:
     cues: IdArray
     sessions: IdArray
     words: RowWords
-    _counted: dict[tuple[int, ...], npt.NDArray[np.uint8]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _counted: dict[tuple[int, ...], npt.NDArray[np.uint8]] = msgspec.field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -235,8 +231,7 @@ class PassageWords:
     counts: FloatArray
 
 
-@record(frozen=True, slots=True)
-class TokenVectors:
+class TokenVectors(msgspec.Struct, frozen=True):
     """Token vectors of several memories, one after the other.
 
     ``vectors`` (t, d) unit rows; ``starts`` (m,) where each memory's begin; ``rows`` (m,)
@@ -260,8 +255,7 @@ class PassageVectors:
     tokens: tuple[FloatArray, ...]
 
 
-@record(frozen=True, slots=True)
-class EdgeList:
+class EdgeList(msgspec.Struct, frozen=True):
     """Edges out of some nodes: tuples of one length; entities are negative ids."""
 
     src: tuple[int, ...]

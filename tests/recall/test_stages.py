@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -35,7 +36,7 @@ def turn_round(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
 
     def turn() -> Ranking:
         order = np.concatenate([ranking.order[:top_k][::-1], ranking.order[top_k:]])
-        return dataclasses.replace(ranking, order=order)
+        return msgspec.structs.replace(ranking, order=order)
 
     return run.run("turn_round", n, turn, ranking)
 

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
+import msgspec
 import numpy as np
 
 from family_recall.english import Question, text, times
@@ -347,7 +348,7 @@ def _without_unused(
     frequency = statistics.document_frequency
     used = (np.arange(len(terms)) < n_asked) | (frequency > 0)
     terms = tuple(term for term, is_used in zip(terms, used.tolist(), strict=True) if is_used)
-    return terms, dataclasses.replace(statistics, document_frequency=frequency[used])
+    return terms, msgspec.structs.replace(statistics, document_frequency=frequency[used])
 
 
 def _with_strategy(routing: Route, strategy: Strategy) -> Route:

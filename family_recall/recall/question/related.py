@@ -6,7 +6,9 @@ import dataclasses
 import datetime as dt
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 from family_recall.english.kinship import IS_A, KINSHIP_ROLES, meaning_of, relation_phrase
 from family_recall.english.relation_vocabulary import SINGLE_VALUED, relation_words
@@ -31,7 +33,6 @@ from family_recall.store.file.row_ids import partition_of
 from family_recall.store.read.snapshot import Snapshot
 from family_recall.store.records import Entity, StoredRelation
 from family_recall.types import RelationResult, Scope
-from family_recall.types.record import record
 
 MAX_ANSWERING = 12
 """Relations that answer a question."""
@@ -66,12 +67,11 @@ class Found:
     overlap: float = 0.0
 
 
-@record(frozen=True, slots=True)
-class Related:
+class Related(msgspec.Struct, frozen=True):
     """The relations of an answer; ``evidence`` by row id: how sure the ones that answer are."""
 
     relations: tuple[RelationResult, ...] = ()
-    evidence: Mapping[int, float] = field(default_factory=dict)
+    evidence: Mapping[int, float] = msgspec.field(default_factory=dict)
 
 
 def related(

@@ -6,17 +6,18 @@ import functools
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal, get_args
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from family_recall.recall.dataflow import Kind
 from family_recall.recall.ranking.evidence import CLEAR
 from family_recall.types import FloatArray, Status
-from family_recall.types.record import record, replace
 
 DecidedBy = Literal["time", "identifier", "focus", "about"]
 """What decides an answer where scores do not: that it was said in the time asked for, holds the
@@ -77,8 +78,7 @@ class Calibration:
         return Certainty(logit_of(self.first, evidence), stored, self.first, evidence=evidence)
 
 
-@record(frozen=True, slots=True)
-class Certainty:
+class Certainty(msgspec.Struct, frozen=True):
     """How sure one answer is.
 
     Attributes:
@@ -93,9 +93,9 @@ class Certainty:
 
     logit: float
     answerable: float
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] = msgspec.field(default_factory=dict)
     decided_by: Literal["score"] | DecidedBy = "score"
-    evidence: Mapping[str, float] = field(default_factory=dict)
+    evidence: Mapping[str, float] = msgspec.field(default_factory=dict)
     slope: float = 1.0
     shift: float = 0.0
 

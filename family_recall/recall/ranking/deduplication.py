@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.recall.dataflow import Ranking
 from family_recall.store.records import among
 from family_recall.types import IdArray
-from family_recall.types.record import replace
 
 NEAR_COPY = 0.9
 """Jaccard similarity of words from which two memories of one author and kind are copies."""

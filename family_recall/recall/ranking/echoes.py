@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from family_recall.english import BITS, mask_of_kinds
 from family_recall.recall.dataflow import QueryContext, Ranking
@@ -19,7 +20,6 @@ from family_recall.recall.ranking.ranker import scored
 from family_recall.recall.ranking.replies import TOLD
 from family_recall.recall.ranking.takeover import MARGIN
 from family_recall.types import BoolArray
-from family_recall.types.record import replace
 
 SHARE: Final = 0.15
 """Share of its score that a stored question loses."""

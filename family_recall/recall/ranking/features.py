@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -29,7 +30,6 @@ from family_recall.store.records import (
     time_words,
 )
 from family_recall.types import FloatArray, IdArray, kinds_of
-from family_recall.types.record import record
 
 DAY_S = 86_400.0
 
@@ -213,8 +213,7 @@ def compute(
     return values
 
 
-@record(frozen=True, slots=True)
-class _Candidates:
+class _Candidates(msgspec.Struct, frozen=True):
     """The features that follow from the candidates themselves, one method each."""
 
     pool: Pool

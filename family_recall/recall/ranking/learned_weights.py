@@ -6,6 +6,8 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
+import msgspec
+
 from family_recall.recall.dataflow import Profile
 from family_recall.recall.ranking.calibration import Certainty
 from family_recall.store.logs.feedback import LearningStep
@@ -61,7 +63,7 @@ def personal_certainty(shipped: Certainty, profile: Profile) -> Certainty:
     """Return how sure an answer is, as a person's feedback on first results adjusts it."""
     if not isinstance(profile, PersonalProfile):
         return shipped
-    return dataclasses.replace(shipped, slope=profile.slope_ratio, shift=profile.offset_shift)
+    return msgspec.structs.replace(shipped, slope=profile.slope_ratio, shift=profile.offset_shift)
 
 
 def is_bounded(step: LearningStep) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.recall.dataflow import Ranking
 from family_recall.recall.ranking.features import LASTING
-from family_recall.types.record import replace
 
 
 def recent_first(ranking: Ranking, top_k: int) -> Ranking:

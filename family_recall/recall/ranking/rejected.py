@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.recall.dataflow import Ranking
 from family_recall.recall.ranking.features import INDEX
@@ -17,7 +18,6 @@ from family_recall.recall.ranking.ranker import scored
 from family_recall.recall.ranking.takeover import MARGIN
 from family_recall.store.logs.feedback import QuestionSketch, Verdict
 from family_recall.types import BoolArray, IdArray
-from family_recall.types.record import replace
 
 LIKE = 0.5
 """Cosine of two questions' static vectors from which they may ask the same.

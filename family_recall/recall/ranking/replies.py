@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from family_recall.english import Question, Statement, lowered, mask_of, mask_of_kinds
 from family_recall.store.records import Turn
-from family_recall.types.record import record
 
 TURNS: Final = 3
 """Turns after a question among which its reply is looked for."""
@@ -59,8 +60,7 @@ _DENIES = re.compile(
 )
 
 
-@record(frozen=True, slots=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """A turn that may be the reply to a memory, by row ids, with its plausibility above 0."""
 
     question: int

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.encoders.base import PairScorer, batch_size_of, scores_of
 from family_recall.errors import ModelError
@@ -14,7 +15,6 @@ from family_recall.recall.ranking.best_passage import readings
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import scored
 from family_recall.types import IdArray
-from family_recall.types.record import replace
 
 TEMPERATURE = 2.0
 """Divides the logits, so that a confident model does not outweigh all other features."""

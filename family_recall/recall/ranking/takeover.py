@@ -12,11 +12,11 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from family_recall.recall.dataflow import Ranking
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import scored
-from family_recall.types.record import replace
 
 MARGIN = 1e-5
 """Score by which a candidate stands above the one it is placed above: less than a reason weighs,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import math
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -122,7 +122,7 @@ def test_a_certainty_by_hand() -> None:
 
 def test_feedback_scales_and_shifts_every_logit() -> None:
     """Half of a logit of log 9 and log 2 more: odds of 6."""
-    sure = dataclasses.replace(certain(0.9), slope=0.5, shift=math.log(2.0))
+    sure = msgspec.structs.replace(certain(0.9), slope=0.5, shift=math.log(2.0))
 
     assert sure.confidences(np.array([1.0])).tolist() == pytest.approx([6 / 7])
 
