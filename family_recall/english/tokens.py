@@ -6,12 +6,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from .lexicon import COUNTS, ORDINALS, TENS
+from .lexicon import COUNTS, DASHES, ORDINALS, TENS
 
 MAX_SCANNED_CHARS = 4000
 """Characters of a text that are cut; the rest is left out."""
 
-DASHES = frozenset("-–—")
 _LONG_WORDS = frozenset(
     "yesterday tomorrow tonight weekend january february september october november december "
     "tuesday wednesday thursday saturday christmas thanksgiving halloween afternoon".split()

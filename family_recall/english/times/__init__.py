@@ -55,7 +55,7 @@ A replacement has the signatures of `find_timespan`, `times_mentioned` and `is_p
 from family_recall.english.tokens import Token, tokens_of
 
 from .anchors import Anchor, content_words, stem
-from .holidays import holiday_at
+from .calendar import holiday_at
 from .mentioned import Mention, times_mentioned
 from .tense import is_past_reference
 from .timespan import Timespan, find_timespan

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from family_recall.english.lexicon import UNITS
 
-from . import intervals as iv
-from .intervals import OpenInterval
+from . import calendar as iv
+from .calendar import OpenInterval
 from .phrases import Sentence
 
 _NOT_AFTER_NEXT = frozenset(

@@ -8,13 +8,26 @@ from __future__ import annotations
 
 import itertools
 
-from family_recall.english.lexicon import COUNTS, ORDINALS, OWNERS, PARTS, SEASONS, UNITS, WEEKDAYS
+from family_recall.english.lexicon import (
+    COUNTS,
+    ORDINALS,
+    OWNERS,
+    PARTS,
+    SEASONS,
+    UNITS,
+    WEEKDAYS,
+)
 from family_recall.english.tokens import singular_of as singular
 
-from .holidays import FIRST_WORDS
+from .calendar import HOLIDAY_WORDS
 from .phrases import Sentence
 from .readers import phrase_at
-from .words import GATHERINGS
+
+GATHERINGS = frozenset(
+    "party market markets season shopping fair concert play parade service lunch dinner breakfast "
+    "brunch meal".split()
+)
+"""Events that are held for a holiday, on its day or on some other one."""
 
 _CONTRASTS = frozenset("than not unlike except excluding besides versus vs".split())
 _VAGUE_ENDINGS = frozenset("so thereabouts earlier later before after".split())
@@ -101,7 +114,7 @@ def is_held(s: Sentence, first: int, last: int) -> bool:
     what = {s.word(last), s.word(last - 1)}
     if s.word(first) in SEASONS:
         return not _BREAKS.isdisjoint(what)
-    return s.word(first) in FIRST_WORDS and not what.isdisjoint(GATHERINGS | _BREAKS)
+    return s.word(first) in HOLIDAY_WORDS and not what.isdisjoint(GATHERINGS | _BREAKS)
 
 
 def is_led(s: Sentence, i: int, read_to: int, grain: str) -> bool:

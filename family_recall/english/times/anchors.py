@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from family_recall.english.lexicon import COUNTS, PARTS, UNITS
+from family_recall.english.lexicon import CHOICES, COUNTS, FOLLOWERS, PARTS, UNITS
 from family_recall.english.tokens import Token
 
-from .intervals import DAY, Interval, midnight
-from .words import CHOICES, FOLLOWERS
+from .calendar import DAY, Interval, midnight
 
 _EMPTY_WORDS = frozenset(
     "a an the we i you he she it they our my your his her its their us me him them was were is "

@@ -7,15 +7,12 @@ import datetime as dt
 from family_recall.english.lexicon import MONTHS, PARTS, SEASONS, UNITS, WEEKDAYS
 from family_recall.english.tokens import is_ordinal
 
-from . import intervals as iv
-from . import repeats
+from . import calendar as iv
+from .calendar import DAY, HOLIDAY_WORDS, MICROSECOND, Interval, Repeat, daily, yearly
 from .dates import year_at
-from .holidays import FIRST_WORDS
-from .intervals import DAY, MICROSECOND, Interval
 from .phrases import Phrase, Sentence, choose, no_time, unclear
 from .readers import anchor_phrase_at, event_day_at, is_somebody, main_day_at, phrase_at, register
 from .recurring import named_repeat
-from .repeats import Repeat, daily, weekly, yearly
 
 _UNREAD = frozenset("last next other second few couple same following previous".split())
 _SIDES = frozenset(("before", "after"))
@@ -31,7 +28,7 @@ def _unit_beside(s: Sentence, i: int) -> Phrase | None:
     if s.word(i - 1) == "the" and word in UNITS:
         year = year_at(s, i + 1) if word == "year" else None
         if year:
-            return Phrase(i, year[1], "year", iv.years(year[0]))
+            return Phrase(i, year[1], "year", iv.months_from(year[0], 1, 12))
         anchored = None if following in _SIDES else _unit_of_anchor(s, i, i + 1)
         if anchored:
             return anchored
@@ -44,7 +41,7 @@ def _unit_beside(s: Sentence, i: int) -> Phrase | None:
     if word in PARTS:
         return Phrase(i, i + 1, "daily", repeat=daily(PARTS[word]), bare=True)
     if word == "weekend":
-        return Phrase(i, i + 1, "weekend", repeat=weekly(5, 2), bare=True)
+        return Phrase(i, i + 1, "weekend", repeat=iv.weekends, bare=True)
     return None
 
 
@@ -115,20 +112,20 @@ def place_beside(
     if repeat is None:
         return None
     if before:
-        return repeats.latest_over(repeat, iv.midnight(start))
-    return repeats.first_after(repeat, end - (DAY if word == "weekend" else MICROSECOND))
+        return iv.latest_over(repeat, iv.midnight(start))
+    return iv.first_after(repeat, end - (DAY if word == "weekend" else MICROSECOND))
 
 
 def _repeat_of(s: Sentence, word: str) -> tuple[Repeat | None, str]:
     """Return what a word repeats as, names of months included, and its grain."""
     if word in MONTHS:
-        return yearly(lambda year: [iv.month(year, MONTHS[word])]), "month"
+        return yearly(lambda year: [iv.months_from(year, MONTHS[word])]), "month"
     return named_repeat(s, word)
 
 
 def _is_in_season(s: Sentence, word: str, interval: Interval) -> bool:
     repeat, _ = named_repeat(s, word)
-    season = repeats.latest_begun(repeat, interval.start) if repeat else None
+    season = iv.latest_begun(repeat, interval.start) if repeat else None
     return season is not None and season.end > interval.start
 
 
@@ -137,7 +134,7 @@ def _before_last(s: Sentence, i: int) -> Phrase | None:
     repeat, grain = _repeat_of(s, s.word(i))
     if repeat is None:
         return _second_unit(s, i, -2)
-    return Phrase(i, i + 3, grain, repeats.latest_over(repeat, s.now, 2), certainty=0.9)
+    return Phrase(i, i + 3, grain, iv.latest_over(repeat, s.now, 2), certainty=0.9)
 
 
 def _after_next(s: Sentence, i: int) -> Phrase | None:
@@ -148,7 +145,7 @@ def _after_next(s: Sentence, i: int) -> Phrase | None:
     if grain not in {"weekday", "weekend"}:
         return unclear(i, i + 3)
     following = choose(s, Phrase(i, i + 3, grain, repeat=repeat), "next")
-    fixed = following.fixed and Interval(*(edge + 7 * DAY for edge in following.fixed))
+    fixed = following.fixed and iv.shifted(following.fixed, 7 * DAY)
     return following._replace(fixed=fixed) if fixed else None
 
 
@@ -160,4 +157,4 @@ def _second_unit(s: Sentence, i: int, shift: int) -> Phrase | None:
 
 
 register(_unit_beside, "day", "eve", "week", "fortnight", "weekend", "month", "quarter", "year")
-register(_unit_beside, *PARTS, *SEASONS, *WEEKDAYS, *FIRST_WORDS, *MONTHS)
+register(_unit_beside, *PARTS, *SEASONS, *WEEKDAYS, *HOLIDAY_WORDS, *MONTHS)

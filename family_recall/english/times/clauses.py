@@ -5,17 +5,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from family_recall.english.lexicon import UNITS
-from family_recall.english.tokens import DASHES, count_of
+from family_recall.english.lexicon import DASHES, RANGES, UNITS
+from family_recall.english.tokens import count_of
 
-from . import ambiguity, repeats
-from . import intervals as iv
-from .intervals import DAY, Interval, OpenInterval
+from . import ambiguity
+from . import calendar as iv
+from .calendar import DAY, Interval, OpenInterval
 from .phrases import Phrase, Sentence, choose
 from .prepositions import Clause, around, closed, opened, simple
 from .readers import argument_at, phrase_at, readers_of
 from .time_or_name import AROUND, OPENING, SIMPLE
-from .words import RANGES
 
 _HABIT = frozenset("every each per most many all any".split())
 _AUXILIARIES = frozenset(
@@ -111,7 +110,7 @@ def _just_before(clause: Clause, other: Clause) -> Clause | None:
     if clause.phrase.repeat is None or other.phrase.fixed is None:
         return None
     start = other.phrase.fixed.start
-    occurrence = repeats.latest_over(clause.phrase.repeat, start)
+    occurrence = iv.latest_over(clause.phrase.repeat, start)
     if occurrence is None or occurrence.end != start:
         return None
     phrase = clause.phrase._replace(fixed=occurrence)
@@ -194,14 +193,14 @@ def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Clause | None:
     if first.grain == "nth" and second.grain == "day":
         second = choose(s, second, tense=tense)
     if first.fixed is None and second.fixed is not None and first.repeat:
-        first = first._replace(fixed=repeats.latest_begun(first.repeat, second.fixed.start))
+        first = first._replace(fixed=iv.latest_begun(first.repeat, second.fixed.start))
     first = choose(s, first, tense=tense)
     if first.fixed is None:
         return None
     if second.fixed is None and second.repeat:
         both_weekdays = first.grain == second.grain == "weekday"
         start = (first.fixed.end if both_weekdays else first.fixed.start) - DAY / 2
-        second = second._replace(fixed=repeats.first_after(second.repeat, start))
+        second = second._replace(fixed=iv.first_after(second.repeat, start))
     if second.fixed is None or second.fixed.end <= first.fixed.start:
         return None
     whole = Interval(first.fixed.start, second.fixed.end)

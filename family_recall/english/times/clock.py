@@ -11,14 +11,13 @@ import datetime as dt
 import re
 from typing import NamedTuple
 
-from family_recall.english.lexicon import COUNTS
-from family_recall.english.tokens import DASHES, count_of
+from family_recall.english.lexicon import COUNTS, DASHES, FOLLOWERS
+from family_recall.english.tokens import count_of
 
-from . import intervals as iv
-from .intervals import DAY, Interval, OpenInterval
+from . import calendar as iv
+from .calendar import DAY, Interval, OpenInterval
 from .phrases import Sentence
 from .readers import READERS
-from .words import FOLLOWERS
 
 _HALF_DAY = 12 * 60
 _AT_MARGIN = dt.timedelta(minutes=30)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from typing import NamedTuple
 
-from family_recall.english.lexicon import COUNTS, PARTS, UNITS, WEEKDAYS
-from family_recall.english.tokens import DASHES, count_of, singular_of
+from family_recall.english.lexicon import COUNTS, DASHES, PARTS, UNITS, WEEKDAYS
+from family_recall.english.tokens import count_of, singular_of
 
-from . import intervals as iv
-from . import repeats
-from .intervals import DAY, Interval
+from . import calendar as iv
+from .calendar import DAY, Interval
 from .phrases import Phrase, Sentence, choose, unclear, within
 from .readers import event_day_at, main_day_at, phrase_at, register, register_numbers
 from .recurring import named_repeat
@@ -182,7 +181,7 @@ def _ago(s: Sentence, i: int, count: Count, word: str) -> Phrase | None:
         fixed = iv.part_of_day(s.now - count.least * DAY, PARTS[name])
         return Phrase(i, last, "part", fixed, None, certainty)
     repeat, grain = named_repeat(s, name)
-    occurrence = repeats.latest_over(repeat, s.now, count.least) if repeat else None
+    occurrence = iv.latest_over(repeat, s.now, count.least) if repeat else None
     return Phrase(i, last, grain, occurrence, None, certainty) if repeat else None
 
 

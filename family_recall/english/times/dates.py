@@ -5,15 +5,23 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from family_recall.english.lexicon import COUNTS, DECADES, MONTHS, ORDINALS, OWNERS, WEEKDAYS
-from family_recall.english.tokens import DASHES, day_of, is_ordinal
+from family_recall.english.lexicon import (
+    COMPOUNDS,
+    COUNTS,
+    DASHES,
+    DECADES,
+    MONTHS,
+    ORDINALS,
+    OWNERS,
+    RANGES,
+    WEEKDAYS,
+)
+from family_recall.english.tokens import day_of, is_ordinal
 
-from . import intervals as iv
-from .intervals import Interval
+from . import calendar as iv
+from .calendar import Interval, mapped, monthly, yearly
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import is_somebody, register, register_numbers
-from .repeats import mapped, monthly, yearly
-from .words import COMPOUNDS, RANGES
 
 _ISO = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
 _DAY_FIRST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
@@ -52,7 +60,9 @@ def month_alone(s: Sentence, i: int) -> Phrase | None:
     number = MONTHS.get(s.word(i))
     if number is None:
         return None
-    return Phrase(i, i + 1, "month", None, yearly(lambda year: [iv.month(year, number)]), bare=True)
+    return Phrase(
+        i, i + 1, "month", None, yearly(lambda year: [iv.months_from(year, number)]), bare=True
+    )
 
 
 def _month(s: Sentence, i: int) -> Phrase | None:
@@ -65,7 +75,7 @@ def _month(s: Sentence, i: int) -> Phrase | None:
         return month_alone(s, i)
     year = year_at(s, j) or _short_year(s, i, j)
     if year:
-        return Phrase(i, year[1], "month", iv.month(year[0], number))
+        return Phrase(i, year[1], "month", iv.months_from(year[0], number))
     j += s.word(j) == "the"
     days, k = _days_at(s, j)
     between_days = day_of(s.word(i - 1)) and not is_ordinal(s.word(i - 1))
@@ -145,7 +155,9 @@ def _number(s: Sentence, i: int) -> Phrase | None:
         numbered = s.word(year[1]) in _NUMBERED_BY_YEAR and s.ends_at(year[1] + 1)
         owned = numbered and s.word(i - 1) in OWNERS | {"the"}
         certainty = 0.85 if owned else 0.95
-        return Phrase(i, year[1], "year", iv.years(year[0]), None, certainty, bare=not owned)
+        return Phrase(
+            i, year[1], "year", iv.months_from(year[0], 1, 12), None, certainty, bare=not owned
+        )
     days, j = _days_at(s, i)
     if days is None:
         return None
@@ -208,7 +220,7 @@ def _decade(s: Sentence, i: int) -> Phrase | None:
         start += 1900 if 30 <= start < 100 else 0
     if not 1800 <= start <= 2100:
         return None
-    return Phrase(i, i + 1, "decade", iv.years(start, 10), bare=True)
+    return Phrase(i, i + 1, "decade", iv.months_from(start, 1, 120), bare=True)
 
 
 def _quarter(s: Sentence, i: int) -> Phrase | None:
@@ -219,7 +231,7 @@ def _quarter(s: Sentence, i: int) -> Phrase | None:
     first_month = 3 * int(number) - 2
 
     def in_year(year: int) -> list[Interval]:
-        return [iv.unit(iv.month(year, first_month).start, "quarter", 0)]
+        return [iv.unit(iv.months_from(year, first_month).start, "quarter", 0)]
 
     dated = year_at(s, i + 2)
     if dated:

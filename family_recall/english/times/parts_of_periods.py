@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from family_recall.english.lexicon import MONTHS, ORDINALS, OWNERS, PARTS, UNITS, WEEKDAYS
-from family_recall.english.tokens import DASHES, count_of, day_of, is_ordinal
+from family_recall.english.lexicon import (
+    DASHES,
+    MONTHS,
+    ORDINALS,
+    OWNERS,
+    PARTS,
+    RANGES,
+    THIRDS,
+    UNITS,
+    WEEKDAYS,
+)
+from family_recall.english.tokens import count_of, day_of, is_ordinal
 
-from . import intervals as iv
+from . import calendar as iv
 from .before_after import place_beside
+from .calendar import DAY, Interval, mapped, monthly, weekly
 from .dates import days_of_month, year_at
-from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, unclear
 from .readers import argument_at, main_day_at, register, register_numbers
-from .repeats import mapped, monthly, weekly
-from .words import RANGES, THIRDS
 
 _Change: TypeAlias = Callable[[Interval], Interval | None]
 _LONG = frozenset("month season quarter year decade".split())
@@ -220,7 +228,7 @@ def _nth_in(whole: Interval, name: str, nth: int) -> Interval | None:
         length = DAY if name == "day" else 7 * DAY
         start = whole.start + (nth - 1) * length if nth > 0 else whole.end - length
         return Interval(start, start + length)
-    repeat = weekly(5, 2) if name == "weekend" else weekly(WEEKDAYS[name])
+    repeat = iv.weekends if name == "weekend" else weekly(WEEKDAYS[name])
     such = repeat(*whole)
     at = nth - 1 if nth > 0 else nth
     return such[at] if at < len(such) else None

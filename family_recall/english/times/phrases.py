@@ -7,15 +7,13 @@ from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from family_recall.english.lexicon import FOLLOWERS
 from family_recall.english.tokens import NO_TOKEN, Token
 
-from . import intervals as iv
-from . import repeats
+from . import calendar as iv
 from .anchors import Anchor
-from .intervals import DAY, MICROSECOND, Interval
-from .repeats import Repeat
+from .calendar import DAY, MICROSECOND, Interval, Repeat
 from .tense import Tense, tense_at, tense_told
-from .words import FOLLOWERS
 
 _SOON = frozenset(("weekday", "weekend", "nth"))
 _NEAR = 45 * DAY
@@ -132,10 +130,10 @@ def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = 
     elif choice == "next":
         occurrence, certainty = _next(phrase.repeat, phrase.grain, s.now)
     elif choice == "this" and phrase.grain == "month":
-        this_year = phrase.repeat(*iv.years(s.now.year))
+        this_year = phrase.repeat(*iv.months_from(s.now.year, 1, 12))
         occurrence, certainty = (this_year[0] if this_year else None), 1.0
     elif choice == "this" and phrase.grain not in {"weekday", "weekend"}:
-        nearest = repeats.first_not_over if tense == "future" else repeats.nearest
+        nearest = iv.first_not_over if tense == "future" else iv.nearest
         occurrence, certainty = nearest(phrase.repeat, s.now), 0.9
     else:
         begun = tense == "past" or (tense == "none" and choice != "this")
@@ -152,25 +150,25 @@ def coming_too(s: Sentence, phrase: Phrase, fixed: Interval) -> Interval | None:
         return None
     if s.tense(phrase.first, phrase.last) != "present" or s.word(phrase.first - 1) == "from":
         return None
-    return repeats.first_not_over(phrase.repeat, s.now)
+    return iv.first_not_over(phrase.repeat, s.now)
 
 
 def _last(repeat: Repeat, grain: str, now: dt.datetime) -> tuple[Interval | None, float]:
     if grain == "weekday":
         # On a Wednesday night "last Wednesday afternoon" is a week old.
-        occurrence = repeats.latest_begun(repeat, iv.midnight(now) - MICROSECOND)
+        occurrence = iv.latest_begun(repeat, iv.midnight(now) - MICROSECOND)
     else:
-        occurrence = repeats.latest_over(repeat, now)
+        occurrence = iv.latest_over(repeat, now)
     # Asked on a Saturday, "last Friday" may be yesterday or not; so "last May" in June.
     recent = occurrence and now - occurrence.end < _RECENT_DAYS.get(grain, 0) * DAY
     return occurrence, 0.8 if recent else 1.0
 
 
 def _next(repeat: Repeat, grain: str, now: dt.datetime) -> tuple[Interval | None, float]:
-    occurrence = repeats.first_after(repeat, now)
+    occurrence = iv.first_after(repeat, now)
     next_monday = iv.unit(now, "week", 1).start
     if grain in {"weekday", "weekend"} and occurrence and occurrence.start < next_monday:
-        return repeats.first_after(repeat, next_monday - DAY / 2), 0.6
+        return iv.first_after(repeat, next_monday - DAY / 2), 0.6
     return occurrence, 1.0
 
 
@@ -180,12 +178,12 @@ def _by_tense(
     """Return the coming or the most recent occurrence; a Friday without a tense may be either."""
     soon = grain in _SOON
     if tense == "future" or (soon and not begun):
-        return repeats.first_not_over(repeat, now), 0.9 if tense == "future" else 0.7
+        return iv.first_not_over(repeat, now), 0.9 if tense == "future" else 0.7
     certainty = {"past": 0.95, "none": 0.8 if soon else 0.9}.get(tense, 0.8)
-    latest = repeats.latest_begun(repeat, now)
+    latest = iv.latest_begun(repeat, now)
     if grain == "holiday" and tense == "present":
         # "Who has the boys at Easter?", asked in Lent.
-        coming = repeats.first_not_over(repeat, now)
+        coming = iv.first_not_over(repeat, now)
         if coming and latest and coming.start - now < min(now - latest.end, _NEAR):
             return coming, 0.75
     return latest, certainty

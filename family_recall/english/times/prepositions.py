@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from family_recall.english.lexicon import UNITS
 
-from . import intervals as iv
-from .intervals import DAY, OpenInterval
+from . import calendar as iv
+from .calendar import DAY, OpenInterval
 from .phrases import Phrase, Sentence, choose, main_day_of
 from .readers import argument_at
 from .tense import Tense

@@ -10,13 +10,12 @@ import datetime as dt
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from family_recall.english.lexicon import GIVEN_NAMES, MONTHS, OWNERS
+from family_recall.english.lexicon import FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS
 
-from . import repeats
+from . import calendar as iv
 from .anchors import anchor_at
-from .intervals import DAY, Interval
+from .calendar import DAY, Interval
 from .phrases import Phrase, Sentence, choose, main_day_of, unclear, within
-from .words import FOLLOWERS
 
 Reader: TypeAlias = Callable[[Sentence, int], Phrase | None]
 _MAX_DEPTH = 4
@@ -97,11 +96,11 @@ def argument_at(s: Sentence, i: int, *, anchored: bool = True) -> Phrase | None:
     return _framed(phrase, other)
 
 
-def _part_of_days(phrase: Phrase, daily: repeats.Repeat, last: int) -> Phrase:
+def _part_of_days(phrase: Phrase, daily: iv.Repeat, last: int) -> Phrase:
     """Read *Monday in the morning* as the mornings of Mondays."""
     if phrase.repeat is None or phrase.grain not in {"day", "weekday", "nth"}:
         return phrase
-    repeat = repeats.mapped(phrase.repeat, lambda day: daily(day.start, day.start + DAY)[0])
+    repeat = iv.mapped(phrase.repeat, lambda day: daily(day.start, day.start + DAY)[0])
     return phrase._replace(last=last, repeat=repeat)
 
 

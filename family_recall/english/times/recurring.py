@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from family_recall.english.lexicon import MONTHS, PARTS, SEASONS, WEEKDAYS
+from family_recall.english.lexicon import CHOICES, COMPOUNDS, MONTHS, PARTS, SEASONS, WEEKDAYS
 from family_recall.english.tokens import day_of
 
-from . import intervals as iv
-from . import repeats
+from . import calendar as iv
+from .calendar import DAY, HOLIDAY_WORDS, Repeat, holiday_at, weekly, yearly
 from .dates import year_at
-from .holidays import FIRST_WORDS, holiday_named
-from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, no_time, unclear
 from .readers import phrase_at, register
-from .repeats import Repeat, weekly, yearly
-from .words import CHOICES, COMPOUNDS
 
 _WEEKS_LATER = {"week": 1, "fortnight": 2}
 _ABBREVIATIONS = frozenset("mon tue tues wed thu thur thurs fri sat sun".split())
@@ -28,17 +24,17 @@ def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
     ends = s.ends_at(i + 2)
     if (following == "last" and ends) or s.reads(i + 1, "just", "gone"):
         last = i + (2 if following == "last" else 3)
-        return Phrase(i, last, "weekday", repeats.latest_over(days, s.now))
+        return Phrase(i, last, "weekday", iv.latest_over(days, s.now))
     if following in _WEEKS_LATER and ends:
         # One or two weeks after the coming one.
-        coming = repeats.first_after(days, s.now)
+        coming = iv.first_after(days, s.now)
         later = _WEEKS_LATER[following] * 7 * DAY
-        fixed = Interval(*(edge + later for edge in coming)) if coming else None
+        fixed = iv.shifted(coming, later) if coming else None
         chosen = s.word(i - 1) in CHOICES and s.word(i - 1) != "this"
         return unclear(i, i + 2) if chosen else Phrase(i, i + 2, "weekday", fixed, None, 0.7)
     if following in PARTS:
         hours = PARTS[following]
-        repeat = repeats.mapped(days, lambda day: iv.part_of_day(day.start, hours))
+        repeat = iv.mapped(days, lambda day: iv.part_of_day(day.start, hours))
         title = s.word(i + 2) in {"lights", "live", "fever"}
         return None if title else Phrase(i, i + 2, "weekday", repeat=repeat, bare=True)
     return _dated_weekday(s, i) or Phrase(i, i + 1, "weekday", repeat=days, bare=True)
@@ -65,9 +61,7 @@ def _dated_weekday(s: Sentence, i: int) -> Phrase | None:
     nth = date.grain == "nth" and s.word(j - 1) == "the"
     if not date.repeat or not (nth or date.grain == "day"):
         return None
-    repeat = repeats.mapped(
-        date.repeat, lambda day: day if day.start.weekday() == weekday else None
-    )
+    repeat = iv.mapped(date.repeat, lambda day: day if day.start.weekday() == weekday else None)
     return date._replace(first=i, repeat=repeat, article=nth or date.article)
 
 
@@ -98,7 +92,7 @@ def _season_repeat(s: Sentence, name: str) -> Repeat:
 
 def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
     """Read *Christmas*, *Christmas Eve 2022*, *Christmas morning*, *Thanksgiving weekend*."""
-    match = holiday_named(s.words, i, s.country) if s.word(i) in FIRST_WORDS else None
+    match = holiday_at(s.words, i, s.country) if s.word(i) in HOLIDAY_WORDS else None
     if match is None:
         return None
     holiday, j = match
@@ -106,7 +100,7 @@ def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
         return no_time(i, j + 1)
     if s.word(j) in PARTS or s.word(j) == "weekend":
         hours = PARTS.get(s.word(j))
-        repeat = repeats.mapped(
+        repeat = iv.mapped(
             yearly(holiday.main_day),
             lambda day: iv.part_of_day(day.start, hours) if hours else iv.weekend_around(day),
         )
@@ -126,15 +120,15 @@ def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
 def named_repeat(s: Sentence, name: str) -> tuple[Repeat | None, str]:
     """Return what a word such as *Friday*, *March* or *Easter* repeats as, and its grain."""
     if name == "weekend":
-        return weekly(5, 2), "weekend"
+        return iv.weekends, "weekend"
     if name in WEEKDAYS:
         return weekly(WEEKDAYS[name]), "weekday"
     if name in SEASONS:
         return _season_repeat(s, name), "season"
-    match = holiday_named([name], 0, s.country)
+    match = holiday_at([name], 0, s.country)
     return (yearly(match[0].period), "holiday") if match else (None, "")
 
 
 register(season_phrase, *SEASONS)
-register(holiday_phrase, *FIRST_WORDS)
+register(holiday_phrase, *HOLIDAY_WORDS)
 register(weekday_phrase, *WEEKDAYS)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 
-from family_recall.english.lexicon import ORDINALS, OWNERS, PARTS, UNITS
+from family_recall.english.lexicon import CHOICES, ORDINALS, OWNERS, PARTS, UNITS
 
-from . import intervals as iv
-from . import repeats
+from . import calendar as iv
+from .calendar import DAY, Interval
 from .counted import Count, count_at, moments_ago
 from .dates import month_alone
-from .intervals import DAY, Interval
 from .phrases import Phrase, Sentence, choose, unclear
 from .readers import READERS, phrase_at, register
 from .recurring import holiday_phrase, season_phrase, weekday_phrase
-from .words import CHOICES
 
 _OVER = frozenset("in over during within for from of".split())
 _FROM_THE_END = frozenset(("next", *ORDINALS))
@@ -122,14 +120,14 @@ def _chosen_name(s: Sentence, i: int, j: int) -> Phrase | None:
         return None
     if s.word(j) == "coming" and name.grain in {"weekday", "weekend"}:
         # The first there is, even in this week.
-        fixed = repeats.first_after(name.repeat, s.now)
+        fixed = iv.first_after(name.repeat, s.now)
         return name._replace(first=i, bare=False, fixed=fixed, certainty=0.85)
     return choose(s, name._replace(first=i, bare=False), CHOICES[s.word(j)])
 
 
 def _name_at(s: Sentence, i: int) -> Phrase | None:
     if s.word(i) == "weekend":
-        return Phrase(i, i + 1, "weekend", repeat=repeats.weekly(5, 2))
+        return Phrase(i, i + 1, "weekend", repeat=iv.weekends)
     for read in (weekday_phrase, month_alone, season_phrase, holiday_phrase):
         name = read(s, i)
         if name and name.repeat and (name.grain != "month" or _is_noun(s, name)):

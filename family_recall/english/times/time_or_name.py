@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from family_recall.english.lexicon import GIVEN_NAMES, ORDINALS, OWNERS, UNITS
+from family_recall.english.lexicon import (
+    CHOICES,
+    COMPOUNDS,
+    FOLLOWERS,
+    GIVEN_NAMES,
+    ORDINALS,
+    OWNERS,
+    UNITS,
+)
 
 from .phrases import Phrase, Sentence
-from .words import CHOICES, COMPOUNDS, FOLLOWERS
 
 TELLING = frozenset(
     "tell tells told telling hear heard know knew think thought chat chatted chatting discuss "

@@ -12,9 +12,9 @@ from family_recall.english.tokens import Token, tokens_of
 from . import before_after, counted, dates, parts_of_periods, recurring, relative  # noqa: F401  (they register what they read)
 from .ahead import ahead_in, from_today
 from .anchors import Anchor
+from .calendar import DAY, Interval, OpenInterval
 from .clauses import clauses_of
 from .clock import Hours, hours_in, narrowed
-from .intervals import DAY, Interval, OpenInterval
 from .phrases import Sentence, choose, coming_too, within
 from .prepositions import Clause
 from .readers import READERS

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.english.times import holiday_at, tokens_of
+from family_recall.english.times import holiday_at
 
 SHIPPED = Path(__file__).parents[3] / "family_recall" / "english" / "times" / "holidays.json"
 
 
 def first_days(name: str, country: str, *years: int) -> list[str]:
     """Return the first days of a holiday in some years."""
-    match = holiday_at(tokens_of(name), 0, country)
+    match = holiday_at(name.split(), 0, country)
     assert match is not None, name
     return [f"{interval.start:%Y-%m-%d}" for year in years for interval in match[0].period(year)]
 
@@ -75,7 +75,7 @@ def test_rules_hold_outside_the_years_of_the_table() -> None:
 
 def test_the_french_mothers_day_is_never_at_pentecost() -> None:
     """The last Sunday of May, or a week later where that is Pentecost, as in 2023."""
-    assert first_days("mother's day", "FR", 2023, 2025) == ["2023-06-04", "2025-05-25"]
+    assert first_days("mother day", "FR", 2023, 2025) == ["2023-06-04", "2025-05-25"]
 
 
 def test_lunar_holidays_end_with_their_calendar() -> None:
@@ -85,7 +85,7 @@ def test_lunar_holidays_end_with_their_calendar() -> None:
     lengths = {
         (interval.end - interval.start).days
         for year in range(1990, 2051)
-        for interval in holiday_at(tokens_of("ramadan"), 0, "GB")[0].period(year)  # type: ignore[index]  # a name of the table
+        for interval in holiday_at(["ramadan"], 0, "GB")[0].period(year)  # type: ignore[index]  # a name of the table
     }
     assert lengths == {29, 30}
 
