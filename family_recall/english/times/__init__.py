@@ -54,11 +54,11 @@ A replacement has the signatures of `find_timespan`, `times_mentioned` and `is_p
 
 from family_recall.english.tokens import Token, tokens_of
 
-from .anchors import Anchor, content_words, stem
 from .calendar import holiday_at
-from .mentioned import Mention, times_mentioned
+from .readers import content_words, stem
+from .sentence import Anchor
 from .tense import is_past_reference
-from .timespan import Timespan, find_timespan
+from .timespan import Mention, Timespan, find_timespan, times_mentioned
 
 __all__ = [
     "Anchor",

@@ -1,20 +1,20 @@
-"""Clauses: every time that a sentence names, each with its preposition."""
+"""Clauses: every time that a sentence names, with what *since*, *around* or *in* make of it."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 from family_recall.english.lexicon import DASHES, RANGES, UNITS
 from family_recall.english.tokens import count_of
 
-from . import ambiguity
-from . import calendar as iv
+from . import calendar as cal
+from . import context
 from .calendar import DAY, Interval, OpenInterval
-from .phrases import Phrase, Sentence, choose
-from .prepositions import Clause, around, closed, opened, simple
+from .context import AROUND, OPENING, SIMPLE
 from .readers import argument_at, phrase_at, readers_of
-from .time_or_name import AROUND, OPENING, SIMPLE
+from .sentence import Phrase, Sentence, choose, main_day_of
+from .tense import Tense
 
 _HABIT = frozenset("every each per most many all any".split())
 _AUXILIARIES = frozenset(
@@ -30,6 +30,43 @@ _VISITING = frozenset("came come coming comes stop stopped drop dropped swing sw
 
 _WHOLE = frozenset("all any most many".split())
 _JOINING = frozenset(("and", "or"))
+_PLANNING = frozenset(
+    "plan plans planned planning book booked schedule scheduled arrange arranged decide decided "
+    "need needs buy order ordered forecast".split()
+)
+_DUE = _PLANNING | {"must", "should", "due", "ought"}
+_VAGUELY = frozenset("about around roughly approximately".split())
+_DEADLINES = frozenset(("by", "until", "till", "til"))
+_PADDING_DAYS = {
+    "day": 3, "part": 1, "weekday": 1, "nth": 2, "weekend": 2, "week": 7, "holiday": 7,
+    "anchor": 7, "month": 15, "days": 3, "season": 30, "quarter": 30, "decade": 1096,
+}  # fmt: skip
+"""Days that *around* adds on either side; to a year it adds one."""
+
+
+class Clause(NamedTuple):
+    """A time with its preposition, on the tokens ``[first, last)``.
+
+    ``phrase`` still repeats when ``interval`` is None.
+    """
+
+    first: int
+    last: int
+    preposition: str
+    phrase: Phrase
+    interval: OpenInterval | None
+    certainty: float
+
+
+def _closed(i: int, preposition: str, phrase: Phrase) -> Clause:
+    """Return the clause of a time that the preposition does not change."""
+    interval = OpenInterval(*phrase.fixed) if phrase.fixed else None
+    return Clause(i, phrase.last, preposition, phrase, interval, phrase.certainty)
+
+
+def _not_meant(i: int, preposition: str, phrase: Phrase) -> Clause:
+    """Return a clause that is stepped over: no part of it is read again."""
+    return _closed(i, preposition, phrase._replace(grain="nothing"))
 
 
 def clauses_of(s: Sentence) -> list[Clause]:
@@ -37,10 +74,10 @@ def clauses_of(s: Sentence) -> list[Clause]:
     clauses: list[Clause] = []
     held = False
     i = 0
-    while i < len(s.tokens):
-        word = s.tokens[i].word
-        if word in _HABIT or not (may_open(word) or word in _JOINING):
-            i = _after_habit(s, i) if word in _HABIT else i + 1
+    while i < len(s.words):
+        word = s.words[i]
+        if word in _HABIT:
+            i = _after_habit(s, i)
             continue
         read_to = clauses[-1].last if clauses else 0
         clause = _continued(s, i, clauses[-1]) if clauses else None
@@ -53,24 +90,16 @@ def clauses_of(s: Sentence) -> list[Clause]:
         if clause is None:
             i += 1
             continue
+        i = max(clause.last, i + 1)
         if _is_unclear(s, clause, read_to):
             if s.statement:
-                i = max(clause.last, i + 1)
                 continue
             return []
         if clause.phrase.grain == "nothing":
-            held = held or ambiguity.is_held(s, clause.phrase.first, clause.last)
+            held = held or context.is_held(s, clause.phrase.first, clause.last)
         elif not (s.word(clause.first - 1) in _QUOTES and s.word(clause.last) in _QUOTES):
             clauses.append(clause)
-        i = max(clause.last, i + 1)
     return [] if held and all(clause.phrase.grain == "year" for clause in clauses) else clauses
-
-
-@functools.lru_cache(maxsize=4096)
-def may_open(word: str) -> bool:
-    """Whether a clause, or what is said to repeat, may begin with a word."""
-    opening = word in OPENING or word in _CLAUSES or word in SIMPLE or word in _HABIT
-    return opening or word == "the" or bool(readers_of(word))
 
 
 def _after_habit(s: Sentence, i: int) -> int:
@@ -83,15 +112,12 @@ def _after_habit(s: Sentence, i: int) -> int:
 
 def _is_unclear(s: Sentence, clause: Clause, read_to: int) -> bool:
     """Whether words beside a clause make of it a time that only the speaker knows."""
-    nothing = clause.phrase.grain == "nothing"
-    return (
-        clause.phrase.grain == "unclear"
-        or ambiguity.is_compared(s, clause.first, clause.last)
-        or ambiguity.is_picked(s, clause.first)
-        or (not clause.interval and not nothing and ambiguity.is_some_time(s, clause.first))
-        or ambiguity.depends_on_event(s, read_to, clause.first)
-        or (ambiguity.is_joined(s, clause.last) and _continued(s, clause.last, clause) is None)
-    )
+    grain, first, last = clause.phrase.grain, clause.first, clause.last
+    if grain == "unclear" or context.is_another(s, first, last, read_to):
+        return True
+    if grain != "nothing" and clause.interval is None and context.is_some_time(s, first):
+        return True
+    return context.is_joined(s, last) and _continued(s, last, clause) is None
 
 
 def _continued(s: Sentence, i: int, before: Clause) -> Clause | None:
@@ -101,7 +127,7 @@ def _continued(s: Sentence, i: int, before: Clause) -> Clause | None:
     phrase = argument_at(s, i + 1)
     if phrase is None or phrase.grain != before.phrase.grain:
         return None
-    clause = simple(s, i + 1, phrase, before.preposition)
+    clause = _simple(s, i + 1, phrase, before.preposition)
     return clause if clause.phrase.grain != "nothing" else None
 
 
@@ -110,7 +136,7 @@ def _just_before(clause: Clause, other: Clause) -> Clause | None:
     if clause.phrase.repeat is None or other.phrase.fixed is None:
         return None
     start = other.phrase.fixed.start
-    occurrence = iv.latest_over(clause.phrase.repeat, start)
+    occurrence = cal.latest_over(clause.phrase.repeat, start)
     if occurrence is None or occurrence.end != start:
         return None
     phrase = clause.phrase._replace(fixed=occurrence)
@@ -121,17 +147,42 @@ def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
     word = s.word(i)
     if word in OPENING:
         return _opening(s, i, read_to)
-    read = _CLAUSES.get(word)
-    if read:
-        return read(s, i)
+    if word in _CLAUSES:
+        return _CLAUSES[word](s, i)
     if word not in SIMPLE or (word == "to" and s.word(i - 1) == "up"):
-        phrase = argument_at(s, i, anchored=False)
-        return (_from_to(s, i, phrase) or simple(s, i, phrase, "")) if phrase else None
+        phrase = argument_at(s, i, anchored=False) if word == "the" or readers_of(word) else None
+        return (_from_to(s, i, phrase) or _simple(s, i, phrase, "")) if phrase else None
     in_future = _in_future(s, i) if word == "in" else None
     if in_future:
         return in_future
     phrase = argument_at(s, i + 1)
-    return (_from_to(s, i, phrase) or simple(s, i, phrase, word)) if phrase else None
+    return (_from_to(s, i, phrase) or _simple(s, i, phrase, word)) if phrase else None
+
+
+def _simple(s: Sentence, i: int, phrase: Phrase, preposition: str) -> Clause:
+    """Read *in March*, *on Christmas*; a name that is no time is stepped over."""
+    if phrase.bare and not context.is_time(s, i, phrase, preposition):
+        return _not_meant(i, preposition, phrase)
+    if preposition == "on" and phrase.main_day is not None:
+        phrase = main_day_of(s, phrase) if phrase.fixed else phrase._replace(repeat=phrase.main_day)
+    if context.is_plain(s, i):
+        return _closed(phrase.first, preposition, phrase)
+    certainty = phrase.certainty
+    if not preposition and context.is_whole_question(s, phrase):
+        certainty = min(certainty, 0.85)
+    if preposition in {"for", "about", "of", "to"}:
+        certainty = min(certainty, 0.6)
+    if preposition == "for" and not phrase.fixed and _is_planned_for(s, i, phrase):
+        phrase = choose(s, phrase, tense="future")
+    return _closed(i, preposition, phrase._replace(certainty=certainty))
+
+
+def _is_planned_for(s: Sentence, i: int, phrase: Phrase) -> bool:
+    """Whether *for Friday* is the coming one: *what is planned for Friday*."""
+    tense = s.tense(phrase.first, phrase.last)
+    if tense != "none" and _PLANNING.isdisjoint(s.words_before(i, 8)):
+        return False
+    return phrase.grain in {"weekday", "weekend"} or tense not in {"past", "none"}
 
 
 def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
@@ -139,11 +190,79 @@ def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
     side = s.word(i)
     if side == "by" and s.word(i - 1) in _VISITING:
         return None
-    clause = opened(s, i, i + 1, side)
-    if clause and side in {"before", "after"}:
-        led = ambiguity.is_led(s, i, read_to, clause.phrase.grain)
-        return clause._replace(phrase=clause.phrase._replace(grain="unclear")) if led else clause
-    return clause
+    clause = _opened(s, i, i + 1, side)
+    if clause is None or side not in {"before", "after"}:
+        return clause
+    led = context.is_led(s, i, read_to, clause.phrase.grain)
+    return clause._replace(phrase=clause.phrase._replace(grain="unclear")) if led else clause
+
+
+def _opened(s: Sentence, i: int, j: int, side: str) -> Clause | None:
+    """Read *since March*, *until last week*: a time with one open end."""
+    vague = s.word(j) in _VAGUELY
+    phrase = argument_at(s, j + vague)
+    if phrase is None:
+        return None
+    if phrase.grain in {"nothing", "unclear"}:
+        return _closed(i, side, phrase)
+    either = s.reads(i - 2, OPENING, _JOINING)
+    name = phrase.bare and not context.is_time(s, i, phrase, side)
+    if either or name or _asks_how_long(s, i, side):
+        return _not_meant(i, side, phrase)
+    tense = _tense_of_side(s, i, phrase, side)
+    if phrase.main_day is not None and side in {"since", "before", "after"}:
+        phrase = main_day_of(s, phrase)
+    phrase = choose(s, phrase, tense=tense)
+    if phrase.fixed is None:
+        return None
+    start, end = phrase.fixed
+    if side in {"since", "after"}:
+        interval = OpenInterval(start if side == "since" else end, None)
+    else:
+        interval = OpenInterval(None, start if side == "before" else end)
+    certainty = 0.6 if vague else 0.85 if side in _DEADLINES else 1.0
+    return Clause(i, phrase.last, side, phrase, interval, min(certainty, phrase.certainty))
+
+
+def _tense_of_side(s: Sentence, i: int, phrase: Phrase, side: str) -> Tense:
+    """Return the tense for *since Friday* (past), *by Friday* (future) or *before Friday*."""
+    tense = s.tense(phrase.first, phrase.last)
+    if s.word(i) == "since":
+        return "past"
+    if side in _DEADLINES and tense != "past":
+        return "future"
+    due = side == "before" and tense == "present" and not _DUE.isdisjoint(s.words[:i])
+    return "future" if due else tense
+
+
+def _asks_how_long(s: Sentence, i: int, side: str) -> bool:
+    """Whether the question is for a length: *how many days until Christmas*."""
+    before = s.words_before(i, 8)
+    if "how" not in before:
+        return False
+    asked = before[before.index("how") + 1 :]
+    if asked[:1] == ["long"]:
+        return side != "after" and "did" not in asked
+    many_units = asked[:1] == ["many"] and not {*UNITS, "sleeps", "nights"}.isdisjoint(asked[1:2])
+    return many_units and side in {"before", "until", "till", "til"}
+
+
+def _around(s: Sentence, i: int) -> Clause | None:
+    """Read *around Easter*: a time and a margin that grows with it."""
+    phrase = argument_at(s, i + 1)
+    if phrase is None:
+        return None
+    if phrase.bare and not context.is_time(s, i, phrase, "around"):
+        return _not_meant(i, "around", phrase)
+    phrase = choose(s, phrase)
+    margin = _PADDING_DAYS.get(phrase.grain, 0) * DAY
+    if phrase.fixed is None or not (margin or phrase.grain == "year"):
+        return _closed(i, "around", phrase)
+    start, end = phrase.fixed
+    interval = OpenInterval(start - margin, end + margin)
+    if phrase.grain == "year":
+        interval = OpenInterval(cal.add_months(start, -12), cal.add_months(end, 12))
+    return Clause(i, phrase.last, "around", phrase, interval, min(phrase.certainty, 0.7))
 
 
 def _up_to(s: Sentence, i: int) -> Clause | None:
@@ -151,17 +270,17 @@ def _up_to(s: Sentence, i: int) -> Clause | None:
     if s.word(i + 1) != "to":
         return None
     if s.word(i) == "prior":
-        return opened(s, i, i + 2, "before")
+        return _opened(s, i, i + 2, "before")
     if s.reads(i + 2, "and", "including"):
-        return opened(s, i, i + 4, "until")
-    return None if ambiguity.is_doing(s, i) else opened(s, i, i + 2, "until")
+        return _opened(s, i, i + 4, "until")
+    return None if context.is_doing(s, i) else _opened(s, i, i + 2, "until")
 
 
 def _between(s: Sentence, i: int) -> Clause | None:
     first = argument_at(s, i + 1)
     if first is None or s.word(first.last) != "and":
         # "between 3 and 5 May" is one phrase already.
-        return simple(s, i, first, "between") if first else None
+        return _simple(s, i, first, "between") if first else None
     second = argument_at(s, first.last + 1)
     return _range(s, i, first, second) if second else None
 
@@ -172,7 +291,7 @@ def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
     is_from = before == "from"
     if is_from and word in {"on", "onwards", "onward", "forward"}:
         ends = word != "on" or s.ends_at(first.last + 1)
-        clause = opened(s, i, i + 1, "since") if ends else None
+        clause = _opened(s, i, i + 1, "since") if ends else None
         return clause._replace(last=first.last + 1) if clause else None
     if word not in RANGES or first.grain not in _RANGE_GRAINS:
         return None
@@ -193,14 +312,14 @@ def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Clause | None:
     if first.grain == "nth" and second.grain == "day":
         second = choose(s, second, tense=tense)
     if first.fixed is None and second.fixed is not None and first.repeat:
-        first = first._replace(fixed=iv.latest_begun(first.repeat, second.fixed.start))
+        first = first._replace(fixed=cal.latest_begun(first.repeat, second.fixed.start))
     first = choose(s, first, tense=tense)
     if first.fixed is None:
         return None
     if second.fixed is None and second.repeat:
         both_weekdays = first.grain == second.grain == "weekday"
         start = (first.fixed.end if both_weekdays else first.fixed.start) - DAY / 2
-        second = second._replace(fixed=iv.first_after(second.repeat, start))
+        second = second._replace(fixed=cal.first_after(second.repeat, start))
     if second.fixed is None or second.fixed.end <= first.fixed.start:
         return None
     whole = Interval(first.fixed.start, second.fixed.end)
@@ -225,8 +344,8 @@ def _in_future(s: Sentence, i: int) -> Clause | None:
     last = i + 3 + (s.word(i + 3) == "time")
     alone = i == 0 and not s.word(last)
     ahead = last > i + 3 or alone or s.tense(i, last) == "future"
-    phrase = Phrase(i, last, name, iv.unit(s.now, name, count), certainty=0.8)
-    return closed(i, "in", phrase) if ahead and s.ends_at(last) else None
+    phrase = Phrase(i, last, name, cal.unit(s.now, name, count), certainty=0.8)
+    return _closed(i, "in", phrase) if ahead and s.ends_at(last) else None
 
 
 def _when(s: Sentence, i: int) -> Clause | None:
@@ -236,9 +355,9 @@ def _when(s: Sentence, i: int) -> Clause | None:
         or s.word(i + 1) in _AUXILIARIES
         or not _ASKING.isdisjoint(s.words_before(i, 2))
     )
-    phrase = None if asks or not s.anchors else phrase_at(s, i + 1, anchored=True)
+    phrase = None if asks else phrase_at(s, i + 1, anchored=True)
     anchored = phrase is not None and phrase.grain == "anchor"
-    return closed(i, s.word(i), choose(s, phrase)) if phrase and anchored else None
+    return _closed(i, s.word(i), choose(s, phrase)) if phrase and anchored else None
 
 
 _CLAUSES: dict[str, Callable[[Sentence, int], Clause | None]] = {
@@ -247,5 +366,5 @@ _CLAUSES: dict[str, Callable[[Sentence, int], Clause | None]] = {
     "while": _when,
     "prior": _up_to,
     "up": _up_to,
-    **dict.fromkeys(AROUND, around),
+    **dict.fromkeys(AROUND, _around),
 }

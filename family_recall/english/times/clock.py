@@ -14,10 +14,10 @@ from typing import NamedTuple
 from family_recall.english.lexicon import COUNTS, DASHES, FOLLOWERS
 from family_recall.english.tokens import count_of
 
-from . import calendar as iv
+from . import calendar as cal
 from .calendar import DAY, Interval, OpenInterval
-from .phrases import Sentence
 from .readers import READERS
+from .sentence import Sentence
 
 _HALF_DAY = 12 * 60
 _AT_MARGIN = dt.timedelta(minutes=30)
@@ -126,7 +126,7 @@ def _latest(s: Sentence, hours: Hours) -> tuple[OpenInterval, float]:
     tense = s.tense(hours.first, hours.last)
     days = (0, 1) if tense == "future" else (0, -1)
     choices = [
-        _of_day(hours, iv.day(s.now + shift * DAY), option)
+        _of_day(hours, cal.day(s.now + shift * DAY), option)
         for shift in days
         for option in hours.start.options()
     ]
@@ -135,7 +135,7 @@ def _latest(s: Sentence, hours: Hours) -> tuple[OpenInterval, float]:
         return OpenInterval(*min(coming)), 0.7
     begun = [each for each in choices if each.start <= s.now]
     latest = max(begun)
-    open_end = hours.side == "after" and latest.start >= iv.midnight(s.now)
+    open_end = hours.side == "after" and latest.start >= cal.midnight(s.now)
     return OpenInterval(latest.start, None if open_end else latest.end), 0.7
 
 
@@ -148,7 +148,7 @@ def _of_day(hours: Hours, day: Interval, option: int) -> Interval:
 
 def _moment(time: ClockTime, base: Interval) -> tuple[dt.datetime, bool]:
     """Return the moment of a day or part of a day at that time; whether it is the only one."""
-    days = {iv.midnight(base.start), iv.midnight(base.end - dt.timedelta(microseconds=1))}
+    days = {cal.midnight(base.start), cal.midnight(base.end - dt.timedelta(microseconds=1))}
     moments = [
         moment
         for option in time.options()
@@ -166,7 +166,7 @@ def _stretch(
     """Return both ends; *2 and 4 pm* are both in the afternoon, *9 to 5* ends in the evening."""
     if second.half and not first.half:
         end, sure = _moment(second, base)
-        day = iv.midnight(end)
+        day = cal.midnight(end)
         starts = [day + dt.timedelta(minutes=option) for option in first.options()]
         before = [start for start in starts if start < end]
         if before:
@@ -177,7 +177,7 @@ def _stretch(
 
 def _next(time: ClockTime, start: dt.datetime) -> dt.datetime:
     """Return the first moment after another at which it is that time."""
-    day = iv.midnight(start)
+    day = cal.midnight(start)
     moments = [
         day + shift * DAY + dt.timedelta(minutes=option)
         for shift in (0, 1)

@@ -1,4 +1,4 @@
-"""Dates: *5 May 2023*, *2024-03-01*, *March 3-5*, *the 5th*, *2023*, *the nineties*."""
+"""Dates and names that recur: *5 May 2023*, *March 3-5*, *the nineties*, *Friday*, *Easter*."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import datetime as dt
 import re
 
 from family_recall.english.lexicon import (
+    CHOICES,
     COMPOUNDS,
     COUNTS,
     DASHES,
@@ -13,18 +14,20 @@ from family_recall.english.lexicon import (
     MONTHS,
     ORDINALS,
     OWNERS,
+    PARTS,
     RANGES,
+    SEASONS,
     WEEKDAYS,
 )
 from family_recall.english.tokens import day_of, is_ordinal
 
-from . import calendar as iv
-from .calendar import Interval, mapped, monthly, yearly
-from .phrases import Phrase, Sentence, no_time, unclear
-from .readers import is_somebody, register, register_numbers
+from . import calendar as cal
+from .calendar import DAY, HOLIDAY_WORDS, Interval, Repeat, holiday_at
+from .readers import is_somebody, phrase_at, register
+from .sentence import Phrase, Sentence, no_time, unclear
 
-_ISO = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
-_DAY_FIRST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
+_YEAR_FIRST = re.compile(r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})")
+_YEAR_LAST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})")
 _NUMBERED_BY_YEAR = frozenset(
     "trip trips holiday holidays vacation vacations wedding photos pictures tax taxes budget "
     "calendar census marathon olympics election reunion".split()
@@ -33,6 +36,8 @@ _JOINS = RANGES | {"and", "or"}
 _DATE_MARKERS = frozenset(
     "on since before after until till by from around of between and the to".split()
 )
+_WEEKS_LATER = {"week": 1, "fortnight": 2}
+_SHORT_WEEKDAYS = frozenset(name for name in WEEKDAYS if not name.endswith("day"))
 
 
 def year_at(s: Sentence, i: int) -> tuple[int, int] | None:
@@ -48,21 +53,20 @@ def year_at(s: Sentence, i: int) -> tuple[int, int] | None:
     return None
 
 
-def _date(year: int, month: int, day: int) -> Interval | None:
+def _days(year: int, month: int, first: int, last: int) -> list[Interval]:
+    """Return some days of a month as one interval; none if the month lacks one of them."""
     try:
-        return iv.day(dt.date(year, month, day))
+        start, end = dt.date(year, month, first), dt.date(year, month, last)
     except ValueError:
-        return None
+        return []
+    return [Interval(cal.midnight(start), cal.midnight(end) + DAY)]
 
 
 def month_alone(s: Sentence, i: int) -> Phrase | None:
     """Read the name of a month and nothing after it."""
-    number = MONTHS.get(s.word(i))
-    if number is None:
+    if s.word(i) not in MONTHS:
         return None
-    return Phrase(
-        i, i + 1, "month", None, yearly(lambda year: [iv.months_from(year, number)]), bare=True
-    )
+    return Phrase(i, i + 1, "month", repeat=repeat_of(s, s.word(i))[0], bare=True)
 
 
 def _month(s: Sentence, i: int) -> Phrase | None:
@@ -75,7 +79,7 @@ def _month(s: Sentence, i: int) -> Phrase | None:
         return month_alone(s, i)
     year = year_at(s, j) or _short_year(s, i, j)
     if year:
-        return Phrase(i, year[1], "month", iv.months_from(year[0], number))
+        return Phrase(i, year[1], "month", cal.months_from(year[0], number))
     j += s.word(j) == "the"
     days, k = _days_at(s, j)
     between_days = day_of(s.word(i - 1)) and not is_ordinal(s.word(i - 1))
@@ -115,49 +119,43 @@ def days_of_month(
     i: int, k: int, month: int, days: tuple[int, int], dated: tuple[int, int] | None
 ) -> Phrase | None:
     """Return one or several days of a month, of a given year or of every year."""
-
-    def in_year(year: int) -> list[Interval]:
-        first, last = _date(year, month, days[0]), _date(year, month, days[1])
-        return [Interval(first.start, last.end)] if first and last else []
-
     if dated:
-        intervals = in_year(dated[0])
+        intervals = _days(dated[0], month, *days)
         return Phrase(i, dated[1], "day", intervals[0]) if intervals else no_time(i, dated[1])
-    if not in_year(2024):
+    if not _days(2024, month, *days):
         return no_time(i, k)
-    return Phrase(i, k, "day", repeat=yearly(in_year))
+    return Phrase(i, k, "day", repeat=cal.yearly(lambda year: _days(year, month, *days)))
 
 
 def _date_weekend(s: Sentence, i: int) -> Phrase | None:
     """Read *fourth of July weekend* and *July 4th weekend*."""
     date = _month(s, i) if s.word(i) in MONTHS else None
-    if date is None and day_of(s.word(i)):
-        j = i + 1 + (s.word(i + 1) == "of")
-        day, month = day_of(s.word(i)), MONTHS.get(s.word(j))
-        date = days_of_month(i, j + 1, month, (day, day), None) if day and month else None
+    j = i + 1 + (s.word(i + 1) == "of")
+    day, month = day_of(s.word(i)), MONTHS.get(s.word(j))
+    if day and month:
+        date = days_of_month(i, j + 1, month, (day, day), None)
     if date is None or date.grain != "day" or s.word(date.last) != "weekend":
         return None
-    repeat = mapped(date.repeat, iv.weekend_around) if date.repeat else None
-    fixed = iv.weekend_around(date.fixed) if date.fixed else None
+    repeat = cal.mapped(date.repeat, cal.weekend_around) if date.repeat else None
+    fixed = cal.weekend_around(date.fixed) if date.fixed else None
     return date._replace(last=date.last + 1, fixed=fixed, repeat=repeat)
 
 
 def _number(s: Sentence, i: int) -> Phrase | None:
     """Read *2024-03-01*, *25/12/2023*, *5 May*, *the 5th*, *3 to 5 May* and *2023*."""
     word = s.word(i)
-    if len(word) >= 8 and (match := _ISO.fullmatch(word)):
-        fixed = _date(*(int(part) for part in match.groups()))
-        return Phrase(i, i + 1, "day", fixed) if fixed else None
-    if len(word) >= 8 and (match := _DAY_FIRST.fullmatch(word)):
+    if match := _YEAR_FIRST.fullmatch(word):
+        year_number, month, day = map(int, match.groups())
+        dates = _days(year_number, month, day, day)
+        return Phrase(i, i + 1, "day", dates[0]) if dates else None
+    if match := _YEAR_LAST.fullmatch(word):
         return _numeric_date(i, match)
     year = year_at(s, i)
-    if year and word not in {",", "of", "in"}:
+    if year:
         numbered = s.word(year[1]) in _NUMBERED_BY_YEAR and s.ends_at(year[1] + 1)
         owned = numbered and s.word(i - 1) in OWNERS | {"the"}
-        certainty = 0.85 if owned else 0.95
-        return Phrase(
-            i, year[1], "year", iv.months_from(year[0], 1, 12), None, certainty, bare=not owned
-        )
+        fixed, certainty = cal.months_from(year[0], 1, 12), 0.85 if owned else 0.95
+        return Phrase(i, year[1], "year", fixed, None, certainty, bare=not owned)
     days, j = _days_at(s, i)
     if days is None:
         return None
@@ -167,8 +165,8 @@ def _number(s: Sentence, i: int) -> Phrase | None:
     k = j + (dashed or dotted or s.word(j) == "of")
     if s.word(k) in MONTHS:
         return _days_before_month(s, i, k, days, joined=k > j)
-    if is_ordinal(word) and word[0].isdigit() and s.ends_at(i + 1):
-        return Phrase(i, i + 1, "nth", repeat=monthly(days[0]), bare=True, certainty=0.8)
+    if is_ordinal(word) and s.ends_at(i + 1):
+        return Phrase(i, i + 1, "nth", repeat=cal.monthly(days[0]), bare=True, certainty=0.8)
     return None
 
 
@@ -179,20 +177,20 @@ def _days_before_month(
     dated = year_at(s, k + 1 + (joined and s.word(k + 1) in DASHES))
     if len(s.word(k + 1)) == 2 and s.word(k + 1).isdigit() and s.ends_at(k + 2):
         return unclear(i, k + 2)  # "14 Oct 24" may be a year
-    marked = s.word(i - 1) in _DATE_MARKERS
+    sure = s.word(i - 1) in _DATE_MARKERS
     if dated or is_ordinal(s.word(i)) or joined or days[1] > days[0]:
         sure = True
     elif s.word(k) in {"may", "march", "mar", "jan"}:
-        sure = marked or (s.ends_at(k + 1) and s.word(i - 1) != "at")
+        sure = sure or (s.ends_at(k + 1) and s.word(i - 1) != "at")
     else:
-        sure = marked or not s.at(k).possessive
+        sure = sure or not s.at(k).possessive
     return days_of_month(i, k + 1, MONTHS[s.word(k)], days, dated) if sure else None
 
 
 def _counted_day(s: Sentence, i: int) -> Phrase | None:
     """Read *the twelve of May*, as some say it."""
     day = COUNTS[s.word(i)]
-    if s.word(i - 1) != "the" or not s.reads(i + 1, "of", MONTHS) or day > 31:
+    if s.word(i - 1) != "the" or not s.reads(i + 1, "of", MONTHS):
         return None
     return days_of_month(i, i + 3, MONTHS[s.word(i + 2)], (day, day), year_at(s, i + 3))
 
@@ -200,12 +198,12 @@ def _counted_day(s: Sentence, i: int) -> Phrase | None:
 def _numeric_date(i: int, match: re.Match[str]) -> Phrase:
     """Read two numbers and a year; no time when either number could be the month."""
     one, sign, two, year = int(match[1]), match[2], int(match[3]), int(match[4])
-    fixed = None
+    fixed: list[Interval] = []
     if sign == "." or one > 12 or one == two:
-        fixed = _date(year, two, one)
+        fixed = _days(year, two, one, one)
     elif two > 12:
-        fixed = _date(year, one, two)
-    return Phrase(i, i + 1, "day", fixed) if fixed else no_time(i, i + 1)
+        fixed = _days(year, one, two, two)
+    return Phrase(i, i + 1, "day", fixed[0]) if fixed else no_time(i, i + 1)
 
 
 def _decade(s: Sentence, i: int) -> Phrase | None:
@@ -215,12 +213,12 @@ def _decade(s: Sentence, i: int) -> Phrase | None:
         return None
     start = DECADES.get(word, 0)
     digits = word.strip("'’")
-    if not start and digits[-2:] == "0s" and digits[:-1].isdigit() and len(digits) in {3, 5}:
+    if digits[-2:] == "0s" and digits[:-1].isdigit() and len(digits) in {3, 5}:
         start = int(digits[:-1])
         start += 1900 if 30 <= start < 100 else 0
     if not 1800 <= start <= 2100:
         return None
-    return Phrase(i, i + 1, "decade", iv.months_from(start, 1, 120), bare=True)
+    return Phrase(i, i + 1, "decade", cal.months_from(start, 1, 120), bare=True)
 
 
 def _quarter(s: Sentence, i: int) -> Phrase | None:
@@ -228,20 +226,131 @@ def _quarter(s: Sentence, i: int) -> Phrase | None:
     number = s.word(i + 1)
     if number not in {"1", "2", "3", "4"} or s.at(i + 1).start != s.at(i).end:
         return None
-    first_month = 3 * int(number) - 2
-
-    def in_year(year: int) -> list[Interval]:
-        return [iv.unit(iv.months_from(year, first_month).start, "quarter", 0)]
-
-    dated = year_at(s, i + 2)
+    first_month, dated = 3 * int(number) - 2, year_at(s, i + 2)
     if dated:
-        return Phrase(i, dated[1], "quarter", in_year(dated[0])[0])
-    return Phrase(i, i + 2, "quarter", repeat=yearly(in_year), bare=True)
+        return Phrase(i, dated[1], "quarter", cal.months_from(dated[0], first_month, 3))
+    repeat = cal.yearly(lambda year: [cal.months_from(year, first_month, 3)])
+    return Phrase(i, i + 2, "quarter", repeat=repeat, bare=True)
+
+
+def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
+    """Read *Friday*, *Friday night*, *Friday last*, *Friday week*, *Sunday, 7 June*."""
+    word, following = s.word(i), s.word(i + 1)
+    if word not in WEEKDAYS or (word in _SHORT_WEEKDAYS and not _is_abbreviation(s, i)):
+        return None
+    days = cal.weekly(WEEKDAYS[word])
+    ends = s.ends_at(i + 2)
+    if (following == "last" and ends) or s.reads(i + 1, "just", "gone"):
+        last = i + (2 if following == "last" else 3)
+        return Phrase(i, last, "weekday", cal.latest_over(days, s.now))
+    if following in _WEEKS_LATER and ends:
+        if s.word(i - 1) in CHOICES and s.word(i - 1) != "this":
+            return unclear(i, i + 2)
+        # One or two weeks after the coming one.
+        coming = cal.first_after(days, s.now)
+        fixed = coming and cal.shifted(coming, _WEEKS_LATER[following] * 7 * DAY)
+        return Phrase(i, i + 2, "weekday", fixed, None, 0.7)
+    if following in PARTS:
+        hours = PARTS[following]
+        repeat = cal.mapped(days, lambda day: cal.part_of_day(day.start, hours))
+        title = s.word(i + 2) in {"lights", "live", "fever"}
+        return None if title else Phrase(i, i + 2, "weekday", repeat=repeat, bare=True)
+    return _dated_weekday(s, i) or Phrase(i, i + 1, "weekday", repeat=days, bare=True)
+
+
+def _is_abbreviation(s: Sentence, i: int) -> bool:
+    """Whether *sat* or *sun* is a day here: *on Sat*."""
+    if s.word(i) in {"sat", "sun", "wed"} and not s.at(i).raw[:1].isupper():
+        return False
+    return s.word(i - 1) in {"on", "last", "this", "next", "since", "until", "by"}
+
+
+def _dated_weekday(s: Sentence, i: int) -> Phrase | None:
+    """Read *Sunday, 7 June* and *Sunday the 7th*; a date on another weekday is unclear."""
+    j = i + 1 + (s.word(i + 1) == ",")
+    j += s.word(j) == "the"
+    date = phrase_at(s, j) if s.word(j) in MONTHS or day_of(s.word(j)) else None
+    if date is None:
+        return None
+    weekday = WEEKDAYS[s.word(i)]
+    if date.grain == "day" and date.fixed:
+        agrees = date.fixed.start.weekday() == weekday
+        return date._replace(first=i) if agrees else unclear(i, date.last)
+    nth = date.grain == "nth" and s.word(j - 1) == "the"
+    if not date.repeat or not (nth or date.grain == "day"):
+        return None
+    repeat = cal.mapped(date.repeat, lambda day: day if day.start.weekday() == weekday else None)
+    return date._replace(first=i, repeat=repeat, article=nth or date.article)
+
+
+def season_phrase(s: Sentence, i: int) -> Phrase | None:
+    """Read *summer*, *summer 2023*, *the winter of 2022/23*; a winter counts by its December."""
+    word = s.word(i)
+    if word not in SEASONS:
+        return None
+    if s.word(i + 1) in COMPOUNDS:
+        return no_time(i, i + 2)
+    spans_years = SEASONS[word] == (1 if s.south else 3)
+    j = i + 1 + (s.word(i + 1) in {"of", "in"})
+    pair = s.word(j)
+    if spans_years and len(pair) in {7, 9} and pair[4:5] == "/" and pair[:4].isdigit():
+        fixed = cal.season(int(pair[:4]), SEASONS[word], south=s.south)
+        return Phrase(i, j + 1, "season", fixed)
+    year = year_at(s, i + 1)
+    if year:
+        fixed = cal.season(year[0], SEASONS[word], south=s.south)
+        return Phrase(i, year[1], "season", fixed, None, 0.7 if spans_years else 0.95)
+    return Phrase(i, i + 1, "season", repeat=repeat_of(s, word)[0], bare=True)
+
+
+def holiday_phrase(s: Sentence, i: int) -> Phrase | None:
+    """Read *Christmas*, *Christmas Eve 2022*, *Christmas morning*, *Thanksgiving weekend*."""
+    match = holiday_at(s.words, i, s.country) if s.word(i) in HOLIDAY_WORDS else None
+    if match is None:
+        return None
+    holiday, j = match
+    if s.word(j) in COMPOUNDS:
+        return no_time(i, j + 1)
+    if s.word(j) in PARTS or s.word(j) == "weekend":
+        hours = PARTS.get(s.word(j))
+        repeat = cal.mapped(
+            cal.yearly(holiday.main_day),
+            lambda day: cal.part_of_day(day.start, hours) if hours else cal.weekend_around(day),
+        )
+        return Phrase(i, j + 1, "holiday", repeat=repeat, certainty=holiday.certainty)
+    year = year_at(s, j)
+    if year is None:
+        main = cal.yearly(holiday.main_day) if holiday.is_period else None
+        repeat = cal.yearly(holiday.period)
+        return Phrase(i, j, "holiday", None, repeat, holiday.certainty, bare=True, main_day=main)
+    intervals, days = holiday.period(year[0]), holiday.main_day(year[0])
+    if len(intervals) != 1:
+        return no_time(i, year[1])
+    fixed = Phrase(i, year[1], "holiday", intervals[0], None, holiday.certainty)
+    return fixed._replace(main_day=lambda _low, _high: days)
+
+
+def repeat_of(s: Sentence, name: str) -> tuple[Repeat | None, str]:
+    """Return what *weekend*, *Friday*, *March*, *summer* or *Easter* repeats as, and its grain."""
+    if name == "weekend":
+        return cal.weekends, "weekend"
+    if name in MONTHS:
+        return cal.yearly(lambda year: [cal.months_from(year, MONTHS[name])]), "month"
+    if name in WEEKDAYS:
+        return cal.weekly(WEEKDAYS[name]), "weekday"
+    if name in SEASONS:
+        number, south = SEASONS[name], s.south
+        return cal.yearly(lambda year: [cal.season(year, number, south=south)]), "season"
+    match = holiday_at([name], 0, s.country)
+    return (cal.yearly(match[0].period), "holiday") if match else (None, "")
 
 
 register(_quarter, "q")
 register(_month, *MONTHS)
-register(_date_weekend, *MONTHS, *ORDINALS)
-register(_decade, *DECADES)
+register(_date_weekend, *MONTHS, *ORDINALS, numbers=True)
+register(_decade, *DECADES, numbers=True)
 register(_counted_day, *COUNTS)
-register_numbers(_number, _decade, _date_weekend)
+register(_number, numbers=True)
+register(season_phrase, *SEASONS)
+register(holiday_phrase, *HOLIDAY_WORDS)
+register(weekday_phrase, *WEEKDAYS)

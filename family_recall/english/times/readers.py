@@ -1,21 +1,32 @@
 """Readers: the longest time expression that begins at a token, with the frame beside it.
 
-Each reader registers the words its phrases begin with: ``dates``, ``recurring``, ``relative``,
-``counted``, ``before_after`` and ``parts_of_periods``.
+Each reader registers the words its phrases begin with: ``dates``, ``relative``, ``parts``. The
+household's anchors ("since we moved") are read here.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
-from family_recall.english.lexicon import FOLLOWERS, GIVEN_NAMES, MONTHS, OWNERS
+from family_recall.english.lexicon import (
+    CHOICES,
+    COUNTS,
+    FOLLOWERS,
+    GIVEN_NAMES,
+    MONTHS,
+    OWNERS,
+    PARTS,
+    UNITS,
+)
+from family_recall.english.tokens import Token
 
-from . import calendar as iv
-from .anchors import anchor_at
+from . import calendar as cal
 from .calendar import DAY, Interval
-from .phrases import Phrase, Sentence, choose, main_day_of, unclear, within
+from .sentence import Anchor, Phrase, Sentence, choose, main_day_of, unclear, within
 
 Reader: TypeAlias = Callable[[Sentence, int], Phrase | None]
 _MAX_DEPTH = 4
@@ -27,19 +38,30 @@ _BEFORE_YEARS = frozenset(
     "in from since until till til before after by of during between around and or to about over "
     "throughout circa back early late mid for".split()
 )
+_EMPTY_WORDS = frozenset(
+    "a an the we i you he she it they our my your his her its their us me him them was were is "
+    "are been be had has have got get of to in on at for and did do does last next this that "
+    "first when day".split()
+)
+_BESIDE_ANCHORS = UNITS.keys() | PARTS.keys() | set("before after eve weekend fortnight".split())
+"""Words in front of an anchor that make another time of it: *the months after we moved*."""
+
+_AFTER_A_NAME = FOLLOWERS | _EMPTY_WORDS | CHOICES.keys() | COUNTS.keys()
+_STOPS = frozenset("?!.;:,")
+_MAX_CLAUSE_TOKENS = 10
+_WORD = re.compile(r"[^\W_]+")
+_POSSESSIVE = re.compile(r"['’]s\b", re.IGNORECASE)
+
 READERS: dict[str, tuple[Reader, ...]] = {}
 _NUMBER_READERS: list[Reader] = []
 
 
-def register(reader: Reader, *words: str) -> None:
-    """Have phrases that begin with one of these words read by a reader as well."""
+def register(reader: Reader, *words: str, numbers: bool = False) -> None:
+    """Have phrases that begin with one of these words, or with digits, read by a reader as well."""
     for word in words:
         READERS[word] = (*READERS.get(word, ()), reader)
-
-
-def register_numbers(*readers: Reader) -> None:
-    """Have phrases that begin with digits read by these readers as well."""
-    _NUMBER_READERS.extend(readers)
+    if numbers:
+        _NUMBER_READERS.append(reader)
 
 
 def readers_of(word: str) -> Sequence[Reader]:
@@ -55,25 +77,17 @@ def phrase_at(s: Sentence, i: int, *, anchored: bool = False) -> Phrase | None:
     ``anchored`` counts the household's anchors as well: only after *since*, *on*, *when*.
     """
     word = s.word(i)
-    readers = readers_of(word)
-    may_begin = readers or word == "the" or (anchored and s.anchors)
-    if not may_begin or s.depth >= _MAX_DEPTH:
+    if s.depth >= _MAX_DEPTH or s.reads(i, "the", "the"):
         return None
     s.depth += 1
     try:
         if word == "the":
-            if s.word(i + 1) == "the":
-                return None
             inner = phrase_at(s, i + 1, anchored=anchored)
             return inner._replace(first=i, article=True) if inner else None
-        longest: Phrase | None = None
-        for read in readers:
-            phrase = read(s, i)
-            if phrase and (longest is None or phrase.last > longest.last):
-                longest = phrase
-        if longest is None and anchored and s.anchors:
-            longest = anchor_phrase_at(s, i)
-        return longest
+        phrases = [phrase for read in readers_of(word) if (phrase := read(s, i))]
+        if phrases:
+            return max(phrases, key=lambda phrase: phrase.last)
+        return anchor_phrase_at(s, i) if anchored and s.anchors else None
     finally:
         s.depth -= 1
 
@@ -91,17 +105,13 @@ def argument_at(s: Sentence, i: int, *, anchored: bool = True) -> Phrase | None:
     other = phrase_at(s, j)
     if other is None or (phrase.article and phrase.grain == "holiday" and phrase.bare):
         return phrase
-    if other.grain == "daily" and other.repeat and phrase.repeat and not phrase.fixed:
-        return _part_of_days(phrase, other.repeat, other.last)
+    if other.grain == "daily" and (daily := other.repeat) and phrase.repeat and not phrase.fixed:
+        if phrase.grain not in {"day", "weekday", "nth"}:
+            return phrase
+        # "Monday in the morning" is the mornings of Mondays.
+        mornings = cal.mapped(phrase.repeat, lambda day: daily(day.start, day.start + DAY)[0])
+        return phrase._replace(last=other.last, repeat=mornings)
     return _framed(phrase, other)
-
-
-def _part_of_days(phrase: Phrase, daily: iv.Repeat, last: int) -> Phrase:
-    """Read *Monday in the morning* as the mornings of Mondays."""
-    if phrase.repeat is None or phrase.grain not in {"day", "weekday", "nth"}:
-        return phrase
-    repeat = iv.mapped(phrase.repeat, lambda day: daily(day.start, day.start + DAY)[0])
-    return phrase._replace(last=last, repeat=repeat)
 
 
 def _framed(phrase: Phrase, other: Phrase) -> Phrase:
@@ -111,14 +121,13 @@ def _framed(phrase: Phrase, other: Phrase) -> Phrase:
             continue
         only = within(inner, frame.fixed)
         if only:
-            certainty = min(inner.certainty, frame.certainty)
             return inner._replace(
                 first=phrase.first,
                 last=other.last,
                 grain="part" if inner.grain == "daily" else inner.grain,
                 fixed=only,
                 bare=False,
-                certainty=certainty,
+                certainty=min(inner.certainty, frame.certainty),
             )
         if inner is phrase and phrase.grain == "holiday" and frame.grain == "year":
             return unclear(phrase.first, other.last)  # there were two of it, or none
@@ -158,16 +167,75 @@ def event_day_at(s: Sentence, i: int) -> Phrase | None:
 
 
 def anchor_phrase_at(s: Sentence, i: int, reach: int = 3) -> Phrase | None:
-    """Read an anchor whose first content word is at most ``reach`` tokens away."""
-    match = anchor_at(s.tokens, i, s.anchors, reach=reach)
-    if match is None:
+    """Read the anchor with the most content words in the clause that begins at a token.
+
+    All of an anchor's content words must be there, inflected or not and in any order; the first
+    at most ``reach`` tokens away. Two anchors that fit equally well with different words match
+    nothing, and so does a number among the words: the fifth birthday is not just any birthday.
+    """
+    clause = _content_of_clause(s.tokens[i : i + _MAX_CLAUSE_TOKENS])
+    anchors = _best_anchors(s.anchors, clause)
+    if not anchors:
         return None
-    known, last, certainty = match
+    name = anchors[0].words
+    words = content_words(name)
+    begin, end = min(clause[word] for word in words), max(clause[word] for word in words) + 1
+    others = [word for word, at in clause.items() if at < end and word not in words]
+    if (
+        begin > reach
+        or _is_continued(name, s.at(i + end))
+        or not _BESIDE_ANCHORS.isdisjoint(s.words[i : i + begin])
+        or any(word[:1].isdigit() for word in others)
+    ):
+        return None
+    known = sorted({anchor.interval for anchor in anchors})
 
     def repeat(low: dt.datetime, high: dt.datetime) -> list[Interval]:
         return [interval for interval in known if low <= interval.start < high]
 
     fixed = known[0] if len(known) == 1 else None
-    phrase = Phrase(i, last, "anchor", fixed, repeat, certainty)
-    asks_for_last = any(t.word == "last" for t in s.tokens[i:last])
-    return choose(s, phrase, "last") if asks_for_last else phrase
+    phrase = Phrase(i, i + end, "anchor", fixed, repeat, 0.6 if others else 0.9)
+    return choose(s, phrase, "last") if "last" in s.words[i : i + end] else phrase
+
+
+def _content_of_clause(tokens: Sequence[Token]) -> dict[str, int]:
+    """Return the stems of a clause's content words, with the place where each is first."""
+    clause: dict[str, int] = {}
+    for at, token in enumerate(tokens):
+        if token.word in _STOPS:
+            break
+        if token.word not in _EMPTY_WORDS:
+            clause.setdefault(stem(token.word), at)
+    return clause
+
+
+def _best_anchors(anchors: Sequence[Anchor], clause: Mapping[str, int]) -> list[Anchor]:
+    """Return the anchors with the most words of a clause; none if these are not the same words."""
+    words_of = {anchor: content_words(anchor.words) for anchor in anchors}
+    fitting = [words for words in words_of.values() if words and words <= clause.keys()]
+    most = max(fitting, key=len, default=frozenset())
+    if any(len(words) == len(most) and words != most for words in fitting):
+        return []
+    return [anchor for anchor in anchors if most and words_of[anchor] == most]
+
+
+def _is_continued(name: str, following: Token) -> bool:
+    """Whether *the wedding* is only the beginning of *the wedding rehearsal*."""
+    is_name = name.lower().startswith("the ") or _POSSESSIVE.search(name) is not None
+    is_word = following.word.isalpha() and following.raw.islower()
+    return is_name and is_word and following.word not in _AFTER_A_NAME
+
+
+@lru_cache(maxsize=4096)
+def content_words(text: str) -> frozenset[str]:
+    """Return the stems of a text's words, without those such as *the* or *was*."""
+    words = _WORD.findall(_POSSESSIVE.sub("", text.lower()))
+    return frozenset(stem(word) for word in words if word not in _EMPTY_WORDS)
+
+
+def stem(word: str) -> str:
+    """Return a word without the ending of *moved*, *moves* and *moving*."""
+    for ending in ("ing", "ed", "es", "s", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word

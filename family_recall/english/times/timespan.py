@@ -1,23 +1,23 @@
-"""The stretch of local time that a question is about."""
+"""The stretch of local time that a question is about, and the times that a statement mentions."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from family_recall.english.tokens import Token, tokens_of
+from family_recall.english.lexicon import UNITS
+from family_recall.english.tokens import MAX_SCANNED_CHARS, Token, tokens_of
 
-from . import before_after, counted, dates, parts_of_periods, recurring, relative  # noqa: F401  (they register what they read)
-from .ahead import ahead_in, from_today
-from .anchors import Anchor
+from . import calendar as cal
+from . import dates, parts, relative  # noqa: F401  (they register what they read)
 from .calendar import DAY, Interval, OpenInterval
-from .clauses import clauses_of
+from .clauses import Clause, clauses_of
 from .clock import Hours, hours_in, narrowed
-from .phrases import Sentence, choose, coming_too, within
-from .prepositions import Clause
 from .readers import READERS
+from .sentence import Anchor, Sentence, choose, coming_too, within
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
@@ -25,15 +25,22 @@ MAX_FUTURE_CERTAINTY = 0.85
 EITHER = 0.5
 """How surely *who is away in March* asks about the last one, rather than the coming one."""
 
-_STARTERS = READERS.keys() - {"a", "an"}
-_FIGURES = frozenset("0123456789'’")
-_TOPICS = frozenset(("about", "for", "of", "to"))
-_WITHOUT_DATE = frozenset(
-    "noon midday midnight coming ahead upcoming calendar agenda diary schedule planner planned "
-    "booked scheduled arranged".split()
-)
+MAX_SENTENCES = 60
+MAX_MENTIONS = 16
+"""Times that are kept of one statement at most, the first ones."""
 
-_BEGINNINGS = _STARTERS | _WITHOUT_DATE
+LONGEST_MENTION = dt.timedelta(days=366)
+"""A longer stretch, such as *the nineties*, is no time at which something is to be found."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_TOPICS = frozenset(("about", "for", "of", "to"))
+_NOT_AFTER_NEXT = UNITS.keys() | frozenset(
+    "to door of time kin neighbour neighbours neighbor neighbors step steps size one ones level "
+    "chapter episode and or but then please in on at with".split()
+)
+_WHAT = frozenset("what anything something".split())
+_WHAT_OR_ANY = frozenset("what which any anything all there whats".split())
+_ASKING = frozenset("when whens what whats which".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,14 @@ class Timespan:
     certainty: float
     matched: tuple[tuple[int, int], ...]
     other: tuple[dt.datetime, dt.datetime] | None = None
+
+
+class Mention(NamedTuple):
+    """A stretch of time that a statement mentions, half-open, and how surely in [0, 1]."""
+
+    start: dt.datetime
+    end: dt.datetime
+    certainty: float
 
 
 def find_timespan(
@@ -83,14 +98,14 @@ def find_timespan(
     if now.tzinfo is None:
         raise ValueError(f"now must carry the household's zone, got {now.isoformat()}")
     tokens = tokens_of(question)
-    if not anchors and not any(map(may_begin, tokens)):
+    if not anchors and not any(map(_may_begin, tokens)):
         return None
     sentence = Sentence(tokens, now, country, anchors, hemisphere == "south")
     try:
-        meant = find_meant(sentence, clauses_of(sentence))
+        meant = _meant(sentence, clauses_of(sentence))
         if meant is None:
             return None
-        start, end = (in_zone(edge, now) for edge in meant.interval)
+        start, end = (_in_zone(edge, now) for edge in meant.interval)
     except (ValueError, OverflowError):
         # A date past the calendar's end: "five thousand years ago".
         return None
@@ -99,18 +114,76 @@ def find_timespan(
     certainty = meant.certainty
     if end is None or end > now:
         begun = start is None or start <= now
-        first, last = meant.tokens[0]
-        past = begun and sentence.tense(first, last) in {"past", "none"}
+        past = begun and sentence.tense(*meant.tokens[0]) in {"past", "none"}
         certainty = certainty if past else min(certainty, MAX_FUTURE_CERTAINTY)
     matched = tuple((tokens[first].start, tokens[last - 1].end) for first, last in meant.tokens)
     other = None
     if meant.other is not None:
-        coming, over = (in_zone(edge, now) for edge in meant.other)
+        coming, over = (_in_zone(edge, now) for edge in meant.other)
         other = (coming, over) if coming is not None and over is not None else None
     return Timespan(start, end, certainty, matched, other)
 
 
-class Meant(NamedTuple):
+def times_mentioned(
+    text: str,
+    *,
+    said_at: dt.datetime,
+    country: str = "US",
+    hemisphere: Literal["north", "south"] = "north",
+) -> tuple[Mention, ...]:
+    """Find the times that a statement mentions, each once, in the order they are named.
+
+    A question is about one time, and a statement may mention several. Where its verb does not
+    look back a statement looks ahead: *dentist Thursday* is the coming one. The day on which it
+    was said is left out: it is known from that moment. So are times with an open end, and longer
+    ones than a year.
+
+    Args:
+        text: Any text; its first few thousand characters are read.
+        said_at: When it was said, in the household's zone.
+        country: ISO 3166 code.
+        hemisphere: Which half of the year is summer.
+
+    Raises:
+        ValueError: If ``said_at`` has no zone.
+    """
+    if said_at.tzinfo is None:
+        raise ValueError(f"said_at must carry the household's zone, got {said_at.isoformat()}")
+    midnight = said_at.replace(hour=0, minute=0, second=0, microsecond=0)
+    mentions: dict[tuple[dt.datetime, dt.datetime], float] = {}
+    for sentence in _SENTENCE_END.split(text[:MAX_SCANNED_CHARS])[:MAX_SENTENCES]:
+        tokens = tokens_of(sentence)
+        if not any(map(_may_begin, tokens)):
+            continue
+        statement = Sentence(tokens, said_at, country, (), hemisphere == "south", statement=True)
+        for start, end, certainty in _mentions_in(statement):
+            that_day = start >= midnight and end <= midnight + dt.timedelta(days=1, hours=5)
+            if dt.timedelta() < end - start <= LONGEST_MENTION and not that_day:
+                mentions[start, end] = max(certainty, mentions.get((start, end), 0.0))
+    return tuple(Mention(*edges, certainty) for edges, certainty in mentions.items())[:MAX_MENTIONS]
+
+
+def _mentions_in(s: Sentence) -> list[Mention]:
+    """Return the one time that a sentence means, or each that it names."""
+    try:
+        clauses = clauses_of(s)
+        meant = _meant(s, clauses)
+        intervals = [(meant.interval, meant.certainty)] if meant else []
+        for clause in [] if meant else clauses:
+            phrase = clause.phrase if clause.interval else choose(s, clause.phrase)
+            interval = clause.interval or (phrase.fixed and OpenInterval(*phrase.fixed))
+            if interval and phrase.grain != "daily":  # "in the morning" is every morning
+                intervals.append((interval, min(clause.certainty, phrase.certainty)))
+        zoned = [
+            (_in_zone(start, s.moment), _in_zone(end, s.moment), certainty)
+            for (start, end), certainty in intervals
+        ]
+    except (ValueError, OverflowError):
+        return []
+    return [Mention(start, end, certainty) for start, end, certainty in zoned if start and end]
+
+
+class _Meant(NamedTuple):
     """The time that a sentence is about, and the tokens ``[first, last)`` that say so.
 
     ``other`` is the coming one of that name, where it may be meant as well.
@@ -122,22 +195,22 @@ class Meant(NamedTuple):
     other: OpenInterval | None = None
 
 
-def may_begin(token: Token) -> bool:
-    """Whether a time may begin with a word."""
-    return token.word in _BEGINNINGS or token.word[0] in _FIGURES
+def _may_begin(token: Token) -> bool:
+    """Whether a time may begin with a word: most sentences hold none."""
+    return token.word in _BEGINNINGS or token.word[0] in "0123456789'’"
 
 
-def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
+def _meant(s: Sentence, clauses: list[Clause]) -> _Meant | None:
     """Return the days that a sentence names, narrowed by the hours or by what is still to come.
 
     ``clauses`` are all its clauses.
     """
-    combined = _combined(s, clauses) if clauses else None
     days = None
+    combined = _combined(s, clauses) if clauses else None
     if combined is not None and combined.interval is not None:
         inside = [clause for clause in clauses if combined.first <= clause.first < combined.last]
         tokens = tuple((clause.first, clause.last) for clause in inside)
-        days = Meant(combined.interval, combined.certainty, tokens)
+        days = _Meant(combined.interval, combined.certainty, tokens)
         if len(inside) == 1 and not s.statement:
             days = _with_other(s, inside[0], days)
     elif clauses:
@@ -148,32 +221,21 @@ def find_meant(s: Sentence, clauses: list[Clause]) -> Meant | None:
     hours = hours_in(s, taken)
     if hours is not None and (days is not None or _stands_alone(s, hours)):
         return _with_hours(s, hours, days)
-    ahead = ahead_in(s, taken)
-    if ahead is None or (days is None and _names_a_time(s, ahead[0], ahead[1])):
-        return days
-    first, last, certainty = ahead
-    interval = from_today(s, days.interval if days else None)
-    if interval is None:
-        return days
-    if days is None:
-        return Meant(interval, certainty, ((first, last),))
-    return days._replace(
-        interval=interval, other=None, tokens=tuple(sorted((*days.tokens, (first, last))))
-    )
+    return _with_ahead(s, taken, days)
 
 
-def _with_other(s: Sentence, clause: Clause, days: Meant) -> Meant:
+def _with_other(s: Sentence, clause: Clause, days: _Meant) -> _Meant:
     """Add the coming stretch of a name where it may be meant as well as the last one."""
-    last, (start, end) = clause.phrase, days.interval
+    start, end = days.interval
     if clause.interval is not None or start is None or end is None:
         return days
-    coming = coming_too(s, last, Interval(start, end))
+    coming = coming_too(s, clause.phrase, Interval(start, end))
     if coming is None:
         return days
     return days._replace(certainty=min(days.certainty, EITHER), other=OpenInterval(*coming))
 
 
-def _with_hours(s: Sentence, hours: Hours, days: Meant | None) -> Meant | None:
+def _with_hours(s: Sentence, hours: Hours, days: _Meant | None) -> _Meant | None:
     """Narrow a day to some hours; a time that it does not have changes nothing."""
     try:
         interval, certainty = narrowed(s, hours, days.interval if days else None)
@@ -181,13 +243,13 @@ def _with_hours(s: Sentence, hours: Hours, days: Meant | None) -> Meant | None:
         return days
     own = (hours.first, hours.last)
     if days is None:
-        return Meant(interval, certainty, (own,))
-    return Meant(interval, min(certainty, days.certainty), tuple(sorted((*days.tokens, own))))
+        return _Meant(interval, certainty, (own,))
+    return _Meant(interval, min(certainty, days.certainty), tuple(sorted((*days.tokens, own))))
 
 
 def _stands_alone(s: Sentence, hours: Hours) -> bool:
     """Whether hours without a day are a time, as in *what happened after 9*."""
-    at_end = not any(token.word[0].isalnum() for token in s.tokens[hours.last :])
+    at_end = not any(word[0].isalnum() for word in s.words[hours.last :])
     if hours.side not in {"after", "between"} or not at_end:
         return False
     looks_back = s.tense(hours.first, hours.last) in {"past", "none"}
@@ -196,8 +258,67 @@ def _stands_alone(s: Sentence, hours: Hours) -> bool:
 
 def _names_a_time(s: Sentence, first: int, last: int) -> bool:
     """Whether words outside some tokens belong to times, although none was understood."""
-    outside = (*s.tokens[:first], *s.tokens[last:])
-    return any(token.word in _STARTERS for token in outside)
+    return not _STARTERS.isdisjoint((*s.words[:first], *s.words[last:]))
+
+
+def _with_ahead(s: Sentence, taken: frozenset[int], days: _Meant | None) -> _Meant | None:
+    """Return what is left, from today on, of the days, where the sentence asks what is to come."""
+    for first, word in enumerate(s.words):
+        certainty = _AHEAD[word](s, first) if word in _AHEAD and first not in taken else 0.0
+        if certainty:
+            break
+    else:
+        return days
+    last = first + 1 + (word == "coming")
+    if days is None and _names_a_time(s, first, last):
+        return None
+    today = cal.midnight(s.now)
+    if days is None:
+        return _Meant(OpenInterval(today, None), certainty, ((first, last),))
+    start, end = days.interval
+    start = today if start is None else max(start, today)
+    if end is not None and end <= start:
+        return days
+    tokens = tuple(sorted((*days.tokens, (first, last))))
+    return _Meant(OpenInterval(start, end), days.certainty, tokens)
+
+
+def _upcoming(s: Sentence, i: int) -> float:
+    """Read *what's ahead* and *upcoming birthdays*, but not *ahead of* or *the go ahead*."""
+    other = s.word(i + 1) in {"of", "with"} or s.word(i - 1) in {"go", "went", "going", "gone"}
+    # "For my upcoming trip" tells of the trip, and asks about something else.
+    asked = i == 0 or not _WHAT_OR_ANY.isdisjoint(s.words_before(i, 3))
+    return 0.8 if asked and not other else 0.0
+
+
+def _listed(s: Sentence, i: int) -> float:
+    """Read *on the calendar* and *in my diary*."""
+    return 0.8 if s.word(i - 2) in {"on", "in"} and s.tense(i, i + 1) != "past" else 0.0
+
+
+def _planned(s: Sentence, i: int) -> float:
+    """Read *what do we have planned*."""
+    at_end = not s.word(i + 1).isalpha()
+    return 0.8 if at_end and not _WHAT.isdisjoint(s.words_before(i, 5)) else 0.0
+
+
+def _next(s: Sentence, i: int) -> float:
+    """Read *when's my next appointment*, *when do we see Grandma next* and *what's next*."""
+    asked = not _ASKING.isdisjoint(s.words_before(i, 10)) and s.tense(i, i + 1) != "past"
+    return 0.6 if asked and s.word(i + 1) not in _NOT_AFTER_NEXT else 0.0
+
+
+_AHEAD: dict[str, Callable[[Sentence, int], float]] = {
+    "coming": lambda s, i: 0.85 if s.word(i + 1) == "up" else 0.0,
+    **dict.fromkeys(("ahead", "upcoming"), _upcoming),
+    **dict.fromkeys(("calendar", "agenda", "diary", "schedule", "planner"), _listed),
+    **dict.fromkeys(("planned", "booked", "scheduled", "arranged"), _planned),
+    "next": _next,
+}
+"""Words for what is still to come, and how surely each says so where it stands."""
+
+_STARTERS = READERS.keys() - {"a", "an"}
+_BEGINNINGS = _STARTERS | _AHEAD.keys() | {"noon", "midday", "midnight"}
 
 
 def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
@@ -219,8 +340,7 @@ def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
             return None
         if fixed_clause.phrase.grain != "daily":
             fixed.append(fixed_clause)
-    if any(clause.preposition not in _TOPICS for clause in fixed):
-        fixed = [clause for clause in fixed if clause.preposition not in _TOPICS]
+    fixed = [clause for clause in fixed if clause.preposition not in _TOPICS] or fixed
     combined = fixed[0] if fixed else None
     for clause in fixed[1:]:
         combined = _intersection(s, combined, clause) if combined else None
@@ -263,7 +383,7 @@ def _intersection(s: Sentence, clause: Clause, other: Clause) -> Clause | None:
     return None
 
 
-def in_zone(edge: dt.datetime | None, now: dt.datetime) -> dt.datetime | None:
+def _in_zone(edge: dt.datetime | None, now: dt.datetime) -> dt.datetime | None:
     """Put a wall-clock time into the zone; one the clocks skip becomes the first after it."""
     if edge is None:
         return None

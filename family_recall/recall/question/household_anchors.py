@@ -205,7 +205,11 @@ def _event(name: str) -> _Event:
 
 def _is_time(words: Sequence[Token]) -> bool:
     first = words[0].word
-    return first in _TIMES or first[0].isdigit() or holiday_at([token.word for token in words], 0, "US") is not None
+    return (
+        first in _TIMES
+        or first[0].isdigit()
+        or holiday_at([token.word for token in words], 0, "US") is not None
+    )
 
 
 def _match(clause: _Clause, milestone: Milestone, person_id: str | None) -> _Match:
