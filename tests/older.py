@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import apsw
+import numpy as np
 
-from family_recall.store import word_entries
 from family_recall.store.file.schema import SCHEMA_VERSION
+from family_recall.store.words import row_words
 
 UNDO = Path(__file__).parent / "fixtures" / "undo"
 """SQL that removes what step n added, as ``000n.sql``."""
@@ -30,7 +31,10 @@ def _unpack_words(connection: apsw.Connection) -> None:
     """Keep the words of each memory as they were kept before schema 13."""
     for words, memory in connection.execute("SELECT words, id FROM memory").fetchall():
         assert isinstance(words, bytes)
-        entries, _ = word_entries.unpack([words])
+        unpacked = row_words([words])
+        entries = np.zeros((len(unpacked.stems), 8), np.uint8)
+        entries[:, :4] = unpacked.stems.astype("<u4")[:, None].view(np.uint8)
+        entries[:, 4:7] = unpacked.columns[unpacked.codes]
         connection.execute("UPDATE memory SET words = ? WHERE id = ?", (entries.tobytes(), memory))
 
 

@@ -14,8 +14,9 @@ from family_recall.errors import (
     StoreError,
     UnknownMemoryError,
 )
-from family_recall.store.read.listing import Listings
-from family_recall.store.records import Access, StoredMemory
+from family_recall.store.access.household import Access
+from family_recall.store.listing import Listings
+from family_recall.store.memories import StoredMemory
 from family_recall.types import RecallContext, Scope
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from family_recall.errors import InvalidMemoryError, UnknownSpaceError
-from family_recall.store.records import Access, Partition, epoch_s
+from family_recall.store.access.household import Access, Partition
+from family_recall.store.memories import epoch_s
 from family_recall.types import (
     BANDS,
     KINDS,

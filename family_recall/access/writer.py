@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from family_recall.access import policy
 from family_recall.access.rights import Rights, rights_of
 from family_recall.errors import InvalidMemoryError, NotTheirsError, UnknownSpaceError
-from family_recall.store.access.household import Household
-from family_recall.store.records import Access
+from family_recall.store.access.household import Access, Household
 from family_recall.types import Memory
 
 

@@ -11,7 +11,7 @@ from family_recall.access.editable_view import EditableView, editable_view
 from family_recall.encoders.base import Encoder
 from family_recall.errors import ConflictError, InvalidMemoryError
 from family_recall.remember import Indexer
-from family_recall.store.records import StoredMemory, epoch_s
+from family_recall.store.memories import StoredMemory, epoch_s
 from family_recall.types import FIXED, Corrected, Memory
 
 CORRECTABLE = tuple(field.name for field in dataclasses.fields(Memory) if field.name not in FIXED)

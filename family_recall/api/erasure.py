@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal, overload
 
 from family_recall.api.engine import Embed, Engine, check_embed
-from family_recall.store.records import epoch_s
+from family_recall.store.memories import epoch_s
 from family_recall.types.checked import checked
 from family_recall.types.erasure import ForgetPlan, Receipt, RetentionRule, Verification
 

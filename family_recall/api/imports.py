@@ -22,7 +22,7 @@ from family_recall.errors import (
     UnconfirmedError,
 )
 from family_recall.remember.preparation import content_hash
-from family_recall.store.read.versions import SourceEntry
+from family_recall.store.versions import SourceEntry
 from family_recall.types import Imported, Memory, Omission, Person, Relation
 from family_recall.types.importing import FORMATS, Format
 from family_recall.types.progress import StepCallback

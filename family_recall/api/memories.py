@@ -15,7 +15,7 @@ from family_recall.api.engine import Engine
 from family_recall.api.keywords import ContextFields, context_of
 from family_recall.english.text import normalise
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
-from family_recall.store.records import StoredMemory
+from family_recall.store.memories import StoredMemory
 from family_recall.types import (
     EntityCount,
     Filters,

@@ -11,9 +11,8 @@ from family_recall.errors import InvalidMemoryError, InvalidRequestError, NotThe
 from family_recall.forget.entity_provenance import update_entities
 from family_recall.remember import relations
 from family_recall.store.file.row_ids import partition_of
-from family_recall.store.graph.relation_queries import RelationRow
-from family_recall.store.read.listing import Listings
-from family_recall.store.records import RecordedRelation
+from family_recall.store.listing import Listings
+from family_recall.store.relations import RecordedRelation, RelationRow
 from family_recall.types import RecallContext, Relation
 from family_recall.types.checked import checked
 

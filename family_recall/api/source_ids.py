@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from family_recall.api.engine import Engine
 from family_recall.errors import InvalidMemoryError
 from family_recall.forget.entity_provenance import update_entities
-from family_recall.store.read.versions import SourceEntry
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.transaction import WriteTransaction
+from family_recall.store.versions import SourceEntry
 
 
 def doc_id_of(source: str, key: str) -> str:

@@ -12,8 +12,8 @@ from family_recall.api.engine import Embed, Engine, check_embed
 from family_recall.api.keywords import MemoryFields, memory_of
 from family_recall.api.source_ids import doc_id_of, prefix_of, withdraw_entries
 from family_recall.errors import InvalidMemoryError, NotTheirsError
-from family_recall.store.read.transaction import Transaction
-from family_recall.store.read.versions import Criteria, Version
+from family_recall.store.transaction import Transaction
+from family_recall.store.versions import Criteria, Version
 from family_recall.types import Imported, Receipt, Remembered, SourceCount
 from family_recall.types.checked import checked
 from family_recall.types.progress import StepCallback

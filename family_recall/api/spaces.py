@@ -6,7 +6,7 @@ from collections import Counter
 
 from family_recall.access import policy
 from family_recall.api.engine import Engine
-from family_recall.store.records import epoch_s
+from family_recall.store.memories import epoch_s
 from family_recall.types import AccessibleSpace, Grant, Hidden, Person, RecallContext, Space
 from family_recall.types.checked import checked
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from family_recall.encoders.static import StaticEncoder
 from family_recall.recall import routing_encoder
 from family_recall.recall.question import planner
-from family_recall.store.text import full_text
+from family_recall.store.words import split
 from family_recall.types import (
     RecallRequest,
     Region,
@@ -41,7 +41,7 @@ def understand(
     moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
     plan = planner.read(
         question,
-        full_text.split,
+        split,
         now=moment,
         region=region or Region(),
         encode=routing_encoder(StaticEncoder.load(models)),

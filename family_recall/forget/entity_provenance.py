@@ -15,9 +15,9 @@ from typing import Any
 from family_recall.english.text import names_in, normalise
 from family_recall.remember import Indexer
 from family_recall.store.file.row_ids import partition_of
-from family_recall.store.graph.relations import GivenNames
-from family_recall.store.read.versions import Criteria, Version
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.relations import GivenNames
+from family_recall.store.transaction import WriteTransaction
+from family_recall.store.versions import Criteria, Version
 
 
 def entities_of_superseded(writing: WriteTransaction, versions: Iterable[Version]) -> set[int]:

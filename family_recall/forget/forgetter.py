@@ -35,9 +35,9 @@ from family_recall.forget.selection import (
 from family_recall.remember import Indexer
 from family_recall.store.erase.byte_search import runs_of_erased, runs_of_texts
 from family_recall.store.erase.eraser import Eraser
-from family_recall.store.records import MAX_MOMENT_S
+from family_recall.store.memories import MAX_MOMENT_S
 from family_recall.store.store import Store
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.transaction import WriteTransaction
 from family_recall.types.erasure import About, ForgetPlan, Receipt, RemovalPlan, Said, Selection
 
 RETENTION = "retention"

@@ -16,9 +16,8 @@ from family_recall.errors import InvalidRequestError, UnknownPersonError
 from family_recall.forget import entity_provenance
 from family_recall.forget.selection import Choice, with_versions
 from family_recall.remember import Indexer, people
-from family_recall.store.read.transaction import Transaction
-from family_recall.store.read.versions import Criteria, Version
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.transaction import Transaction, WriteTransaction
+from family_recall.store.versions import Criteria, Version
 from family_recall.types import Person
 from family_recall.types.erasure import About, Said
 

@@ -8,7 +8,7 @@ from family_recall.access import policy
 from family_recall.learn.learner import fit_step
 from family_recall.recall.ranking.learned_weights import LEARNING_PROFILE
 from family_recall.recall.ranking.profiles import find_profile
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.transaction import WriteTransaction
 from family_recall.types import RecallContext
 
 

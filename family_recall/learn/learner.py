@@ -35,8 +35,8 @@ from family_recall.store.logs.feedback import (
     LearningStep,
     ShownResult,
 )
-from family_recall.store.read.transaction import Transaction
 from family_recall.store.store import Store
+from family_recall.store.transaction import Transaction
 from family_recall.types import Answer, Contribution, RecallContext, Scope
 
 MIN_REJECTIONS = 5

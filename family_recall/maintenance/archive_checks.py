@@ -10,7 +10,7 @@ from typing import Any, get_args
 from family_recall.errors import DatasetError
 from family_recall.store.file import archive
 from family_recall.store.file.archive_loader import current_name
-from family_recall.store.records import MAX_MOMENT_S, MIN_MOMENT_S
+from family_recall.store.memories import MAX_MOMENT_S, MIN_MOMENT_S
 from family_recall.types import Call, Grant, Memory, Person, Relation, Space
 from family_recall.types.erasure import Receipt
 from family_recall.types.json_lines import shown

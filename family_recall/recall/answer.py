@@ -25,8 +25,9 @@ from family_recall.recall.rationales import rationales
 from family_recall.recall.stated_facts import stated_facts
 from family_recall.recall.timelines import in_order_of_time, timeline
 from family_recall.recall.trace import Hits, TraceBuilder
-from family_recall.store.records import MemoryRow, among
-from family_recall.store.text.full_text import find_stems
+from family_recall.store.ids import among
+from family_recall.store.memories import MemoryRow
+from family_recall.store.words import find_stems
 from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.deferred import frozen, unfrozen

@@ -47,7 +47,7 @@ from family_recall.recall.sources.search import evidence_of_relations, opening_r
 from family_recall.recall.trace import TraceBuilder
 from family_recall.recall.uncovered import uncovered
 from family_recall.recall.understanding import describe, opening_plan, understand
-from family_recall.store.read.snapshot import Snapshot
+from family_recall.store.snapshot import Snapshot
 from family_recall.store.store import Store
 from family_recall.types import Answer, RecallRequest, Region, Scope, Understanding
 

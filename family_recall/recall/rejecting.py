@@ -8,7 +8,7 @@ from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.question.sketch import question_hash, sketch_of
 from family_recall.recall.ranking.rejected import rejected_rows, set_last
 from family_recall.recall.runner import Runner
-from family_recall.store.records import among
+from family_recall.store.ids import among
 
 
 def set_rejected_last(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:

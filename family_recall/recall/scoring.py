@@ -10,7 +10,7 @@ from family_recall.recall.ranking.late_interaction import closest_tokens, max_si
 from family_recall.recall.ranking.ranker import rank
 from family_recall.recall.ranking.temporal import NO_MENTIONS
 from family_recall.recall.runner import Runner
-from family_recall.store.records import MentionedTimes, Rows
+from family_recall.store.memory_queries import MentionedTimes, Rows
 from family_recall.types import FloatArray
 
 

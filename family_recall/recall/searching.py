@@ -26,7 +26,7 @@ from family_recall.recall.sources.search import (
     search_vectors,
     search_words,
 )
-from family_recall.store.records import among
+from family_recall.store.ids import among
 
 
 def identifiers(run: Runner, context: QueryContext) -> Run:

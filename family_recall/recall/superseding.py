@@ -15,8 +15,8 @@ from family_recall.recall.ranking.rivals import latest, rivals
 from family_recall.recall.ranking.supersession import Asked
 from family_recall.recall.ranking.takeover import takes_over
 from family_recall.recall.runner import Runner
-from family_recall.store.records import Statement, stem_number
-from family_recall.store.text.full_text import split
+from family_recall.store.memory_queries import Statement
+from family_recall.store.words import split, stem_number
 
 EARLIER_LIKELY = 0.5
 """Probability that one statement replaces another from which the older is what was before."""

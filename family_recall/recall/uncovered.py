@@ -12,7 +12,7 @@ from family_recall.english.kinship import KINSHIP_ROLES
 from family_recall.english.text import normalise
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.coverage import covers
-from family_recall.store.records import stem_number
+from family_recall.store.words import stem_number
 from family_recall.types import IdArray
 
 CLOSE: Final = 0.8

@@ -12,7 +12,7 @@ from family_recall.recall.question import planner
 from family_recall.recall.question.related import Related, relations_of_asker
 from family_recall.recall.runner import Runner
 from family_recall.recall.trace import TraceBuilder
-from family_recall.store.read.snapshot import Snapshot
+from family_recall.store.snapshot import Snapshot
 from family_recall.types import FloatArray, RecallRequest, Region, Scope
 
 _WITHOUT_TIME = (

@@ -14,10 +14,11 @@ import numpy as np
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder, Encoding, batch_size_of, batches
 from family_recall.errors import InvalidMemoryError, ModelError
-from family_recall.store.records import NewPassages, NewVector, Role, ToEmbed
+from family_recall.store.passages import as_read
 from family_recall.store.store import Store
-from family_recall.store.text.passages import as_read
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.transaction import WriteTransaction
+from family_recall.store.vector_tables import NewPassages, NewVector, Role
+from family_recall.store.vector_writing import ToEmbed
 from family_recall.types.progress import CountCallback
 
 log = logging.getLogger("family_recall")

@@ -25,10 +25,12 @@ from family_recall.remember import mentioned_times, people, relations
 from family_recall.remember.embedding import Embedding, embed_at_once
 from family_recall.remember.entity_linker import EntityLinker
 from family_recall.remember.preparation import identifiers_of, prepare
-from family_recall.store.records import NewMemory, Place, RecordedRelation, Role, StoredMemory
+from family_recall.store.memories import NewMemory, Place, StoredMemory
+from family_recall.store.partitions import RedactedView
+from family_recall.store.relations import RecordedRelation
 from family_recall.store.store import Store
-from family_recall.store.write.partitions import RedactedView
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.transaction import WriteTransaction
+from family_recall.store.vector_tables import Role
 from family_recall.types import Hidden, Memory, Person, Relation, Remembered
 from family_recall.types.progress import CountCallback
 

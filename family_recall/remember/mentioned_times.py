@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Iterable
 
 from family_recall.english.times import times_mentioned
-from family_recall.store.records import MentionedTime
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.memories import MentionedTime
+from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Memory, Region
 
 INFO_KEY = "mentioned_times"
@@ -53,7 +53,7 @@ def put(
 
 def find_all(writing: WriteTransaction, region: Region) -> None:
     """Store the times of every memory of a file that has none."""
-    for dated in writing.dated_texts():
-        if times := times_of(dated.texts, dated.moment_s, writing.zone, region):
-            writing.put_times(dated.memory, times)
+    for memory, said_s, texts in writing.dated_texts():
+        if times := times_of(texts, said_s, writing.zone, region):
+            writing.put_times(memory, times)
     writing.put_info(INFO_KEY, version(writing.zone, region))

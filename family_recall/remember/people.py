@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from family_recall.remember.entity_linker import EntityLinker
 from family_recall.remember.preparation import header_of, prepare
-from family_recall.store.write.authors import batches
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.new_memories import batches
+from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Person
 
 INFO_KEY = "authors"

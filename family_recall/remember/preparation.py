@@ -12,7 +12,8 @@ import operator
 from family_recall import english
 from family_recall.english.identifiers import identifiers_in
 from family_recall.errors import InvalidMemoryError
-from family_recall.store.records import NewMemory, Texts, epoch_s
+from family_recall.store.identifiers import Texts
+from family_recall.store.memories import NewMemory, epoch_s
 from family_recall.types import Memory
 from family_recall.types.understanding import Identifier
 

@@ -8,11 +8,11 @@ from family_recall.access import policy
 from family_recall.english.text import normalise
 from family_recall.errors import UnknownMemoryError
 from family_recall.remember.entity_linker import EntityLinker
-from family_recall.store.graph.relation_queries import RelationRow
-from family_recall.store.read.listing import Listings
-from family_recall.store.records import RecordedRelation, epoch_s
-from family_recall.store.write.partitions import RedactedView
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.listing import Listings
+from family_recall.store.memories import epoch_s
+from family_recall.store.partitions import RedactedView
+from family_recall.store.relations import RecordedRelation, RelationRow
+from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Relation, Scope
 
 

@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from family_recall.errors import InvalidRequestError, StoreError
+from family_recall.store import vector_tables, word_index
+from family_recall.store.access.household import Household
 from family_recall.store.erase import byte_search, verification
 from family_recall.store.erase.byte_prefilter import Words64
 from family_recall.store.file import copies, sql
@@ -26,12 +30,9 @@ from family_recall.store.file.schema import SCHEMA_VERSION
 from family_recall.store.health import checks
 from family_recall.store.logs import stage_costs
 from family_recall.store.logs.stage_costs import StageCost
-from family_recall.store.read.caches import Asker, ReadCaches
-from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.read.statistics import n_memories, statistics
-from family_recall.store.read.transaction import ReadTransaction
-from family_recall.store.text import full_text
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.reader import Asker, ReadCaches
+from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import ReadTransaction, WriteTransaction
 from family_recall.types import Region
 from family_recall.types.countries import check_country
 from family_recall.types.erasure import Proof, Receipt, Verification
@@ -252,7 +253,7 @@ class Store:
                 "timezone": str(self.zone),
                 "country": self.region.country,
                 "hemisphere": self.region.hemisphere,
-                **statistics(connection),
+                **_statistics(connection),
             }
 
     def merge_words(self, n_stored: int) -> None:
@@ -265,12 +266,12 @@ class Store:
             return
         with contextlib.suppress(StoreError):
             with self._connections.reading() as connection:
-                if n_stored < _MERGED_SHARE * n_memories(connection):
+                if n_stored < _MERGED_SHARE * _n_memories(connection):
                     return
                 shards = shards_in(connection)
             for shard in shards:
                 with self._connections.writing() as connection:
-                    full_text.merge(connection, shard)
+                    word_index.merge(connection, shard)
 
     def close(self) -> None:
         """Close every connection; closing twice does nothing."""
@@ -305,3 +306,37 @@ def _zone_and_region(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:
             f"timezone must be an IANA name such as Europe/Berlin, got {name!r}{meant}"
         ) from None
     return zone, Region(**{key: info[key] for key in ("country", "hemisphere") if key in info})
+
+
+def _n_memories(connection: apsw.Connection) -> int:
+    """Count the memories of a file, current and superseded, with the copies in redacted views."""
+    (n,) = sql.row(connection, "SELECT coalesce(sum(n_current + n_past), 0) FROM partition")
+    return int(n)
+
+
+def _statistics(connection: apsw.Connection) -> dict[str, Any]:
+    """Count memories by space, and vectors, people, entities, relations and edges."""
+
+    def count(query: str, values: tuple[object, ...] = ()) -> int:
+        return int(sql.row(connection, f"SELECT count(*) FROM {query}", values)[0])
+
+    by_space: dict[str, int] = {}
+    n_current = n_past = 0
+    for partition in Household(connection).every_partition():
+        if partition.redacted_view == 0:
+            by_space[partition.space_id] = by_space.get(partition.space_id, 0) + partition.n_current
+            n_current += partition.n_current
+            n_past += partition.n_past
+    return {
+        "memories": n_current,
+        "superseded": n_past,
+        "vectors": {
+            model.model_id: count("embedding WHERE model = ?", (model.no,))
+            for model in vector_tables.models(connection)
+        },
+        "by_space": by_space,
+        "people": count("person"),
+        "entities": count("entity"),
+        "relations": count("relation"),
+        "edges": count("edge") // 2,
+    }

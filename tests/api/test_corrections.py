@@ -19,7 +19,7 @@ from family_recall.errors import (
     UnknownMemoryError,
     UnknownPersonError,
 )
-from family_recall.store.write.superseded import Superseded
+from family_recall.store.superseded import Superseded
 from family_recall.types import Memory
 from tests.conftest import HOME, Wall, found, move_in, open_home, recall, remember
 

@@ -291,7 +291,7 @@ def test_words_that_an_earlier_version_left_go_when_its_file_is_opened(path: Pat
     """Opening a file from before rewrites its indexes too, once."""
     with (
         meters(path) as home,
-        mock.patch("family_recall.store.text.index_terms.rewrite_if_stale"),
+        mock.patch("family_recall.store.word_index.rewrite_if_stale"),
     ):
         gone = [f"m{at}" for at in range(0, len(NUMBERS) - 20, 20)]
         receipt = home.forget(gone, person_id="rajesh")

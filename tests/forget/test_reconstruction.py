@@ -25,7 +25,7 @@ import apsw
 from family_recall import FamilyRecall
 from family_recall.api import files
 from family_recall.store.file import sql
-from family_recall.store.records import stem_number
+from family_recall.store.words import stem_number
 from tests.conftest import HOME, NO_MODELS, move_in, open_home, remember
 from tests.older import bring_back
 

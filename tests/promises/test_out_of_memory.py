@@ -12,7 +12,7 @@ import pytest
 from family_recall import FamilyRecall
 from family_recall.encoders import BiEncoder, CrossEncoder, StaticEncoder
 from family_recall.errors import ModelError
-from family_recall.store.vectors import loading
+from family_recall.store import vector_index
 from tests.conftest import PLENTY_MS, found, move_in, open_home, recall, stories
 
 QUESTION = "when does grandma land?"
@@ -71,7 +71,7 @@ def test_a_vector_index_without_memory_is_done_without(
         home.remember_many(stories())
     with open_home(path) as home:
         with monkeypatch.context() as patched:
-            patched.setattr(loading, "read_all", exhausted)
+            patched.setattr(vector_index, "read_all", exhausted)
             answer = recall(home, QUESTION, "priya")
         again = recall(home, QUESTION, "priya")
 

@@ -18,11 +18,11 @@ import pytest
 from family_recall import Grant, Hidden, Person, Relation, Space
 from family_recall.apps.cli.doctor import examine
 from family_recall.errors import StoreError
+from family_recall.store import word_index
 from family_recall.store.file import columns, readable
 from family_recall.store.file.readable import HIDDEN
 from family_recall.store.file.record_tables import RECORDS
 from family_recall.store.file.row_ids import shard_of
-from family_recall.store.text import full_text
 from tests.conftest import (
     HOME,
     NO_MODELS,
@@ -83,7 +83,7 @@ def household() -> bytes:
         for no in range(1000, 1000 + N):
             connection.execute(_MORE_ROWS.replace(":no", str(no)))
             for past in (False, True):
-                full_text.create(connection, shard_of(no, past=past))
+                word_index.create(connection, shard_of(no, past=past))
         connection.execute("COMMIT")
         connection.close()
         return path.read_bytes()

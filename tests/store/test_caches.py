@@ -10,7 +10,7 @@ import pytest
 
 from family_recall import FamilyRecall, Grant
 from family_recall.errors import UnknownPersonError
-from family_recall.store.read.caches import ReadCaches
+from family_recall.store.reader import ReadCaches
 from tests.conftest import found, move_in, open_home, recall, remember
 
 PRIVATE = "private:priya"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import apsw
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.recall.dataflow import by_score
+from family_recall.store import graph
 from family_recall.store.file.schema import MIGRATIONS
-from family_recall.store.graph import edges
-from family_recall.store.records import among
+from family_recall.store.ids import among
+from family_recall.store.reader import ReadCaches
+from family_recall.store.snapshot import Snapshot
+from family_recall.types import Scope
 
 IDS = st.lists(st.integers(-20, 20), max_size=40)
 LINKS = st.tuples(
@@ -27,7 +32,7 @@ def test_a_node_gives_its_strongest_edges_first(
     connection = apsw.Connection(":memory:")
     for migration in MIGRATIONS:
         connection.execute(migration)
-    edges.add(connection, links)
+    graph.add_edges(connection, links)
     both = {*links, *((b, a, weight, kind) for a, b, weight, kind in links)}
     expected = [
         edge
@@ -37,7 +42,8 @@ def test_a_node_gives_its_strongest_edges_first(
         )[:cap]
     ]
 
-    strongest = edges.out_of(connection, np.array(nodes, np.int64), 0.0, cap)
+    snapshot = Snapshot(connection, dt.UTC, ReadCaches())
+    strongest = snapshot.edges(np.array(nodes, np.int64), Scope(None, (0,), 0.0), cap)
 
     columns = (strongest.src, strongest.dst, strongest.kinds)
     assert list(zip(*columns, strict=True)) == [(src, dst, kind) for src, dst, _, kind in expected]

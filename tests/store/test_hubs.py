@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import apsw
 import numpy as np
 import pytest
 
-from family_recall.store.graph import edges
+from family_recall.store import graph
+from family_recall.store.reader import ReadCaches
+from family_recall.store.snapshot import Snapshot
+from family_recall.types import Scope
 from tests.conftest import open_home
 
 HUB = 7
-NOW_S = 1_000.0
+SCOPE = Scope(None, (0,), 1_000.0)
 
 
 def steps(connection: apsw.Connection, work: object) -> int:
@@ -36,12 +40,12 @@ def star(path: Path, n: int, *, expired: bool = False) -> apsw.Connection:
         pass
     connection = apsw.Connection(str(path))
     with connection:
-        edges.add(
+        graph.add_edges(
             connection,
             [(HUB, 100 + at, 0.2 + at % 3 * 0.3, "mention") for at in range(n)],
             valid_until_s=1.0 if expired else None,
         )
-        edges.add(connection, [(HUB, 50, 0.1, "next")])
+        graph.add_edges(connection, [(HUB, 50, 0.1, "next")])
     return connection
 
 
@@ -54,10 +58,11 @@ def test_a_hub_of_a_hundred_thousand_is_read_like_one_of_ten_thousand(
     for n in (10_000, 100_000):
         connection = star(tmp_path / f"{n}.db", n, expired=expired)
         node = np.array([HUB])
+        snapshot = Snapshot(connection, dt.UTC, ReadCaches())
         counts.append(
             [
-                steps(connection, lambda: edges.out_of(connection, node, NOW_S, 16)),  # noqa: B023
-                steps(connection, lambda: edges.degrees(connection, node)),  # noqa: B023
+                steps(connection, lambda: snapshot.edges(node, SCOPE, 16)),  # noqa: B023
+                steps(connection, lambda: snapshot.degrees(node, SCOPE)),  # noqa: B023
             ]
         )
         connection.close()
@@ -68,7 +73,7 @@ def test_a_hub_of_a_hundred_thousand_is_read_like_one_of_ten_thousand(
 def test_the_strongest_edges_of_a_hub_are_read(tmp_path: Path) -> None:
     """Of a hundred thousand, those of the highest weight, the newest of them first."""
     connection = star(tmp_path / "family.db", 100_000)
-    strongest = edges.out_of(connection, np.array([HUB]), NOW_S, 16)
+    strongest = Snapshot(connection, dt.UTC, ReadCaches()).edges(np.array([HUB]), SCOPE, 16)
     connection.close()
 
     assert set(strongest.weight) == {float(np.float32(0.8))}

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from family_recall.store import word_entries
-from family_recall.store.records import WORD_ENTRY
+from family_recall.store.words import pack, row_words
 
 _COUNT = st.integers(0, 255)
 _MEMORIES = st.lists(
@@ -16,21 +15,30 @@ _MEMORIES = st.lists(
         st.integers(0, 2**32 - 1) | st.integers(0, 3),
         st.tuples(_COUNT, _COUNT, _COUNT).filter(any),
         max_size=8,
-    ).map(lambda counts: [(stem, *counts[stem], 0) for stem in sorted(counts)]),
+    ).map(lambda counts: [(stem, *counts[stem]) for stem in sorted(counts)]),
     max_size=5,
 )
 
 
+def packed(words: list[tuple[int, ...]]) -> bytes:
+    """Pack the (stem, body, header, context) of one memory."""
+    table = np.array(words, np.int64).reshape(-1, 4)
+    return pack(table[:, 0], table[:, 1:])[0]
+
+
 @given(_MEMORIES)
-@example([[(7, 1, 0, 0, 0)], [], [(7, 255, 255, 255, 0), (8, 6, 5, 5, 0)], [(8, 0, 0, 6, 0)]])
+@example([[(7, 1, 0, 0)], [], [(7, 255, 255, 255), (8, 6, 5, 5)], [(8, 0, 0, 6)]])
 def test_what_is_packed_is_unpacked(memories: list[list[tuple[int, ...]]]) -> None:
     """The entries of memories come back as they were, and each memory's are told apart."""
-    packed = [word_entries.packed_entries(np.array(words, WORD_ENTRY)) for words in memories]
+    unpacked = row_words([packed(words) for words in memories])
 
-    entries, sizes = word_entries.unpack(packed)
-
-    assert sizes.tolist() == [len(words) for words in memories]
-    assert entries.tolist() == [entry for words in memories for entry in words]
+    columns = unpacked.columns[unpacked.codes].tolist()
+    entries = [
+        (stem, *counts) for stem, counts in zip(unpacked.stems.tolist(), columns, strict=True)
+    ]
+    assert np.diff(unpacked.bounds).tolist() == [len(words) for words in memories]
+    assert entries == [entry for words in memories for entry in words]
+    assert unpacked.in_body.tolist() == [body > 0 for _, body, _, _ in entries]
 
 
 @pytest.mark.parametrize(
@@ -41,12 +49,10 @@ def test_a_stem_takes_five_bytes_as_long_as_it_is_rare(
     counts: tuple[int, int, int], n_bytes: int
 ) -> None:
     """An entry counts to 6, 5 and 5 by column; beyond that a stem has several: 255 = 42 · 6 + 3."""
-    words = np.array([(12, *counts, 0)], WORD_ENTRY)
-
-    assert len(word_entries.packed_entries(words)) == n_bytes
+    assert len(packed([(12, *counts)])) == n_bytes
 
 
 def test_damaged_words_are_an_error() -> None:
     """Bytes that are no whole number of entries are not read."""
     with pytest.raises(ValueError, match="multiple"):
-        word_entries.unpack([bytes(5), bytes(4)])
+        row_words([bytes(5), bytes(4)])

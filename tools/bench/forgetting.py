@@ -29,8 +29,8 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
 from family_recall import FamilyRecall, Grant, Receipt
 from family_recall.apps.evaluation import synthetic
+from family_recall.store import word_index
 from family_recall.store.store import Store
-from family_recall.store.text import index_terms
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 
@@ -80,7 +80,7 @@ def measure(path: Path, n: int) -> dict[str, float]:
         receipt, texts = forget(1)
         figures["verify_ms"] = _ms(lambda: home.erasure.verify(receipt))
         figures["verify_with_text_ms"] = _ms(lambda: home.erasure.verify(receipt, texts))
-        with mock.patch.object(index_terms, "stale_separators", return_value=1):
+        with mock.patch.object(word_index, "stale_separators", return_value=1):
             figures["forget_1_rewriting_indexes_ms"] = singly()
         with mock.patch.object(Store, "clean", functools.partialmethod(_rewriting, Store.clean)):
             figures["forget_1_rewriting_file_ms"] = singly()

@@ -33,9 +33,9 @@ import apsw
 
 from family_recall import FamilyRecall, Memory, RecallContext
 from family_recall.apps.evaluation import synthetic
+from family_recall.store import word_index
 from family_recall.store.file import connection as opening
 from family_recall.store.file.row_ids import words_table
-from family_recall.store.text import full_text
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 
@@ -58,7 +58,7 @@ def insecure_deletion() -> Iterator[None]:
     def secure_delete_off(connection: apsw.Connection) -> None:
         connection.execute("PRAGMA secure_delete = OFF")
 
-    create_securely = full_text.create
+    create_securely = word_index.create
 
     def create(connection: apsw.Connection, shard: int) -> None:
         create_securely(connection, shard)
@@ -71,7 +71,7 @@ def insecure_deletion() -> Iterator[None]:
     )
     with (
         mock.patch.object(opening, "PRAGMAS", pragmas),
-        mock.patch.object(full_text, "create", create),
+        mock.patch.object(word_index, "create", create),
     ):
         yield
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from family_recall.english.text import STOP_WORDS
-from family_recall.store.text.full_text import split
+from family_recall.store.words import split
 from tools.common import ROOT, parser_of, write_json
 
 WORDS = ROOT / "tools/fit/related_words.txt"

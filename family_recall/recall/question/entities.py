@@ -17,8 +17,9 @@ from family_recall.english.text import (
 from family_recall.recall.question.kin_phrases import KinPhrases, Phrase, may_name_kin
 from family_recall.recall.question.kinship import names_of
 from family_recall.recall.question.misspellings import URL_WORDS, misspelt_names
-from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import Entity, StoredRelation
+from family_recall.store.graph import Entity
+from family_recall.store.relations import StoredRelation
+from family_recall.store.snapshot import Snapshot
 from family_recall.types import Scope
 
 ASKER_WORDS = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})

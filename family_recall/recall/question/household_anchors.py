@@ -22,8 +22,8 @@ from family_recall.english.times import (
     stem,
     tokens_of,
 )
-from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import Milestone
+from family_recall.store.snapshot import Snapshot
+from family_recall.store.timeline_queries import Milestone
 from family_recall.types import Scope
 
 MAX_MILESTONES = 200

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from family_recall.english.kinship import KINSHIP_ROLES, LONGEST_ROLE, ORDERS, TITLES
 from family_recall.english.text import LONGEST_NAME, STOP_WORDS, names_in, normalise
 from family_recall.recall.question.kinship import MAX_STEPS, Relatives, is_one, relatives
-from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import Entity, StoredRelation
+from family_recall.store.graph import Entity
+from family_recall.store.relations import StoredRelation
+from family_recall.store.snapshot import Snapshot
 from family_recall.types import Scope
 
 MAX_CHAIN = 4

@@ -10,8 +10,8 @@ from family_recall.english import lexicon
 from family_recall.english.kinship import KINSHIP_ROLES
 from family_recall.english.text import EVERYDAY_WORDS, normalise
 from family_recall.recall.question.kinship import is_one
-from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import Entity
+from family_recall.store.graph import Entity
+from family_recall.store.snapshot import Snapshot
 from family_recall.types import Scope
 
 URL_WORDS = frozenset(("http", "https", "www", "mailto"))

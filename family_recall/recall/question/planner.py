@@ -29,8 +29,9 @@ from family_recall.recall.question.related import (
     relations_of_family,
 )
 from family_recall.recall.question.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
-from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import StoredMemory, WordStatistics
+from family_recall.store.memories import StoredMemory
+from family_recall.store.snapshot import Snapshot
+from family_recall.store.word_search import WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
 
 _T = TypeVar("_T")

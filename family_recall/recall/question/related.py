@@ -30,8 +30,9 @@ from family_recall.recall.question.relation_wording import (
     read_wording,
 )
 from family_recall.store.file.row_ids import partition_of
-from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import Entity, StoredRelation
+from family_recall.store.graph import Entity
+from family_recall.store.relations import StoredRelation
+from family_recall.store.snapshot import Snapshot
 from family_recall.types import RelationResult, Scope
 
 MAX_ANSWERING = 12

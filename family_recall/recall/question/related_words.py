@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from family_recall.recall.dataflow import RelatedWord
-from family_recall.store.records import WordStatistics
+from family_recall.store.word_search import WordStatistics
 
 MOST_WORDS = 32
 """Words of like meaning that are looked up, so that a question of any length costs the same."""

@@ -8,8 +8,8 @@ from family_recall.encoders.base import Encoder
 from family_recall.english import Question
 from family_recall.english.text import normalise, search_terms
 from family_recall.store.logs.feedback import QuestionSketch
-from family_recall.store.read.snapshot import Snapshot
-from family_recall.store.records import stem_number
+from family_recall.store.snapshot import Snapshot
+from family_recall.store.words import stem_number
 
 
 def question_hash(person_id: str, question: str) -> bytes:

@@ -9,9 +9,9 @@ import numpy as np
 
 from family_recall.recall.dataflow import QueryContext
 from family_recall.recall.ranking.bm25 import inverse_document_frequency
-from family_recall.store.records import PassageVectors
-from family_recall.store.text.full_text import find_stems
-from family_recall.store.text.passages import Span, as_read, passages, sentences
+from family_recall.store.passages import Span, as_read, passages, sentences
+from family_recall.store.vector_search import PassageVectors
+from family_recall.store.words import find_stems
 from family_recall.types import FloatArray, IdArray
 
 _MAY_BE_LONG = 1_000  # characters of a text without vectors whose length is looked at

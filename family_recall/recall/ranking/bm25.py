@@ -12,7 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from family_recall.store.records import PassageWords, Rows, WordStatistics, stem_number
+from family_recall.store.memory_queries import Rows
+from family_recall.store.passages import PassageWords
+from family_recall.store.word_search import WordStatistics
+from family_recall.store.words import stem_number
 from family_recall.types import FloatArray, IdArray
 
 K1 = 1.2

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 from family_recall.recall.dataflow import QueryContext
 from family_recall.recall.ranking.bm25 import inverse_document_frequency
-from family_recall.store.records import Rows, stem_number
+from family_recall.store.memory_queries import Rows
+from family_recall.store.words import stem_number
 from family_recall.types import BoolArray, IdArray
 
 

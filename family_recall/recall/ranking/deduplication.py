@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from family_recall.recall.dataflow import Ranking
-from family_recall.store.records import among
+from family_recall.store.ids import among
 from family_recall.types import IdArray
 
 NEAR_COPY = 0.9

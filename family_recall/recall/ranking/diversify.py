@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.store.records import Rows
+from family_recall.store.memory_queries import Rows
 from family_recall.types import FloatArray
 
 

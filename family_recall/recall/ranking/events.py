@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.recall.dataflow import QueryPlan
-from family_recall.store.records import Rows, stem_number
+from family_recall.store.memory_queries import Rows
+from family_recall.store.words import stem_number
 from family_recall.types import FloatArray
 
 _LIFE_STEMS = (

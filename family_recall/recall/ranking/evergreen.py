@@ -7,7 +7,8 @@ import re
 import numpy as np
 
 from family_recall.recall.dataflow import QueryContext
-from family_recall.store.records import Rows, among
+from family_recall.store.ids import among
+from family_recall.store.memory_queries import Rows
 from family_recall.types import BoolArray
 
 PLACE = "place"

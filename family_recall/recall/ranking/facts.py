@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from family_recall import english
 from family_recall.recall.dataflow import Ranking
-from family_recall.store.records import Statement
+from family_recall.store.memory_queries import Statement
 
 
 def rivals(ranking: Ranking, said: Mapping[int, Statement]) -> dict[tuple[int, int], str]:

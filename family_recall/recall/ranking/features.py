@@ -22,13 +22,10 @@ from family_recall.recall.ranking.events import mattering, of_kind
 from family_recall.recall.ranking.evergreen import evergreen
 from family_recall.recall.ranking.related_words import related_share
 from family_recall.recall.ranking.temporal import NO_MENTIONS, temporal_match
-from family_recall.store.records import (
-    MentionedTimes,
-    PassageWords,
-    Rows,
-    among,
-    time_words,
-)
+from family_recall.store.ids import among
+from family_recall.store.memory_queries import MentionedTimes, Rows
+from family_recall.store.passages import PassageWords
+from family_recall.store.words import time_words
 from family_recall.types import FloatArray, IdArray, kinds_of
 
 DAY_S = 86_400.0

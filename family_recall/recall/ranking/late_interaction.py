@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from family_recall.store.records import TokenVectors
+from family_recall.store.vector_search import TokenVectors
 from family_recall.types import FloatArray
 
 _SINGLE_THREADED = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144

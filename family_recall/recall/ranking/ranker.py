@@ -8,7 +8,7 @@ import numpy as np
 
 from family_recall.recall.dataflow import Profile, Ranking, by_score
 from family_recall.recall.ranking.features import FOR_SOME, INDEX, weight_of
-from family_recall.store.records import Rows
+from family_recall.store.memory_queries import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from family_recall.recall.dataflow import QueryPlan
 from family_recall.recall.ranking import bm25
-from family_recall.store.records import Rows
+from family_recall.store.memory_queries import Rows
 from family_recall.types import FloatArray
 
 _BODY_ALONE = (1.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from family_recall.english import Question, Statement, lowered, mask_of, mask_of_kinds
-from family_recall.store.records import Turn
+from family_recall.store.memory_queries import Turn
 
 TURNS: Final = 3
 """Turns after a question among which its reply is looked for."""

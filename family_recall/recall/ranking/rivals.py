@@ -13,7 +13,7 @@ from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.coverage import covers, question_weights
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.supersession import Asked, Stated, modifiers_in, pair_features
-from family_recall.store.records import Rows, Statement
+from family_recall.store.memory_queries import Rows, Statement
 from family_recall.types import BoolArray, FloatArray, IdArray
 
 LEAST_SCORE = 0.3

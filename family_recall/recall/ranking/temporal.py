@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.recall.dataflow import QueryPlan
-from family_recall.store.records import MentionedTimes, Rows
+from family_recall.store.memory_queries import MentionedTimes, Rows
 from family_recall.types import FloatArray
 
 DAY_S = 86_400.0

@@ -8,7 +8,7 @@ import numpy as np
 
 from family_recall.encoders.base import Encoding
 from family_recall.recall.dataflow import QueryContext, Run
-from family_recall.store.text.about import OWN
+from family_recall.store.timeline_queries import OWN
 
 MOST_IN_PERIOD = 2000
 """Of a period with more memories than this, words and vectors find what was asked about."""

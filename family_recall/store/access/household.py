@@ -10,10 +10,41 @@ import apsw
 
 from family_recall.errors import UnknownPersonError, UnknownSpaceError
 from family_recall.store.file import sql
-from family_recall.store.records import Access, Partition
 from family_recall.types import Grant, Hidden, Person, Space
 
 DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One space a person may enter, in which role, and in which redacted view; 0 is none."""
+
+    space_id: str
+    space_kind: str
+    role: str
+    expires_s: float | None
+    redacted_view: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One space and one band, with the statistics its own words have.
+
+    ``redacted_view`` is the number of the role's view that it holds, 0 for the memories themselves.
+    ``guardians`` are the only ones who may see it; None where there is no such limit.
+    """
+
+    no: int
+    space_id: str
+    band: str
+    n_current: int
+    n_past: int
+    words_current: int
+    words_past: int
+    n_bounded: int
+    rewrites: int
+    redacted_view: int = 0
+    guardians: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from family_recall.store import vector_tables
 from family_recall.store.erase.byte_prefilter import RUN, BytePrefilter, Words64, runs_of
 from family_recall.store.erase.eraser import Erased
 from family_recall.store.file.image import Image, beside
-from family_recall.store.text.index_terms import terms
-from family_recall.store.vectors import tables
+from family_recall.store.word_index import terms
 
 _CHUNK = 8 << 20  # bytes
 _MOST_VECTOR_RUNS = 50_000
@@ -155,7 +155,7 @@ def _texts(connection: apsw.Connection) -> Iterator[bytes]:
 
 def _numbers(connection: apsw.Connection) -> Iterator[bytes]:
     statements = ["SELECT words FROM memory", "SELECT tokens FROM embedding"]
-    for model in tables.models(connection):
+    for model in vector_tables.models(connection):
         plain = model.storage == "plain"
         table = model.table if plain else f"{model.table}_vector_chunks00"
         statements.append(f"SELECT {'vector' if plain else 'vectors'} FROM {table}")

@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from family_recall.store import memories, vector_tables
 from family_recall.store.erase.session_context import SessionContext
 from family_recall.store.file import checksums, sql
 from family_recall.store.file.row_ids import partition_of
-from family_recall.store.graph import edges
-from family_recall.store.records import StoredMemory
-from family_recall.store.text import memories
-from family_recall.store.vectors import overwriting, tables
-from family_recall.store.write.transaction import WriteTransaction
+from family_recall.store.graph import remove_node
+from family_recall.store.memories import StoredMemory
+from family_recall.store.transaction import WriteTransaction
+from family_recall.store.vector_tables import overwrite, vector_bytes
 
 REFERENCES: tuple[tuple[str, str], ...] = (
     ("memory", "id"), ("memory", "context_id"), ("embedding", "memory"), ("mention", "memory"),
@@ -98,10 +98,10 @@ class Eraser:
             erased.counts["relation"] += 1
             erased.entities |= {relation["subject"], relation["object"]}
         for memory in ids:
-            edges.remove_node(self._connection, memory)
-        tables.remove(self._connection, ids, vec0=self._vec0)
+            remove_node(self._connection, memory)
+        vector_tables.remove(self._connection, ids, vec0=self._vec0)
         if not self._vec0:
-            overwriting.overwrite(self._connection, ids)
+            overwrite(self._connection, ids)
         for table, column in REFERENCES:
             if table not in {"memory", "edge"}:
                 self._delete(table, column, ids)
@@ -188,7 +188,7 @@ class Eraser:
             " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
             (json.dumps(list(ids)),),
         )
-        vectors = overwriting.vector_bytes(self._connection, ids, vec0=self._vec0)
+        vectors = vector_bytes(self._connection, ids, vec0=self._vec0)
         return [
             ErasedRow(memory, tuple(filter(None, texts)), tuple(vectors.get(memory, ())))
             for memory, *texts in rows

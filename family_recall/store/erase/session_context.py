@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import apsw
 
+from family_recall.store import graph
 from family_recall.store.file import sql
-from family_recall.store.graph import edges
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class SessionContext:
             " AND superseded_s IS NULL AND context_id IS NOT NULL",
             (json.dumps(list(contexts)),),
         )
-        edges.add(
+        graph.add_edges(
             self.connection,
             [(context, memory, self.next_weight, "next") for context, memory in rows],
         )

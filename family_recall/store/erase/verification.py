@@ -16,6 +16,7 @@ import apsw
 import numpy as np
 
 from family_recall.errors import InvalidRequestError
+from family_recall.store import vector_tables
 from family_recall.store.erase.byte_prefilter import RUN
 from family_recall.store.erase.byte_search import Found, runs_of_texts, search
 from family_recall.store.erase.eraser import REFERENCES
@@ -24,9 +25,8 @@ from family_recall.store.file.disk_files import journal_of, log_of
 from family_recall.store.file.image import free_pages_with_content, image_of
 from family_recall.store.file.row_ids import shards_in, words_table
 from family_recall.store.logs.erasure_log import ErasureLog
-from family_recall.store.records import stem_number
-from family_recall.store.text.index_terms import stale_separators, vocabulary
-from family_recall.store.vectors import tables
+from family_recall.store.word_index import stale_separators, vocabulary
+from family_recall.store.words import stem_number
 from family_recall.types.erasure import Receipt, Verification
 
 
@@ -124,7 +124,7 @@ def _reference_columns(connection: apsw.Connection) -> list[tuple[str, str]]:
         *REFERENCES,
         *(
             (f"{model.table}_rowids", "rowid") if model.storage == "vec0" else (model.table, "id")
-            for model in tables.models(connection)
+            for model in vector_tables.models(connection)
         ),
         *((f"{words_table(shard)}_docsize", "id") for shard in shards_in(connection)),
     ]

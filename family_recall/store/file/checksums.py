@@ -14,7 +14,6 @@ import apsw
 import numpy as np
 
 from family_recall.store.file import sql
-from family_recall.store.records import MemoryRow
 from family_recall.types import IdArray
 
 CONTENT = (
@@ -40,11 +39,6 @@ def checksum_of(values: Sequence[object]) -> bytes:
     """
     content = _FORMAT % tuple(values)
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def is_intact(row: MemoryRow) -> bool:
-    """Return whether a row matches its checksum."""
-    return checksum_of(row[-len(COVERED) :]) == row.checksum
 
 
 def as_stored(number: float | None) -> float | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import apsw
 
 from family_recall.errors import FamilyRecallError
-from family_recall.store.records import MAX_MOMENT_S, MIN_MOMENT_S
+from family_recall.store.memories import MAX_MOMENT_S, MIN_MOMENT_S
 from family_recall.types import Hidden, Region
 from family_recall.types.audit import check_audit_days
 from family_recall.types.erasure import Receipt

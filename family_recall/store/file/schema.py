@@ -13,10 +13,10 @@ from pathlib import Path
 
 import apsw
 import numpy as np
+import numpy.typing as npt
 
-from family_recall.store import word_entries
+from family_recall.store import words
 from family_recall.store.file import checksums, sql
-from family_recall.store.records import WORD_ENTRY
 
 APPLICATION_ID = 0x46524D31
 """``FRM1``, at byte 68 of the file (sqlite.org/fileformat2.html#application_id)."""
@@ -74,18 +74,28 @@ def _rename_in_vector_tables(connection: apsw.Connection) -> None:
         )
 
 
+_WORD_ENTRY = np.dtype(
+    [("stem", "<u4"), ("body", "u1"), ("header", "u1"), ("context", "u1"), ("_", "u1")]
+)
+
+
+def _packed(entries: npt.NDArray[np.void]) -> bytes:
+    counts = np.stack([entries[name] for name in ("body", "header", "context")], axis=1)
+    return words.pack(entries["stem"].astype(np.int64), counts.astype(np.int64))[0]
+
+
 def _pack_words(connection: apsw.Connection) -> None:
     """Pack the words of every memory; a value that is no list of entries stays as it is."""
     rows = sql.rows(connection, "SELECT id FROM memory")
     for start in range(0, len(rows), _BATCH):
         ids = sql.id_array(np.array([no for (no,) in rows[start : start + _BATCH]], np.int64))
         packed = [
-            (word_entries.packed_entries(np.frombuffer(words, WORD_ENTRY)), memory)
-            for memory, words in sql.rows(
+            (_packed(np.frombuffer(stored, _WORD_ENTRY)), memory)
+            for memory, stored in sql.rows(
                 connection,
                 "SELECT m.id, m.words FROM carray(?) i CROSS JOIN memory m ON m.id = i.value",
                 (ids,),
             )
-            if isinstance(words, bytes) and len(words) % WORD_ENTRY.itemsize == 0
+            if isinstance(stored, bytes) and len(stored) % _WORD_ENTRY.itemsize == 0
         ]
         connection.executemany("UPDATE memory SET words = ? WHERE id = ?", packed)

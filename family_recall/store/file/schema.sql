@@ -1,6 +1,6 @@
 -- The layout of a new file. A file of an earlier version gets it by the steps in migrations/, which
 -- tests/store/file/test_schema.py compares with this one. Each partition also has two FTS5 tables
--- (stores/text/full_text.py), each embedding model a table of vectors (stores/vectors/tables.py).
+-- (store/word_index.py), each embedding model a table of vectors (store/vector_tables.py).
 
 CREATE TABLE info(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 

@@ -19,7 +19,7 @@ from family_recall.store.file.columns import (
     texts,
     whole,
 )
-from family_recall.store.records import MAX_MOMENT_S, MIN_MOMENT_S
+from family_recall.store.memories import MAX_MOMENT_S, MIN_MOMENT_S
 from family_recall.types import BANDS, CATEGORIES, HIDEABLE, ROLES, SPACE_KINDS
 from family_recall.types.erasure import LONGEST_KEPT_DAYS
 

@@ -6,7 +6,7 @@ import apsw
 
 from family_recall.store.file import sql
 from family_recall.store.file.row_ids import PARTITION_SHIFT, shards_in, words_table
-from family_recall.store.text.index_terms import vocabulary
+from family_recall.store.word_index import vocabulary
 
 
 def partition_problem(connection: apsw.Connection) -> str | None:

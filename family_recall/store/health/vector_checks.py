@@ -7,17 +7,18 @@ from collections.abc import Iterator
 import apsw
 import numpy as np
 
+from family_recall.store import vector_tables
 from family_recall.store.file import sql
 from family_recall.store.file.row_ids import SHARD_OF_MEMORY
-from family_recall.store.text.passages import passages
-from family_recall.store.vectors import tables
+from family_recall.store.passages import passages
+from family_recall.store.vector_tables import PASSAGE, Model
 from family_recall.types import IdArray
 
 
 def problems(connection: apsw.Connection) -> Iterator[tuple[str, str | None]]:
     """Yield each model's id, and what is wrong with its vectors."""
     shards = dict(sql.rows(connection, f"SELECT m.id, {SHARD_OF_MEMORY} FROM memory m"))
-    for model in tables.models(connection):
+    for model in vector_tables.models(connection):
         recorded = {
             memory
             for (memory,) in sql.rows(
@@ -45,7 +46,7 @@ def problems(connection: apsw.Connection) -> Iterator[tuple[str, str | None]]:
         yield model.model_id, ", ".join(f"{n:,} {name}" for name, n in counts.items() if n) or None
 
 
-def _stored(connection: apsw.Connection, model: tables.Model) -> Iterator[tuple[int, int, bool]]:
+def _stored(connection: apsw.Connection, model: Model) -> Iterator[tuple[int, int, bool]]:
     """Yield a model's vectors as they are searched: (memory, shard, whether it is a vector)."""
     if model.storage != "vec0":
         for memory, shard, vector in connection.execute(
@@ -64,18 +65,18 @@ def _stored(connection: apsw.Connection, model: tables.Model) -> Iterator[tuple[
             yield memory, shard, is_vector
 
 
-def _are_vectors(stored: bytes, model: tables.Model) -> bool:
+def _are_vectors(stored: bytes, model: Model) -> bool:
     """Whether a row holds a vector, or vectors of passages, and none of zeros."""
-    if model.role != tables.PASSAGE:
+    if model.role != PASSAGE:
         return len(stored) == model.dim and any(stored)
     if not stored or len(stored) % model.dim:
         return False
     return bool(np.frombuffer(stored, np.int8).reshape(-1, model.dim).any(axis=1).all())
 
 
-def _other_passages(connection: apsw.Connection, model: tables.Model) -> int:
+def _other_passages(connection: apsw.Connection, model: Model) -> int:
     """Count the memories that have more or fewer vectors than their texts have passages."""
-    if model.role != tables.PASSAGE:
+    if model.role != PASSAGE:
         return 0
     rows = connection.execute(
         f"SELECT m.text, length(v.vector) FROM {model.table} v JOIN memory m ON m.id = v.id"

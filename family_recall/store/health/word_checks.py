@@ -6,12 +6,10 @@ from collections import Counter
 
 import apsw
 
-from family_recall.store import word_entries
 from family_recall.store.file import sql
 from family_recall.store.file.row_ids import SHARD_OF_MEMORY, shards_in, words_table
-from family_recall.store.records import stem_number
-from family_recall.store.text import full_text
-from family_recall.store.text.index_terms import vocabulary
+from family_recall.store.word_index import vocabulary
+from family_recall.store.words import ENTRY_BYTES, row_words, split, stem_number
 
 
 def full_text_problem(connection: apsw.Connection) -> str | None:
@@ -60,13 +58,14 @@ def memory_problem(connection: apsw.Connection) -> str | None:
         counts: dict[int, list[int]] = {}
         total = 0
         for column, text in enumerate(texts):
-            for _, stem in full_text.split(text):
+            for _, stem in split(text):
                 counts.setdefault(stem_number(stem), [0, 0, 0])[column] += 1
                 total += 1
         expected = [(stem, *(min(n, 255) for n in counts[stem])) for stem in sorted(counts)]
-        whole = len(words) % word_entries.ENTRY_BYTES == 0
-        stored = word_entries.unpack([words])[0].tolist() if whole else []
-        wrong += total != n_words or expected != [entry[:4] for entry in stored]
+        whole = len(words) % ENTRY_BYTES == 0
+        stored = row_words([words]) if whole else row_words([])
+        entries = zip(stored.stems.tolist(), stored.columns[stored.codes].tolist(), strict=True)
+        wrong += total != n_words or expected != [(stem, *columns) for stem, columns in entries]
     return f"{wrong:,} memories with other words than their text" if wrong else None
 
 
@@ -74,9 +73,8 @@ def count_problem(connection: apsw.Connection) -> str | None:
     """Compare the counts of stems by shard with the words kept with each memory."""
     counted = Counter[tuple[int, int]]()
     for shard, words in connection.execute(f"SELECT {SHARD_OF_MEMORY}, m.words FROM memory m"):
-        whole = len(words) // word_entries.ENTRY_BYTES * word_entries.ENTRY_BYTES
-        entries, _ = word_entries.unpack([words[:whole]])
-        counted.update((shard, stem) for stem in entries["stem"].tolist())
+        whole = len(words) // ENTRY_BYTES * ENTRY_BYTES
+        counted.update((shard, stem) for stem in row_words([words[:whole]]).stems.tolist())
     for shard, stem, n in connection.execute("SELECT shard, stem, n FROM word_count"):
         counted[shard, stem] -= n
     wrong = sum(n != 0 for n in counted.values())

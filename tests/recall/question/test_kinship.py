@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall, Person, RecallContext, Relation, Space
 from family_recall.access.policy import scope_of
 from family_recall.recall.question.entities import resolve
-from family_recall.store.records import Entity
+from family_recall.store.graph import Entity
 from family_recall.types import Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember, store_of
 

@@ -9,8 +9,8 @@ import pytest
 
 from family_recall.recall.dataflow import RelatedWord
 from family_recall.recall.question.related_words import MOST_WORDS, of_terms, separate, table
-from family_recall.store.records import WordStatistics
-from family_recall.store.text.full_text import split
+from family_recall.store.word_search import WordStatistics
+from family_recall.store.words import split
 from tests.conftest import found, move_in, open_home, recall, remember
 
 

@@ -25,7 +25,7 @@ from family_recall.recall.ranking.features import FEATURES, INDEX
 from family_recall.recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.recall.ranking.late_interaction import closest_tokens, max_sim
 from family_recall.recall.ranking.profiles import profiles
-from family_recall.store.records import TokenVectors
+from family_recall.store.vector_search import TokenVectors
 from family_recall.types import FloatArray, Scope
 from tests.conftest import NOW, found, move_in, open_home, recall, remember, store_of
 

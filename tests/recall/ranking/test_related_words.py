@@ -9,8 +9,9 @@ import pytest
 
 from family_recall.recall.dataflow import QueryPlan, RelatedWord
 from family_recall.recall.ranking.related_words import related_share
-from family_recall.store.records import WORD_ENTRY, Rows, WordStatistics, stem_number
-from family_recall.store.word_entries import packed_entries, row_words
+from family_recall.store.memory_queries import Rows
+from family_recall.store.word_search import WordStatistics
+from family_recall.store.words import pack, row_words, stem_number
 
 
 def rows_of(*texts: str) -> Rows:
@@ -18,8 +19,8 @@ def rows_of(*texts: str) -> Rows:
     packed = []
     for text in texts:
         counts = Counter(map(stem_number, text.split()))
-        entries = [(stem, counts[stem], 0, 0, 0) for stem in sorted(counts)]
-        packed.append(packed_entries(np.array(entries, WORD_ENTRY)))
+        columns = np.array([[counts[stem], 0, 0] for stem in sorted(counts)], np.int64)
+        packed.append(pack(np.array(sorted(counts), np.int64), columns)[0])
     n = len(texts)
     blank = (0.0,) * n
     return Rows(

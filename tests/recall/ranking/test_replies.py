@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from family_recall.english import Question, bits_of
 from family_recall.recall.ranking.replies import answer_after, replies_to
-from family_recall.store.records import Turn
+from family_recall.store.memory_queries import Turn
 
 
 def turns(asked: str, *said: str, asker: str = "ann") -> list[Turn]:

@@ -14,8 +14,8 @@ from family_recall.recall.ranking.features import FEATURES, INDEX, absent
 from family_recall.recall.ranking.profiles import profiles
 from family_recall.recall.ranking.ranker import contributions, weights_of
 from family_recall.recall.ranking.takeover import MARGIN, takes_over
-from family_recall.store.records import Rows
-from family_recall.store.word_entries import row_words
+from family_recall.store.memory_queries import Rows
+from family_recall.store.words import row_words
 
 
 def ranking_of(*bm25: float, without: tuple[int, ...] = ()) -> Ranking:

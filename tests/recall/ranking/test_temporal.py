@@ -9,8 +9,8 @@ import pytest
 
 from family_recall.recall.dataflow import QueryPlan
 from family_recall.recall.ranking.temporal import DAY_S, temporal_match
-from family_recall.store.records import MentionedTimes, Rows
-from family_recall.store.word_entries import row_words
+from family_recall.store.memory_queries import MentionedTimes, Rows
+from family_recall.store.words import row_words
 
 ASKED = QueryPlan(timespan_s=(10 * DAY_S, 11 * DAY_S), timespan_certainty=0.9)
 """The tenth day."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from family_recall.config import RecallConfig
 from family_recall.recall.sources.search import chosen_words
-from family_recall.store.records import WordStatistics
+from family_recall.store.word_search import WordStatistics
 
 
 def asked(frequency: list[int], n_memories: int) -> Any:

@@ -19,7 +19,7 @@ from family_recall.errors import InvalidMemoryError
 from family_recall.store.file import connections
 from family_recall.store.file.connection import load_vec0
 from family_recall.store.store import Store
-from family_recall.store.vectors.index import VectorIndexes
+from family_recall.store.vector_index import VectorIndexes
 from family_recall.types import Scope
 from tests.conftest import (
     HOME,

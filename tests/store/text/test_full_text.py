@@ -11,9 +11,9 @@ import pytest
 
 from family_recall import FamilyRecall, Memory
 from family_recall.errors import StoreFullError
+from family_recall.store import word_index
 from family_recall.store.file.row_ids import shard_of
-from family_recall.store.records import WordStatistics
-from family_recall.store.text import full_text
+from family_recall.store.word_search import WordStatistics, expression
 from family_recall.types import Scope
 from tests.conftest import (
     HOME,
@@ -176,11 +176,9 @@ def test_a_shard_scores_as_if_every_word_were_looked_up(path: Path) -> None:
                 ([], ["Leela"], ["zebra"]),
             ):
                 found = snapshot.match(words, common, scope, 10, weights)
-                asked = full_text.expression(words, common)
+                asked = expression(words, common)
                 each = [
-                    full_text.match(
-                        snapshot._connection, shard_of(no, past=False), asked, 10, weights
-                    )
+                    snapshot._match(shard_of(no, past=False), asked, 10, weights, None)
                     for no in partitions
                     if words
                 ]
@@ -242,7 +240,7 @@ def test_an_import_is_stored_where_its_indexes_cannot_be_merged(
     def full(*what: object) -> None:
         raise StoreFullError(f"no room for {what}")
 
-    monkeypatch.setattr(full_text, "merge", full)
+    monkeypatch.setattr(word_index, "merge", full)
     with open_home(path, encoder=None) as home:
         move_in(home)
         outcomes = home.remember_many(invented(120))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall
 from family_recall.english.identifiers import find_identifiers
 from family_recall.store.file.schema import APPLICATION_ID, MIGRATIONS
-from family_recall.store.text.identifiers import _phones, _values
+from family_recall.store.identifiers import _phones, _values
 from family_recall.types import Filters, Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember, store_of
 from tests.older import bring_back

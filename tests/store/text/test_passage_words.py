@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import Memory
-from family_recall.store.text import full_text, passage_words
-from family_recall.store.text.passages import MOST_PASSAGES, passages
+from family_recall.store.passages import MOST_PASSAGES, count_in_passages, passages
+from family_recall.store.words import split
 from tests.conftest import HOME, TinyEncoder, found, move_in, open_home, recall
 
 FILLER = "We swept the yard and had rolls before the others came. "
@@ -24,9 +24,8 @@ FILLER = "We swept the yard and had rolls before the others came. "
 )
 def test_words_outside_a_passage_are_those_of_the_text_without_it(text: str) -> None:
     """Each count is that of the text less the passage, for every stem and all words."""
-    split = full_text.split
     stems = ["otter", "cafe", "swim", "nothing"]
-    counted = passage_words.count([(7, text)], stems)
+    counted = count_in_passages([(7, text)], stems)
     spans = passages(text)
 
     assert counted.memories.tolist() == [7] * len(spans)
@@ -40,7 +39,7 @@ def test_words_outside_a_passage_are_those_of_the_text_without_it(text: str) -> 
 def test_a_text_without_end_is_not_counted() -> None:
     """Neither is a short one: both have the words they have as a whole."""
     endless = FILLER * 12 * MOST_PASSAGES
-    counted = passage_words.count([(1, FILLER), (2, endless)], ["yard"])
+    counted = count_in_passages([(1, FILLER), (2, endless)], ["yard"])
 
     assert len(passages(endless)) == MOST_PASSAGES
     assert (len(counted.memories), counted.counts.shape) == (0, (0, 1))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.store.text.passages import (
+from family_recall.store.passages import (
     LONGEST_WHOLE,
     MOST_PASSAGES,
     OVERLAP_TOKENS,

@@ -13,10 +13,11 @@ import sqlite_vec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.store.records import NewVector
-from family_recall.store.vectors import index, loading, tables
-from family_recall.store.vectors.index import VectorIndex, VectorIndexes, n_candidates, search
-from family_recall.store.vectors.segment import Segment
+from family_recall.store import vector_index, vector_tables
+from family_recall.store.vector_index import VectorIndex, VectorIndexes
+from family_recall.store.vector_search import n_candidates, search
+from family_recall.store.vector_segment import Segment
+from family_recall.store.vector_tables import Model, NewVector, register
 from family_recall.types import FloatArray, IdArray
 
 DIM = 64
@@ -36,7 +37,7 @@ def drawn(n: int, seed: int, dim: int = DIM) -> FloatArray:
 
 
 @contextmanager
-def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, tables.Model]]:
+def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, Model]]:
     """Open the tables of a model's vectors, in memory."""
     connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
@@ -47,16 +48,16 @@ def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, tables.Model]]:
         "CREATE TABLE embedding(no INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER,"
         " model INTEGER, tokens BLOB); CREATE UNIQUE INDEX em ON embedding(memory, model)"
     )
-    model = tables.register(connection, "m", DIM, 16, vec0=vec0)
+    model = register(connection, "m", DIM, 16, vec0=vec0)
     yield connection, model
     connection.close()
 
 
-def stored(connection: apsw.Connection, model: tables.Model, numbers: range, seed: int) -> None:
+def stored(connection: apsw.Connection, model: Model, numbers: range, seed: int) -> None:
     """Write vectors of some memories to the current shard."""
     rows = drawn(len(numbers), seed)
     new = [NewVector(FIRST + at, row, NO_TOKENS) for at, row in zip(numbers, rows, strict=True)]
-    tables.add(connection, model, [(CURRENT, row) for row in new])
+    vector_tables.add(connection, model, [(CURRENT, row) for row in new])
 
 
 def as_dict(vector_index: VectorIndex) -> dict[int, bytes]:
@@ -86,7 +87,7 @@ def test_an_updated_index_is_what_a_fresh_one_would_be(
 ) -> None:
     """Rows added, moved from shard to shard, replaced: both shards follow the file."""
     with pytest.MonkeyPatch.context() as patched, opened(vec0=vec0) as (connection, model):
-        patched.setattr(index, "_SEGMENT", 64)
+        patched.setattr(vector_index, "_SEGMENT", 64)
         held, n, rewrites = VectorIndexes(), 0, 0
         for at, (kind, number) in enumerate(history):
             if kind == "add":
@@ -95,9 +96,9 @@ def test_an_updated_index_is_what_a_fresh_one_would_be(
             elif n:
                 memory = FIRST + number % n
                 if kind == "retire":
-                    tables.move(connection, memory, PAST, vec0=True)
+                    vector_tables.move(connection, memory, PAST, vec0=True)
                 else:
-                    tables.remove(connection, [memory], vec0=True)
+                    vector_tables.remove(connection, [memory], vec0=True)
                     stored(connection, model, range(number % n, number % n + 1), 100 + at)
                 rewrites += 1
             if at in looked or at + 1 == len(history):
@@ -106,8 +107,8 @@ def test_an_updated_index_is_what_a_fresh_one_would_be(
                     fresh = VectorIndexes().get(connection, model, shard, rewrites)
                     assert as_dict(kept) == as_dict(fresh)
                     assert len(kept) == len(as_dict(kept))
-                    question = drawn(1, 999)
-                    (one,), (other,) = (search([(b, None)], question, 10) for b in (kept, fresh))
+                    (question,) = drawn(1, 999)
+                    one, other = (search([(b, None)], question, 10) for b in (kept, fresh))
                     assert one.ids.tolist() == other.ids.tolist()
                     assert one.scores == pytest.approx(other.scores, abs=1e-6)
 
@@ -127,17 +128,17 @@ def test_one_more_memory_copies_no_large_segment() -> None:
 
 def test_one_memory_less_copies_one_segment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many segments only the one that held it is replaced, and no vector is read."""
-    monkeypatch.setattr(index, "_SEGMENT", 512)
+    monkeypatch.setattr(vector_index, "_SEGMENT", 512)
     with opened(vec0=True) as (connection, model):
         stored(connection, model, range(2_048), 1)
         held = VectorIndexes()
         before = held.get(connection, model, CURRENT, 0)
-        tables.move(connection, FIRST + 700, PAST, vec0=True)
+        vector_tables.move(connection, FIRST + 700, PAST, vec0=True)
 
         def unread(*given: Any) -> Any:
             raise AssertionError(given)
 
-        monkeypatch.setattr(loading, "_read_chunks", unread)
+        monkeypatch.setattr(vector_index, "_read_chunks", unread)
         after = held.get(connection, model, CURRENT, 1)
 
     same = sum(any(one is other for other in before.segments) for one in after.segments)
@@ -160,30 +161,14 @@ def test_ninety_nine_of_a_hundred_neighbours_are_found(n: int) -> None:
     segments = [
         Segment.of(np.arange(at, min(at + 16_384, n)), int8[at : at + 16_384]) for at in cuts
     ]
-    vector_index = VectorIndex(384, tuple(segments), 0, 0)
+    held = VectorIndex(384, tuple(segments), 0, 0)
     questions = drawn(25, 4, 384)
-    found = search([(vector_index, None)], questions, 48)
     shared = sum(
-        len(np.intersect1d(hits.ids, exact(rows, question, 48)))
-        for question, hits in zip(questions, found, strict=True)
+        len(np.intersect1d(search([(held, None)], question, 48).ids, exact(rows, question, 48)))
+        for question in questions
     )
 
     assert shared / (25 * 48) >= 0.99
-
-
-def test_several_vectors_have_the_hits_that_each_has_alone() -> None:
-    """In segments of more rows than are compared at a time, and of fewer."""
-    int8 = np.rint(drawn(20_000, 5) * 127.0).astype(np.int8)
-    ids = np.arange(1, 20_001)
-    segments = Segment.of(ids[:19_000], int8[:19_000]), Segment.of(ids[19_000:], int8[19_000:])
-    indexes = [(VectorIndex(int8.shape[1], segments, 0, 0), None)]
-    questions = drawn(5, 6)
-
-    together = search(indexes, questions, 48)
-
-    alone = [search(indexes, question[None, :], 48)[0] for question in questions]
-    assert [hits.ids.tolist() for hits in together] == [hits.ids.tolist() for hits in alone]
-    assert [hits.scores.tolist() for hits in together] == [hits.scores.tolist() for hits in alone]
 
 
 def test_more_memories_have_more_candidates_and_a_smaller_part() -> None:
@@ -224,7 +209,7 @@ def test_candidates_are_the_closest_by_sign_bits(
         (VectorIndex(dim, (segment,), 0, 0), None) for segment in segments if len(segment.ids)
     ]
 
-    (hits,) = search(indexes, vector[None, :], 40)
+    hits = search(indexes, vector, 40)
 
     distances = ((rows > 0) != (vector > 0)).sum(axis=1)
     n_scored = max(n_candidates(n), 160)

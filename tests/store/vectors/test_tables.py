@@ -19,10 +19,11 @@ from hypothesis.extra import numpy as hnp
 from family_recall import FamilyRecall
 from family_recall.errors import InvalidMemoryError, StoreError
 from family_recall.store.file import connections
-from family_recall.store.records import Hits, NewVector
-from family_recall.store.vectors.encoding import pack_tokens, quantise, unpack_tokens
-from family_recall.store.vectors.index import VectorIndex, VectorIndexes, search
-from family_recall.store.vectors.tables import add, find_model, register
+from family_recall.store.ids import Hits
+from family_recall.store.vector_bytes import pack_tokens, quantise, unpack_tokens
+from family_recall.store.vector_index import VectorIndex, VectorIndexes
+from family_recall.store.vector_search import search
+from family_recall.store.vector_tables import NewVector, add, find_model, register
 from family_recall.types import BoolArray, FloatArray, IdArray
 from tests.conftest import (
     HOME,
@@ -79,8 +80,7 @@ def closest(
     allowed: Callable[[IdArray], BoolArray] | None = None,
 ) -> Hits:
     """Search one index as the library does."""
-    (hits,) = search([(vector_index, allowed)], vector[None, :], k)
-    return hits
+    return search([(vector_index, allowed)], vector, k)
 
 
 def clustered(n: int, seed: int, dim: int = DIM) -> FloatArray:

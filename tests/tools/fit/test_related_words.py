@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.store.text.full_text import split
+from family_recall.store.words import split
 from tools.fit import related_words
 
 

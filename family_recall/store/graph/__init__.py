@@ -1,1 +1,0 @@
-"""Entities, the relations between them, and the edges that tie memories together."""

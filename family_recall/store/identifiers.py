@@ -1,0 +1,194 @@
+"""The identifiers that memories quote, such as numbers and addresses, found whole or in part.
+
+A row is a partition, a value and a memory. A value is ``kind:form``, where the form is what two
+spellings of the same identifier share:
+
+- ``number`` order numbers, issues, tickets and plates, capitals and digits alone;
+- ``phone`` the digits from the last to the first, without leading zeros, so that numbers with the
+  same end begin alike;
+- ``url`` without scheme and www, and its ``host`` by itself, as is an e-mail's;
+- ``email``, ``isbn`` (13 digits) and ``path`` as they are, in lower case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import apsw
+import numpy as np
+
+from family_recall.store.file import sql
+from family_recall.store.file.row_ids import partition_of
+from family_recall.store.ids import Hits
+from family_recall.store.scope_sql import Condition
+from family_recall.types.understanding import Identifier
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of a memory in which identifiers are found."""
+
+    title: str | None
+    text: str
+    summary: str | None
+    url: str | None
+    fact_key: str | None
+    fact_value: str | None
+
+
+WHOLE, PART = 1.0, 0.5
+"""Scores of a memory that holds an identifier whole, and of one that holds it in part."""
+SHORTEST_END = 8
+"""Digits from which two phone numbers with the same end are the same."""
+_LAST_CHARACTER = "\U0010ffff"
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """One value to look up, or all that begin with it."""
+
+    value: str
+    score: float = WHOLE
+    prefix: bool = False
+
+
+def put(connection: apsw.Connection, memory: int, new: Iterable[Identifier]) -> None:
+    """Write the identifiers of a memory, in place of those it had."""
+    connection.execute("DELETE FROM identifier WHERE memory = ?", (memory,))
+    partition = partition_of(memory)
+    connection.executemany(
+        "INSERT OR IGNORE INTO identifier(partition, value, memory) VALUES(?, ?, ?)",
+        [(partition, value, memory) for identifier in new for value in _values(identifier)],
+    )
+
+
+def find(
+    connection: apsw.Connection,
+    identifiers: Sequence[Identifier],
+    partitions: Sequence[int],
+    condition: Condition,
+    k: int,
+) -> Hits:
+    """Find memories of some partitions that hold any of the identifiers.
+
+    Of each value and partition the k newest by id that meet the condition on ``memory m`` are
+    considered. Results are ordered by score, then the latest to happen first, then by id.
+    """
+    scores: dict[int, float] = {}
+    moments: dict[int, float] = {}
+    partition_array = sql.id_array(np.array(partitions, np.int64))
+    for lookup in dict.fromkeys(
+        lookup for identifier in identifiers for lookup in _lookups(identifier)
+    ):
+        values = (
+            (lookup.value, lookup.value + _LAST_CHARACTER) if lookup.prefix else (lookup.value,)
+        )
+        matching = "i.value >= ? AND i.value < ?" if lookup.prefix else "i.value = ?"
+        # Inside, ids alone are walked, newest first, until k of a partition are visible.
+        rows = sql.rows(
+            connection,
+            "SELECT o.id, o.order_s FROM carray(?) p CROSS JOIN memory o WHERE o.id IN ("
+            "  SELECT DISTINCT m.id FROM identifier i CROSS JOIN memory m ON m.id = i.memory"
+            f"  WHERE i.partition = p.value AND {matching} AND {condition[0]}"
+            "  ORDER BY i.memory DESC LIMIT ?)",
+            (partition_array, *values, *condition[1], k),
+        )
+        for memory, order_s in rows:
+            scores[memory] = max(lookup.score, scores.get(memory, 0.0))
+            moments[memory] = order_s
+    best = sorted(scores, key=lambda memory: (-scores[memory], -moments[memory], memory))[:k]
+    return Hits(np.array(best, np.int64), np.array([scores[memory] for memory in best], np.float32))
+
+
+def _values(identifier: Identifier) -> list[str]:
+    """Return the values that a memory with an identifier is stored under."""
+    form = identifier.normalised
+    match identifier.kind:
+        case "url":
+            address = _address(form)
+            return [f"url:{address}", f"host:{_host(address)}"]
+        case "email":
+            return [f"email:{form}", f"host:{form.rsplit('@', 1)[1]}"]
+        case "path":
+            return [f"path:{form.lower()}"]
+        case "phone":
+            return [f"phone:{_reversed(form)}"]
+        case "isbn":
+            digits = _ten_digits(identifier)
+            others = [f"phone:{_reversed(digits)}", f"number:{digits}"] if digits else []
+            return [f"isbn:{form}", *others]
+        case _:
+            return [f"number:{_compact(form)}"]
+
+
+def _lookups(identifier: Identifier) -> list[_Lookup]:
+    """Return what to look up for an identifier of a question."""
+    form = identifier.normalised
+    match identifier.kind:
+        case "url":
+            address = _address(form)
+            part = (
+                _Lookup(f"url:{address}/", PART, prefix=True)
+                if "/" in address
+                else _Lookup(f"host:{address}", PART)
+            )
+            return [_Lookup(f"url:{address}"), part]
+        case "email":
+            return [_Lookup(f"email:{form}")]
+        case "path":
+            path = form.lower().rstrip("/")
+            return [_Lookup(f"path:{path}"), _Lookup(f"path:{path}/", PART, prefix=True)]
+        case "phone":
+            numbers = [] if form.startswith("+") else [_Lookup(f"number:{form}")]
+            return [*_phones(form), *numbers]
+        case "isbn":
+            digits = _ten_digits(identifier)
+            others = [*_phones(digits), _Lookup(f"number:{digits}")] if digits else []
+            return [_Lookup(f"isbn:{form}"), *others]
+        case _:
+            return [_Lookup(f"number:{_compact(form)}")]
+
+
+def _phones(digits: str) -> list[_Lookup]:
+    """Look up a number, its end alone, and longer numbers that end with it."""
+    backwards = _reversed(digits)
+    ends = [_Lookup(f"phone:{backwards[:n]}", PART) for n in range(SHORTEST_END, len(backwards))]
+    longer = (
+        [_Lookup(f"phone:{backwards}", PART, prefix=True)] if len(backwards) >= SHORTEST_END else []
+    )
+    return [_Lookup(f"phone:{backwards}"), *ends, *longer]
+
+
+def _reversed(digits: str) -> str:
+    """Reverse a number: +91 98450-12345 and 098450 12345 then begin with the same ten digits.
+
+    >>> _reversed("+919845012345"), _reversed("09845012345")
+    ('543210548919', '5432105489')
+    """
+    return digits.lstrip("+0")[::-1]
+
+
+def _ten_digits(isbn: Identifier) -> str:
+    """Return the digits of an ISBN-10, which one telephone number in eleven could be, else none."""
+    digits = "".join(str(int(ch)) for ch in isbn.text if ch.isdecimal())
+    return digits if len(digits) == 10 else ""
+
+
+def _compact(text: str) -> str:
+    return re.sub(r"[^0-9A-Za-z]", "", text).upper()
+
+
+def _address(url: str) -> str:
+    """Reduce a URL to what two spellings of it share; a query becomes a part of its path.
+
+    >>> _address("https://www.example.org/cake?page=2"), _address("example.org/cake/")
+    ('example.org/cake/?page=2', 'example.org/cake')
+    """
+    address = re.sub(r"^(?:https?://)?(?:www\.)?", "", url.lower())
+    return re.sub(r"/*([?#])", r"/\1", address, count=1).rstrip("/")
+
+
+def _host(address: str) -> str:
+    return address.split("/", 1)[0]

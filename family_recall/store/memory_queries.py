@@ -1,0 +1,343 @@
+"""Memories by their ids: the columns that ranking reads, texts, facts, and the turns after them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import apsw
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.errors import UnknownMemoryError
+from family_recall.store import memories, scope_sql
+from family_recall.store.file import checksums, sql
+from family_recall.store.file.row_ids import PARTITION_SHIFT, partition_of
+from family_recall.store.ids import among, in_scope
+from family_recall.store.memories import MemoryRow, StoredMemory, name_of
+from family_recall.store.passages import PassageWords, count_in_passages
+from family_recall.store.reader import Reader
+from family_recall.store.words import RowWords, row_words
+from family_recall.types import CATEGORIES, KINDS, FloatArray, IdArray, Scope
+
+_T = TypeVar("_T")
+_UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
+_KINDS, _CATEGORIES = frozenset(KINDS), frozenset(CATEGORIES)
+_OF_IDS = "FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value"
+
+
+class Rows(msgspec.Struct, frozen=True, eq=False):
+    """The columns that ranking reads, one entry per memory, ascending by id.
+
+    Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions, from 0; a
+    memory without one has a number of its own. ``cues`` are the bits of
+    :mod:`family_recall.english`.
+    """
+
+    ids: IdArray
+    doc_ids: tuple[str, ...]
+    authors: tuple[str | None, ...]
+    kinds: tuple[str, ...]
+    categories: tuple[str, ...]
+    occurred_s: npt.NDArray[np.float64]
+    importance: tuple[float, ...]
+    valence: tuple[float, ...]
+    arousal: tuple[float, ...]
+    n_words: IdArray
+    cues: IdArray
+    sessions: IdArray
+    words: RowWords
+    _counted: dict[tuple[int, ...], npt.NDArray[np.uint8]] = msgspec.field(default_factory=dict)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(self.ids)
+
+    def counts_of(self, stems: Iterable[int]) -> npt.NDArray[np.uint8]:
+        """Count some stems in the body, the header and the context of each row: (n, t, 3).
+
+        They are counted once for all that ask for the same ones.
+        """
+        key = tuple(stems)
+        if key not in self._counted:
+            words = self.words
+            is_stem = np.array([words.stems == stem for stem in key], np.bool_)
+            numbers, matched = np.divmod(is_stem.ravel().nonzero()[0], len(words.stems))
+            counts = self._counted[key] = np.zeros((len(self), len(key), 3), np.uint8)
+            counts[words.rows_of(matched), numbers] = words.columns[words.codes[matched]]
+        return self._counted[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a memory says, and the moment from which it holds, in epoch seconds.
+
+    ``said_s`` is when it is valid from, or else happened, or else was recorded.
+    """
+
+    text: str
+    space: int
+    fact_key: str | None
+    fact_value: str | None
+    said_s: float
+
+
+class Turn(NamedTuple):
+    """A memory that follows another in its session, which may ask something.
+
+    ``asker`` and ``asked`` are that one's author and text, ``says`` and ``cues`` the bits of what
+    the two say; ``place`` counts from it, 1 for the next.
+    """
+
+    question: int
+    asker: str | None
+    asked: str
+    says: int
+    place: int
+    id: int
+    author: str | None
+    text: str
+    cues: int
+
+
+@dataclass(frozen=True, slots=True)
+class MentionedTimes:
+    """The times that some memories mention: arrays of one length, ascending by memory."""
+
+    ids: IdArray
+    start_s: npt.NDArray[np.float64]
+    end_s: npt.NDArray[np.float64]
+    certainty: FloatArray
+
+
+class MemoryQueries(Reader):
+    """The queries of a snapshot for memories whose ids are known."""
+
+    def rows(self, ids: IdArray, scope: Scope) -> Rows:
+        """Load the columns that ranking needs, ascending by id; ids out of scope are left out."""
+        return self._read(in_scope(ids, scope), lambda some: self._ranking_columns(some, scope))
+
+    def memories(self, ids: IdArray, scope: Scope) -> list[MemoryRow]:
+        """Load memories, as their rows, in the order of ``ids``; those out of scope are left out.
+
+        So are damaged ones, which are added to ``damaged``.
+        """
+        visible = in_scope(ids, scope)
+        condition = scope_sql.visible(scope)
+        loaded = self._read(
+            visible, lambda some: memories.load_rows(self._connection, some, condition)
+        )
+        intact = [row for row in loaded if row.is_intact]
+        if len(intact) < len(visible):
+            damaged = checksums.damaged(self._connection, visible)
+            self.damaged |= set(visible.tolist()) & set(damaged)
+        return intact
+
+    def find(self, doc_id: str, scope: Scope) -> StoredMemory:
+        """Find one memory by its id.
+
+        Raises:
+            UnknownMemoryError: If there is none, or none in scope: the two read alike.
+        """
+        condition, values = scope_sql.visible(scope)
+        for stored in memories.load(
+            self._connection, f"m.doc_id = ? AND {condition}", (doc_id, *values), self._zone
+        ):
+            if partition_of(stored.id) in scope.partitions:
+                return stored
+        raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
+
+    def authors_and_texts(self, ids: IdArray, scope: Scope) -> dict[int, tuple[str | None, str]]:
+        """Load what a model reads of memories: (author, text); none the scope does not cover."""
+        condition, values = scope_sql.visible(scope)
+
+        def read(some: IdArray) -> dict[int, tuple[str | None, str]]:
+            rows = sql.rows(
+                self._connection,
+                f"SELECT m.id, {name_of('m')}, m.text FROM memory m"
+                f" WHERE m.id IN (SELECT value FROM carray(?)) AND {condition}",
+                (sql.id_array(some), *values),
+            )
+            return {memory: (author, text) for memory, author, text in rows}
+
+        return self._read(in_scope(ids, scope), read)
+
+    def passage_words(self, ids: IdArray, stems: Sequence[str], scope: Scope) -> PassageWords:
+        """Count stems in the passages of those memories that are long."""
+        loaded = self.authors_and_texts(ids, scope)
+        return count_in_passages(((memory, text) for memory, (_, text) in loaded.items()), stems)
+
+    def statements(self, ids: IdArray, scope: Scope) -> dict[int, Statement]:
+        """Load what memories say and from when; none the scope does not cover."""
+        condition, values = scope_sql.visible(scope)
+
+        def read(some: IdArray) -> dict[int, Statement]:
+            rows = sql.rows(
+                self._connection,
+                "SELECT m.id, m.text, m.space, m.fact_key, m.fact_value,"
+                " coalesce(m.valid_from_s, m.occurred_s, m.recorded_s)"
+                f" {_OF_IDS} WHERE {condition}",
+                (sql.id_array(some), *values),
+            )
+            return {memory: Statement(*columns) for memory, *columns in rows}
+
+        return self._read(in_scope(ids, scope), read)
+
+    def turns_after(
+        self, ids: IdArray, cue: int, n_any: int, scope: Scope, k: int
+    ) -> dict[int, list[Turn]]:
+        """Return up to k memories after others, in the order of their sessions.
+
+        After each of the first ``n_any`` ids, and of the others after those that have a cue: by the
+        memory that they follow, each of which is read once; an empty list where it is the last.
+        The context of a memory is the one before it, so that the turns after a question are reached
+        by an index, and are of its own partition.
+        """
+        turns = self._turns.setdefault(scope, {})
+        unread = [memory not in turns for memory in ids.tolist()]
+        if not any(unread):
+            return {memory: turns[memory] for memory in ids.tolist()}
+        visible = in_scope(ids[unread], scope)
+        condition, values = scope_sql.visible(scope)
+        rows = sql.rows(
+            self._connection,
+            "WITH RECURSIVE turn(question, id, place) AS ("
+            " SELECT q.id, q.id, 0 FROM carray(?) ids CROSS JOIN memory q"
+            "  ON q.id = ids.value WHERE q.cues & ? OR q.id IN (SELECT value FROM carray(?))"
+            " UNION ALL SELECT t.question, m.id, t.place + 1"
+            "  FROM turn t CROSS JOIN memory m ON m.context_id = t.id WHERE t.place < ?)"
+            " SELECT t.question, t.place, m.id, m.author, m.text, m.cues"
+            " FROM turn t CROSS JOIN memory m ON m.id = t.id"
+            f" WHERE t.place = 0 OR {condition} ORDER BY t.question, t.place, m.id",
+            (sql.id_array(visible), cue, sql.id_array(visible[: sum(unread[:n_any])]), k, *values),
+        )
+        asker, asked, says = None, "", 0
+        for question, place, memory, author, text, cues in rows:
+            if place == 0:
+                asker, asked, says = author, text, cues
+                turns[question] = []
+            else:
+                turn = Turn(question, asker, asked, says, place, memory, author, text, cues)
+                turns[question].append(turn)
+        return {memory: turns[memory] for memory in ids.tolist() if memory in turns}
+
+    def mentioned_times(self, ids: IdArray, scope: Scope) -> MentionedTimes:
+        """Return the times that memories mention; none of those out of scope."""
+        rows = sql.rows(
+            self._connection,
+            "SELECT t.memory, t.start_s, t.end_s, t.certainty FROM carray(?) ids"
+            " CROSS JOIN mentioned_time t ON t.memory = ids.value",
+            (sql.id_array(np.sort(in_scope(ids, scope))),),
+        )
+        columns = list(zip(*rows, strict=True)) if rows else [()] * 4
+        return MentionedTimes(
+            ids=np.array(columns[0], np.int64),
+            start_s=np.array(columns[1], np.float64),
+            end_s=np.array(columns[2], np.float64),
+            certainty=np.array(columns[3], np.float32),
+        )
+
+    def having_facts(self, ids: IdArray, scope: Scope) -> IdArray:
+        """Return the ids, in scope, of memories that state a fact by key and value."""
+        visible = in_scope(ids, scope)
+        rows = sql.rows(
+            self._connection,
+            f"SELECT m.id {_OF_IDS} WHERE m.fact_key IS NOT NULL AND m.fact_value IS NOT NULL",
+            (sql.id_array(visible),),
+        )
+        return visible[among(visible, np.array([memory for (memory,) in rows], np.int64))]
+
+    def keys_and_labels(
+        self, ids: IdArray, scope: Scope
+    ) -> list[tuple[int, str | None, tuple[str, ...]]]:
+        """List the fact key and the labels of those memories in scope that have any."""
+        rows = sql.rows(
+            self._connection,
+            "SELECT m.id, iif(typeof(m.fact_key) = 'text', m.fact_key, NULL),"
+            f" iif(json_valid(m.labels), m.labels, '[]') {_OF_IDS}"
+            " WHERE m.fact_key IS NOT NULL OR m.labels IS NOT NULL",
+            (sql.id_array(in_scope(ids, scope)),),
+        )
+        return [(memory, key, tuple(json.loads(labels))) for memory, key, labels in rows]
+
+    def _ranking_columns(self, ids: IdArray, scope: Scope) -> Rows:
+        """Load the ranking columns of these ids that the scope covers, ascending by id.
+
+        Raises:
+            ValueError: If a value could not have been stored: the file is damaged there.
+        """
+        condition, values = scope_sql.visible(scope)
+        rows = sql.rows(
+            self._connection,
+            "SELECT m.id, m.doc_id, m.author, m.kind, m.category, m.occurred_s, m.importance,"
+            " m.valence, m.arousal, m.n_words, m.session_id, m.words, m.cues"
+            f" {_OF_IDS} WHERE {condition}",
+            (sql.id_array(np.sort(ids)), *values),
+        )
+        columns = list(zip(*rows, strict=True)) if rows else [()] * 13
+        if rows:
+            _check(columns[1:3], columns[3], columns[4], {*columns[6], *columns[7], *columns[8]})
+        return Rows(
+            ids=np.array(columns[0], np.int64),
+            doc_ids=columns[1],
+            authors=columns[2],
+            kinds=columns[3],
+            categories=columns[4],
+            occurred_s=np.array(columns[5], np.float64),  # None becomes NaN
+            importance=columns[6],
+            valence=columns[7],
+            arousal=columns[8],
+            n_words=np.array(columns[9], np.int64),
+            cues=np.array(columns[12], np.int64),
+            sessions=_session_numbers(columns[0], columns[10]),
+            words=row_words(columns[11]),
+        )
+
+    def _read(self, ids: IdArray, read: Callable[[IdArray], _T]) -> _T:
+        """Read some rows; where some are too damaged for that, the others."""
+        try:
+            return read(ids)
+        except _UNREADABLE:
+            readable = np.array([_is_readable(read, ids[[at]]) for at in range(len(ids))], np.bool_)
+            self.damaged |= set(ids[~readable].tolist())
+            return read(ids[readable])
+
+    @functools.cached_property
+    def _turns(self) -> dict[Scope, dict[int, list[Turn]]]:
+        return {}
+
+
+def _is_readable(read: Callable[[IdArray], object], ids: IdArray) -> bool:
+    try:
+        read(ids)
+    except _UNREADABLE:
+        return False
+    return True
+
+
+def _check(
+    names: Sequence[Sequence[object]],
+    kinds: Sequence[str],
+    categories: Sequence[str],
+    numbers: set[float],
+) -> None:
+    """Refuse what could not have been stored: ranking has a place for each kind and category."""
+    if bytes in {*map(type, names[0]), *map(type, names[1])}:
+        raise ValueError("a damaged row: a name of bytes")
+    unknown = {*kinds} - _KINDS or {*categories} - _CATEGORIES
+    if unknown or max(numbers) > 1.0 or min(numbers) < -1.0:
+        raise ValueError(f"a damaged row: {unknown or 'a number'}")
+
+
+def _session_numbers(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:
+    """Number the sessions within their partitions; a memory without one gets its own number."""
+    numbers: dict[object, int] = {}
+    keys = [
+        memory if name is None else (memory >> PARTITION_SHIFT, name)
+        for memory, name in zip(ids, names, strict=True)
+    ]
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)

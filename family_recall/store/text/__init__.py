@@ -1,1 +1,0 @@
-"""Memories as rows, with the full-text and identifier indexes made from them."""

@@ -1,1 +1,0 @@
-"""Vectors of memories on disk, and the index of them held in memory."""

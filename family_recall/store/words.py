@@ -1,0 +1,282 @@
+"""Words of texts: split and stemmed as the full-text index does, counted and packed.
+
+A memory's row keeps its words as five bytes for each stem. Four are the number of the stem,
+little-endian, and the last says how often it stands in each of the three columns:
+``36 · body + 6 · header + context``, of at most 6, 5 and 5. A stem that stands there more often has
+as many entries as it takes, one after the other, which add up. Entries ascend by stem.
+"""
+
+from __future__ import annotations
+
+import array
+import functools
+import itertools
+import threading
+import zlib
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from family_recall.types import BoolArray, IdArray
+
+_TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
+_CACHED_TEXTS = 1_000
+_N_COLUMNS, _STEM_BYTES = 3, 4
+
+
+class Indexed(NamedTuple):
+    """One memory's texts, column by column; of its context, who said what before it."""
+
+    id: int
+    body: str
+    header: str
+    speaker: str | None
+    before: str
+
+    @property
+    def context(self) -> str:
+        """The turn before, as it is indexed."""
+        # A colon separates a speaker from a text, so no word spans both.
+        return f"{self.speaker}: {self.before}" if self.speaker else self.before
+
+
+class Words(NamedTuple):
+    """One memory's words: what FTS5 indexes, and the counts kept beside the row."""
+
+    id: int
+    body: str
+    header: str
+    context: str
+    entries: bytes
+    n_words: int
+
+
+def split(text: str) -> list[tuple[str, str]]:
+    """Split a text exactly as the index does: (word as written, stem) pairs."""
+    raw, tokens = _tokens(text)
+    return [(raw[start:end].decode(), stem) for start, end, stem in tokens]
+
+
+def quoted(word: str) -> str:
+    """Return words as an FTS5 phrase, in which none is an operator."""
+    return '"' + word.replace('"', '""').replace("\0", " ") + '"'
+
+
+def find_stems(text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
+    """Return where words with some stems stand in a text: (start, end) in characters."""
+    raw, tokens = _tokens(text)
+    spans = [(start, end) for start, end, stem in tokens if stem in stems]
+    if text.isascii():
+        return tuple(spans)
+    return tuple((len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans)
+
+
+def place_words(text: str) -> list[tuple[int, str]]:
+    """Return where the words of a text begin, in characters, with their stems."""
+    raw, tokens = _tokens(text)
+    if text.isascii():
+        return [(start, stem) for start, _, stem in tokens]
+    steps = itertools.pairwise([0, *(start for start, _, _ in tokens)])
+    starts = itertools.accumulate(len(raw[before:start].decode()) for before, start in steps)
+    return [(start, stem) for start, (_, _, stem) in zip(starts, tokens, strict=True)]
+
+
+@functools.lru_cache(maxsize=8192)
+def stem_number(stem: str) -> int:
+    """Return the number of a stem: its crc32."""
+    return zlib.crc32(stem.encode())
+
+
+_TIME_STEMS = (
+    "yesterdai todai tonight tomorrow ago last next week weekend month year morn recent"
+    " januari februari march april june juli august septemb octob novemb decemb"
+    " mondai tuesdai wednesdai thursdai fridai saturdai sundai summer winter autumn christma easter"
+).split()
+
+
+@functools.cache
+def time_words() -> npt.NDArray[np.uint32]:
+    """Return the numbers of the stems of time expressions: a day, a month, a year, ago.
+
+    Those with another common meaning (*may*, *fall*, *even* of *evening*) are left out.
+    """
+    years = (str(year) for year in range(1900, 2100))
+    return np.array([stem_number(stem) for stem in (*_TIME_STEMS, *years)], np.uint32)
+
+
+class RowWords(msgspec.Struct, frozen=True):
+    """The stemmed words of some rows, one row after the other, ascending within each.
+
+    ``stems`` (w,) are their crc32, and ``in_body`` (w,) says which stand in the body. Row i has
+    those from ``bounds[i]`` up to ``bounds[i + 1]``. ``columns[codes[j]]`` is how often word j
+    stands in the body, the header and the context.
+    """
+
+    stems: npt.NDArray[np.uint32]
+    in_body: BoolArray
+    bounds: IdArray
+    codes: npt.NDArray[np.integer]
+    columns: npt.NDArray[np.uint8]
+
+    def in_own(self) -> BoolArray:
+        """Return which words stand in the body or the header, (w,)."""
+        counts = self.columns[self.codes]
+        in_own: BoolArray = (counts[:, 0] | counts[:, 1]) > 0
+        return in_own
+
+    def of_row(self, row: int) -> slice:
+        """Return where the words of a row are."""
+        return slice(self.bounds[row], self.bounds[row + 1])
+
+    def rows_with(self, stems: npt.NDArray[np.uint32], among: BoolArray) -> IdArray:
+        """Return the rows that hold any of some stems, by those words that are `among` (w,)."""
+        return self.rows_of((np.isin(self.stems, stems) & among).nonzero()[0])
+
+    def rows_of(self, words: IdArray) -> IdArray:
+        """Return the row of each of some words, by their numbers."""
+        return self.bounds[1:].searchsorted(words, side="right")
+
+
+_PACKED = np.dtype([("stem", "<u4"), ("counts", "u1")])
+ENTRY_BYTES = _PACKED.itemsize
+_MOST = np.array([6, 5, 5])
+"""Of each column, in one entry."""
+_IN_BODY = 36
+_FACTORS = np.array([_IN_BODY, 6, 1])
+_COLUMNS = (np.arange(256)[:, None] // _FACTORS % np.array([256, 6, 6])).astype(np.uint8)
+
+
+def pack(stems: IdArray, counts: IdArray) -> tuple[bytes, IdArray]:
+    """Pack stems (n,), ascending within a memory, with their counts (n, 3) by column.
+
+    Returns:
+        The entries of all of them, and how many each stem has (n,).
+    """
+    n_entries = np.maximum((-(-counts // _MOST)).max(axis=1, initial=1), 1)
+    if len(counts) and n_entries.max() > 1:
+        ends = n_entries.cumsum()
+        earlier = np.arange(ends[-1]) - np.repeat(ends - n_entries, n_entries)
+        stems = np.repeat(stems, n_entries)
+        counts = np.repeat(counts, n_entries, axis=0) - earlier[:, None] * _MOST
+        counts = np.clip(counts, 0, _MOST)
+    packed = np.empty(len(stems), _PACKED)
+    packed["stem"] = stems
+    packed["counts"] = counts @ _FACTORS
+    return packed.tobytes(), n_entries
+
+
+def row_words(memories: Sequence[bytes]) -> RowWords:
+    """Return the words of some memories.
+
+    Raises:
+        ValueError: If what is given is no whole number of entries: the file is damaged there.
+    """
+    packed = np.frombuffer(b"".join(memories), _PACKED)
+    stems, codes = packed["stem"].copy(), packed["counts"].copy()
+    sizes = np.fromiter(map(len, memories), np.int64, len(memories))
+    bounds = np.zeros(len(sizes) + 1, np.int64)
+    (sizes // ENTRY_BYTES).cumsum(out=bounds[1:])
+    first = np.ones(len(stems) + 1, np.bool_)
+    np.not_equal(stems[1:], stems[:-1], out=first[1:-1])
+    first[bounds] = True
+    if first.all():
+        return RowWords(stems, codes >= _IN_BODY, bounds, codes, _COLUMNS)
+    starts = first[:-1].nonzero()[0]
+    columns = np.add.reduceat(_COLUMNS[codes], starts, dtype=np.uint8)
+    return RowWords(
+        stems[starts],
+        columns[:, 0] > 0,
+        starts.searchsorted(bounds),
+        np.arange(len(starts)),
+        columns,
+    )
+
+
+class WordCounter:
+    """Counts the words of memories as the index splits them, for as long as one transaction.
+
+    It caches the counts of some texts: a turn's text is the context of the next one, and its
+    speaker and day are its neighbours' too.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._tokenize: Any = connection.fts5_tokenizer(*_TOKENIZER)
+        self._cache: dict[str, bytes] = {}
+
+    def count(self, texts: Sequence[Indexed]) -> list[Words]:
+        """Count the words of memories column by column, of all of them in one step."""
+        columns = list[bytes]()
+        for text in texts:
+            context = self._stems(text.before)
+            if text.speaker:
+                context = self._stems(text.speaker) + context
+            columns += (self._stems(text.body), self._stems(text.header), context)
+        sizes = np.array([len(column) for column in columns]) // _STEM_BYTES
+        stems = np.frombuffer(b"".join(columns), np.uint32)
+        entries, ends = _entries(stems, sizes)
+        n_words = sizes.reshape(-1, _N_COLUMNS).sum(axis=1).tolist()
+        return [
+            Words(text.id, text.body, text.header, text.context, entries[start:end], n)
+            for text, start, end, n in zip(texts, [0, *ends], ends, n_words, strict=False)
+        ]
+
+    def _stems(self, text: str) -> bytes:
+        """Return the numbers of a text's stems, in its order, as unsigned integers of 32 bits."""
+        cached = self._cache.get(text)
+        if cached is not None:
+            return cached
+        stems = self._tokenize(
+            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
+            include_offsets=False, include_colocated=False,
+        )  # fmt: skip
+        # As `stem_number` does, of all of them in one step.
+        numbers = array.array("I", map(zlib.crc32, map(str.encode, stems))).tobytes()
+        if len(self._cache) >= _CACHED_TEXTS:
+            self._cache.clear()
+        self._cache[text] = numbers
+        return numbers
+
+
+def _entries(stems: npt.NDArray[np.uint32], sizes: IdArray) -> tuple[bytes, list[int]]:
+    """Count stems by memory and column, packed, and where each memory's entries end, in bytes.
+
+    ``sizes`` (3 n,) says how many of ``stems`` each column of each of n memories has.
+    """
+    n = len(sizes) // _N_COLUMNS
+    if not len(stems):
+        return b"", [0] * n
+    row, column = np.divmod(np.repeat(np.arange(len(sizes)), sizes), _N_COLUMNS)
+    keys = row << 32 | stems
+    order = np.argsort(keys, kind="stable")
+    keys, column = keys[order], column[order]
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    counts = np.add.reduceat(column[:, None] == np.arange(_N_COLUMNS), first, dtype=np.int64)
+    keys = keys[first]
+    packed, n_entries = pack(keys & 0xFFFFFFFF, np.minimum(counts, 255))
+    n_of = np.bincount(keys >> 32, n_entries, minlength=n).astype(np.int64)
+    return packed, (n_of.cumsum() * ENTRY_BYTES).tolist()
+
+
+class _Tokenizer(threading.local):
+    """FTS5's tokenizer, which needs a connection and no file: one for each thread."""
+
+    def __init__(self) -> None:
+        self._connection = apsw.Connection(":memory:")
+        self.tokenize: Any = self._connection.fts5_tokenizer(*_TOKENIZER)
+
+
+@functools.cache
+def _tokenizer() -> _Tokenizer:
+    return _Tokenizer()
+
+
+def _tokens(text: str) -> tuple[bytes, list[tuple[int, int, str]]]:
+    raw = text.encode("utf-8", "replace")
+    tokens = _tokenizer().tokenize(
+        raw, apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=True, include_colocated=False
+    )
+    return raw, tokens

@@ -1,1 +1,0 @@
-"""One write transaction, and the parts it is made of."""
