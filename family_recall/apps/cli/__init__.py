@@ -35,6 +35,7 @@ from family_recall.apps.cli.prompt import prompt
 from family_recall.apps.cli.recall import explain, inspect, recall, timeline, understand
 from family_recall.apps.cli.relations import relate, unrelate
 from family_recall.apps.cli.serve import browse, mcp
+from family_recall.apps.cli.settings import setting_option
 
 __all__ = ["main"]
 
@@ -47,11 +48,10 @@ __all__ = ["main"]
     "the household's file, as every command takes it",
     absent="FAMILY_RECALL_DB, or as configured",
 )
-@option(
-    "--key-file",
-    "FILE",
-    "what the household is encrypted with: 32 random bytes, or a passphrase on one line",
-    absent="FAMILY_RECALL_KEY_FILE, or as configured, or not encrypted",
+@setting_option(
+    "key_file",
+    help="what the household is encrypted with: 32 random bytes, or a passphrase on one line"
+    " (default: FAMILY_RECALL_KEY_FILE, or as configured, or not encrypted)",
 )
 @option(
     "--config",

@@ -16,7 +16,11 @@ import click
 import family_recall as fr
 from family_recall.apps.cli.options import called, in_place, json_option
 from family_recall.apps.cli.output import Interrupted, Output, one_line, plain
-from family_recall.apps.cli.settings import SETTINGS, config_path, in_effect, required_db_option
+from family_recall.apps.cli.settings import (
+    config_file,
+    config_path,
+    required_db_option,
+)
 from family_recall.errors import (
     FamilyRecallError,
     InvalidMemoryError,
@@ -263,8 +267,14 @@ def open_household(db: Path) -> fr.FamilyRecall:
 
 def key() -> str | bytes | None:
     """Return the key in the file that is in effect; None where there is none."""
-    file = in_effect(click.get_current_context(), SETTINGS["key_file"]).value
-    return key_in(None if file is None else Path(file))
+    return key_in(key_file())
+
+
+def key_file() -> Path | None:
+    """Return the key file in effect; None where there is none."""
+    ctx = click.get_current_context()
+    file = ctx.find_root().params["key_file"] or config_file(ctx).values.get("key_file")
+    return None if file is None else Path(str(file))
 
 
 def check_output(
@@ -280,9 +290,7 @@ def check_output(
     from family_recall.store.file.destination import check_destination  # noqa: PLC0415 -- SQLite
 
     ctx = click.get_current_context()
-    key_file = in_effect(ctx, SETTINGS["key_file"]).value
-    read = [config_path(ctx), *([] if key_file is None else [Path(key_file)])]
-    read += [file for file in inputs if file is not None]
+    read = [file for file in (config_path(ctx), key_file(), *inputs) if file is not None]
     for file in files:
         if file is not None:
             check_destination(file, overwrite=overwrite, inputs=read, over_copies=over_copies)

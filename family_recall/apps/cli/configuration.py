@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -12,11 +13,10 @@ from family_recall.apps.cli.command import command
 from family_recall.apps.cli.output import Output
 from family_recall.apps.cli.settings import (
     SETTINGS,
-    InEffect,
+    SettingOption,
     budget_option,
     config_file,
     db_option,
-    in_effect,
     person_option,
     profile_option,
     setting_option,
@@ -25,7 +25,11 @@ from family_recall.apps.cli.settings import (
 
 COMPLETE_VARIABLE = "_FAMILY_RECALL_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
-_PARAMETERS = {"person": "person_id", "space": "space_id", "budget_ms": "time_budget_ms"}
+_SOURCES: Mapping[ParameterSource | None, str] = {
+    ParameterSource.COMMANDLINE: "option",
+    ParameterSource.ENVIRONMENT: "environment",
+    ParameterSource.DEFAULT_MAP: "file",
+}
 
 
 @command()
@@ -50,25 +54,32 @@ def config(**_: Any) -> Output:
     """
     ctx = click.get_current_context()
     file = config_file(ctx)
-    settings = {name: _effective(ctx, name) for name in SETTINGS}
+    settings = {
+        option.setting.name: (
+            ctx.params[option.name or ""],
+            _SOURCES.get(ctx.get_parameter_source(option.name or ""), "default"),
+        )
+        for option in ctx.command.params
+        if isinstance(option, SettingOption)
+    }
     record = {
         "config_file": str(file.path),
         "config_file_exists": file.exists,
         "settings": {
-            name: {"value": _json_value(effect.value), "source": effect.source}
-            for name, effect in settings.items()
+            name: {"value": _json_value(value), "source": source}
+            for name, (value, source) in settings.items()
         },
     }
     lines = [f"config file {file.path}{'' if file.exists else ' (not there)'}"]
-    for name, effect in settings.items():
-        source = {
-            "option": f"option {SETTINGS[name].flag}",
-            "environment": SETTINGS[name].variable,
+    for name, (value, source) in settings.items():
+        setting = SETTINGS[name]
+        where = {
+            "option": f"option {setting.flag}",
+            "environment": setting.variable,
             "file": "config file",
             "default": "default",
-        }[effect.source]
-        value = "not set" if effect.value is None else str(effect.value)
-        lines.append(f"{name:<10}{value} ({source})")
+        }[source]
+        lines.append(f"{name:<10}{'not set' if value is None else value} ({where})")
     return Output(record, lines)
 
 
@@ -89,14 +100,6 @@ def completion(shell: str) -> None:
     assert complete is not None  # noqa: S101 -- click knows each of the choices
     root = click.get_current_context().find_root()
     click.echo(complete(root.command, {}, "family-recall", COMPLETE_VARIABLE).source())
-
-
-def _effective(ctx: click.Context, name: str) -> InEffect:
-    parameter = _PARAMETERS.get(name, name)
-    value = ctx.params[parameter]
-    if ctx.get_parameter_source(parameter) is ParameterSource.COMMANDLINE:
-        return InEffect(value, "option")
-    return InEffect(value, in_effect(ctx, SETTINGS[name]).source)
 
 
 def _json_value(value: object) -> str | float | None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 _T = TypeVar("_T")
-Source = Literal["option", "environment", "file", "default"]
-
 CONFIG_VARIABLE = "FAMILY_RECALL_CONFIG"
 BUDGET_MS: float = CONTEXT_FIELDS["time_budget_ms"].default
 SERVER_BUDGET_MS = 500.0
@@ -31,7 +29,6 @@ TERMINAL_BUDGET_MS = 2_000.0
 """A person at a terminal waits so long for a better answer; most take a tenth of it."""
 METAVARS = {"file": "FILE", "number": "MS", "text": "ID"}
 _PROFILES = "default, family_os, annie, three_tier, ppr or neural"
-_SOURCES = {"environment": ParameterSource.ENVIRONMENT, "file": ParameterSource.DEFAULT_MAP}
 _TYPES: Mapping[str, Any] = {"file": FILE, "number": float, "text": str}
 
 
@@ -75,14 +72,6 @@ SETTINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class InEffect:
-    """A setting's value, None for none, and where it comes from."""
-
-    value: Any
-    source: Source
-
-
-@dataclass(frozen=True, slots=True)
 class ConfigFile:
     """A config file and what it sets; a missing one sets nothing."""
 
@@ -105,16 +94,18 @@ class SettingOption(click.Option):
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return what the command line says, or else what is in effect without it."""
+        """Return what click finds; after the command's own option comes that of the group."""
         value, source = super().consume_value(ctx, opts)
-        if source is ParameterSource.COMMANDLINE:
+        root, name = ctx.find_root(), self.setting.name
+        if source is ParameterSource.COMMANDLINE or ctx is root:
             return value, source
-        effect = in_effect(ctx, self.setting)
-        if effect.source == "option":
-            return effect.value, ParameterSource.COMMANDLINE
-        if effect.source != "default":
-            return effect.value, _SOURCES[effect.source]
-        return value, ParameterSource.DEFAULT
+        if root.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            return root.params[name], ParameterSource.COMMANDLINE
+        if source is ParameterSource.DEFAULT and not ctx.resilient_parsing:
+            configured = config_file(ctx).values
+            if name in configured:
+                return configured[name], ParameterSource.DEFAULT_MAP
+        return value, source
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
         """Name every place a wrong value may come from."""
@@ -197,22 +188,6 @@ def require(ctx: click.Context, value: _T | None, setting: Setting = SETTINGS["d
             ctx,
         )
     return value
-
-
-def in_effect(ctx: click.Context, setting: Setting) -> InEffect:
-    """Return what is in effect where a command itself was given nothing.
-
-    Raises:
-        ClickException: If the config file cannot be read.
-    """
-    root = ctx.find_root()
-    if root.get_parameter_source(setting.name) is ParameterSource.COMMANDLINE:
-        return InEffect(root.params[setting.name], "option")
-    if value := os.environ.get(setting.variable):
-        return InEffect(value, "environment")
-    if not ctx.resilient_parsing and setting.name in (values := config_file(ctx).values):
-        return InEffect(values[setting.name], "file")
-    return InEffect(setting.default, "default")
 
 
 def config_path(ctx: click.Context) -> Path:
