@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from family_recall.english.relations import ASKER_WORDS
 from family_recall.english.text import (
     LONGEST_NAME,
     MAX_QUESTION_CHARS,
@@ -22,8 +23,6 @@ from family_recall.store.relations import StoredRelation
 from family_recall.store.snapshot import Snapshot
 from family_recall.types import Scope
 
-ASKER_WORDS = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})
-"""Words by which the asker names themselves."""
 _POSSESSIVE = re.compile(r"['’]s?$")
 _ADDRESS = re.compile(r"\w[@./_]+\w")
 _SIGN = re.compile(r"[@./_]")

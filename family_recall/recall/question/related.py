@@ -11,23 +11,15 @@ from dataclasses import dataclass
 import msgspec
 
 from family_recall.english.kinship import IS_A, KINSHIP_ROLES, meaning_of, relation_phrase
-from family_recall.english.relation_vocabulary import SINGLE_VALUED, relation_words
+from family_recall.english.relations import SINGLE_VALUED, RelationWords, Wording, WordQuestion
 from family_recall.recall.question.entities import Mention, Resolution
 from family_recall.recall.question.kinship import (
     MAX_STEPS,
+    Relatives,
     credible_relations,
     in_all_partitions,
     is_same,
     relatives,
-)
-from family_recall.recall.question.relation_matching import WordQuestion, match, word_question
-from family_recall.recall.question.relation_wording import (
-    KinQuestion,
-    Wording,
-    kin_question,
-    path_question,
-    person_question,
-    read_wording,
 )
 from family_recall.store.file.row_ids import partition_of
 from family_recall.store.graph import Entity
@@ -101,8 +93,13 @@ def related(
     is_past = timespan_s is not None and timespan_s[1] < scope.as_of_s
     if timespan_s is not None and is_past:
         scope = dataclasses.replace(scope, as_of_s=timespan_s[1] - 1.0)
-    wording = read_wording(question, resolution)
-    found = [] if wording.is_empty else _asked(wording, scope, snapshot)
+    mentions = [each for each in resolution.mentions if each.role or not _is_kind(each.words)]
+    wording = Wording.of(
+        question, [each.words for each in mentions], asker_is_known=bool(resolution.asker)
+    )
+    if resolution.asker:
+        mentions.append(Mention("i", resolution.asker))
+    found = _asked(wording, mentions, scope, snapshot) if wording.named else []
     if is_past:
         found = [f for f in found if not f.answers or _held(f.relation, scope.as_of_s)]
     if asks_when or "long" in wording.words:
@@ -150,79 +147,69 @@ def relations_of_family(scope: Scope, snapshot: Snapshot) -> Related:
     )
 
 
-def _asked(wording: Wording, scope: Scope, snapshot: Snapshot) -> list[Found]:
+def _asked(
+    wording: Wording, mentions: Sequence[Mention], scope: Scope, snapshot: Snapshot
+) -> list[Found]:
     """Return the relations that a question asks for, and those that come near."""
-    kin = kin_question(wording)
-    if kin is not None:
-        found = _described(kin, scope, snapshot) if kin.described else _of_kin(kin, scope, snapshot)
-        if found or not kin.described:
-            return found
-    person = person_question(wording)
-    if person is not None:
-        everywhere = in_all_partitions(person.entities, scope, snapshot)
+    named = [mentions[number] for number in wording.named]
+    phrases = [mention for mention in named if mention.role]
+    others = [mention for mention in named if not mention.role]
+    said = {word for phrase in phrases for r in phrase.relations for word in r.relation.split(" ")}
+    if len(phrases) == 1 and (
+        wording.asks_whether if len(others) == 1 else not others and wording.asks_identity(said)
+    ):
+        kin = Relatives(phrases[0].entities, relations=phrases[0].relations)
+        return _of_kin(kin, others[0] if others else None)
+    asked = wording.role()
+    if asked is not None:
+        whose = mentions[asked.mention].entities
+        kin = relatives(whose, asked.role, scope, snapshot, max_steps=MAX_STEPS)
+        return _of_kin(kin, mentions[asked.other] if asked.other >= 0 else None)
+    if len(named) == 1 and wording.asks_who:
+        everywhere = in_all_partitions(named[0].entities, scope, snapshot)
         stored = credible_relations(everywhere, scope, snapshot)
         return [Found(relation, answers=True) for relation in stored]
-    two = path_question(wording)
-    if two is not None:
-        return [Found(relation, answers=True) for relation in _path(*two, scope, snapshot)]
-    words = word_question(wording, snapshot.stems)
-    return [] if words is None else _by_words(words, scope, snapshot)
+    if wording.asks_path:
+        return [
+            Found(relation, answers=True) for relation in _path(named[0], named[1], scope, snapshot)
+        ]
+    words = WordQuestion.of(wording, snapshot.stems)
+    return [] if words is None else _by_words(words, mentions, scope, snapshot)
 
 
-def _of_kin(question: KinQuestion, scope: Scope, snapshot: Snapshot) -> list[Found]:
-    entities, relations = question.whose.entities, question.whose.relations
-    if question.role is not None:
-        kin = relatives(entities, question.role, scope, snapshot, max_steps=MAX_STEPS)
-        entities, relations = kin.entities, kin.relations
-    other = question.other
+def _is_kind(words: str) -> bool:
+    """Whether a name is what animals are called: *dog*, where *Biscuit is a dog* is stored."""
+    return words in KINSHIP_ROLES and KINSHIP_ROLES[words].link == "pet"
+
+
+def _of_kin(kin: Relatives, other: Mention | None) -> list[Found]:
+    """Return what says who has a role; where somebody is named besides, only if it is them."""
     if other is not None and not any(
-        is_same(one, entity) or is_same(entity, one)
-        for one in other.entities
-        for entity in entities
+        is_same(named, entity) or is_same(entity, named)
+        for named in other.entities
+        for entity in kin.entities
     ):
         return []
-    ids = {entity.id for entity in entities}
+    ids = {entity.id for entity in kin.entities}
     found = []
-    for relation in relations:
+    for relation in kin.relations:
         end = next((end for end in (relation.subject, relation.object) if end.id in ids), None)
         found.append(Found(relation, end is not None, None if other is not None else end, 1.0))
     return found
 
 
-def _described(question: KinQuestion, scope: Scope, snapshot: Snapshot) -> list[Found]:
-    """Return the relations that hold a question's words beyond the role: *former carer of*.
-
-    A former carer is no carer, so all relations of the person whose role it is are read.
-    """
-    whose = list(question.whose.entities)
-    if question.role is None:
-        meant = {entity.id for entity in whose}
-        ends = [end for r in question.whose.relations for end in (r.subject, r.object)]
-        whose = [end for end in ends if end.id not in meant]
-    ids = {entity.id for entity in whose}
-    link = KINSHIP_ROLES[question.noun].link if question.noun else ""
-    found = []
-    for relation in credible_relations(whose, scope, snapshot):
-        words = relation_phrase(relation.relation).split(" ")
-        links = {KINSHIP_ROLES[word].link for word in words if word in KINSHIP_ROLES}
-        bearer, owner = relation.subject, relation.object
-        named, asked_for = (bearer, owner) if question.is_inverse else (owner, bearer)
-        if named.id in ids and link in links and question.described.issubset(words):
-            found.append(Found(relation, answers=True, asked_for=asked_for, overlap=1.0))
-    return found
-
-
-def _by_words(question: WordQuestion, scope: Scope, snapshot: Snapshot) -> list[Found]:
-    mentions = question.wording.mentions
+def _by_words(
+    question: WordQuestion, mentions: Sequence[Mention], scope: Scope, snapshot: Snapshot
+) -> list[Found]:
     by_entity: dict[int, set[int]] = {}
-    for index in question.wording.named:
-        for entity in mentions[index].entities:
-            by_entity.setdefault(entity.id, set()).add(index)
-    named = [entity for index in question.wording.named for entity in mentions[index].entities]
+    for number in question.wording.named:
+        for entity in mentions[number].entities:
+            by_entity.setdefault(entity.id, set()).add(number)
+    named = [e for number in question.wording.named for e in mentions[number].entities]
     found: list[Found] = []
     stored = credible_relations(named, scope, snapshot)
-    if question.asks_past:
-        stored = [relation for relation in stored if _says_past(relation, snapshot)]
+    if question.wording.asks_past:
+        stored = [relation for relation in stored if _words_of(relation, snapshot).has_ended]
         stored += credible_relations(named, scope, snapshot, ended=True)
     for relation in stored:
         phrase = relation_phrase(relation.relation)
@@ -234,10 +221,11 @@ def _by_words(question: WordQuestion, scope: Scope, snapshot: Snapshot) -> list[
             frozenset(by_entity.get(subject.id, ())),
             frozenset(by_entity.get(object_.id, ())),
         )
-        fit = match(question, phrase, ends, (subject.name, object_.name), snapshot.stems)
         asked_for = None if all(ends) else object_ if ends[0] else subject
-        if fit.overlap >= 0.5:
-            found.append(Found(relation, fit.answers, asked_for, fit.overlap))
+        other_name = "" if asked_for is None else asked_for.name
+        overlap, answers = question.match(phrase, ends, other_name, snapshot.stems)
+        if overlap >= 0.5:
+            found.append(Found(relation, answers, asked_for, overlap))
     return _newest(found, snapshot)
 
 
@@ -254,26 +242,25 @@ def _is_family(relation: StoredRelation) -> bool:
     return meaning is not None and meaning.link in _FAMILY
 
 
-def _says_past(relation: StoredRelation, snapshot: Snapshot) -> bool:
-    return relation_words(relation_phrase(relation.relation), snapshot.stems).has_ended
+def _words_of(relation: StoredRelation, snapshot: Snapshot) -> RelationWords:
+    return RelationWords.of(relation_phrase(relation.relation), snapshot.stems)
 
 
 def _newest(found: Sequence[Found], snapshot: Snapshot) -> list[Found]:
     """Put the newest first; where only one can hold, an older one of the same does not answer."""
     ordered = sorted(found, key=lambda f: (-f.overlap, -_since(f.relation), -f.relation.no))
     seen: dict[tuple[str, str], str] = {}
-    kept = []
-    for one in ordered:
-        relation = one.relation
-        phrase = relation_phrase(relation.relation)
-        single = relation_words(phrase, snapshot.stems).core & SINGLE_VALUED
+    result = []
+    for each in ordered:
+        relation = each.relation
+        single = _words_of(relation, snapshot).core & SINGLE_VALUED
         places = {
             seen.setdefault((relation.subject.name, concept), relation.object.name)
             for concept in single
         }
         is_newest = places <= {relation.object.name}
-        kept.append(dataclasses.replace(one, answers=one.answers and is_newest))
-    return kept
+        result.append(dataclasses.replace(each, answers=each.answers and is_newest))
+    return result
 
 
 def _since(relation: StoredRelation) -> float:
