@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -143,6 +145,73 @@ _VOLUNTEERS = re.compile(
     r"|we(?:['’]ll| can| will| did)\b|i['’]m (?:going|taking|doing|on it)\b)",
     re.IGNORECASE,
 )
+_NO_ANSWER = re.compile(
+    r"^(?:(?:i )?(?:dunno|don['’]?t know|do not know|have no idea|can['’]?t remember|forget|forgot)"
+    r"|no (?:idea|clue)|not (?:sure|a clue)|(?:good|great) question|search me|who knows|beats me"
+    r"|ask |i['’]ll (?:check|ask|look|find out)|let me (?:check|ask|look|see)|hang on|hold on"
+    r"|one (?:sec|moment)|wait|hm+|u+h+|e+r+m*|same|lol|ha(?:ha)*|thanks?|thank you|ta|cheers"
+    r"|ok(?:ay)?|cool|nice|great|wow|oh|why|what|sorry)\b[\s\w'’,]{0,30}[.!?…]*$",
+    re.IGNORECASE,
+)
+_DOUBTS = re.compile(
+    r"\b(?:i think|i guess|maybe|perhaps|probably|not sure|or something|i reckon)\b"
+)
+_FOUND = re.compile(
+    r"^(?:(?:oh|ok|okay|ah|actually|right)[,\s]+)*(?:found|got it|never ?mind|nvm|it['’]s|it was"
+    r"|they['’]re|turns out|sorted|solved)\b",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(
+    r"^(?:no|nope|nah|actually|not|wait|correction)\b|\b(?:actually|scrap that|it['’]?s not"
+    r"|that (?:was|is) (?:not|wrong|changed|the)|has (?:been )?(?:changed|moved|shifted)"
+    r"|they(?:['’]ve| have) (?:changed|moved|shifted))\b"
+)
+_THIRD_PERSON = re.compile(
+    r"\b(?:he|she|they|it|his|her|their|him|them|its|that|this|those|these)\b|['’]s\b",
+    re.IGNORECASE,
+)
+_KIN = frozenset(
+    """
+    mum mom mam mummy mommy dad daddy papa mama nan nana nanna gran granny grandma grandad grandpa
+    granddad auntie aunt uncle cousin brother sister son daughter wife husband neighbour neighbor
+    gran's koro oma opa popo gong amma appa nani dada ama
+    """.split()
+)
+_TITLES = frozenset({"mr", "mrs", "ms", "dr", "s"})
+_WORD = re.compile(r"[^\W_]+")
+_OWNER = re.compile(
+    r"\b([^\W\d_]{2,})['’]s (?!(?:not|now|on|in|at|the|a|been|got|going|off|gone|moved)\b)[^\W_]"
+    r"|\b(?:for|at) (?:the |our |my )?(?!(?:about|around|least|half|quarter|noon|midday|midnight"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)([^\W\d_]{3,})\b"
+)
+_NARRATES = re.compile(
+    r"\b(?:was|were|went|had|saw|met|came|ate|said|says|told|asked|bought|found|parked)\b"
+)
+_LASTING = re.compile(
+    r"\b(?:from now on|from here on|for good|any ?more|no longer|starting|as of|permanent(?:ly)?"
+    r"|instead of|cancelled|canceled"
+    r"|from (?:(?:next|this) (?:week|month|term|year)|today|tomorrow))\b"
+)
+_HOLDS = frozenset("is are costs starts begins ends opens closes".split())
+_PLACED = frozenset("in inside on under behind beside by near with over above below at".split())
+_PLACE_WORDS = 4
+_OF_TIMES = frozenset(
+    """
+    now from today tomorrow on at instead am pm half quarter past to noon midday midnight
+    one two three four five six seven eight nine ten eleven twelve
+    monday tuesday wednesday thursday friday saturday sunday
+    mondays tuesdays wednesdays thursdays fridays saturdays sundays
+    january february march april may june july august september october november december
+    """.split()
+)
+_FUNCTION = frozenset(
+    """
+    the our your his her its their this that these those and but for with from into onto has have
+    had was were are is new now old some any all both not which what who when where how why does did
+    just about than then there here also more most very only one two three four five six
+    take takes taking took taken going goes gone stopped stops stopping started starts
+    """.split()
+)
 
 
 @dataclass(frozen=True)
@@ -190,6 +259,80 @@ class Statement:
         """Whether somebody says that it is them: *me, I have a free period*."""
         return _VOLUNTEERS.search(self.text[:_MAX_CHARS_OF_PEOPLE]) is not None
 
+    @property
+    def evades(self) -> bool:
+        """Whether it says, in reply, that somebody does not know, or nothing."""
+        return _NO_ANSWER.match(self.text.strip()) is not None
+
+    @property
+    def doubts(self) -> bool:
+        """Whether it says that it is not sure."""
+        return _DOUBTS.search(lowered(self.text)) is not None
+
+    @property
+    def finds(self) -> bool:
+        """Whether somebody says that they found what they asked for: *got it, it's Tuesday*."""
+        return _FOUND.match(self.text) is not None
+
+    @property
+    def denies(self) -> bool:
+        """Whether it contradicts what was said before it: *no, they moved it*."""
+        return _DENIES.search(lowered(self.text)) is not None
+
+    @functools.cached_property
+    def words(self) -> tuple[str, ...]:
+        """Its words, casefolded."""
+        return tuple(_WORD.findall(self.text.casefold()))
+
+    @property
+    def people(self) -> frozenset[str]:
+        """The words that name somebody: capitalised ones, and *mum*."""
+        names = self.values(("name",)).get("name", frozenset())
+        words = {word for name in names for word in _WORD.findall(name)} - _TITLES
+        return frozenset(words | (_KIN & set(self.words)))
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """Whose something is, or for whom or what: *Mia's bike*, *for the shed*."""
+        matches = _OWNER.finditer(self.text.casefold())
+        return frozenset(word for match in matches for word in match.groups() if word)
+
+    @property
+    def speaks_of_others(self) -> bool:
+        """Whether it has a pronoun that stands for somebody or something else."""
+        return _THIRD_PERSON.search(self.text) is not None
+
+    @property
+    def narrates(self) -> bool:
+        """Whether it tells what happened."""
+        return _NARRATES.search(self.text.casefold()) is not None
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it says that something holds for good."""
+        return _LASTING.search(self.text.casefold()) is not None
+
+    def modifiers(self, forms: Mapping[str, str], words: frozenset[str]) -> dict[str, set[str]]:
+        """Return the content words that stand before a question's words, by those words.
+
+        Args:
+            forms: The question's longer words, by how they are written with and without their
+                last letter.
+            words: All words of the question.
+        """
+        modifiers: dict[str, set[str]] = {}
+        for previous, word in itertools.pairwise(self.words):
+            shorter = word[:-1]
+            if word in forms:
+                wanted = forms[word]
+            elif len(shorter) > 2 and shorter in words:
+                wanted = shorter
+            else:
+                continue
+            if len(previous) > 2 and previous not in _FUNCTION and previous not in words:
+                modifiers.setdefault(wanted, set()).add(previous)
+        return modifiers
+
 
 def bits_of(text: str, fact_key: str | None = None) -> int:
     """Return the bits of a text's cues and of the kinds of its values, as a memory stores them.
@@ -210,3 +353,23 @@ def mask_of(*names: str) -> int:
 def mask_of_kinds(kinds: Iterable[str]) -> int:
     """Return the bits of some kinds of values together."""
     return mask_of(*(f"kind:{kind}" for kind in kinds))
+
+
+def begin_alike(older: Statement, newer: Statement) -> bool:
+    """Whether two texts say something of the same: "the code is 12", "… is 34 now".
+
+    The same words up to a verb, but for *new*; from there on the newer has no word of its own but
+    figures and times, or both say where something is.
+    """
+    before, after = (
+        [word for word in statement.words if word != "new"] for statement in (older, newer)
+    )
+    n_alike = sum(itertools.takewhile(bool, map(operator.eq, before, after)))
+    begun = next((at for at in range(n_alike) if after[at] in _HOLDS), n_alike) + 1
+    was, now = before[begun:], after[begun:]
+    if n_alike < begun or not was or not now:
+        return False
+    own = set(now) - set(before) - _OF_TIMES
+    if not any(word.isalpha() for word in own):
+        return True
+    return was[0] in _PLACED and now[0] in _PLACED and len(own) < _PLACE_WORDS

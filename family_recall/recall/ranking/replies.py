@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
-from family_recall.english import Question, Statement, lowered, mask_of, mask_of_kinds
+from family_recall.english import Question, Statement, mask_of, mask_of_kinds
 from family_recall.store.memory_queries import Turn
 
 TURNS: Final = 3
@@ -35,29 +34,7 @@ _LONGEST_ELLIPSIS = 14  # words
 _LONGEST_REPLY = 40  # words; a longer one needs no context, and what follows is no reply
 
 _ASKS = mask_of("asks", "only_asks")
-_NO_ANSWER = re.compile(
-    r"^(?:(?:i )?(?:dunno|don['’]?t know|do not know|have no idea|can['’]?t remember|forget|forgot)"
-    r"|no (?:idea|clue)|not (?:sure|a clue)|(?:good|great) question|search me|who knows|beats me"
-    r"|ask |i['’]ll (?:check|ask|look|find out)|let me (?:check|ask|look|see)|hang on|hold on"
-    r"|one (?:sec|moment)|wait|hm+|u+h+|e+r+m*|same|lol|ha(?:ha)*|thanks?|thank you|ta|cheers"
-    r"|ok(?:ay)?|cool|nice|great|wow|oh|why|what|sorry)\b[\s\w'’,]{0,30}[.!?…]*$",
-    re.IGNORECASE,
-)
-_DOUBTING = (
-    "i think", "i guess", "maybe", "perhaps", "probably", "not sure", "or something", "i reckon",
-)  # fmt: skip
-_DOUBTS = re.compile(rf"\b(?:{'|'.join(_DOUBTING)})\b")
 _FEW = 8  # words
-_FOUND = re.compile(
-    r"^(?:(?:oh|ok|okay|ah|actually|right)[,\s]+)*(?:found|got it|never ?mind|nvm|it['’]s|it was"
-    r"|they['’]re|turns out|sorted|solved)\b",
-    re.IGNORECASE,
-)
-_DENIES = re.compile(
-    r"^(?:no|nope|nah|actually|not|wait|correction)\b|\b(?:actually|scrap that|it['’]?s not"
-    r"|that (?:was|is) (?:not|wrong|changed|the)|has (?:been )?(?:changed|moved|shifted)"
-    r"|they(?:['’]ve| have) (?:changed|moved|shifted))\b"
-)
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -135,7 +112,7 @@ class _Exchange:
             self.countered = self.countered or turn.author != turn.asker
             return 0.0
         factor = _BY_PLACE[turn.place - 1]
-        if _NO_ANSWER.match(turn.text.strip()):
+        if Statement(turn.text).evades:
             factor *= _EVADES
         else:
             tells = self._tells(turn)
@@ -152,7 +129,7 @@ class _Exchange:
         return [told for author, told in self.replied.items() if author != turn.author]
 
     def _denies(self, turn: Turn) -> bool:
-        return bool(self._others(turn)) and _DENIES.search(lowered(turn.text)) is not None
+        return bool(self._others(turn)) and Statement(turn.text).denies
 
     def _by_author(self, turn: Turn, *, tells: bool) -> float:
         """Return the factor for who says it after what others said."""
@@ -168,14 +145,12 @@ class _Exchange:
         it, or in a few words what was asked for.
         """
         few = len(turn.text.split()) <= _FEW
-        answers = _FOUND.match(turn.text) is not None or (few and tells)
+        answers = Statement(turn.text).finds or (few and tells)
         return _OWN_ANSWER if answers or self.countered else 0.0
 
     def _by_content(self, turn: Turn, *, tells: bool) -> float:
         """Return the factor for what it tells, and how surely."""
-        text = lowered(turn.text)
-        doubts = any(map(text.__contains__, _DOUBTING)) and _DOUBTS.search(text)
-        factor = _DOUBTED if doubts else 1.0
+        factor = _DOUBTED if Statement(turn.text).doubts else 1.0
         if self.kinds or self.wants_somebody:
             factor *= _RIGHT_KIND if tells else _OTHER_KIND
         return factor

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from family_recall.english import BITS, mask_of, mask_of_kinds, values_in
+from family_recall import english
+from family_recall.english import BITS, mask_of, mask_of_kinds
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.coverage import covers, question_weights
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.ranking.supersession import Asked, Stated, modifiers_in, pair_features
+from family_recall.recall.ranking.supersession import Asked, Stated, pair_features
 from family_recall.store.memory_queries import Rows, Statement
 from family_recall.types import BoolArray, FloatArray, IdArray
 
@@ -190,8 +191,9 @@ def _stated(
         of_row = words.of_row(row)
         stems = frozenset(words.stems[of_row][words.in_body[of_row]].tolist())
         cues = int(rows.cues[row])
+        read = english.Statement(statement.text)
         stated[row] = Stated(
-            text=statement.text,
+            statement=read,
             author=rows.authors[row],
             said_s=statement.said_s,
             session=int(rows.sessions[row]),
@@ -199,8 +201,8 @@ def _stated(
             stems=stems - asked.weights.keys() - asked.ordinary,
             score=float(ranking.score[row]),
             near=near or _NO_NEARNESS,
-            values=values_in(statement.text, [kind for kind, bit in kinds if cues & bit]),
-            modifiers=modifiers_in(statement.text, asked),
+            values=read.values([kind for kind, bit in kinds if cues & bit]),
+            modifiers=read.modifiers(asked.forms, asked.words),
             covered=frozenset(itertools.compress(numbers, is_held)),
         )
     return stated

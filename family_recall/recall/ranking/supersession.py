@@ -11,64 +11,20 @@ Source: the model is fitted by ``python -m tools.fit.supersession`` on scenarios
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 import math
-import operator
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from family_recall.english import BITS, Question, Statement, Values, values_in
+from family_recall.english import BITS, Question, Statement, Values
+from family_recall.english.statement import begin_alike
 
 CHANGED, RENEWED, STOPPED = BITS["changed"], BITS["renewed"], BITS["stopped"]
 FOR_NOW, ONE_DAY, UNSURE, ASKS, NEGATED = (
     BITS[name] for name in ("for_now", "one_day", "unsure", "asks", "negated")
 )
 DAY_S = 86_400.0
-
-_THIRD_PERSON = re.compile(
-    r"\b(?:he|she|they|it|his|her|their|him|them|its|that|this|those|these)\b|['’]s\b",
-    re.IGNORECASE,
-)
-_KIN = frozenset(
-    """
-    mum mom mam mummy mommy dad daddy papa mama nan nana nanna gran granny grandma grandad grandpa
-    granddad auntie aunt uncle cousin brother sister son daughter wife husband neighbour neighbor
-    gran's koro oma opa popo gong amma appa nani dada ama
-    """.split()
-)
-_HOLDS = frozenset("is are costs starts begins ends opens closes".split())
-_PLACED = frozenset("in inside on under behind beside by near with over above below at".split())
-_PLACE_WORDS = 4
-_OF_TIMES = frozenset(
-    """
-    now from today tomorrow on at instead am pm half quarter past to noon midday midnight
-    one two three four five six seven eight nine ten eleven twelve
-    monday tuesday wednesday thursday friday saturday sunday
-    mondays tuesdays wednesdays thursdays fridays saturdays sundays
-    january february march april may june july august september october november december
-    """.split()
-)
-_TITLES = frozenset({"mr", "mrs", "ms", "dr", "s"})
-_WORD = re.compile(r"[^\W_]+")
-_OWNER = re.compile(
-    r"\b([^\W\d_]{2,})['’]s (?!(?:not|now|on|in|at|the|a|been|got|going|off|gone|moved)\b)[^\W_]"
-    r"|\b(?:for|at) (?:the |our |my )?(?!(?:about|around|least|half|quarter|noon|midday|midnight"
-    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)([^\W\d_]{3,})\b"
-)
-_NARRATES = re.compile(
-    r"\b(?:was|were|went|had|saw|met|came|ate|said|says|told|asked|bought|found|parked)\b"
-)
-_FUNCTION = frozenset(
-    """
-    the our your his her its their this that these those and but for with from into onto has have
-    had was were are is new now old some any all both not which what who when where how why does did
-    just about than then there here also more most very only one two three four five six
-    take takes taking took taken going goes gone stopped stops stopping started starts
-    """.split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +36,7 @@ class Stated:
     ``score`` is its score, ``near`` its closeness to the question in meaning, in [0, 1].
     """
 
-    text: str
+    statement: Statement
     author: str | None
     said_s: float
     session: int
@@ -173,7 +129,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
     changed = 1.0 if cues & CHANGED else 0.0
     renewed = 1.0 if cues & RENEWED else 0.0
     stopped = 1.0 if cues & STOPPED else 0.0
-    older_text, newer_text = older.text.casefold(), newer.text.casefold()
+    older_text = older.statement.text.casefold()
     gap_days = max(newer.said_s - older.said_s, 0.0) / DAY_S
     open_slot = float(not question.kinds)
     return (
@@ -201,10 +157,10 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         1.0 if older.cues & ASKS else 0.0,
         1.0 if older.cues & FOR_NOW else 0.0,
         1.0 if cues & NEGATED else 0.0,
-        _other_name(asked, older_text, newer),
-        _other_owner(asked, older_text, newer_text),
+        _other_name(asked, older.statement, newer),
+        _other_owner(asked, older_text, newer.statement),
         _other_kind(older, newer),
-        _subject_lost(asked, older_text, newer_text, older.author, newer.author),
+        _subject_lost(asked, older, newer),
         _other_speaker(asked, older, newer),
         float(older.author == newer.author),
         float(older.session == newer.session),
@@ -213,11 +169,11 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         float(question.asks_event),
         float(question.asks_all),
         open_slot,
-        min(len(newer.text) / 300.0, 2.0),
-        min(len(older.text) / 300.0, 2.0),
-        float(_NARRATES.search(newer_text) is not None),
+        min(len(newer.statement.text) / 300.0, 2.0),
+        min(len(older.statement.text) / 300.0, 2.0),
+        float(newer.statement.narrates),
         min(len(newer.stems - older.stems) / 3.0, 1.0),
-        float(_LASTING.search(newer_text) is not None),
+        float(newer.statement.lasts),
         changed * newer_covers,
         differs * both,
         stopped * both * float(question.asks_state),
@@ -228,7 +184,7 @@ def pair_features(asked: Asked, older: Stated, newer: Stated, cosine: float) -> 
         renewed * differs,
         open_slot * cosine,
         both * cosine,
-        float(begin_alike(older_text, newer_text)),
+        float(begin_alike(older.statement, newer.statement)),
     )
 
 
@@ -305,11 +261,6 @@ def is_excluded(features: Sequence[float]) -> bool:
 
 _A_YEAR = 1.0  # in ``gap``
 _PLACE_OF = {name: at for at, name in enumerate(FEATURES)}
-_LASTING = re.compile(
-    r"\b(?:from now on|from here on|for good|any ?more|no longer|starting|as of|permanent(?:ly)?"
-    r"|instead of|cancelled|canceled"
-    r"|from (?:(?:next|this) (?:week|month|term|year)|today|tomorrow))\b"
-)
 
 
 def _values(before: Values, after: Values) -> tuple[float, float, float, float]:
@@ -338,25 +289,20 @@ def _words(values: Iterable[str]) -> set[str]:
     return {word for value in values for word in value.split()}
 
 
-def _other_name(asked: Asked, older_text: str, newer: Stated) -> float:
+def _other_name(asked: Asked, older: Statement, newer: Stated) -> float:
     """Whether the newer names somebody that neither the question nor the older does."""
     if "name" in asked.question.kinds:
         return 0.0
-    strangers = names_in(newer.text) - asked.names - asked.words - {(newer.author or "").casefold()}
-    return float(not strangers <= set(_WORD.findall(older_text)))
+    strangers = (
+        newer.statement.people - asked.names - asked.words - {(newer.author or "").casefold()}
+    )
+    return float(not strangers.issubset(older.words))
 
 
-def names_in(text: str) -> frozenset[str]:
-    """Return the words of a text that name somebody: capitalised ones, and *mum*."""
-    names = values_in(text, ("name",)).get("name", frozenset())
-    words = {word for name in names for word in _WORD.findall(name)} - _TITLES
-    return frozenset(words | (set(_WORD.findall(text.casefold())) & _KIN))
-
-
-def _other_owner(asked: Asked, older_text: str, newer_text: str) -> float:
+def _other_owner(asked: Asked, older_text: str, newer: Statement) -> float:
     """Whether the newer is about something of somebody's, or for something, named in it alone."""
-    owners = {word for match in _OWNER.finditer(newer_text) for word in match.groups() if word}
-    return float(any(word not in asked.words and word not in older_text for word in owners))
+    strangers = newer.owners - asked.words
+    return float(any(word not in older_text for word in strangers))
 
 
 def _other_kind(older: Stated, newer: Stated) -> float:
@@ -365,66 +311,25 @@ def _other_kind(older: Stated, newer: Stated) -> float:
     return float(any(not before[word] & after[word] for word in before.keys() & after.keys()))
 
 
-def modifiers_in(text: str, asked: Asked) -> dict[str, set[str]]:
-    """Return the content words that stand before the question's words in a text, by word."""
-    tokens = _WORD.findall(text.casefold())
-    modifiers: dict[str, set[str]] = {}
-    for previous, word in itertools.pairwise(tokens):
-        shorter = word[:-1]
-        if word in asked.forms:
-            wanted = asked.forms[word]
-        elif len(shorter) > 2 and shorter in asked.words:
-            wanted = shorter
-        else:
-            continue
-        if len(previous) > 2 and previous not in _FUNCTION and previous not in asked.words:
-            modifiers.setdefault(wanted, set()).add(previous)
-    return modifiers
-
-
-def begin_alike(older: str, newer: str) -> bool:
-    """Whether two texts, in lower case, say something of the same: "the code is 12", "… is 34 now".
-
-    The same words up to a verb, but for *new*; from there on the newer has no word of its own but
-    figures and times, or both say where something is.
-    """
-    before, after = (
-        [word for word in _WORD.findall(text) if word != "new"] for text in (older, newer)
-    )
-    n_alike = sum(itertools.takewhile(bool, map(operator.eq, before, after)))
-    begun = next((at for at in range(n_alike) if after[at] in _HOLDS), n_alike) + 1
-    was, now = before[begun:], after[begun:]
-    if n_alike < begun or not was or not now:
-        return False
-    own = set(now) - set(before) - _OF_TIMES
-    if not any(word.isalpha() for word in own):
-        return True
-    return was[0] in _PLACED and now[0] in _PLACED and len(own) < _PLACE_WORDS
-
-
-def _subject_lost(
-    asked: Asked, older: str, newer: str, older_author: str | None, newer_author: str | None
-) -> float:
+def _subject_lost(asked: Asked, older: Stated, newer: Stated) -> float:
     """Whether the question names somebody whom the older is about and the newer is not."""
-    if not asked.names:
-        return 0.0
-    older_words, newer_words = set(_WORD.findall(older)), set(_WORD.findall(newer))
-    older_by, newer_by = (older_author or "").casefold(), (newer_author or "").casefold()
+    statement = newer.statement
+    older_by, newer_by = (older.author or "").casefold(), (newer.author or "").casefold()
     for name in asked.names:
-        was = name in older_words or name in older_by
-        now = name in newer_words or (name in newer_by and Statement(newer).speaks_of_self)
+        was = name in older.statement.words or name in older_by
+        now = name in statement.words or (name in newer_by and statement.speaks_of_self)
         if was and not now:
-            return 0.5 if _THIRD_PERSON.search(newer) else 1.0
+            return 0.5 if statement.speaks_of_others else 1.0
     return 0.0
 
 
 def _other_speaker(asked: Asked, older: Stated, newer: Stated) -> float:
     """Whether the newer speaks of its author, who is another than the one asked about."""
-    if not Statement(newer.text).speaks_of_self:
+    if not newer.statement.speaks_of_self:
         return 0.0
     if asked.about_asker:
         return float(newer.author != asked.asker)
-    if Statement(older.text).speaks_of_self:
+    if older.statement.speaks_of_self:
         return float(newer.author != older.author)
     author = (newer.author or "").casefold()
     return float(bool(asked.names) and not any(name in author for name in asked.names))
