@@ -12,7 +12,7 @@ from family_recall.forget.entity_provenance import update_entities
 from family_recall.remember import relations
 from family_recall.store.file.row_ids import partition_of
 from family_recall.store.listing import Listings
-from family_recall.store.relations import RecordedRelation, RelationRow
+from family_recall.store.relations import RelationRow
 from family_recall.types import RecallContext, Relation
 from family_recall.types.checked import checked
 
@@ -51,8 +51,7 @@ class Relations:
             view = self._view(writing.listings, relation, person_id)
             _check_new(view, relation)
             _own_rows(view, relation)
-            recorded = RecordedRelation(relation, self._engine.wall_clock())
-            relations.relate(writing, self._engine.indexer.entity_linker(writing), recorded)
+            self._engine.indexer.relate_within(writing, relation, self._engine.wall_clock())
 
     def all(
         self,

@@ -46,5 +46,5 @@ def withdraw_entries(
     end_relations(engine, writing, ended)
     memories = dict.fromkeys((entry.space_id, entry.doc_id) for entry in ended)
     for space_id, doc_id in memories:
-        engine.indexer.withdraw(writing, space_id, doc_id, now_s)
+        engine.indexer.writer(writing).withdraw(space_id, doc_id, now_s)
     return len(memories)

@@ -78,7 +78,7 @@ class Sources:
                     f"{doc_id!r} in {space_id!r} is not from {source!r}; nothing was stored"
                 )
             for elsewhere in sorted(own - {space_id}):
-                indexer.withdraw(writing, elsewhere, doc_id, now_s)
+                indexer.writer(writing).withdraw(elsewhere, doc_id, now_s)
             (stored,) = indexer.remember_within(writing, [memory], now_s=now_s, static=static)
         if encoder is not None:
             indexer.embed(encoder, writing.changed)

@@ -84,7 +84,7 @@ def restore_relations(
         partition = partition_of(row["subject"])
         names = [row["subject_name"], row["object_name"]]
         subject, object_ = json.loads(row["stated"]) if row["stated"] else names
-        linker = indexer.entity_linker(writing)
+        linker = indexer.writer(writing).linker
         space_id = writing.household.space_of(partition)
         first, second = linker.ends(partition, space_id, (subject, object_))
         writing.relations.restore({**row, "subject": first, "object": second})
@@ -143,7 +143,7 @@ def _derive_in_partition(
     ]
     moved: list[tuple[int, int]] = []
     for _, _, source in sorted(sources, key=lambda row: row[:2]):
-        linker = indexer.entity_linker(writing)
+        linker = indexer.writer(writing).linker
         if isinstance(source, GivenNames):
             named = zip(source.given_names, (source.subject, source.object), strict=True)
             subject, object_ = (

@@ -8,17 +8,14 @@ transaction, and its vectors become pending.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from family_recall.remember.entity_linker import EntityLinker
 from family_recall.remember.preparation import header_of, prepare
+from family_recall.store.memories import StoredMemory
 from family_recall.store.new_memories import batches
 from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Person
-
-INFO_KEY = "authors"
-INFO_VERSION = "1"
-"""Of what an author is indexed as: the name of the person."""
 
 
 def put(writing: WriteTransaction, linker: EntityLinker, person: Person) -> None:
@@ -30,7 +27,8 @@ def put(writing: WriteTransaction, linker: EntityLinker, person: Person) -> None
         household.put_person(person)
     else:
         memories = writing.authors.memories_of(person.person_id)
-        _index_again(writing, memories, lambda: household.put_person(person), as_written=False)
+        _index_again(writing, memories, lambda: household.put_person(person))
+        writing.vectors.clear(memories)
     if before != person:
         linker.rename(person)
 
@@ -40,53 +38,39 @@ def remove(
 ) -> None:
     """Delete a person, whose memories have another author from then on, or none.
 
-    ``memories`` are all that have the person as their author, by id or as heard.
+    ``memories`` are all that have the person as their author, by id or as heard. Without an author
+    their vectors become pending.
     """
 
     def change() -> None:
-        for batch in batches(memories):
-            for stored in writing.load(batch):
-                if stored.intact:
-                    memory = dataclasses.replace(stored.memory, author=author)
-                    new = prepare(memory, stored.recorded_s, writing.zone, author)
-                    writing.authors.put_author(stored.id, author, new.content_hash)
+        for stored in _intact(writing, memories):
+            memory = dataclasses.replace(stored.memory, author=author)
+            new = prepare(memory, stored.recorded_s, writing.zone, author)
+            writing.authors.put_author(stored.id, author, new.content_hash)
         writing.partitions.remove_for_guardians_of(person_id)
         writing.household.remove_person(person_id)
 
-    _index_again(writing, memories, change, as_written=False, named_alike=author is not None)
-
-
-def name_authors(writing: WriteTransaction) -> None:
-    """Index the authors of a file that was indexed by their ids under their names."""
-    memories = writing.authors.memories_of_people_named_otherwise()
-    _index_again(writing, memories, lambda: None, as_written=True)
-    writing.put_info(INFO_KEY, INFO_VERSION)
+    _index_again(writing, memories, change)
+    if author is None:
+        writing.vectors.clear(memories)
 
 
 def _index_again(
-    writing: WriteTransaction,
-    memories: list[int],
-    change: Callable[[], None],
-    *,
-    as_written: bool,
-    named_alike: bool = False,
+    writing: WriteTransaction, memories: list[int], change: Callable[[], None]
 ) -> None:
-    """Index the words of memories again after a change of names; their vectors become pending.
-
-    ``as_written`` says that they are indexed by their authors as written so far, ``named_alike``
-    that their authors are called as before, so that the vectors stay.
-    """
+    """Index the words of memories again after a change of names."""
     affected = list(writing.authors.with_following(memories))
     for batch in affected:
-        writing.words.remove(batch, as_written=as_written)
+        writing.words.remove(batch)
     change()
     writing.authors.clear()
-    for batch in batches(memories):
-        for stored in writing.load(batch):
-            if stored.intact:
-                header = header_of(stored.memory, writing.zone, stored.author_name)
-                writing.authors.put_header(stored.id, header)
+    for stored in _intact(writing, memories):
+        header = header_of(stored.memory, writing.zone, stored.author_name)
+        writing.authors.put_header(stored.id, header)
     for batch in affected:
         writing.words.add(batch)
-    if memories and not named_alike:
-        writing.vectors.clear(memories)
+
+
+def _intact(writing: WriteTransaction, memories: list[int]) -> Iterator[StoredMemory]:
+    for batch in batches(memories):
+        yield from (stored for stored in writing.load(batch) if stored.intact)

@@ -164,13 +164,6 @@ class Authors:
         """List all memories by a person, superseded ones and redacted views too."""
         return self._ids("SELECT id FROM memory WHERE author = ? ORDER BY id", person_id)
 
-    def memories_of_people_named_otherwise(self) -> list[int]:
-        """List all memories by people whose names are not their ids."""
-        return self._ids(
-            "SELECT m.id FROM memory m JOIN person p ON p.person_id = m.author"
-            " WHERE p.name <> p.person_id ORDER BY m.id"
-        )
-
     def with_following(self, memories: Sequence[int]) -> Iterator[list[int]]:
         """Yield memories and those whose context they are, some at a time, each once."""
         both = {*memories}

@@ -51,10 +51,6 @@ class Superseded:
             for memory, child, view, band in rows
         ]
 
-    def more_open(self) -> list[tuple[str, str]]:
-        """List the (space_id, doc_id) of memories with versions more open than the current one."""
-        return sql.rows(self.connection, f"SELECT DISTINCT s.space_id, p.doc_id FROM {_MORE_OPEN}")
-
     def _move(self, memory: int, partition: int, band: str) -> int:
         execute = self.connection.execute
         followers = [

@@ -14,7 +14,7 @@ from family_recall.store.counters import Counters
 from family_recall.store.file import sql
 from family_recall.store.file.row_ids import partition_of, shard_of
 from family_recall.store.memories import name_of
-from family_recall.store.passages import LONGEST_WHOLE, passages
+from family_recall.store.passages import passages
 from family_recall.store.vector_tables import NewVector, Role, View
 
 
@@ -142,22 +142,6 @@ class VectorWriter:
         vector_tables.remove(self.connection, ids, vec0=self.vec0)
         for partition in {partition_of(memory) for memory in ids}:
             self.counters.of(partition).rewrites += 1
-
-    def clear_views(self) -> None:
-        """Make the vectors of every memory that has a title or a summary pending."""
-        rows = sql.rows(
-            self.connection, "SELECT id FROM memory WHERE title IS NOT NULL OR summary IS NOT NULL"
-        )
-        self.clear([memory for (memory,) in rows])
-
-    def clear_passages(self) -> None:
-        """Make the vectors of every memory whose text has passages pending."""
-        rows = sql.rows(
-            self.connection,
-            "SELECT id, text FROM memory WHERE length(text) > ?",
-            (LONGEST_WHOLE,),
-        )
-        self.clear([memory for memory, text in rows if passages(text)])
 
     def drop_other_models(self, model_id: str) -> tuple[str, ...]:
         """Delete the vectors of every transformer but one; returns the ids of those models."""

@@ -74,17 +74,11 @@ class WordIndex:
             self._counters.of(partition).rewrites += 1
             self.store_counts(rows)
 
-    def remove(self, ids: Sequence[int], *, as_written: bool = False) -> None:
-        """Remove the words of stored memories from index and counts.
-
-        ``as_written`` says that they are those of a file in which authors were indexed as written,
-        not by name.
-        """
+    def remove(self, ids: Sequence[int]) -> None:
+        """Remove the words of stored memories from index and counts."""
         self.flush()
         for start in range(0, len(ids), _BATCH):
-            for (partition, past), rows in self._stored(
-                ids[start : start + _BATCH], as_written=as_written
-            ).items():
+            for (partition, past), rows in self._stored(ids[start : start + _BATCH]).items():
                 remove(self._connection, shard_of(partition, past=past), rows)
                 self._count(partition, rows, -1, past=past)
                 self._counters.of(partition).rewrites += 1
@@ -166,15 +160,12 @@ class WordIndex:
             add(self._connection, shard, rows)
         self._gathered.clear()
 
-    def _stored(
-        self, ids: Sequence[int], *, as_written: bool = False
-    ) -> dict[tuple[int, bool], list[Words]]:
+    def _stored(self, ids: Sequence[int]) -> dict[tuple[int, bool], list[Words]]:
         """Split and count the words of stored memories, by partition and whether superseded."""
-        speaker = "c.author" if as_written else name_of("c")
         texts: dict[bool, list[Indexed]] = {}
         for memory, past, body, header, author, before in sql.rows(
             self._connection,
-            f"SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, {speaker}, c.text"
+            f"SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, {name_of('c')}, c.text"
             " FROM memory m JOIN words_content w ON w.id = m.id"
             " LEFT JOIN memory c ON c.id = m.context_id"
             " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 from family_recall import FamilyRecall, Grant, Hidden, RecallContext
@@ -19,7 +18,6 @@ from family_recall.errors import (
     UnknownMemoryError,
     UnknownPersonError,
 )
-from family_recall.store.superseded import Superseded
 from family_recall.types import Memory
 from tests.conftest import HOME, Wall, found, move_in, open_home, recall, remember
 
@@ -213,26 +211,3 @@ def test_a_raised_band_covers_earlier_versions(tmp_path: Path, again: str, hide:
         home.maintenance.rebuild()
         assert [one for one in home.maintenance.check() if one.problem] == []
         assert "gift" not in found(recall(home, "a red bicycle", "mia", known_at=before))
-
-
-def test_bands_that_were_raised_in_an_earlier_version_cover_history_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Opening a file moves earlier versions that an earlier version of the library left behind."""
-    path, wall = tmp_path / "family.db", Wall()
-    with open_home(path, wall=wall) as home, monkeypatch.context() as patched:
-        patched.setattr(Superseded, "raise_bands", lambda *_: [])
-        move_in(home)
-        remember(home, "The present is a red bicycle", doc_id="gift")
-        before = wall.tick(minutes=1)
-        wall.tick(minutes=1)
-        remember(home, "The present is a kite", doc_id="gift", band="red")
-        assert found(recall(home, "a red bicycle", "mia", known_at=before)) == ["gift"]
-    connection = apsw.Connection(str(path))
-    connection.execute("DELETE FROM info WHERE key = 'history'")
-    connection.close()
-
-    with open_home(path, wall=wall) as home:
-        assert found(recall(home, "a red bicycle", "mia", known_at=before)) == []
-        assert found(recall(home, "a red bicycle", "priya", known_at=before)) == ["gift"]
-        assert [one for one in home.maintenance.check() if one.problem] == []

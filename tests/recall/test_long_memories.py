@@ -356,27 +356,6 @@ def test_an_import_and_another_model_make_the_same_passages(path: Path, tmp_path
         assert FACT in quoted(recall(home, QUESTION, "mia").results[0])
 
 
-def test_a_file_of_before_passages_learns_them_by_flush(path: Path) -> None:
-    """Opened by this version its long memories alone are pending; words serve meanwhile."""
-    with open_home(path, encoder=SHORT) as home:
-        move_in(home)
-        home.remember_many([*stories(), Memory(long_text(), HOME, doc_id="long", title="June")])
-        before = written(recall(home, QUESTION, "mia"))
-    connection = apsw.Connection(str(path))
-    ((number,),) = connection.execute("SELECT no FROM embedding_model WHERE role = 'passage'")
-    connection.execute(f"DROP TABLE vectors_{number}")
-    connection.execute("DELETE FROM embedding WHERE model = ?", (number,))
-    connection.execute("DELETE FROM embedding_model WHERE no = ?", (number,))
-    connection.execute("UPDATE info SET value = '1' WHERE key = 'views'")
-    connection.close()
-    with open_home(path, encoder=SHORT) as home:
-        waiting = recall(home, QUESTION, "mia")
-        assert waiting.trace.counts["vectors_pending"] == 1
-        assert FACT in quoted(next(result for result in waiting if result.doc_id == "long"))
-        assert home.flush() == 1
-        assert written(recall(home, QUESTION, "mia")) == before
-
-
 def test_damaged_passages_are_found_and_rebuilt(path: Path) -> None:
     """A vector too few, or one of zeros, is found by check(), and a rebuild repairs it."""
     for damage in ("substr(vector, 129)", "zeroblob(length(vector))", "substr(vector, 2)"):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from family_recall import FamilyRecall, Filters, Grant, Hidden, Memory, Person, Relation, Space
-from family_recall.remember import upgrade
 from family_recall.store.file import sql
 from tests.conftest import (
     HOME,
@@ -132,24 +131,6 @@ def test_who_is_named_later_is_indexed_by_that_name(tmp_path: Path) -> None:
             assert "Kamala Iyer" in {entity.name for entity in entities}
             assert "u3" not in {entity.name for entity in entities}
     assert features[0] == features[1]
-
-
-def test_a_file_indexed_by_ids_is_indexed_by_names_once_opened(path: Path) -> None:
-    """As earlier versions wrote it, by ids: opened, it has the words of the names alone."""
-    with household(path, OPAQUE, named="never") as home:
-        with store_of(home).writing() as writing:
-            for key, person in PEOPLE.items():
-                writing.connection.execute(
-                    "UPDATE person SET name = ? WHERE person_id = ?", (person.name, OPAQUE[key])
-                )
-            writing.connection.execute("DELETE FROM info WHERE key = 'authors'")
-        upgrade(store_of(home))
-        assert problems(home) == []
-        home.flush()
-        answer = recall(home, "Kamala Iyer", "u2")
-        assert answer.results[0].doc_id == "curry"
-        assert answer.results[0].features["bm25_squared"] > 0.1
-        assert recall(home, "u3", "u2").results[0].features["bm25_squared"] == 0.0
 
 
 def test_rebuilding_and_moving_keep_the_names(tmp_path: Path) -> None:

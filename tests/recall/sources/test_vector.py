@@ -17,7 +17,6 @@ from family_recall import FamilyRecall, Memory
 from family_recall.encoders.base import Encoder, Encoding
 from family_recall.errors import InvalidMemoryError
 from family_recall.store.file import connections
-from family_recall.store.file.connection import load_vec0
 from family_recall.store.store import Store
 from family_recall.store.vector_index import VectorIndexes
 from family_recall.types import Scope
@@ -36,7 +35,6 @@ from tests.conftest import (
     remember,
     store_of,
     stories,
-    written,
 )
 
 WORDS = "fence gate paint cobbler vet cake kilos harbour lantern spoon attic otter".split()
@@ -140,36 +138,6 @@ def tables(path: Path) -> dict[str, list[int]]:
         held[model_id] = [row[0] for row in rows]
     connection.close()
     return held
-
-
-def of_before(path: Path, encoder: TinyEncoder) -> None:
-    """Turn a file into one of before views: one vector of title, text and summary together."""
-    connection = apsw.Connection(str(path))
-    load_vec0(connection)
-    with connection:
-        for number, role in list(connection.execute("SELECT no, role FROM embedding_model")):
-            if role in {"title", "summary"}:
-                connection.execute(f"DROP TABLE vectors_{number}")
-                connection.execute("DELETE FROM embedding WHERE model = ?", (number,))
-                connection.execute("DELETE FROM embedding_model WHERE no = ?", (number,))
-        rows: list[Any] = connection.execute(
-            "SELECT id, text, author, title, summary FROM memory"
-            " WHERE title IS NOT NULL OR summary IS NOT NULL"
-        ).fetchall()
-        for memory, text, author, title, summary in rows:
-            joined = "\n".join(part for part in (title, text, summary) if part)
-            vector = encoder.encode_question(f"{author}: {joined}" if author else joined).pooled
-            row = np.rint(vector * (127.0 / np.abs(vector).max())).astype(np.int8).tobytes()
-            shard: Any = connection.execute(
-                "SELECT shard FROM vectors_1 WHERE id = ?", (memory,)
-            ).fetchone()
-            connection.execute("DELETE FROM vectors_1 WHERE id = ?", (memory,))
-            connection.execute(
-                "INSERT INTO vectors_1 VALUES(?, ?, vec_int8(?))",
-                (memory, *shard, row),
-            )
-        connection.execute("DELETE FROM info WHERE key = 'views'")
-    connection.close()
 
 
 @settings(max_examples=40, deadline=None, derandomize=True,
@@ -359,45 +327,6 @@ def test_what_was_replaced_is_near_by_its_title_for_its_own_time(path: Path) -> 
                 for ctx in ({}, {"known_at": then})
             ]
             assert cosines == [now, before], question
-
-
-def test_a_file_of_before_views_learns_them_by_flush(path: Path) -> None:
-    """Old memories with a title or a summary become pending; flush() makes what a new file has."""
-    with open_home(path) as home:
-        move_in(home)
-        home.remember_many(stories())
-        remember(home, "At noon", doc_id="boat", title="Otters", summary="By lantern")
-        remember(home, "At ten", doc_id="boat", title="Otters", summary="By lantern")
-        remember(home, "At two", doc_id="vet", author="Mia", summary="Cobblers")
-        expected = {question: written(recall(home, question, "mia")) for question in QUESTIONS}
-        stats = home.maintenance.stats()
-    of_before(path, TINY)
-    with open_home(path) as home:
-        assert recall(home, "otterish", "mia").trace.counts["vectors_pending"] == 2
-        assert home.maintenance.stats()["vectors"] == {"tiny/1": 7}
-        assert home.flush() == 3
-        assert home.maintenance.stats()["vectors"] == stats["vectors"]
-        agrees(path, TINY, all_of(home))
-        agrees(path, TINY, all_of(home, known_at_s=NOW.timestamp()))
-        for question in QUESTIONS:
-            assert written(recall(home, question, "mia")) == expected[question]
-
-
-def test_a_file_of_before_views_is_opened_without_sqlite_vec(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where its vectors cannot be changed the old ones go on answering until they can."""
-    with open_home(path) as home:
-        move_in(home)
-        remember(home, "At noon", doc_id="boat", title="Otters")
-    of_before(path, TINY)
-    with monkeypatch.context() as patched:
-        patched.setattr(connections, "load_vec0", lambda _: False)
-        with open_home(path) as home:
-            assert recall(home, "Otters noonish", "mia").trace.runs["vector"] == ("boat",)
-    with open_home(path) as home:
-        assert home.flush() == 1
-        agrees(path, TINY, all_of(home))
 
 
 def test_without_sqlite_vec_views_answer_all_the_same(

@@ -54,7 +54,7 @@ def test_a_file_without_times_gets_them_when_it_is_opened(path: Path) -> None:
         fill(home)
     before = stored(path)
     connection = apsw.Connection(str(path))
-    connection.execute("DELETE FROM mentioned_time; DELETE FROM info WHERE key = 'mentioned_times'")
+    connection.execute("DELETE FROM mentioned_time; DELETE FROM info WHERE key = 'derived'")
     connection.close()
 
     with open_home(path, create=False):
