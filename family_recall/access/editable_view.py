@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from family_recall.access import policy
@@ -14,7 +14,6 @@ from family_recall.errors import (
     StoreError,
     UnknownMemoryError,
 )
-from family_recall.store.access.household import Access
 from family_recall.store.listing import Listings
 from family_recall.store.memories import StoredMemory
 from family_recall.types import RecallContext, Scope
@@ -28,7 +27,6 @@ class EditableView:
     space_id: str | None
     rights: Rights
     scope: Scope
-    entered: Mapping[str, Access]
 
     def memory(self, doc_id: str) -> StoredMemory:
         """Return the current version of a memory as they see it.
@@ -80,14 +78,6 @@ class EditableView:
             )
         return unredacted
 
-    def check_band(self, space_id: str, band: str) -> None:
-        """Refuse a band of a space that they do not see.
-
-        Raises:
-            InvalidMemoryError: If they do not.
-        """
-        policy.check_band(space_id, self.entered[space_id].role, band)
-
     def _unredacted(self, visible: StoredMemory) -> StoredMemory:
         return self.listings.unredacted(visible.memory.space_id, str(visible.memory.doc_id))
 
@@ -113,5 +103,4 @@ def editable_view(
         space_id=space_id,
         rights=rights_of(household, person_id, wall_s=wall_s),
         scope=policy.scope_in(household, ctx, wall_s=wall_s, zone=zone),
-        entered=policy.entered(household.access(person_id), wall_s),
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-from family_recall.errors import InvalidMemoryError, UnknownSpaceError
+from family_recall.errors import UnknownSpaceError
 from family_recall.store.access.household import Access, Partition
 from family_recall.store.memories import epoch_s
 from family_recall.types import (
@@ -113,38 +113,58 @@ def scope_of(
         UnknownSpaceError: If the request names a space the person may not enter.
     """
     spaces = entered(access, wall_s)
-    if ctx.space_id is not None:
-        if ctx.space_id not in spaces:
-            raise UnknownSpaceError(
-                f"there is no space {ctx.space_id!r}, or not for this person; "
-                "ask with space_id=None for every space the person may enter",
-                ctx.space_id,
-            )
-        if spaces[ctx.space_id].space_kind != "private":
-            spaces = {ctx.space_id: spaces[ctx.space_id]}
+    own = None if ctx.space_id is None else spaces.get(ctx.space_id)
+    if ctx.space_id is not None and own is None:
+        raise UnknownSpaceError(
+            f"there is no space {ctx.space_id!r}, or not for this person; "
+            "ask with space_id=None for every space the person may enter",
+            ctx.space_id,
+        )
+    if own is not None:
+        adds_shared = own.space_kind == "private"
+        spaces = {
+            name: entry
+            for name, entry in spaces.items()
+            if entry is own or (adds_shared and entry.space_kind != "private")
+        }
     if ctx.aloud:
         spaces = {name: entry for name, entry in spaces.items() if entry.space_kind != "private"}
     if not ctx.filters.allow_shared:
         spaces = {name: entry for name, entry in spaces.items() if entry.space_kind == "private"}
-    own = ctx.space_id
-    visible = [
-        partition.no
-        for partition in partitions
-        if (entry := spaces.get(partition.space_id)) is not None
-        and opens(entry.role, partition.band)
-        and partition.redacted_view == entry.redacted_view
-        and (partition.guardians is None or ctx.person_id in partition.guardians)
-        and (own is None or partition.space_id == own or entry.space_kind != "private")
-    ]
     filters = _narrowed(ctx, zone)
     as_of_s = epoch_s(ctx.as_of, zone)
     return Scope(
         person_id=ctx.person_id,
-        partitions=tuple(visible) if filters is not None else (),
+        partitions=visible(ctx.person_id, spaces, partitions) if filters is not None else (),
         as_of_s=now_s if as_of_s is None else as_of_s,
         known_at_s=epoch_s(ctx.known_at, zone),
         filters=filters or ctx.filters,
         expired=expired,
+    )
+
+
+def visible(
+    person_id: str | None,
+    spaces: Mapping[str, Access],
+    partitions: Iterable[Partition],
+    *,
+    unredacted: bool = False,
+) -> tuple[int, ...]:
+    """List the partitions that a person sees of the spaces they enter, by number.
+
+    Args:
+        person_id: The person; None for somebody unknown.
+        spaces: What they enter, by space id.
+        partitions: All of the file.
+        unredacted: Whether the memories behind a redacted view are listed, in place of the view.
+    """
+    return tuple(
+        partition.no
+        for partition in partitions
+        if (entry := spaces.get(partition.space_id)) is not None
+        and opens(entry.role, partition.band)
+        and partition.redacted_view == (0 if unredacted else entry.redacted_view)
+        and (partition.guardians is None or person_id in partition.guardians)
     )
 
 
@@ -190,19 +210,6 @@ def owned_by(
 def opens(role: str, band: str) -> bool:
     """Whether a role may see a band."""
     return band in CLEARANCE[role]
-
-
-def check_band(space_id: str, role: str, band: str) -> None:
-    """Refuse a band of a space that a role does not see.
-
-    Raises:
-        InvalidMemoryError: If it does not.
-    """
-    if not opens(role, band):
-        raise InvalidMemoryError(
-            f"band {band!r} is not open to you in {space_id!r}, where you are {role}; "
-            f"choose among {', '.join(CLEARANCE[role])}"
-        )
 
 
 def view_of(memory: Memory, hidden: Hidden) -> Memory | None:

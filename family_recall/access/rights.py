@@ -1,30 +1,37 @@
-"""Who may edit and forget what, among what :mod:`family_recall.access.policy` lets them see.
+"""What one person may store, edit and forget, among what they may see.
 
 A person may correct and forget what they said, what lies in a private space of their own, and
-whatever lies in a space they own.
+whatever lies in a space they own. They may write wherever they may enter, what they could then
+see, and in a space that is not theirs in their own name only.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.access import policy
 from family_recall.english.text import normalise
-from family_recall.errors import InvalidRequestError
-from family_recall.store.access.household import Household
-from family_recall.types import Person, RecallContext
+from family_recall.errors import (
+    InvalidMemoryError,
+    InvalidRequestError,
+    NotTheirsError,
+    UnknownSpaceError,
+)
+from family_recall.store.access.household import Access, Household
+from family_recall.types import Memory, Person
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What one person may edit and forget.
+    """What one person may store, edit and forget.
 
     Args:
         person_id: The person.
         names: Normalised names that mean this person and nobody else here.
+        entered: The spaces they may enter now, by id.
+        children: Whose guardian they are.
         own_spaces: Spaces in which everything is theirs to edit.
         visible_partitions: What they are shown, redacted views among it.
         unredacted_partitions: The memories themselves behind what they are shown.
@@ -33,6 +40,8 @@ class Rights:
 
     person_id: str
     names: frozenset[str]
+    entered: Mapping[str, Access]
+    children: Collection[str]
     own_spaces: frozenset[str]
     visible_partitions: frozenset[int]
     unredacted_partitions: frozenset[int]
@@ -46,9 +55,64 @@ class Rights:
         """Whether an author, as written, is this person."""
         return author is not None and (author == self.person_id or normalise(author) in self.names)
 
+    def check_band(self, space_id: str, band: str) -> None:
+        """Refuse a band of a space that they do not see.
+
+        Raises:
+            InvalidMemoryError: If they do not.
+        """
+        role = self.entered[space_id].role
+        if not policy.opens(role, band):
+            raise InvalidMemoryError(
+                f"band {band!r} is not open to you in {space_id!r}, where you are {role}; "
+                f"choose among {', '.join(policy.CLEARANCE[role])}"
+            )
+
+    def admitted(self, memory: Memory) -> Memory:
+        """Return a memory as this person stores it: in their name, where no author is set.
+
+        Raises:
+            UnknownSpaceError: If the space is not there, or not for this person.
+            InvalidMemoryError: If they could not see it.
+            NotTheirsError: If it is in another's name.
+        """
+        space_id, child = memory.space_id, memory.guardians_of
+        if space_id not in self.entered:
+            raise UnknownSpaceError(
+                f"there is no space {space_id!r}, or not for this person", space_id
+            )
+        self.check_band(space_id, memory.band)
+        if child is not None and child not in self.children:
+            raise InvalidMemoryError(
+                f"it is for the guardians of {child!r}, and you are none of them"
+            )
+        if memory.author is None:
+            return dataclasses.replace(memory, author=self.person_id)
+        if not self.may_edit(space_id, memory.author):
+            raise NotTheirsError(
+                f"only an owner of {space_id!r} may store there what {memory.author!r} said; "
+                "leave author out"
+            )
+        return memory
+
+    def check_replaced(self, current: Memory) -> None:
+        """Refuse to replace a memory that is another's, or that they see none or a part of.
+
+        Raises:
+            NotTheirsError: In these cases, in the same words for each.
+        """
+        space_id, child = current.space_id, current.guardians_of
+        sees_it = policy.opens(self.entered[space_id].role, current.band) and (
+            child is None or child in self.children
+        )
+        if not sees_it or not self.may_edit(space_id, current.author) or self.hidden.get(space_id):
+            raise NotTheirsError(
+                f"{current.doc_id!r} in {space_id!r} is not yours to replace; nothing was stored"
+            )
+
 
 def rights_of(household: Household, person_id: str | None, *, wall_s: float) -> Rights:
-    """Decide what a person may edit, in every space they may enter.
+    """Decide what a person may store, edit and forget, in every space they may enter.
 
     Raises:
         InvalidRequestError: If no person is named.
@@ -58,29 +122,23 @@ def rights_of(household: Household, person_id: str | None, *, wall_s: float) -> 
         raise InvalidRequestError(
             "a memory is changed or forgotten on behalf of a person; got person_id=None"
         )
-    access = policy.entered(household.access(person_id), wall_s).values()
+    entered = policy.entered(household.access(person_id), wall_s)
     partitions = household.every_partition()
-    ctx = RecallContext(person_id=person_id)
-    visible, unredacted = (
-        frozenset(
-            policy.scope_of(
-                ctx, entries, partitions, now_s=wall_s, wall_s=wall_s, zone=dt.UTC
-            ).partitions
-        )
-        for entries in (access, [dataclasses.replace(entry, redacted_view=0) for entry in access])
-    )
-    owned = {entry.space_id for entry in access if entry.role == "owner"}
-    roles = {(entry.space_id, entry.role) for entry in access}
+    owned = {space_id for space_id, entry in entered.items() if entry.role == "owner"}
     return Rights(
         person_id=person_id,
         names=unique_names_of(person_id, household.people()),
+        entered=entered,
+        children={child for child, theirs in household.guardians().items() if person_id in theirs},
         own_spaces=frozenset(owned | household.alone_in(person_id)),
-        visible_partitions=visible,
-        unredacted_partitions=unredacted,
+        visible_partitions=frozenset(policy.visible(person_id, entered, partitions)),
+        unredacted_partitions=frozenset(
+            policy.visible(person_id, entered, partitions, unredacted=True)
+        ),
         hidden={
             hidden.space_id: frozenset(hidden.fields)
             for hidden in household.hidden()
-            if (hidden.space_id, hidden.role) in roles
+            if hidden.space_id in entered and entered[hidden.space_id].role == hidden.role
         },
     )
 

@@ -81,4 +81,4 @@ def _check_change(view: EditableView, before: Memory, after: Memory) -> None:
     if after.author != before.author and after.space_id not in view.rights.own_spaces:
         raise InvalidMemoryError("only an owner of its space may change the author of a memory")
     if after.band != before.band:
-        view.check_band(after.space_id, after.band)
+        view.rights.check_band(after.space_id, after.band)

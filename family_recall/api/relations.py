@@ -122,7 +122,7 @@ class Relations:
 def _check_new(view: EditableView, relation: Relation) -> None:
     """Refuse a relation that this person may not state."""
     space_id, child = relation.space_id, relation.guardians_of
-    view.check_band(space_id, relation.band)
+    view.rights.check_band(space_id, relation.band)
     guardians = view.listings.household.guardians()
     if child is not None and view.rights.person_id not in guardians.get(child, ()):
         raise InvalidMemoryError(f"it is for the guardians of {child!r}, and you are none of them")

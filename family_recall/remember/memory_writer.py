@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from family_recall.access import policy
-from family_recall.access.writer import writer_of
+from family_recall.access.rights import rights_of
 from family_recall.config import RecallConfig
 from family_recall.remember import relations
 from family_recall.remember.derived import derive
@@ -45,13 +45,13 @@ class MemoryWriter:
         if person_id is None:
             yield from memories
             return
-        writer = writer_of(self._writing.household, person_id, wall_s=now_s)
+        rights = rights_of(self._writing.household, person_id, wall_s=now_s)
         for memory in memories:
-            admitted = writer.admitted(memory)
+            admitted = rights.admitted(memory)
             if memory.doc_id is not None:
                 replaced = self._writing.current(memory.space_id, memory.doc_id)
                 if replaced is not None:
-                    writer.check_replaced(replaced.memory)
+                    rights.check_replaced(replaced.memory)
             yield admitted
 
     def write(self, memory: Memory, now_s: float) -> Remembered:
