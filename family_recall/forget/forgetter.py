@@ -21,7 +21,7 @@ from family_recall.errors import (
     UnconfirmedError,
     UnknownMemoryError,
 )
-from family_recall.forget import cleaning, entity_provenance, person_removal, relearning
+from family_recall.forget import cleaning, entity_provenance, person_removal
 from family_recall.forget.cleaning import Erasure, iso_of
 from family_recall.forget.person_removal import Leaving
 from family_recall.forget.selection import (
@@ -32,6 +32,7 @@ from family_recall.forget.selection import (
     plan,
     token_for,
 )
+from family_recall.learn.learner import relearn
 from family_recall.remember import Indexer
 from family_recall.store.erase.byte_search import runs_of_erased, runs_of_texts
 from family_recall.store.erase.eraser import Eraser
@@ -245,7 +246,7 @@ class Forgetter:
         )
         erased = eraser.erase(choice.ids)
         entity_provenance.update_entities(self.indexer, writing, erased.entities | entities)
-        relearning.relearn(writing, erased.people, wall_s)
+        relearn(writing, erased.people, wall_s)
         counts = Counter(erased.counts)
         counts["memories"] = len(choice.memories)
         log = writing.erasure_log

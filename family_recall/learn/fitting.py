@@ -1,4 +1,4 @@
-"""Fits bounded ratios of the shipped weights, and of the calibration, to feedback.
+"""Fits bounded ratios of the shipped weights to feedback, and measures whether they rank better.
 
 There is no clock and no randomness in it.
 """
@@ -6,18 +6,16 @@ There is no clock and no randomness in it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
 from family_recall.learn.samples import Doubles, Pairs
 from family_recall.recall.ranking.learned_weights import (
     LARGEST_DISTANCE,
-    LARGEST_FALL,
     LARGEST_RATIO,
-    LARGEST_RISE,
-    LARGEST_SLOPE,
     SMALLEST_RATIO,
-    SMALLEST_SLOPE,
 )
 
 SHARPNESS = 10.0
@@ -26,8 +24,11 @@ SHARPNESS = 10.0
 PULL = 8.0
 """How much the shipped weights count, in feedback: doubling one weight costs half as many."""
 
-CALIBRATION_PULL = 100.0
-"""How much the shipped calibration counts, in first results."""
+SPLITS = 5
+"""Cross-validation: every fifth question is held out of a fit, in turn."""
+
+MIN_QUESTIONS = 10
+"""Questions with feedback before a first step: two a split."""
 
 _STEPS = 30
 _KEEP_SCALE = 1e4
@@ -49,14 +50,18 @@ def fit_ratios(pairs: Pairs) -> Doubles:
     held = pairs.means / max(float(np.linalg.norm(pairs.means)), 1e-12)
     base = PULL * np.eye(n) + _KEEP_SCALE * np.outer(held, held)
 
-    def step(moved: Doubles) -> Doubles:
+    moved = np.zeros(n)
+    for _ in range(_STEPS):
         wrong = 1.0 / (1.0 + np.exp(np.clip(differences @ (1.0 + moved), -40.0, 40.0)))
         gradient = base @ moved - differences.T @ (pairs.weights * wrong)
         curve = pairs.weights * wrong * (1.0 - wrong)
         hessian = base + differences.T @ (differences * curve[:, None])
-        return np.asarray(np.linalg.solve(hessian, gradient), np.float64)
-
-    return bounded(_newton(step, np.zeros(n), _STEPS))
+        change = np.linalg.solve(hessian, gradient)
+        # Steps of length 1 at most.
+        moved = moved - change / max(1.0, float(np.linalg.norm(change)))
+        if float(np.abs(change).max(initial=0.0)) < 1e-10:
+            break
+    return bounded(moved)
 
 
 def bounded(moved: Doubles) -> Doubles:
@@ -83,40 +88,75 @@ def pairwise_accuracy(pairs: Pairs, ratios: Doubles) -> float:
     return float(pairs.weights @ right / pairs.weights.sum())
 
 
-def fit_calibration(
-    logits: Doubles, right: Doubles, weights: Doubles, *, steps: int = _STEPS
-) -> tuple[float, float]:
-    """Fit how shipped logits are adjusted: ``ratio · logit + shift``, within their bounds.
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """How a step ranks the feedback it was fitted to.
 
-    Maximum likelihood with the shipped calibration as prior, which weighs as much as
-    ``CALIBRATION_PULL`` first results of a logit near 1: results with feedback are no fair sample.
+    ``held_out_*`` are over questions that the fit had not seen, by the shipped weights and by
+    those fitted without them; ``replay_*`` over all feedback, by the weights so far and by those
+    of the step. Accuracy is the share of preferences in the right order, loss the mean logistic
+    one.
     """
-    pull = CALIBRATION_PULL * np.array([1.0, 0.25])
-    columns = np.stack([logits, np.ones_like(logits)], axis=1)
 
-    def step(moved: Doubles) -> Doubles:
-        p = 1.0 / (1.0 + np.exp(-np.clip(logits + columns @ moved, -40.0, 40.0)))
-        gradient = columns.T @ (weights * (p - right)) + pull * moved
-        hessian = columns.T @ (columns * (weights * p * (1.0 - p))[:, None]) + np.diag(pull)
-        return np.asarray(np.linalg.solve(hessian, gradient), np.float64)
+    questions: int
+    pairs: int
+    held_out_accuracy_shipped: float
+    held_out_accuracy: float
+    held_out_loss_shipped: float
+    held_out_loss: float
+    replay_accuracy_before: float
+    replay_accuracy: float
+    replay_loss_before: float
+    replay_loss: float
 
-    slope, offset = _newton(step, np.zeros(2), steps)
-    ratio = float(np.clip(1.0 + slope, SMALLEST_SLOPE, LARGEST_SLOPE))
-    return ratio, float(np.clip(offset, -LARGEST_FALL, LARGEST_RISE))
+    @property
+    def kept(self) -> bool:
+        """Whether nothing measured got worse, and something better."""
+        return (
+            self.questions >= MIN_QUESTIONS
+            and self.held_out_accuracy >= self.held_out_accuracy_shipped
+            and self.held_out_loss < self.held_out_loss_shipped
+            and self.replay_accuracy >= self.replay_accuracy_before
+            and self.replay_loss < self.replay_loss_before
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every figure, and whether the step is kept."""
+        return {"kept": self.kept, **asdict(self)}
 
 
-def surprise(logits: Doubles, right: Doubles) -> Doubles:
-    """Return the surprise at each first result (n,) being right or not, in nats."""
-    losses: Doubles = np.logaddexp(0.0, logits) - right * logits
-    return losses
+def replay(pairs: Pairs, before: Doubles, step: Doubles) -> Guard:
+    """Measure a step on all feedback, and its fit on held-out questions.
 
+    Args:
+        pairs: The feedback.
+        before: Ratios (f,) of the weights so far.
+        step: Ratios (f,) of the step.
+    """
+    shipped = np.ones_like(before)
+    splits = pairs.questions % SPLITS
+    fits = [
+        (pairs.of(splits == split), fit_ratios(pairs.of(splits != split)))
+        for split in range(SPLITS)
+    ]
+    total = float(pairs.weights.sum())
 
-def _newton(step: Callable[[Doubles], Doubles], start: Doubles, steps: int) -> Doubles:
-    """Iterate Newton steps of length 1 at most, until they are below 1e-10."""
-    point = start
-    for _ in range(steps):
-        change = step(point)
-        point = point - change / max(1.0, float(np.linalg.norm(change)))
-        if float(np.abs(change).max(initial=0.0)) < 1e-10:
-            break
-    return point
+    def held_out(measure: Callable[[Pairs, Doubles], float], *, fitted: bool) -> float:
+        return sum(
+            float(part.weights.sum()) / total * measure(part, ratios if fitted else shipped)
+            for part, ratios in fits
+            if len(part)
+        )
+
+    return Guard(
+        questions=len(np.unique(pairs.questions)),
+        pairs=len(pairs),
+        held_out_accuracy_shipped=held_out(pairwise_accuracy, fitted=False),
+        held_out_accuracy=held_out(pairwise_accuracy, fitted=True),
+        held_out_loss_shipped=held_out(pairwise_loss, fitted=False),
+        held_out_loss=held_out(pairwise_loss, fitted=True),
+        replay_accuracy_before=pairwise_accuracy(pairs, before),
+        replay_accuracy=pairwise_accuracy(pairs, step),
+        replay_loss_before=pairwise_loss(pairs, before),
+        replay_loss=pairwise_loss(pairs, step),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,20 +13,16 @@ from family_recall.access import policy
 from family_recall.encoders.loader import Models
 from family_recall.english import Question
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
-from family_recall.learn.fitting import fit_calibration, fit_ratios
-from family_recall.learn.guard import MIN_QUESTIONS, Guard, calibration_generalises, replay
+from family_recall.learn.fitting import MIN_QUESTIONS, Guard, fit_ratios, replay
 from family_recall.learn.samples import (
     SHOWN,
-    Doubles,
     feature_values,
-    first_results_of,
     pairs_of,
     vectors_of,
     why_not_learnable,
 )
 from family_recall.recall.dataflow import Profile
 from family_recall.recall.question.sketch import question_hash, sketch_of
-from family_recall.recall.ranking.calibration import find_calibration
 from family_recall.recall.ranking.learned_weights import LEARNING_PROFILE, personal_profile
 from family_recall.recall.ranking.profiles import find_profile
 from family_recall.store.logs.feedback import (
@@ -36,19 +32,8 @@ from family_recall.store.logs.feedback import (
     ShownResult,
 )
 from family_recall.store.store import Store
-from family_recall.store.transaction import Transaction
+from family_recall.store.transaction import Transaction, WriteTransaction
 from family_recall.types import Answer, Contribution, RecallContext, Scope
-
-MIN_REJECTIONS = 5
-"""First results called wrong outright before confidence is adjusted."""
-
-MIN_FIRSTS = 100
-"""First results with feedback before confidence is adjusted.
-
-Of fifty, from 10 to 42 % were right where 34 % of those without feedback were, and adjusting by
-them made the calibration error larger.
-"""
-
 
 _REJECTED = "it comes last for you from now on, for this question and others like it"
 _LEFT_OUT = "it is left out for you from now on, of this list and others like it"
@@ -78,14 +63,11 @@ class Learning:
     """What was learned from one person's feedback.
 
     ``weights`` by feature, (shipped, now); the same two where nothing was learned.
-    ``slope_ratio`` and ``offset_shift`` adjust the calibration's logits; 1 and 0 if they do not.
     ``samples`` counts the entries on file; ``guard`` has the figures of the last replay.
     """
 
     person_id: str
     weights: Mapping[str, tuple[float, float]]
-    slope_ratio: float
-    offset_shift: float
     samples: int
     guard: Mapping[str, object] | None
 
@@ -107,12 +89,9 @@ def learning_of(log: FeedbackLog, person_id: str) -> Learning:
     shipped = find_profile(LEARNING_PROFILE)
     step = log.last_step(person_id)
     current = personal_profile(shipped, step)
-    in_use = step if current is not shipped else None
     return Learning(
         person_id=person_id,
         weights={name: (w, current.weights[name]) for name, w in shipped.weights.items()},
-        slope_ratio=in_use.slope_ratio if in_use else 1.0,
-        offset_shift=in_use.offset_shift if in_use else 0.0,
         samples=log.count(person_id),
         guard=log.last_guard(person_id),
     )
@@ -207,7 +186,7 @@ class Learner:
 def fit_step(
     log: Sequence[FeedbackEntry], shipped: Profile, before: LearningStep | None
 ) -> tuple[Guard | None, LearningStep | None]:
-    """Fit a person's weights and calibration to their feedback; None if nothing changes.
+    """Fit a person's weights to their feedback; None if nothing changes.
 
     The fit starts from what is shipped, so the same feedback gives the same step, and an entry
     that is deleted leaves no trace in the next one. The guard is None if it is too early.
@@ -216,60 +195,45 @@ def fit_step(
     if len(np.unique(pairs.questions)) < MIN_QUESTIONS:
         return None, None
     current = personal_profile(shipped, before)
-    in_use = before if current is not shipped else None
-    ratios = _ratios(current, shipped)
-    fitted = fit_ratios(pairs)
-    guard = replay(pairs, ratios, fitted)
-    weights = dict(current.weights)
-    if guard.kept:
-        ratios = fitted
-        weights = {
-            name: float(weight * ratio)
-            for (name, weight), ratio in zip(shipped.weights.items(), ratios, strict=True)
-        }
-    slope_ratio, offset_shift = _calibration(log, shipped, ratios)
-    step = LearningStep(weights, dict(shipped.weights), slope_ratio, offset_shift, len(log))
-    if in_use is None and not guard.kept and (slope_ratio, offset_shift) == (1.0, 0.0):
-        return guard, None
-    if in_use is not None and dataclasses.replace(in_use, samples=len(log)) == step:
-        return guard, None
-    return guard, step
-
-
-def _scope(tables: Transaction, ctx: RecallContext, wall_s: float) -> Scope:
-    return policy.scope_in(tables.household, ctx, wall_s=wall_s, zone=tables.zone)
-
-
-def _calibration(
-    log: Sequence[FeedbackEntry], shipped: Profile, ratios: Doubles
-) -> tuple[float, float]:
-    """Fit how the calibration is adjusted to feedback on first results; (1, 0) if it is not.
-
-    A person who only ever accepts leaves out the questions that got no right answer, and so how
-    often a first result is right: without rejections nothing is adjusted.
-    """
-    firsts = first_results_of(log, shipped.weights)
-    if len(firsts.kinds) < MIN_FIRSTS or int(firsts.rejected.sum()) < MIN_REJECTIONS:
-        return 1.0, 0.0
-    platts = [
-        find_calibration(shipped.name, kind, reranked=bool(reranked)).platt
-        for kind, reranked in zip(firsts.kinds, firsts.reranked, strict=True)
-    ]
-    scores = firsts.features @ ratios
-    logits = np.array([p.slope for p in platts]) * scores + np.array([p.offset for p in platts])
-    right = firsts.right.astype(np.float64)
-    if not calibration_generalises(logits, right, firsts.weights, firsts.questions):
-        return 1.0, 0.0
-    return fit_calibration(logits, right, firsts.weights)
-
-
-def _ratios(current: Profile, shipped: Profile) -> Doubles:
-    return np.array(
+    ratios = np.array(
         [
             current.weights[name] / weight if weight else 1.0
             for name, weight in shipped.weights.items()
         ]
     )
+    fitted = fit_ratios(pairs)
+    guard = replay(pairs, ratios, fitted)
+    if not guard.kept:
+        return guard, None
+    weights = {
+        name: float(weight * ratio)
+        for (name, weight), ratio in zip(shipped.weights.items(), fitted, strict=True)
+    }
+    return guard, LearningStep(weights, dict(shipped.weights), len(log))
+
+
+def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -> None:
+    """Drop every step of some people whose feedback was erased, and fit one from what is left.
+
+    None is made where that is too little, and the shipped weights rank again.
+    """
+    shipped = find_profile(LEARNING_PROFILE)
+    feedback = writing.feedback
+    for person_id in sorted(people):
+        last = feedback.drop_steps(person_id)
+        if last is None:
+            continue
+        everywhere = _scope(writing, RecallContext(person_id=person_id), wall_s)
+        entries = feedback.entries(person_id, everywhere.partitions)
+        guard, step = fit_step(entries, shipped, None)
+        if guard is not None:
+            feedback.put_guard(last, guard.to_json())
+        if step is not None:
+            feedback.put_step(person_id, last, wall_s, step)
+
+
+def _scope(tables: Transaction, ctx: RecallContext, wall_s: float) -> Scope:
+    return policy.scope_in(tables.household, ctx, wall_s=wall_s, zone=tables.zone)
 
 
 def _shown(

@@ -48,23 +48,6 @@ class Pairs:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FirstResults:
-    """First results (n): their features times the shipped weights, and whether they were right.
-
-    ``kinds`` and ``reranked`` say which calibration applies to them; ``rejected`` which were called
-    wrong outright.
-    """
-
-    features: Doubles
-    right: npt.NDArray[np.bool_]
-    weights: Doubles
-    questions: Ints
-    kinds: tuple[Kind, ...]
-    reranked: npt.NDArray[np.bool_]
-    rejected: npt.NDArray[np.bool_]
-
-
 def why_not_learnable(answer: Answer, weights: Mapping[str, float]) -> str | None:
     """Return why nothing can be learned from an answer; None if something can.
 
@@ -119,7 +102,8 @@ def pairs_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Pair
     would always teach that the order is wrong.
     """
     accepted = {(entry.question, entry.memory): entry.accepted for entry in log}
-    numbers = _question_numbers(log)
+    questions_in_order = dict.fromkeys(entry.question for entry in log)
+    numbers = {question: no for no, question in enumerate(questions_in_order)}
     scale = np.array(list(shipped.values()))
     differences: list[Doubles] = [np.zeros((0, len(shipped)))]
     weights: list[Doubles] = [np.zeros(0)]
@@ -139,50 +123,17 @@ def pairs_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Pair
         differences.append(difference)
         weights.append(entry.weight * share / len(others))
         questions += [numbers[entry.question]] * len(others)
-    firsts = [_values(entry, shipped)[0] * scale for entry in log if _has_first(entry)]
+    firsts = [
+        _values(entry, shipped)[0] * scale
+        for entry in log
+        if entry.shown and entry.shown[0].rank == 1
+    ]
     return Pairs(
         np.concatenate(differences),
         np.concatenate(weights),
         np.array(questions, np.int64),
         np.mean(firsts, axis=0) if firsts else np.zeros(len(shipped)),
     )
-
-
-def first_results_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> FirstResults:
-    """Turn feedback into first results that were right or not, one a question.
-
-    A first result that was passed over for another was wrong.
-    """
-    accepted = {(entry.question, entry.memory): entry.accepted for entry in log}
-    numbers = _question_numbers(log)
-    last: dict[bytes, tuple[FeedbackEntry, bool | None]] = {}
-    for entry in filter(_has_first, log):
-        verdict = accepted.get((entry.question, entry.shown[0].memory))
-        if verdict is not None or entry.accepted:
-            last[entry.question] = entry, verdict
-    features = np.array([_values(entry, shipped)[0] for entry, _ in last.values()])
-    features = features.reshape(-1, len(shipped))
-    reranked = np.zeros(len(last), np.bool_)
-    if "cross_encoder" in shipped:
-        reranked = features[:, list(shipped).index("cross_encoder")] > 0.0
-    return FirstResults(
-        features=features * np.array(list(shipped.values())),
-        right=np.array([bool(verdict) for _, verdict in last.values()], np.bool_),
-        weights=np.array([entry.weight for entry, _ in last.values()], np.float64),
-        questions=np.array([numbers[question] for question in last], np.int64),
-        kinds=tuple(entry.kind for entry, _ in last.values()),
-        reranked=reranked,
-        rejected=np.array([verdict is False for _, verdict in last.values()], np.bool_),
-    )
-
-
-def _question_numbers(log: Sequence[FeedbackEntry]) -> dict[bytes, int]:
-    questions = dict.fromkeys(entry.question for entry in log)
-    return {question: number for number, question in enumerate(questions)}
-
-
-def _has_first(entry: FeedbackEntry) -> bool:
-    return bool(entry.shown) and entry.shown[0].rank == 1
 
 
 def _values(entry: FeedbackEntry, shipped: Mapping[str, float]) -> Doubles:

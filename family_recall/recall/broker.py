@@ -30,7 +30,7 @@ from family_recall.recall.ranking.deduplication import lacks_distinct_results, w
 from family_recall.recall.ranking.evidence import evidence
 from family_recall.recall.ranking.focus import first_is_near_focus
 from family_recall.recall.ranking.fusion import reciprocal_rank_fusion
-from family_recall.recall.ranking.learned_weights import personal_certainty, personal_profile
+from family_recall.recall.ranking.learned_weights import personal_profile
 from family_recall.recall.ranking.opening import recent_first
 from family_recall.recall.ranking.profiles import (
     OPENING,
@@ -305,7 +305,7 @@ class Broker:
                 reranked=first_was_read(ranking),
             )
             known = evidence(context, pool, ranking, says_all=not unsaid)
-            certainty = personal_certainty(fitted.certainty(known), context.profile)
+            certainty = fitted.certainty(known)
         return Ranked(context, pool, candidates.graph, ranking, certainty, unsaid)
 
     def _admit(self, recall: _Recall, region: Region | None = None) -> QueryContext:

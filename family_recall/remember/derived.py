@@ -10,8 +10,8 @@ import datetime as dt
 from collections.abc import Iterable
 
 from family_recall.english import BITS_VERSION, bits_of
-from family_recall.english.times import times_mentioned
 from family_recall.english.identifiers import RULES_VERSION, identifiers_in
+from family_recall.english.times import times_mentioned
 from family_recall.store.identifiers import Texts
 from family_recall.store.memories import MentionedTime
 from family_recall.store.store import Store

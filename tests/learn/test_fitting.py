@@ -10,24 +10,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from family_recall.learn.fitting import (
+    MIN_QUESTIONS,
     bounded,
-    fit_calibration,
     fit_ratios,
     pairwise_accuracy,
     pairwise_loss,
+    replay,
 )
-from family_recall.learn.guard import MIN_QUESTIONS, replay
-from family_recall.learn.learner import MIN_FIRSTS, fit_step
-from family_recall.learn.samples import first_results_of, pairs_of
+from family_recall.learn.learner import fit_step
+from family_recall.learn.samples import pairs_of
 from family_recall.recall.dataflow import Profile
 from family_recall.recall.ranking.learned_weights import (
     LARGEST_DISTANCE,
-    LARGEST_FALL,
     LARGEST_RATIO,
-    LARGEST_RISE,
-    LARGEST_SLOPE,
     SMALLEST_RATIO,
-    SMALLEST_SLOPE,
     is_bounded,
     personal_profile,
 )
@@ -74,7 +70,7 @@ def preferring(name: str, n: int = 20) -> list[FeedbackEntry]:
 def test_no_feedback_leads_out_of_bounds(
     first: list[FeedbackEntry], second: list[FeedbackEntry]
 ) -> None:
-    """After any feedback and any step: bounds, distance, signs, slope and shift hold."""
+    """After any feedback and any step: bounds, distance and signs hold."""
     learned: LearningStep | None = None
     for log in (first, first + second):
         _, new = fit_step(log, SHIPPED, learned)
@@ -86,8 +82,6 @@ def test_no_feedback_leads_out_of_bounds(
         assert ratios.min() >= SMALLEST_RATIO - 1e-9
         assert ratios.max() <= LARGEST_RATIO + 1e-9
         assert float(np.linalg.norm(ratios - 1.0)) <= LARGEST_DISTANCE + 1e-9
-        assert SMALLEST_SLOPE <= new.slope_ratio <= LARGEST_SLOPE
-        assert -LARGEST_FALL <= new.offset_shift <= LARGEST_RISE
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -208,36 +202,6 @@ def test_a_feature_without_weight_keeps_none() -> None:
     assert float(np.linalg.norm(ratios - 1.0)) <= LARGEST_DISTANCE + 1e-12
 
 
-def test_confidence_follows_feedback_on_first_results() -> None:
-    """First results called wrong four times out of five are believed less, within bounds.
-
-    A hundred of them are enough. Without rejections nothing is adjusted: a person who only accepts
-    leaves out what was not found.
-    """
-    log = [
-        entry(q, [[0.8 + q / 500] * len(NAMES), features()], accepted=q % 5 == 0)
-        for q in range(MIN_FIRSTS)
-    ]
-    _, few = fit_step(log[:-1], SHIPPED, None)
-    _, learned = fit_step(log, SHIPPED, None)
-    _, accepting = fit_step([dataclasses.replace(j, accepted=True) for j in log], SHIPPED, None)
-
-    assert few is None or (few.slope_ratio, few.offset_shift) == (1.0, 0.0)
-    assert learned is not None
-    assert -LARGEST_FALL <= learned.offset_shift < 0.0
-    assert accepting is None or (accepting.slope_ratio, accepting.offset_shift) == (1.0, 0.0)
-    assert first_results_of(log, SHIPPED.weights).right.sum() == 20
-
-
-def test_a_calibration_without_surprise_is_not_adjusted() -> None:
-    """First results that are right as often as promised leave the calibration as it is."""
-    logits = np.zeros(40)
-    ratio, shift = fit_calibration(logits, np.array([0.0, 1.0] * 20), np.ones(40))
-
-    assert ratio == pytest.approx(1.0)
-    assert shift == pytest.approx(0.0, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     "spoilt",
     [
@@ -247,13 +211,11 @@ def test_a_calibration_without_surprise_is_not_adjusted() -> None:
         {"weights": {**SHIPPED.weights, "zeal": 1.0}},
         {"weights": {name: 1.9 * weight for name, weight in SHIPPED.weights.items()}},
         {"shipped": {**SHIPPED.weights, "bm25_squared": 0.39}},
-        {"slope_ratio": -1.0},
-        {"offset_shift": float("nan")},
     ],
 )
 def test_what_lies_outside_the_bounds_is_not_used(spoilt: dict[str, object]) -> None:
     """A step that was altered, or learned against other shipped weights, changes nothing."""
-    sound = LearningStep(dict(SHIPPED.weights), dict(SHIPPED.weights), 1.0, 0.1, 20)
+    sound = LearningStep(dict(SHIPPED.weights), dict(SHIPPED.weights), 20)
 
     assert personal_profile(SHIPPED, sound) is not SHIPPED
     assert personal_profile(SHIPPED, dataclasses.replace(sound, **spoilt)) is SHIPPED  # type: ignore[arg-type]  # on purpose

@@ -25,7 +25,7 @@ from tests.conftest import found, move_in, open_home, recall, remember
 from tests.learn.conftest import furnish_copies, give_feedback, question, teach
 from tests.older import bring_back
 
-LEARNED = LearningStep({"bm25": 0.1 + 0.2}, {"bm25": 0.34}, 1.25, -0.1, 7)
+LEARNED = LearningStep({"bm25": 0.1 + 0.2}, {"bm25": 0.34}, 7)
 
 
 @contextlib.contextmanager

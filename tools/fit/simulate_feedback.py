@@ -173,9 +173,6 @@ def simulate(
             record["ratios"] = {
                 name: round(now / shipped, 3) for name, (shipped, now) in learning.weights.items()
             }
-            record["confidence"] = [
-                round(learning.slope_ratio, 3), round(learning.offset_shift, 3)
-            ]  # fmt: skip
     return record
 
 

@@ -111,9 +111,6 @@ def _lines(learning: Learning) -> Iterator[str]:
     for name, (shipped, now) in learning.weights.items():
         if now != shipped:
             yield f"{name:<16} {shipped:7.4f} shipped {now:9.4f} now"
-    if (learning.slope_ratio, learning.offset_shift) != (1.0, 0.0):
-        ratio, shift = learning.slope_ratio, learning.offset_shift
-        yield f"{'confidence':<16} logit times {ratio:.3f} {shift:+.3f}"
     if learning.guard is not None:
         guard = learning.guard
         yield (

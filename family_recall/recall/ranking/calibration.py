@@ -88,7 +88,6 @@ class Certainty(msgspec.Struct, frozen=True):
             where no score decides, and all results are as sure as each other.
         decided_by: Whether it is by the score, or what else decided.
         evidence: What it is by, where the score decides.
-        slope, shift: What a person's feedback makes of every logit.
     """
 
     logit: float
@@ -96,8 +95,6 @@ class Certainty(msgspec.Struct, frozen=True):
     weights: Mapping[str, float] = msgspec.field(default_factory=dict)
     decided_by: Literal["score"] | DecidedBy = "score"
     evidence: Mapping[str, float] = msgspec.field(default_factory=dict)
-    slope: float = 1.0
-    shift: float = 0.0
 
     def confidences(self, score: FloatArray) -> FloatArray:
         """Return the probability that each result answers, by its score (n,), in any order.
@@ -114,9 +111,8 @@ class Certainty(msgspec.Struct, frozen=True):
             less = self.weights["score"] * behind + self.weights["clear"] * unclear
             led = (behind < 0.0) * (behind - lead)
             logit = self.logit + less + self.weights["lead"] * led
-        logit = (self.slope * logit + self.shift).clip(-40.0, 40.0)
-        probability: FloatArray = (1.0 / (1.0 + np.exp(-logit))).astype(np.float32)
-        return probability
+        probability: FloatArray = 1.0 / (1.0 + np.exp(-logit.clip(-40.0, 40.0)))
+        return probability.astype(np.float32)
 
 
 def logit_of(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:

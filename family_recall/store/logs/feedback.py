@@ -96,16 +96,13 @@ class FeedbackEntry:
 
 @dataclass(frozen=True, slots=True)
 class LearningStep:
-    """One step: the weights from then on, those they started from, and the adjusted confidence.
+    """One step: the weights from then on, and those they started from.
 
-    A logit of the shipped calibration is read as ``slope_ratio · logit + offset_shift``.
     ``samples`` counts the entries it rests on.
     """
 
     weights: Mapping[str, float]
     shipped: Mapping[str, float]
-    slope_ratio: float
-    offset_shift: float
     samples: int
 
 
@@ -326,7 +323,5 @@ def _read(record: Mapping[str, Any]) -> LearningStep:
     return LearningStep(
         weights={name: float(weight) for name, weight in record["weights"].items()},
         shipped={name: float(weight) for name, weight in record["shipped"].items()},
-        slope_ratio=float(record["slope_ratio"]),
-        offset_shift=float(record["offset_shift"]),
         samples=int(record["samples"]),
     )

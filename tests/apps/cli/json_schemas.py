@@ -197,7 +197,7 @@ SCHEMAS: dict[str, Schema] = {
     "learned": listed(
         opened(
             person_id=TEXT, weights=by_name(closed(shipped=NUMBER, now=NUMBER)), samples=WHOLE,
-            slope_ratio=NUMBER, offset_shift=NUMBER, guard={"type": ["object", "null"]},
+            guard={"type": ["object", "null"]},
         )
     ),
     "unlearn": closed(taken_back={"type": ["integer", "null"]}, all=YES_NO),

@@ -6,7 +6,6 @@ import datetime as dt
 import math
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -118,13 +117,6 @@ def test_a_certainty_by_hand() -> None:
     logits = (1.9 - 0.8 - 0.2 - 2.0, 1.9, 1.9 - 0.2 - 0.8)
     assert confidences == pytest.approx([1.0 / (1.0 + math.exp(-each)) for each in logits])
     assert sure.answerable == 0.5
-
-
-def test_feedback_scales_and_shifts_every_logit() -> None:
-    """Half of a logit of log 9 and log 2 more: odds of 6."""
-    sure = msgspec.structs.replace(certain(0.9), slope=0.5, shift=math.log(2.0))
-
-    assert sure.confidences(np.array([1.0])).tolist() == pytest.approx([6 / 7])
 
 
 def test_a_status_is_what_costs_least() -> None:
