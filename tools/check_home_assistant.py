@@ -1,7 +1,7 @@
 """Run the tests of the Home Assistant component with the real Home Assistant.
 
 It needs Python 3.13 and an environment of its own, which is made under build/, or used again;
-making it takes about eight minutes and 1.2 GB. The component's types and its coverage are checked
+making it takes about two minutes and 1.2 GB. The component's types and its coverage are checked
 there too, and a real process is started, asked, restarted and restored from a backup. Exit status:
 0 when all pass, 3 when the environment cannot be made and nothing was run, otherwise that of the
 check that failed.
@@ -74,8 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _installs(kit: str, venv: Path) -> Iterator[list[str]]:
     # Home Assistant asks for the newest patch of Python; it runs on the first.
-    yield ["--ignore-requires-python", *requirements(kit)]
-    yield ["--ignore-requires-python", *integration_requirements(venv)]
+    patch = ("--python-version", "3.13.99")
+    yield [*patch, *requirements(kit)]
+    yield [*patch, *integration_requirements(venv)]
 
 
 def requirements(kit: str) -> list[str]:

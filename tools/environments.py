@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ def environment(folder: Path, base: str | Path | None, installs: Iterable[Sequen
     Args:
         folder: Where it lies, or is to lie.
         base: The Python to make it with; may be None if it is there.
-        installs: Arguments of ``pip install``, one call after another; not read if it is there.
+        installs: Arguments of ``uv pip install``, one call after another; not read if it is there.
 
     Raises:
         OSError, subprocess.CalledProcessError: If it cannot be made.
@@ -33,10 +34,11 @@ def environment(folder: Path, base: str | Path | None, installs: Iterable[Sequen
     folder = folder.absolute()
     python = folder / "bin" / "python"
     if not is_ready(folder):
-        subprocess.run([str(base), "-m", "venv", str(folder)], check=True)
+        uv = [sys.executable, "-m", "uv", "--quiet"]
+        subprocess.run([*uv, "venv", "--clear", "--python", str(base), str(folder)], check=True)
         for arguments in installs:
-            pip = [str(python), "-m", "pip", "install", "--quiet"]
-            subprocess.run([*pip, *arguments], check=True, cwd=ROOT)
+            into = [*uv, "pip", "install", "--python", str(python)]
+            subprocess.run([*into, *arguments], check=True, cwd=ROOT)
         (folder / "ready").touch()
     return python
 
