@@ -1,4 +1,4 @@
-"""A household's file while it is closed: copied, restored, encrypted, migrated."""
+"""A household's file while it is closed: copied, restored, encrypted, brought up to date."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from family_recall.remember import upgrade
 from family_recall.store.file import copies, rekeying
 from family_recall.store.file.copies import Backup, Restored
 from family_recall.store.file.encryption import Secret, key_of
-from family_recall.store.file.identity import schema_of
 from family_recall.store.file.schema import SCHEMA_VERSION
 from family_recall.store.store import Store
 from family_recall.types.progress import ProgressCallback
@@ -20,7 +19,7 @@ from family_recall.types.progress import ProgressCallback
 def copy_file(
     path: str | os.PathLike[str], copy: str | os.PathLike[str], *, key: Secret | None = None
 ) -> Backup:
-    """Copy a file as ``maintenance.backup`` does, without opening, and so migrating, it.
+    """Copy a file as ``maintenance.backup`` does, without opening the household.
 
     Raises:
         As ``maintenance.backup``.
@@ -63,16 +62,18 @@ def rekey(
 
 
 def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple[int, int]:
-    """Migrate a file to this version's schema, as opening it does; return the two schemas.
+    """Bring up to date what earlier rules derived in a file, as opening it does.
+
+    Returns:
+        The file's schema before and after; so far there is one.
 
     Raises:
         As ``FamilyRecall.open``.
     """
-    before = schema_of(Path(path), key_of(key))
     store = Store(Path(path), create=False, key=key_of(key))
     try:
         upgrade(store)
         cleaning.clean(store, time.time())
     finally:
         store.close()
-    return before, SCHEMA_VERSION
+    return SCHEMA_VERSION, SCHEMA_VERSION

@@ -12,9 +12,9 @@ from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
 from family_recall.forget import cleaning
-from family_recall.maintenance import archive
-from family_recall.maintenance.archive import Archive
-from family_recall.maintenance.reembedding import Reembedded, reembed
+from family_recall.remember.reembedding import Reembedded, reembed
+from family_recall.store import export
+from family_recall.store.export import Archive
 from family_recall.store.file.copies import Backup
 from family_recall.store.file.integrity import Finding, versions
 from family_recall.types.checked import checked
@@ -84,7 +84,7 @@ class Maintenance:
             InvalidRequestError: If there is such a file and ``overwrite`` is false.
             StoreError: If it cannot be written, or a memory is damaged.
         """
-        return archive.export(
+        return export.export(
             self._engine.store,
             Path(path),
             feedback=feedback,
@@ -105,7 +105,9 @@ class Maintenance:
             InvalidRequestError: If the household has something in it.
             DatasetError: If the file is not a complete export; the message names the line.
         """
-        return archive.load(self._engine.indexer, Path(path), progress)
+        return export.load(
+            self._engine.store, Path(path), self._engine.indexer.rebuild_within, progress
+        )
 
     def reembed(
         self,

@@ -160,14 +160,14 @@ class Store:
 
     def unreadable(self) -> list[str]:
         """Return what could not be read of the settings when the file was opened."""
-        return [problem.table.what for problem in self._connections.unreadable]
+        return [damaged.what for damaged in self._connections.unreadable]
 
     def reset_unreadable(self) -> list[str]:
         """Write what stands in for unreadable values in their place; returns what they were.
 
         A receipt that goes may be of bytes that are still to be cleaned: the file is due a rewrite.
         """
-        tables = {problem.table.name for problem in self._connections.unreadable}
+        tables = {damaged.table for damaged in self._connections.unreadable}
         if tables & {"receipt", "trash"}:
             with self.writing() as writing:  # first: it may be interrupted
                 writing.erasure_log.set_rewrite_due()

@@ -17,8 +17,7 @@ from family_recall.store import identifiers, memories, vector_tables, word_index
 from family_recall.store.access.household import Household
 from family_recall.store.counters import Counters
 from family_recall.store.file import sql
-from family_recall.store.file.archive import ArchiveReader
-from family_recall.store.file.archive_loader import ArchiveLoader
+from family_recall.store.file.archive import ArchiveLoader, ArchiveReader
 from family_recall.store.file.row_ids import PARTITION_SHIFT, id_range, partition_of, shard_of
 from family_recall.store.graph import EdgeBuffer, Entities, add_edges, remove_node
 from family_recall.store.identifiers import Texts

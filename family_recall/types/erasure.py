@@ -195,7 +195,7 @@ class Receipt(JsonRecord):
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Receipt:
-        """Read what :meth:`to_json` wrote; digests of an earlier version are left out.
+        """Read what :meth:`to_json` wrote.
 
         Raises:
             InvalidRequestError: If it is not such a record.

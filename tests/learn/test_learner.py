@@ -186,6 +186,7 @@ def test_superseding_and_deleting_take_feedback_along(learned: FamilyRecall) -> 
     assert gone[2] not in {row[2] for row in left}
     assert gone[0] not in {row[0] for row in left}
     connection = apsw.Connection(str(path_of(learned)))
+    connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("DELETE FROM memory WHERE doc_id = 'right-4'")
     connection.close()
     assert len(rows(path_of(learned), "feedback")) == len(before) - 2
@@ -334,6 +335,7 @@ def test_a_damaged_step_leaves_the_shipped_ranking(learned: FamilyRecall) -> Non
     learned.close()
     for record in ("{", '{"weights": 3}', '{"weights": {"bm25": "x"}, "shipped": {}}'):
         connection = apsw.Connection(str(path))
+        connection.execute("PRAGMA ignore_check_constraints = ON")
         connection.execute("UPDATE learned SET record = ?", (record,))
         connection.close()
         with open_home(path) as home:

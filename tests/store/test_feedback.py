@@ -12,7 +12,7 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.errors import UnknownPersonError
-from family_recall.store.file.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
+from family_recall.store.file.schema import SCHEMA
 from family_recall.store.logs import feedback
 from family_recall.store.logs.feedback import (
     FeedbackEntry,
@@ -21,9 +21,8 @@ from family_recall.store.logs.feedback import (
     ShownResult,
 )
 from family_recall.store.store import Store
-from tests.conftest import found, move_in, open_home, recall, remember
-from tests.learn.conftest import furnish_copies, give_feedback, question, teach
-from tests.older import bring_back
+from tests.conftest import move_in, open_home, recall
+from tests.learn.conftest import furnish_copies, question, teach
 
 LEARNED = LearningStep({"bm25": 0.1 + 0.2}, {"bm25": 0.34}, 7)
 
@@ -51,8 +50,7 @@ def entry(memory: int = 5, *others: int) -> FeedbackEntry:
 def log() -> Iterator[FeedbackLog]:
     """Open the tables of an empty file with two people."""
     connection = apsw.Connection(":memory:")
-    for step in MIGRATIONS:
-        connection.execute(step)
+    connection.execute(SCHEMA)
     connection.execute("INSERT INTO person(person_id, name) VALUES('ana', 'Ana'), ('ben', 'Ben')")
     yield FeedbackLog(connection)
     connection.close()
@@ -107,11 +105,13 @@ def delete_memory(log: FeedbackLog, memory: int) -> int:
     log.connection.execute(
         "INSERT INTO memory(id, space, doc_id, text, kind, category, band, importance, valence,"
         " arousal, recorded_s, order_s, header, n_words, words, content_hash)"
-        " VALUES(?, 1, 'bag', '', '', '', '', 0, 0, 0, 0, 0, '', 0, x'', x'')",
+        " VALUES(?, 1, 'bag', '', '', '', 'green', 0, 0, 0, 0, 0, '', 0, x'', x'')",
         (memory,),
     )
     before = log.connection.total_changes()
+    log.connection.execute("PRAGMA foreign_keys = ON")
     log.connection.execute("DELETE FROM memory WHERE id = ?", (memory,))
+    log.connection.execute("PRAGMA foreign_keys = OFF")
     return log.connection.total_changes() - before - 1
 
 
@@ -138,35 +138,6 @@ def test_feedback_deleted_with_its_memory_can_still_be_taken_back(log: FeedbackL
     assert log.last_step("ana") == LEARNED
     assert log.undo(1, "ana") == 1
     assert log.last_step("ana") is None
-
-
-def test_a_file_of_version_3_learns_once_it_is_open(path: Path) -> None:
-    """A file from before feedback was stored answers as before, and then learns."""
-    with open_home(path) as home:
-        move_in(home)
-        furnish_copies(home)
-        home.flush()
-        before = found(recall(home, question(2), "rajesh"))
-    bring_back(path, 3)
-    with open_home(path) as home:
-        home.flush()
-        assert found(recall(home, question(2), "rajesh")) == before
-        assert home.learning.all() == []
-        assert teach(home)[-1].kept
-        assert home.maintenance.stats()["schema"] == SCHEMA_VERSION
-
-
-def test_a_file_that_three_migrations_made_learns(path: Path) -> None:
-    """An empty file made by the first three migrations opens, remembers and takes feedback."""
-    with opened(path) as connection:
-        for step in MIGRATIONS[:3]:
-            connection.execute(step)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 3")
-    with open_home(path) as home:
-        move_in(home)
-        remember(home, "The spare key is under the blue pot", doc_id="key")
-
-        assert give_feedback(home, "where is the key?", "key").kept
 
 
 def test_a_step_by_another_process_is_seen_at_once(path: Path) -> None:

@@ -12,8 +12,6 @@ import pytest
 from family_recall import FamilyRecall, Grant, Hidden, Memory, Person, RecallContext, Relation
 from family_recall.errors import UnknownMemoryError, UnknownPersonError, UnknownSpaceError
 from family_recall.store.file import sql
-from family_recall.store.file.connections import Connections
-from family_recall.store.file.schema import MIGRATIONS
 from tests.conftest import HOME, NOW, Wall, found, move_in, open_home, recall, remember, written
 
 FIELDS = ("author", "labels", "url", "session_id", "occurred_at")
@@ -140,30 +138,6 @@ def test_a_memory_changed_to_be_for_guardians_is_seen_by_nobody_else(tmp_path: P
         assert found(recall(home, "Dr. Roy", "priya")) == ["doctor"]
         for person_id in ("mia", "rajesh", None):
             assert found(recall(home, "Dr. Roy", person_id)) == []
-
-
-def test_a_file_from_before_redacted_views_keeps_its_partitions(tmp_path: Path) -> None:
-    """Migrating copies the table of partitions row by row, and goes on counting."""
-    path = tmp_path / "old.db"
-    old = apsw.Connection(str(path))
-    for step in MIGRATIONS[:4]:
-        old.execute(step)
-    old.execute("PRAGMA application_id = 0x46524D31; PRAGMA user_version = 4")
-    old.execute(
-        "INSERT INTO space(space_id, kind) VALUES('s', 'shared');"
-        "INSERT INTO partition(space, band, next_seq, n_current) VALUES(1, 'green', 7, 6),"
-        " (1, 'red', 2, 1)"
-    )
-    old.close()
-    Connections(path, create=False).close()
-    new = apsw.Connection(str(path))
-
-    assert new.execute(
-        "SELECT no, band, child, redacted_view, next_seq, n_current FROM partition ORDER BY no"
-    ).fetchall() == [(1, "green", 0, 0, 7, 6), (2, "red", 0, 0, 2, 1)]
-    new.execute("DELETE FROM partition WHERE no = 2")
-    new.execute("INSERT INTO partition(space, band, redacted_view) VALUES(1, 'red', 1)")
-    assert new.last_insert_rowid() == 3
 
 
 def _counts(path: Path) -> dict[str, int]:

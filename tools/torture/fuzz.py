@@ -49,8 +49,7 @@ from family_recall.errors import (
     InvalidRequestError,
     ModelError,
 )
-from family_recall.maintenance.archive_checks import checked_record
-from family_recall.store.file.archive_loader import ArchiveLoader
+from family_recall.store.file.archive import ArchiveLoader
 from family_recall.store.file.schema import SCHEMA
 from family_recall.types.json_lines import read_jsonl
 from tools.common import MODELS, parser_of, write_json
@@ -286,7 +285,6 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
         table = fields.pop("table", None)
         if not isinstance(table, str):
             raise DatasetError("no table")
-        fields = dict(checked_record(table, fields))
         connection.execute("BEGIN")
         try:
             if table in keys:

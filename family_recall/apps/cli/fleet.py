@@ -232,7 +232,7 @@ def restore(
 @command(group=fleet)
 @_shared
 def migrate(catalogue: str, **shared: Any) -> Output:
-    """Bring every household's file to this version's schema.
+    """Bring what earlier versions derived in every household's file up to date.
 
     Examples:
       family-recall fleet migrate ./homes --ledger ./migrated

@@ -182,10 +182,9 @@ def export(
     absent="no copy",
 )
 def migrate(db: Path, backup_file: Path | None) -> Output:
-    """Bring a household's file to this version's schema, as opening it does.
+    """Bring what an earlier version derived in a file up to date, as opening it does.
 
-    An interrupted migration leaves the file as it was. Older versions of this program cannot
-    open it afterwards.
+    A file of another schema is refused: export it with the version that wrote it, and import that.
 
     Examples:
       family-recall migrate --db family.db

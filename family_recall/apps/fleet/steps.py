@@ -125,7 +125,7 @@ def reembed(entry: Entry, options: Options) -> Row:
 
 
 def migrate(entry: Entry, options: Options) -> Row:
-    """Bring a file to this version's schema."""
+    """Bring what an earlier version derived in a file up to date."""
     with working_copy(entry.place, writes=True) as path:
         before, after = files.migrate(path, key=options.key_of(entry.household_id))
     return {"before": before, "after": after}

@@ -19,26 +19,18 @@ _CHUNK = 8 << 20  # bytes
 _MOST_VECTOR_RUNS = 50_000
 _FEWEST_VALUES = 3  # different bytes a run must have: rows of spaces or zeros are everywhere
 _SIX_BYTES = np.uint64((1 << 48) - 1)
-_TEXT_COLUMNS = (
-    "doc_id, text, title, summary, author, session_id, source, url, section, labels, fact_key,"
-    " fact_value, event_type, occurred_at, header"
-)
-_TEXTS = (
-    f"SELECT {_TEXT_COLUMNS} FROM memory",
-    "SELECT person_id, name, aliases FROM person",
-    "SELECT space_id, name FROM space",
-    "SELECT key, value FROM info",
-    "SELECT relation, stated FROM relation",
-    # Relations of files from before they stored the names they were recorded with.
-    (
-        "SELECT name FROM entity e WHERE EXISTS"
-        " (SELECT 1 FROM relation r WHERE e.id IN (r.subject, r.object) AND r.stated IS NULL)"
-    ),
-    "SELECT value FROM identifier",
-    "SELECT sql FROM sqlite_master",
-    "SELECT record FROM receipt",
-    "SELECT record FROM trash",
-)
+_TEXTS = {
+    "memory": "doc_id, text, title, summary, author, session_id, source, url, section, labels,"
+    " fact_key, fact_value, event_type, occurred_at, header",
+    "person": "person_id, name, aliases",
+    "space": "space_id, name",
+    "info": "key, value",
+    "relation": "relation, stated",
+    "identifier": "value",
+    "sqlite_master": "sql",
+    "receipt": "record",
+    "trash": "record",
+}
 """Texts that are stored in their own right; an erased run in them proves nothing."""
 
 
@@ -146,9 +138,11 @@ def _joined(values: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _texts(connection: apsw.Connection) -> Iterator[bytes]:
-    for statement in _TEXTS:
-        for row in connection.execute(statement):
-            yield "\0".join(part for part in row if part).encode()
+    for table, columns in _TEXTS.items():
+        # As bytes, for a damaged text may be no UTF-8.
+        casts = ", ".join(f"CAST({column} AS BLOB)" for column in columns.split(","))
+        for row in connection.execute(f"SELECT {casts} FROM main.{table}"):
+            yield b"\0".join(filter(None, row))
     for _, stem in terms(connection):
         yield stem.encode()
 

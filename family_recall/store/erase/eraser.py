@@ -15,11 +15,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from family_recall.store import memories, vector_tables
 from family_recall.store.erase.session_context import SessionContext
-from family_recall.store.file import checksums, sql
+from family_recall.store.file import sql
 from family_recall.store.file.row_ids import partition_of
 from family_recall.store.graph import remove_node
 from family_recall.store.memories import StoredMemory
@@ -160,9 +158,6 @@ class Eraser:
                 {**row, "superseded_s": superseded_s},
             )
             ids.append(row["id"])
-        # Rows that were put in the trash before rows had checksums.
-        bare = [row["id"] for row in rows if row.get("checksum") is None]
-        checksums.fill(self._connection, np.array(bare, np.int64))
         self._connection.executemany(
             "UPDATE memory SET context_id = ? WHERE id = ?",
             [(context, memory) for memory, context in self._context.contexts(ids).items()],

@@ -1,4 +1,4 @@
-"""The rows from which everything else can be made, as records to export.
+"""The rows from which everything else can be made, as records: exported, and loaded again.
 
 Texts with both their time axes, replaced versions too; people, spaces, who may enter them; entities
 and their relations; feedback, the audit log and receipts of what was forgotten, where wanted.
@@ -9,14 +9,22 @@ somebody had forgotten goes into no other file.
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
+from family_recall.errors import DatasetError
 from family_recall.store.file import checksums, sql
+from family_recall.store.health import rules
+from family_recall.types import Memory, Person, Relation, Space
+from family_recall.types.checks import has_lone_surrogate
+from family_recall.types.erasure import Receipt
+from family_recall.types.json_lines import shown
 
 FEEDBACK = ("feedback", "shown", "learned")
 """Tables of people's feedback, and what was learned from it: exported only where wanted."""
@@ -59,16 +67,8 @@ _DERIVED: Mapping[str, frozenset[str]] = {
         {"n_current", "n_past", "words_current", "words_past", "n_bounded", "rewrites"}
     ),
 }
+_MAX_INTEGER = 2**63 - 1
 _MEMORY_ID = {"memory": "id", "feedback": "memory", "shown": "memory", "audit_memory": "memory"}
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column as its table declares it."""
-
-    name: str
-    type: str
-    required: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ArchiveReader:
 
         Rows of the memories ``without`` are left out, and nothing refers to them.
         """
-        columns = [column.name for column in columns_of(self.connection, table)]
+        columns = _columns(self.connection, table)
         rows = self.connection.execute(
             f"SELECT {', '.join(columns)} FROM {table}{_condition(table, without)}"
             f" ORDER BY {TABLES[table]}"
@@ -130,18 +130,65 @@ class ArchiveReader:
             yield record
 
 
-def columns_of(connection: apsw.Connection, table: str) -> list[Column]:
-    """List the columns of a table that are exported, in the order of the schema."""
+class ArchiveLoader:
+    """Writes records into an empty household, inside one transaction; :meth:`finish` checks them.
+
+    What is derived from them is not written.
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._columns = {table: _columns(connection, table) for table in TABLES}
+
+    def load(self, table: str, record: Mapping[str, Any]) -> None:
+        """Write one record.
+
+        Raises:
+            FamilyRecallError: If there is no such table or field, a value has another type, the
+                library itself would not store it, or it does not fit those before it.
+        """
+        columns = self._columns.get(table)
+        if columns is None:
+            raise DatasetError(f"expected one of {', '.join(self._columns)}, got {table!r}")
+        if table in _CHECKS:
+            _CHECKS[table](record)
+        values = {name: _value(columns.get(name), name, value) for name, value in record.items()}
+        if table == "receipt":  # its proof says whether it is clean
+            values["clean"] = int(record["record"].get("proof") is not None)
+        if table == "memory":
+            moment_s = values.get("occurred_s")
+            values["order_s"] = values.get("recorded_s") if moment_s is None else moment_s
+            values |= {"header": "", "n_words": 0, "words": b""}
+        names = list(values)
+        try:
+            self._connection.execute(
+                f"INSERT INTO main.{table}({', '.join(names)})"
+                f" VALUES({', '.join(f':{name}' for name in names)})",
+                values,
+            )
+        except apsw.ConstraintError as error:
+            raise DatasetError(
+                f"expected a record of {table} that fits those before it, got {shown(record)}"
+                f" ({error})"
+            ) from None
+
+    def finish(self) -> None:
+        """Check how records refer to each other, and write the memories' checksums.
+
+        Raises:
+            DatasetError: If some do not fit; the message says what, and how many.
+        """
+        for rule in rules.OF_RECORDS:
+            if problem := rule.problem_in(self._connection):
+                raise DatasetError(f"{rule.what}: {problem}; the export is not whole")
+        checksums.fill(self._connection)
+
+
+def _columns(connection: apsw.Connection, table: str) -> dict[str, str]:
+    """Return the columns of a table that are exported, in order, with their types."""
     derived = _DERIVED.get(table, frozenset())
-    return [
-        Column(name, declared, bool(not_null) and default is None)
-        for name, declared, not_null, default in sql.rows(
-            connection,
-            'SELECT name, type, "notnull", dflt_value FROM pragma_table_info(?, \'main\')',
-            (table,),
-        )
-        if name not in derived
-    ]  # fmt: skip
+    rows = sql.rows(connection, "SELECT name, type FROM pragma_table_info(?, 'main')", (table,))
+    return {name: declared for name, declared in rows if name not in derived}
 
 
 def _condition(table: str, without: Collection[int]) -> str:
@@ -159,3 +206,89 @@ def _as_json(name: str, value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     return json.loads(value) if name in LISTS or name in OBJECTS else value
+
+
+def _value(declared: str | None, name: str, value: object) -> Any:
+    """Return a value as a column of that type takes it."""
+    if declared is None:
+        raise DatasetError(f"unknown field {name!r}; is the export from a newer version?")
+    if name in LISTS:
+        return _json_list(name, value)
+    if name in OBJECTS:
+        return _json_object(name, value)
+    match declared, value:
+        case "INTEGER" | "REAL", bool():
+            pass
+        case "INTEGER", int() if -_MAX_INTEGER <= value <= _MAX_INTEGER:
+            return value
+        case "REAL", int() | float() if math.isfinite(value):
+            return float(value)
+        case "TEXT", str():
+            return _text(name, value)
+        case "BLOB", str():
+            with contextlib.suppress(ValueError):
+                return bytes.fromhex(value)
+    raise _unexpected(name, declared, value)
+
+
+def _json_list(name: str, value: object) -> str:
+    item_type = LISTS[name]
+    if isinstance(value, list) and all(type(item) is item_type for item in value):
+        return _text(name, json.dumps(value))
+    raise _unexpected(name, f"list of {item_type.__name__}", value)
+
+
+def _json_object(name: str, value: object) -> str:
+    if isinstance(value, dict):
+        return _text(name, json.dumps(value))
+    raise _unexpected(name, "object", value)
+
+
+def _text(name: str, value: str) -> str:
+    if has_lone_surrogate(value):
+        raise DatasetError(f"{name} holds half a character (a lone surrogate); send UTF-8")
+    return value
+
+
+def _unexpected(name: str, expected: str, value: object) -> DatasetError:
+    return DatasetError(f"expected {name} to be of type {expected}, got {value!r:.60}")
+
+
+def _check_memory(record: Mapping[str, Any]) -> None:
+    fields = {name: value for name, value in record.items() if name not in _STORED_ONLY}
+    Memory.from_json({**fields, "space_id": "its number is checked with all others"})
+
+
+def _check_receipt(record: Mapping[str, Any]) -> None:
+    fields = record.get("record")
+    receipt = Receipt.from_json(fields if isinstance(fields, dict) else {})
+    if receipt.receipt_id != record.get("receipt_id"):
+        raise DatasetError(
+            f"expected a receipt under its id, got {shown(record.get('receipt_id'))}"
+        )
+
+
+def _relation_of(record: Mapping[str, Any]) -> Relation:
+    return Relation(
+        "a", record.get("relation", ""), "b", "s", confidence=record.get("confidence", -1)
+    )
+
+
+_STORED_ONLY = {
+    "id", "space", "context_id", "recorded_s", "superseded_s", "content_hash", "redacted_view",
+    "occurred_s", "valid_from_s", "valid_until_s",
+}  # fmt: skip
+"""Columns of a memory's row that are no fields of a memory."""
+
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
+    "memory": _check_memory,
+    "person": lambda record: Person(
+        record.get("person_id", ""), record.get("name", ""), record.get("aliases", ())
+    ),
+    "space": lambda record: Space(
+        record.get("space_id", ""), record.get("kind", ""), record.get("name")
+    ),
+    "relation": _relation_of,
+    "receipt": _check_receipt,
+}
+"""Checks of what the library itself would store, beyond the constraints of the schema."""

@@ -78,6 +78,11 @@ def long_log(connection: apsw.Connection) -> None:
     connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
 
+def foreign_keys(connection: apsw.Connection) -> None:
+    """Enforce references, and delete what refers to a deleted row."""
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
+
+
 def secure_delete(connection: apsw.Connection) -> None:
     """Overwrite what is deleted (sqlite.org/pragma.html#pragma_secure_delete)."""
     connection.execute("PRAGMA secure_delete = ON")
@@ -97,6 +102,7 @@ PRAGMAS: tuple[Callable[[apsw.Connection], None], ...] = (
     write_ahead_log,
     normal_synchronous,
     long_log,
+    foreign_keys,
     secure_delete,
     memory_temp_store,
     page_cache,

@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import ClosedError, FamilyRecallError, StoreError
-from family_recall.store.file import columns, readable, schema
+from family_recall.store.file import damage, schema
 from family_recall.store.file.connection import (
     BUSY_TIMEOUT_MS,
     LOG_PAGES,
@@ -22,11 +22,11 @@ from family_recall.store.file.connection import (
     translated,
     wait_for_others,
 )
+from family_recall.store.file.damage import DamagedTable
 from family_recall.store.file.destination import special_kind
 from family_recall.store.file.disk_files import log_of
 from family_recall.store.file.encryption import Key
 from family_recall.store.file.identity import check_identity, file_on_disk
-from family_recall.store.file.readable import Unreadable
 from family_recall.store.file.replacement import create_private, remove_leftovers
 
 PAUSE_S = 0.003
@@ -63,7 +63,7 @@ class Connections:
         key: Key | None = None,
         busy_timeout_ms: int = BUSY_TIMEOUT_MS,
     ) -> None:
-        """Open the file; create or migrate it as needed.
+        """Open the file, or create it.
 
         Raises:
             StoreError: If it does not exist and ``create`` is false, or cannot be opened.
@@ -75,7 +75,7 @@ class Connections:
         self.key = key
         self.busy_timeout_ms = busy_timeout_ms
         self.vec0 = True
-        self.unreadable: list[Unreadable] = []
+        self.unreadable: list[DamagedTable] = []
         self._idle: list[apsw.Connection] = []
         self._n_lent = 0
         self._lock = threading.Condition(threading.Lock())
@@ -99,9 +99,9 @@ class Connections:
                 self._writer = self._connect()
                 with contextlib.ExitStack() as unless_opened:
                     unless_opened.callback(self._writer.close)
-                    self._migrate()
-                    self.unreadable = readable.unreadable(self._writer, readable.HIDDEN)
-                    self._hide_unreadable(self._writer)
+                    self._create_tables()
+                    self.unreadable = damage.find(self._writer, damage.SETTINGS)
+                    damage.hide(self._writer, self.unreadable)
                     unless_opened.pop_all()
             except (apsw.Error, StoreError):
                 self._check_same_file()
@@ -183,9 +183,9 @@ class Connections:
                 connection.close()
             self._idle.clear()
         with self.writing() as connection:
-            for problem in self.unreadable:
-                connection.execute(f"DROP VIEW temp.{problem.table.name}")
-            described = readable.reset(connection)
+            for damaged in self.unreadable:
+                connection.execute(f"DROP VIEW temp.{damaged.table}")
+            described = damage.repair(connection)
             self.unreadable = []
         return described
 
@@ -293,20 +293,17 @@ class Connections:
             unless_opened.callback(connection.close)
             configure(connection)
             self.vec0 = self.vec0 and load_vec0(connection)
-            columns.prepare(connection)
-            self._hide_unreadable(connection)
+            damage.hide(connection, self.unreadable)
             unless_opened.pop_all()
         return connection
 
-    def _hide_unreadable(self, connection: apsw.Connection) -> None:
-        readable.hide(connection, [problem.table for problem in self.unreadable])
-
-    def _migrate(self) -> None:
+    def _create_tables(self) -> None:
         if self._writer.pragma("user_version") == schema.SCHEMA_VERSION:
             return
         self._writer.execute("BEGIN IMMEDIATE")
         try:
-            schema.migrate(self._writer)
+            if self._writer.pragma("user_version") == 0:  # nobody else has created them meanwhile
+                schema.create(self._writer)
         except BaseException:
             self._writer.execute("ROLLBACK")
             raise
@@ -322,8 +319,8 @@ def _explained(connection: apsw.Connection, path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except columns.MALFORMED as error:
-        if isinstance(error, FamilyRecallError) or not readable.unreadable(connection):
+    except damage.MALFORMED as error:
+        if isinstance(error, FamilyRecallError) or not damage.find(connection):
             raise
         raise StoreError(
             f"{path}: holds values that cannot be read; family-recall doctor --db {path} names "

@@ -73,7 +73,7 @@ def back_up(
 
 
 def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
-    """Copy a file of any schema as it is, without migrating it.
+    """Copy a household that is not open here.
 
     Raises:
         As :func:`back_up`.
@@ -93,7 +93,7 @@ def verify(path: Path, key: Key | None) -> tuple[int, int]:
 
     Raises:
         NotAStoreError: If it is no family_recall file.
-        StoreError: If it was written by a newer version, or a check fails; the message names it.
+        StoreError: If another version wrote it, or a check fails; the message names it.
     """
     with translated(path):
         connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
@@ -101,9 +101,9 @@ def verify(path: Path, key: Key | None) -> tuple[int, int]:
             application, schema = (
                 connection.pragma(name) for name in ("application_id", "user_version")
             )
-            if application != APPLICATION_ID or schema > SCHEMA_VERSION:
+            if application != APPLICATION_ID or schema != SCHEMA_VERSION:
                 raise StoreError(
-                    f"{path}: expected a family_recall file of schema 1 to {SCHEMA_VERSION}, found "
+                    f"{path}: expected a family_recall file of schema {SCHEMA_VERSION}, found "
                     f"application id {application:#x} and schema {schema}"
                 )
             for finding in integrity.check_pages(connection):

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import NewerStoreError, NotAStoreError, StoreError, WrongKeyError
-from family_recall.store.file.connection import BUSY_TIMEOUT_MS, connect, translated
+from family_recall.store.file.connection import BUSY_TIMEOUT_MS, connect
 from family_recall.store.file.destination import special_kind
 from family_recall.store.file.disk_files import first_bytes, journal_of, log_of
 from family_recall.store.file.encryption import MAGIC, SALT_BYTES, Key, is_plain
@@ -40,7 +40,7 @@ def check_identity(path: Path, key: Key | None, busy_timeout_ms: int = BUSY_TIME
         StoreError: If there is no such file.
         NotAStoreError: If it is some other file.
         WrongKeyError: If a key was given and it is not encrypted.
-        NewerStoreError: If a newer version wrote it.
+        NewerStoreError: If a newer version wrote it; ``StoreError`` for an earlier one.
     """
     if kind := special_kind(path):
         raise NotAStoreError(f"{path}: expected a family_recall file, found {kind}")
@@ -57,24 +57,14 @@ def check_identity(path: Path, key: Key | None, busy_timeout_ms: int = BUSY_TIME
         )
     if identity.version > SCHEMA_VERSION:
         raise NewerStoreError(
-            f"{path}: schema {identity.version}, this version reads up to "
+            f"{path}: schema {identity.version}, this version reads "
             f"{SCHEMA_VERSION}; upgrade the library"
         )
-
-
-def schema_of(path: Path, key: Key | None) -> int:
-    """Return a file's schema, without bringing it up to date.
-
-    Raises:
-        StoreError: If it is missing or cannot be read with this key.
-    """
-    with translated(path):
-        check_identity(path, key)
-        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            return int(connection.pragma("user_version"))
-        finally:
-            connection.close()
+    if identity.version < SCHEMA_VERSION:
+        raise StoreError(
+            f"{path}: schema {identity.version}, this version reads {SCHEMA_VERSION}; export it "
+            "with the version that wrote it (family-recall export), and import that into a new file"
+        )
 
 
 def file_on_disk(path: Path) -> tuple[int, int] | None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import apsw
 
 from family_recall.store.file import sql
+from family_recall.store.file.damage import RECORDS, SETTINGS
 from family_recall.store.file.schema import APPLICATION_ID, SCHEMA_VERSION
 
 _SHOWN = 10  # findings of SQLite's own
+_ABOUT_VALUES = re.compile(
+    rf"(?: value in |constraint failed in )(?:{'|'.join((*SETTINGS, *RECORDS))})(?:\.|$)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +36,16 @@ def check_pages(connection: apsw.Connection) -> list[Finding]:
     if (application := connection.pragma("application_id")) != APPLICATION_ID:
         return [Finding("identity", f"is no family_recall file (id {application:#x})")]
     try:
-        lines = [str(row[0]) for row in sql.rows(connection, f"PRAGMA integrity_check({_SHOWN})")]
+        lines = [str(line) for (line,) in sql.rows(connection, "PRAGMA integrity_check(1000000)")]
     except apsw.CorruptError as error:  # too damaged to be read through
         lines = [str(error)]
-    page_problem = "; ".join(line for line in lines if line != "ok") or None
+    # Rows that a constraint refuses are found one by one: see damage.py.
+    lines = [line for line in lines if line != "ok" and not _ABOUT_VALUES.search(line)]
+    page_problem = "; ".join(lines[:_SHOWN]) or None
     schema = connection.pragma("user_version")
-    is_known = 0 < schema <= SCHEMA_VERSION
-    schema_problem = None if is_known else f"schema {schema}, known is {SCHEMA_VERSION}"
+    schema_problem = (
+        None if schema == SCHEMA_VERSION else f"schema {schema}, known is {SCHEMA_VERSION}"
+    )
     return [Finding("pages", page_problem), Finding("schema", schema_problem)]
 
 

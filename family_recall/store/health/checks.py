@@ -6,10 +6,9 @@ from collections.abc import Callable
 
 import apsw
 
-from family_recall.store.file import checksums, readable
+from family_recall.store.file import checksums, damage
 from family_recall.store.file.integrity import Finding, check_pages
-from family_recall.store.health import counts, vector_checks, word_checks
-from family_recall.store.health.row_rules import RULES
+from family_recall.store.health import counts, rules, vector_checks, word_checks
 
 CHECKSUMS = "memories"
 """No ``rebuild`` repairs what is found under this name: the texts themselves have changed."""
@@ -27,8 +26,8 @@ def check_texts(connection: apsw.Connection) -> list[Finding]:
     if any(finding.problem for finding in findings):
         return findings
     findings += [
-        Finding(problem.table.what, problem.description, values=True)
-        for problem in readable.unreadable(connection)
+        Finding(damaged.what, damaged.description, values=True)
+        for damaged in damage.find(connection)
     ]
     damaged = checksums.damaged(connection)
     if not damaged:
@@ -55,7 +54,10 @@ def check_derived(connection: apsw.Connection) -> list[Finding]:
         _derived(f"vectors of {model_id}", problem)
         for model_id, problem in vector_checks.problems(connection)
     ]
-    return findings + [_derived(rule.what, _outcome(rule.problem_in, connection)) for rule in RULES]
+    return findings + [
+        _derived(rule.what, _outcome(rule.problem_in, connection))
+        for rule in (*rules.OF_RECORDS, *rules.OF_DERIVED)
+    ]
 
 
 def check_counts(connection: apsw.Connection, give_up: Callable[[], bool]) -> list[Finding] | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from family_recall.store.access.household import Household
 from family_recall.store.file import sql
-from family_recall.store.file.columns import MALFORMED
+from family_recall.store.file.damage import MALFORMED
 from family_recall.store.file.row_ids import partition_of
 from family_recall.types import FloatArray
 

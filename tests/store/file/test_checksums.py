@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 from family_recall import FamilyRecall, Memory
 from family_recall.store.file import checksums
-from tests.conftest import HOME, TINY_STATIC, found, move_in, open_home, recall, remember
+from tests.conftest import HOME, found, recall
 
 ODD: tuple[dict[str, Any], ...] = (
     {"text": "a\x00b \u202e 👩‍👩‍👧 ﬃ \ufffd None"},
@@ -67,23 +66,3 @@ def test_rows_are_named_as_far_as_they_can_be_read(home: FamilyRecall, path: Pat
 
     assert names == [f"{HOME}/k\ufffdy"]
     assert "key" not in found(recall(home, "where is the spare key?", "priya"))
-
-
-def test_trash_without_checksums_is_restored_whole(path: Path) -> None:
-    """Undoing what an older version forgot restores the rows as they were stored."""
-    with open_home(path, static=TINY_STATIC) as home:
-        move_in(home)
-        remember(home, "The spare key is under the blue pot", "private:priya", doc_id="key")
-        receipt = home.forget("key", person_id="priya", undo_for=dt.timedelta(days=1))
-    connection = beside(path)
-    ((record,),) = connection.execute("SELECT record FROM trash").fetchall()
-    trash = json.loads(str(record))
-    for row in trash["memory"]:
-        del row["checksum"]
-    connection.execute("UPDATE trash SET record = ?", (json.dumps(trash),))
-    connection.close()
-
-    with open_home(path, static=TINY_STATIC, create=False) as home:
-        assert home.erasure.undo(receipt.receipt_id, person_id="priya") == 1
-        assert [finding for finding in home.maintenance.check() if finding.problem] == []
-        assert found(recall(home, "where is the spare key?", "priya")) == ["key"]

@@ -16,10 +16,10 @@ import pytest
 from family_recall.api import files
 from family_recall.errors import FamilyRecallError, NotAStoreError, StoreFullError, WrongKeyError
 from family_recall.store.file.connection import connect
-from family_recall.store.file.encryption import Key, Secret, key_of
+from family_recall.store.file.encryption import Secret, key_of
 from tests.conftest import found, recall
 from tests.store.file.test_encryption import QUESTION, furnished, opened
-from tools.torture.household import Disk, die_at
+from tools.torture.household import Disk
 
 CHANGES: tuple[tuple[Secret | None, Secret | None], ...] = (
     (None, "a phrase"),
@@ -27,33 +27,6 @@ CHANGES: tuple[tuple[Secret | None, Secret | None], ...] = (
     (bytes(range(32)), bytes(range(1, 33))),
     ("a phrase", None),
 )
-
-
-@pytest.mark.parametrize(("key", "new"), CHANGES)
-@pytest.mark.parametrize("step", [222, 250, 280])
-def test_a_change_of_key_that_an_earlier_version_did_not_finish_is_undone(
-    path: Path, key: Secret | None, new: Secret | None, step: int
-) -> None:
-    """Earlier ones wrote in place: the key of before opens the file, and no other spoils that."""
-    furnished(path, key).close()
-    child = os.fork()
-    if child == 0:
-        disk = die_at(step, 0.5)
-        connection = connect(path, key_of(key))
-        connection.pragma("journal_mode", "delete")
-        connection.pragma("rekey", "" if new is None else Key(new).pragma(os.urandom(16)))
-        del disk
-        os._exit(0)
-    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
-    assert Path(f"{path}-journal").read_bytes().startswith(b"\xd9\xd5")  # it must be rolled back
-
-    for wrong in ("wrong", *([] if key is None else [new])):
-        with pytest.raises(WrongKeyError):
-            opened(path, wrong)
-    with opened(path, key) as home:
-        assert found(recall(home, QUESTION, "rajesh"))[0] == "key"
-        assert [each for each in home.maintenance.check() if each.problem] == []
-    assert not Path(f"{path}-journal").exists()
 
 
 @pytest.mark.parametrize("key", [None, "a phrase", bytes(range(32))])

@@ -7,7 +7,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from family_recall.store.file.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 from family_recall.store.logs import stage_costs
 from family_recall.store.logs.stage_costs import StageCost
 from family_recall.store.store import Store
@@ -73,19 +72,3 @@ def test_what_recalls_cost_is_kept_when_the_file_is_closed(path: Path) -> None:
 
     assert {"embed", "lexical", "vector", "score", "answer"} <= set(kept)
     assert all(one.runs >= 20 for one in kept.values())
-
-
-def test_a_file_from_before_costs_has_them_once_it_is_opened(path: Path) -> None:
-    """The step that adds the table, and those after it, leave a file that answers."""
-    before = next(at for at, step in enumerate(MIGRATIONS) if "stage_cost" in step)
-    connection = apsw.Connection(str(path))
-    for step in MIGRATIONS[:before]:
-        connection.execute(step)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {before}")
-    connection.close()
-    with open_home(path) as home:
-        move_in(home)
-        home.remember_many(stories())
-        assert recall(home, "grandma", "priya").results
-        assert home.maintenance.stats()["schema"] == SCHEMA_VERSION

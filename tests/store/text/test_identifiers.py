@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall
 from family_recall.english.identifiers import find_identifiers
-from family_recall.store.file.schema import APPLICATION_ID, MIGRATIONS
 from family_recall.store.identifiers import _phones, _values
 from family_recall.types import Filters, Scope
 from tests.conftest import HOME, NOW, Wall, move_in, open_home, remember, store_of
-from tests.older import bring_back
 
 
 def looked_up(
@@ -209,39 +207,6 @@ def test_rebuilding_finds_the_same(path: Path) -> None:
 
     assert len(kept) == 9
     assert held(path) == kept
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_an_older_file_answers_once_it_is_open(path: Path, version: int) -> None:
-    """A file from before identifiers were kept finds them all, replaced versions too."""
-    with open_home(path, encoder=None) as home:
-        move_in(home)
-        remember(home, "Invoice #4711", doc_id="a")
-        remember(home, "Invoice #4712", doc_id="a")
-        remember(home, "Call +91 98450 12345", doc_id="b")
-    kept = held(path)
-    bring_back(path, version)
-    with open_home(path, encoder=None) as home:
-        assert looked_up(home, "098450 12345") == [("b", 0.5)]
-        assert looked_up(home, "#4711") == []
-        remember(home, "Invoice #4713", doc_id="c")
-        assert looked_up(home, "#4713") == [("c", 1.0)]
-
-    assert [row for row in held(path) if "4713" not in row[0]] == kept
-
-
-def test_a_file_of_version_2_is_what_its_migrations_made(path: Path) -> None:
-    """An empty file made by the first two migrations opens and remembers."""
-    connection = apsw.Connection(str(path))
-    for step in MIGRATIONS[:2]:
-        connection.execute(step)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 2")
-    connection.close()
-    with open_home(path, encoder=None) as home:
-        move_in(home)
-        remember(home, "Invoice #4711", doc_id="a")
-
-        assert looked_up(home, "#4711") == [("a", 1.0)]
 
 
 def test_rows_of_other_rules_are_replaced(path: Path) -> None:

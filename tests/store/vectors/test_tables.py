@@ -36,7 +36,6 @@ from tests.conftest import (
     stories,
     written,
 )
-from tests.older import bring_back
 
 DIM, TOKEN_DIM, SHARD = 64, 16, 2
 FIRST = 1 << 40
@@ -253,22 +252,6 @@ def test_static_vectors_are_searched_in_a_plain_table(path: Path) -> None:
     connection.close()
 
     assert model.storage == "plain"
-
-
-def test_a_file_of_before_static_vectors_goes_on(path: Path) -> None:
-    """A file of schema 1 keeps its vectors, answers as before, and learns static ones by flush."""
-    with open_home(path) as home:
-        move_in(home)
-        home.remember_many(stories())
-        before = written(recall(home, "when does grandma land?", "mia"))
-    bring_back(path, 1)
-    with open_home(path) as home:
-        assert written(recall(home, "when does grandma land?", "mia")) == before
-    with open_home(path, static=TINY_STATIC) as home:
-        assert home.flush() == len(list(stories()))
-        assert home.maintenance.stats()["vectors"] == {"tiny/1": 7, "tiny-static/1": 7}
-    with open_home(path, encoder=None, static=TINY_STATIC) as home:
-        assert found(recall(home, "grandmama?", "mia"))[0] == "grandma"
 
 
 def test_without_sqlite_vec_static_vectors_are_written_and_moved(

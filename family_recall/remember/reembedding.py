@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from family_recall.encoders.base import Encoder
-from family_recall.remember import Indexer
+from family_recall.remember.indexer import Indexer
 from family_recall.store.store import Store
 from family_recall.types.json_records import JsonRecord
 from family_recall.types.progress import ProgressCallback

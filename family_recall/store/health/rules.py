@@ -1,4 +1,4 @@
-"""Rules that hold between rows: edges, mentions, identifiers, relations and feedback."""
+"""Rules between rows that the schema does not state: places, references, and derived rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,42 @@ class Rule:
         return f"{n:,} {self.problem}" if n else None
 
 
-RULES = (
+_PLACE = f"p.no << {PARTITION_SHIFT}"
+
+OF_RECORDS = (
+    Rule(
+        "places",
+        "memories without a partition",
+        f"SELECT 1 FROM memory m LEFT JOIN partition p ON p.no = m.id >> {PARTITION_SHIFT}"
+        " WHERE p.no IS NULL OR p.space <> m.space OR p.band <> m.band"
+        f" OR p.redacted_view <> m.redacted_view OR m.id - ({_PLACE}) >= p.next_seq",
+    ),
+    Rule(
+        "contexts",
+        "without a memory of their partition",
+        "SELECT 1 FROM memory m WHERE m.context_id IS NOT NULL AND NOT EXISTS (SELECT 1"
+        " FROM memory c WHERE c.id = m.context_id"
+        f"  AND c.id >> {PARTITION_SHIFT} = m.id >> {PARTITION_SHIFT})",
+    ),
+    Rule(
+        "names",
+        "of nothing in their partition",
+        f"SELECT 1 FROM entity e LEFT JOIN partition p ON p.no = -e.id >> {PARTITION_SHIFT}"
+        f" WHERE p.no IS NULL OR -e.id - ({_PLACE}) >= p.next_entity"
+        " UNION ALL SELECT 1 FROM alias a WHERE NOT EXISTS (SELECT 1 FROM entity e"
+        f"  WHERE e.id = a.entity AND -e.id >> {PARTITION_SHIFT} = a.partition)",
+    ),
+    Rule(
+        "relations",
+        "without two entities of one partition",
+        "SELECT 1 FROM relation r WHERE NOT EXISTS (SELECT 1 FROM entity n WHERE n.id = r.subject)"
+        " OR NOT EXISTS (SELECT 1 FROM entity n WHERE n.id = r.object)"
+        f" OR -r.subject >> {PARTITION_SHIFT} <> -r.object >> {PARTITION_SHIFT}",
+    ),
+)
+"""Rules of what is exported."""
+
+OF_DERIVED = (
     Rule(
         "edges",
         "without the opposite direction",
@@ -72,23 +107,5 @@ RULES = (
         "SELECT 1 FROM mentioned_time t WHERE t.end_s <= t.start_s OR NOT EXISTS"
         " (SELECT 1 FROM memory m WHERE m.id = t.memory)",
     ),
-    Rule(
-        "relations",
-        "without an entity",
-        "SELECT 1 FROM relation r WHERE NOT EXISTS (SELECT 1 FROM entity n WHERE n.id = r.subject)"
-        " OR NOT EXISTS (SELECT 1 FROM entity n WHERE n.id = r.object)",
-    ),
-    Rule(
-        "places",
-        "memories without a partition",
-        f"SELECT 1 FROM memory m LEFT JOIN partition p ON p.no = m.id >> {PARTITION_SHIFT}"
-        " WHERE p.no IS NULL OR p.space <> m.space OR p.band <> m.band"
-        " OR p.redacted_view <> m.redacted_view",
-    ),
-    Rule(
-        "feedback",
-        "on memories that do not exist or are replaced",
-        "SELECT 1 FROM feedback j WHERE NOT EXISTS"
-        " (SELECT 1 FROM memory m WHERE m.id = j.memory AND m.superseded_s IS NULL)",
-    ),
 )
+"""Rules of what is derived from it; rebuild repairs what breaks them."""

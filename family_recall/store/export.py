@@ -9,25 +9,29 @@ household's file is encrypted.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
-from family_recall.maintenance.archive_checks import FORMAT, KIND, checked_header, checked_record
-from family_recall.remember import Indexer
-from family_recall.store.file.archive_loader import ArchiveLoader, current_name
+from family_recall.store.file.archive import INFO, LOG_INFO, ArchiveLoader
 from family_recall.store.file.replacement import writing_to
 from family_recall.store.store import Store
+from family_recall.store.transaction import WriteTransaction
 from family_recall.types.json_lines import read_jsonl, shown
 from family_recall.types.json_records import JsonRecord
 from family_recall.types.progress import ProgressCallback
 
+KIND = "family_recall"
+FORMAT = 2
+MAX_RECORDS = 50_000_000
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """The longest line: text, title and summary of 1,000,000 characters each, all of them escaped."""
 
 _REPORT_EVERY = 1_000  # records
+_INFO_PATTERNS = {"audit_days": r"\d{1,5}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +93,23 @@ def export(
     return Archive(path, counts, tuple(damaged.values()))
 
 
-def load(indexer: Indexer, path: Path, progress: ProgressCallback | None = None) -> Archive:
+def load(
+    store: Store,
+    path: Path,
+    rebuild: Callable[[WriteTransaction], None],
+    progress: ProgressCallback | None = None,
+) -> Archive:
     """Read an export into a household that has nothing in it yet: all of it, or nothing.
 
-    Vectors become pending.
+    ``rebuild`` derives everything from the records that were read; vectors become pending.
 
     Raises:
         InvalidRequestError: If the household has people, spaces or memories.
         DatasetError: If a line cannot be read, does not fit those before it, or one is missing;
             the message names file and line.
     """
-    store = indexer.store
     lines = read_jsonl(path, max_line_bytes=MAX_LINE_BYTES)
-    info, counts = checked_header(path, lines)
+    info, counts = _checked_header(path, lines)
     with store.reading() as reading:
         if not reading.archive.is_empty([table for table, n in counts.items() if n]):
             raise InvalidRequestError(
@@ -111,8 +119,45 @@ def load(indexer: Indexer, path: Path, progress: ProgressCallback | None = None)
         loader = writing.archive_loader()
         _load_lines(path, lines, counts, loader, progress)
         loader.finish()
-        indexer.rebuild_within(writing)
+        rebuild(writing)
     return Archive(path, counts)
+
+
+def _checked_header(
+    path: Path, lines: Iterator[tuple[int, dict[str, Any]]]
+) -> tuple[dict[str, str], dict[str, int]]:
+    """Read the first line: the household's own facts, and the number of records by table.
+
+    Raises:
+        DatasetError: If it is not the first line of an export that this version reads.
+    """
+    _, header = next(lines, (0, {}))
+    if header.get(KIND) != "export":
+        raise DatasetError(f"{path}:1: expected the first line of an export, got {shown(header)}")
+    version = header.get("format")
+    if version != FORMAT:
+        raise DatasetError(
+            f"{path}:1: format {shown(version)}, this version reads format {FORMAT}; "
+            "export again, or upgrade the library"
+        )
+    info, counts = header.get("info"), header.get("records")
+    if not isinstance(info, dict) or not all(isinstance(text, str) for text in info.values()):
+        raise DatasetError(f"{path}:1: expected info to be names and texts, got {shown(info)}")
+    known_info = (*INFO, *LOG_INFO)
+    if not set(info) <= set(known_info):
+        raise DatasetError(f"{path}:1: expected info of {known_info}, got {shown(sorted(info))}")
+    for name, pattern in _INFO_PATTERNS.items():
+        if name in info and not re.fullmatch(pattern, info[name], re.ASCII):
+            raise DatasetError(
+                f"{path}:1: expected {name} to match {pattern}, got {shown(info[name])}"
+            )
+    if not isinstance(counts, dict) or not all(
+        type(n) is int and 0 <= n <= MAX_RECORDS for n in counts.values()
+    ):
+        raise DatasetError(
+            f"{path}:1: expected records to be counts up to {MAX_RECORDS:,}, got {shown(counts)}"
+        )
+    return info, counts
 
 
 def _load_lines(
@@ -125,16 +170,14 @@ def _load_lines(
     loaded = dict.fromkeys(counts, 0)
     total = sum(counts.values())
     for done, (line_no, line) in enumerate(lines, start=1):
-        record = {current_name(name): value for name, value in line.items()}
+        record = dict(line)
         table = record.pop("table", None)
         try:
-            if isinstance(table, str):
-                table = current_name(table)
             if not isinstance(table, str) or table not in loaded:
                 raise DatasetError(f"expected a table of {', '.join(loaded)}, got {shown(table)}")
             if loaded[table] == counts[table]:
                 raise DatasetError(f"expected {counts[table]:,} of {table}, got more")
-            loader.load(table, checked_record(table, record))
+            loader.load(table, record)
         except (FamilyRecallError, TypeError) as error:
             raise DatasetError(f"{path}:{line_no}: {error}") from None
         loaded[table] += 1

@@ -1,1 +1,0 @@
-"""Long operations on a whole household: export, import and re-embedding."""
