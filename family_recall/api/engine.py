@@ -26,7 +26,7 @@ from family_recall.learn import Learner
 from family_recall.recall import Broker
 from family_recall.recall.costs import Costs
 from family_recall.recall.gate import Gate
-from family_recall.recall.trace_hook import TraceHook
+from family_recall.recall.trace import TraceHook
 from family_recall.remember import Indexer
 from family_recall.store.store import Store
 from family_recall.types import Answer, Call, RecallContext, Receipt, Scope, Trace

@@ -39,8 +39,8 @@ from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, ModelError
 from family_recall.learn import Feedback
-from family_recall.recall import routing_encoder, warm_up
-from family_recall.recall.explain import Explanation, Inspection
+from family_recall.recall import routing_encoder
+from family_recall.recall.explanation import Explanation, Inspection
 from family_recall.recall.question import router
 from family_recall.remember import upgrade
 from family_recall.store.file.connection import BUSY_TIMEOUT_MS
@@ -331,7 +331,7 @@ class FamilyRecall:
             router.encode_prototypes(routing_encoder(engine.models.static()))
         moment_s = engine.wall_clock()
         now = dt.datetime.fromtimestamp(moment_s, self.zone)
-        warm_up(engine.broker, now, moment_s, engine.config.warm_up_ms)
+        engine.broker.warm_up(now, moment_s)
         engine.save_costs()
 
     def remember(

@@ -2,6 +2,5 @@
 
 from family_recall.recall.broker import Broker
 from family_recall.recall.understanding import routing_encoder
-from family_recall.recall.warm_up import warm_up
 
-__all__ = ["Broker", "routing_encoder", "warm_up"]
+__all__ = ["Broker", "routing_encoder"]

@@ -1,29 +1,28 @@
-"""Turn a finished ranking into an answer, or into the explanation of one memory's place."""
+"""Turn a finished ranking into an answer: results with reasons, facts, a timeline, a trace."""
 
 from __future__ import annotations
 
 import datetime as dt
 import functools
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from family_recall.recall.dataflow import GraphRun, Pool, QueryContext, Ranking
-from family_recall.recall.explain import Explanation, Verdict
+from family_recall.recall.dataflow import Pool, QueryContext, Ranking
+from family_recall.recall.explanation import rationales
 from family_recall.recall.ranking.best_passage import BestPassage, best_passages
-from family_recall.recall.ranking.calibration import DOUBTED, Certainty, status_of
+from family_recall.recall.ranking.calibration import DOUBTED, status_of
 from family_recall.recall.ranking.completeness import completeness, list_model
 from family_recall.recall.ranking.deduplication import without
 from family_recall.recall.ranking.ranker import contributions, weights_by_name
 from family_recall.recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.recall.ranking.reranker import first_was_read
-from family_recall.recall.rationales import rationales
+from family_recall.recall.scoring import Ranked
 from family_recall.recall.stated_facts import stated_facts
-from family_recall.recall.timelines import in_order_of_time, timeline
 from family_recall.recall.trace import Hits, TraceBuilder
 from family_recall.store.ids import among
 from family_recall.store.memories import MemoryRow
@@ -32,19 +31,9 @@ from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedT
 from family_recall.types.answer import Change
 from family_recall.types.deferred import frozen, unfrozen
 from family_recall.types.relation_result import facts_of, related_confidence
+from family_recall.types.timeline import Period, periods
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
-
-
-class Ranked(msgspec.Struct, frozen=True):
-    """A finished ranking, with what it was made from."""
-
-    context: QueryContext
-    pool: Pool
-    graph: GraphRun
-    ranking: Ranking
-    certainty: Certainty
-    uncovered: tuple[str, ...] = ()
 
 
 class _Provenance(NamedTuple):
@@ -71,7 +60,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             # In the order of time, or among all that is known, the last place says little.
             chosen = chosen[~rejected[: len(chosen)]]
         if context.plan.strategy == "TIMELINE":
-            chosen = in_order_of_time(context, ranking, chosen)
+            chosen = _in_order_of_time(context, ranking, chosen)
         stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
         if n_damaged := len(context.snapshot.damaged):
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
@@ -108,24 +97,27 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         results = tuple(_while_time_lasts(made, len(chosen), context, trace))
         chosen = chosen[: len(results)]
         span.n_out = len(results)
-    trace.hits = Hits(ranked.pool.runs, ranking.rows.ids, ranking.rows.doc_ids)
-    trace.weights = weights_by_name(ranking)
-    trace.decided_by = ranked.certainty.decided_by
-    trace.evidence = ranked.certainty.evidence
-    trace.counts["candidates"] = len(ranking.rows)
-    trace.counts["visible"] = context.snapshot.n_current(context.scope)
-    best = max((result.confidence for result in results), default=0.0)
-    relations = context.plan.relations
-    related = related_confidence(relations)
-    best = max(best, related)
-    # Where something was rejected, what was thought to answer it may be just that.
-    answerable = ranked.certainty.answerable if results and not some_rejected else 0.0
-    answerable = max(answerable, best)
-    status = status_of(best)
-    facts: dict[str, str] = {}
-    if status != "no_match":
-        stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")
-        facts = facts_of(relations) | stated
+        trace.hits = Hits(ranked.pool.runs, ranking.rows.ids, ranking.rows.doc_ids)
+        trace.weights = weights_by_name(ranking)
+        trace.decided_by = ranked.certainty.decided_by
+        trace.evidence = ranked.certainty.evidence
+        trace.counts["candidates"] = len(ranking.rows)
+        trace.counts["visible"] = context.snapshot.n_current(context.scope)
+        best = max((result.confidence for result in results), default=0.0)
+        relations = context.plan.relations
+        related = related_confidence(relations)
+        best = max(best, related)
+        # Where something was rejected, what was thought to answer it may be just that.
+        answerable = ranked.certainty.answerable if results and not some_rejected else 0.0
+        answerable = max(answerable, best)
+        status = status_of(best)
+        facts: dict[str, str] = {}
+        if status != "no_match":
+            stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")
+            facts = facts_of(relations) | stated
+        timeline: tuple[Period, ...] = ()
+        if context.plan.strategy == "TIMELINE":
+            timeline = _timeline(context, ranking.rows.ids[chosen], results, now)
     ctx = context.request.ctx
     return Answer(
         query_text=context.request.query_text,
@@ -144,11 +136,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         degraded=tuple(trace.degraded),
         trace=trace.build(results),
         facts=facts,
-        timeline=(
-            timeline(context, ranking.rows.ids[chosen], results, now)
-            if context.plan.strategy == "TIMELINE"
-            else ()
-        ),
+        timeline=timeline,
         relations=relations,
         changed=_changes(ranking, chosen, now.tzinfo),
         completeness=_completeness(ranked, len(results)),
@@ -208,39 +196,49 @@ def _changes(ranking: Ranking, shown: IdArray, zone: dt.tzinfo | None) -> tuple[
     )
 
 
-def explanation(
-    memory: int, space_id: str, ranking: Ranking, ranked: Ranked, answer: Answer
-) -> Explanation:
-    """Explain where a memory of a space stands in a ranking that holds it, and why."""
-    row = int(np.flatnonzero(ranking.rows.ids == memory)[0])
-    was_candidate = memory in ranked.ranking.rows.ids
-    best_of = {copy: best for best, copies in ranking.duplicates.items() for copy in copies}
-    order = (ranked.ranking if was_candidate else ranking).order
-    rank = int(np.flatnonzero(order == best_of.get(row, row))[0]) + 1
-    verdict: Verdict
-    if not was_candidate:
-        verdict = "not_found"
-    elif row in best_of:
-        verdict = "duplicate"
-    elif rank <= ranked.context.request.ctx.top_k:
-        verdict = "returned"
-    else:
-        verdict = "outranked"
-    return Explanation(
-        doc_id=ranking.rows.doc_ids[row],
-        verdict=verdict,
-        rank=rank,
-        top_k=ranked.context.request.ctx.top_k,
-        score=float(ranking.score[row]),
-        contributions=contributions(ranking.features[row], ranking.weights),
-        found_by={
-            name: int(np.flatnonzero(run.ids == memory)[0]) + 1
-            for name, run in ranked.pool.runs.items()
-            if memory in run.ids
-        },
-        last=answer.results[-1] if answer.results else None,
-        space_id=space_id,
-    )
+def _in_order_of_time(context: QueryContext, ranking: Ranking, chosen: IdArray) -> IdArray:
+    """Sort chosen rows by the moment at which they lie in the time asked about.
+
+    That of an appointment is when it takes place, and not when it was told.
+    """
+    moments = _moments(context)
+    occurred = ranking.rows.occurred_s[chosen].tolist()
+    ids = ranking.rows.ids[chosen].tolist()
+    in_time = [moments.get(memory, moment) for memory, moment in zip(ids, occurred, strict=True)]
+    return chosen[np.argsort(in_time, kind="stable")]
+
+
+def _timeline(
+    context: QueryContext, ids: IdArray, results: Sequence[Result], now: dt.datetime
+) -> tuple[Period, ...]:
+    """Return the days, weeks or months of the time asked about, up to now or of what is to come.
+
+    ``ids`` (n,) are the row ids of the ``results``.
+    """
+    moments = _moments(context)
+    if context.plan.timespan_s is None or not moments:
+        return ()
+    start, end = context.plan.timespan_s
+    start = max(start, min(moments.values())) if math.isinf(start) else start
+    last = max(min(end, now.timestamp()), max(moments.values()) + 1.0)
+    if not math.isinf(end):
+        last = end if context.plan.ahead else min(last, end)
+
+    def day(moment_s: float) -> dt.date:
+        return dt.datetime.fromtimestamp(moment_s, now.tzinfo).date()
+
+    dated = [
+        (day(moments[memory]), result.doc_id)
+        for memory, result in zip(ids.tolist(), results, strict=True)
+        if memory in moments
+    ]
+    return periods(day(start), day(last - 1.0), map(day, moments.values()), dated)
+
+
+def _moments(context: QueryContext) -> dict[int, float]:
+    """Return the moment of everything that lies in the time asked about, by row id."""
+    occurred = context.snapshot.occurred(context.scope)
+    return dict(zip(occurred.ids.tolist(), occurred.moments_s.tolist(), strict=True))
 
 
 def _result(

@@ -1,8 +1,7 @@
-"""The stages that change the order of a ranking: deduplicate, rerank and diversify."""
+"""The stages that reorder a ranking: deduplicate, rerank, diversify and reject."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -10,8 +9,8 @@ from msgspec.structs import replace
 
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import PairScorer
-from family_recall.recall.dataflow import Pool, QueryContext, Ranking
-from family_recall.recall.gate import question_tokens
+from family_recall.recall.dataflow import QueryContext, Ranking
+from family_recall.recall.question.sketch import question_hash, sketch_of
 from family_recall.recall.ranking import reranker
 from family_recall.recall.ranking.deduplication import collapse_duplicates
 from family_recall.recall.ranking.diversify import (
@@ -20,8 +19,10 @@ from family_recall.recall.ranking.diversify import (
     word_jaccard,
 )
 from family_recall.recall.ranking.features import INDEX
+from family_recall.recall.ranking.rejected import rejected_rows, set_last
 from family_recall.recall.ranking.reranker import first_was_read
-from family_recall.recall.runner import Runner
+from family_recall.recall.runner import Runner, question_tokens
+from family_recall.store.ids import among
 from family_recall.types import FloatArray
 
 
@@ -41,24 +42,6 @@ def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
         run.trace.skip("deduplicate", "stopped", "no time to look for more near copies", n)
     run.trace.counts["duplicates"] = sum(map(len, distinct.duplicates.values()))
     return distinct
-
-
-def wider(context: QueryContext) -> QueryContext:
-    """Return the question with much larger pools."""
-    config, factor = context.config, context.config.wider_pool
-    pools = dataclasses.replace(
-        config,
-        lexical_pool=factor * config.lexical_pool,
-        vector_pool=factor * config.vector_pool,
-        candidate_pool=factor * config.candidate_pool,
-    )
-    return replace(context, config=pools)
-
-
-def may_find_more(pool: Pool, context: QueryContext) -> bool:
-    """Whether a source filled its pool, so that a larger one may hold memories not found yet."""
-    sizes = {"lexical": context.config.lexical_pool, "vector": context.config.vector_pool}
-    return any(len(pool.runs[source]) >= context.pool_size(size) for source, size in sizes.items())
 
 
 def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -96,15 +79,10 @@ def read_first(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     return _read_pairs(run, context, ranking, scorer, 1)
 
 
-def reserve_diversity(run: Runner, context: QueryContext) -> None:
-    """Keep the time that choosing unlike results takes, if the profile or the request wants it."""
-    if _mmr_lambda(context) < 1.0 and "diversify" not in run.config.leave_out:
-        run.admitted.reserve("diversify", max(context.request.ctx.top_k, run.config.mmr_pool))
-
-
 def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     """Choose results that are unlike each other, if the profile or the request wants that."""
-    ctx, mmr_lambda = context.request.ctx, _mmr_lambda(context)
+    ctx = context.request.ctx
+    mmr_lambda = context.profile.mmr_lambda if ctx.mmr_lambda is None else ctx.mmr_lambda
     rows = ranking.order[: max(ctx.top_k, run.config.mmr_pool)]
     n = len(rows)
     run.trace.decisions["diversify"] = f"λ = {mmr_lambda:g}"
@@ -130,6 +108,34 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         return replace(ranking, order=order, rank_by_score=moved)
 
     return run.run("diversify", n, pick, ranking)
+
+
+def set_rejected_last(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Place what the asker rejected for a question like this behind all others.
+
+    Aloud it counts for nothing, since what was rejected may be private. Where they rejected no
+    candidate, nothing is encoded or compared.
+    """
+    person_id = context.request.ctx.person_id
+    if person_id is None or context.request.ctx.aloud:
+        return ranking
+    verdicts = context.snapshot.verdicts(person_id)
+    if not verdicts:
+        return ranking
+    memories = np.array([verdict.memory for verdict in verdicts], np.int64)
+    if not among(ranking.rows.ids, memories).any():
+        return ranking
+
+    def put_last() -> Ranking:
+        question = context.request.query_text
+        asked = sketch_of(question, context.snapshot, run.models.static(0.0))
+        hashed = question_hash(person_id, question)
+        rows = rejected_rows(ranking, verdicts, asked, hashed)
+        if rows:
+            run.trace.decisions["rejected"] = "what the asker rejected for the like comes last"
+        return set_last(ranking, rows)
+
+    return run.look_up("rejected", put_last, ranking)
 
 
 def _below_what_they_follow(
@@ -167,23 +173,16 @@ def _below_what_they_follow(
     return order
 
 
-def _mmr_lambda(context: QueryContext) -> float:
-    asked = context.request.ctx.mmr_lambda
-    return context.profile.mmr_lambda if asked is None else asked
-
-
 def _read_pairs(
     run: Runner, context: QueryContext, ranking: Ranking, scorer: PairScorer, n: int
 ) -> Ranking:
     """Read pairs until the time is up; each is priced by its own length, and learned at once."""
 
     def affordable(n_tokens: int) -> bool:
-        run.admitted.yield_to_urgent()
-        return run.admitted.can_afford("rerank", n_tokens)
+        return run.refusal("rerank", n_tokens) is None
 
     def learn(n_tokens: int, ms: float) -> None:
-        run.admitted.observe("rerank", n_tokens, ms)
-        run.admitted.learn()
+        run.costs.observe("rerank", n_tokens, ms)
 
     start_ms = context.deadline.elapsed_ms()
     with run.alarm("rerank") as alarm:

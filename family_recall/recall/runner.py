@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from family_recall.config import RecallConfig
-from family_recall.deadline import Alarm
+from family_recall.deadline import Alarm, Deadline
 from family_recall.encoders.loader import Models
+from family_recall.recall.costs import Costs
 from family_recall.recall.dataflow import Profile, Ranking, Run
-from family_recall.recall.gate import Admitted
-from family_recall.recall.ranking.features import is_served
-from family_recall.recall.trace import Timer, TraceBuilder, busy_ms
-from family_recall.types import stages
+from family_recall.recall.gate import Admitted, Gate
+from family_recall.recall.ranking.features import RANKED_BY, is_served
+from family_recall.recall.ranking.profiles import requested_profile
+from family_recall.recall.trace import TraceBuilder, busy_ms
+from family_recall.store.snapshot import Snapshot
+from family_recall.types import Admission, RecallRequest, Skip, stages
 
 log = logging.getLogger("family_recall")
 _T = TypeVar("_T")
@@ -28,19 +31,81 @@ class Runner:
 
     Attributes:
         config: Constants.
-        admitted: What the recall can afford.
-        trace: What it did so far.
+        gate: Who else runs, and what stages cost here.
+        admitted: The request and its deadline.
         models: The encoders.
-        interrupt: Stops the SQL statement of this recall, if one runs; safe from any thread.
-        queued_ms: How long the recall waited for a thread before it started.
+        snapshot: The file as it stands while the recall runs.
+        trace: What it did so far.
     """
 
     config: RecallConfig
+    gate: Gate
     admitted: Admitted
-    trace: TraceBuilder
     models: Models
-    interrupt: Callable[[], object]
-    queued_ms: float = 0.0
+    snapshot: Snapshot
+    trace: TraceBuilder = field(init=False)
+    _refused: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Begin a trace with what the gate made of the request."""
+        request = self.request
+        admission = Admission(self.admitted.service_class, self.admitted.clamps, self._plan())
+        self.trace = TraceBuilder(self.deadline, gate=admission, request=request)
+
+    @property
+    def request(self) -> RecallRequest:
+        """What was asked."""
+        return self.admitted.request
+
+    @property
+    def deadline(self) -> Deadline:
+        """When it has to be answered."""
+        return self.admitted.deadline
+
+    @property
+    def costs(self) -> Costs:
+        """What stages cost here."""
+        return self.gate.costs
+
+    # What can be paid for
+
+    def refusal(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> Skip | None:
+        """Return why n units of a stage cannot be paid for, or None when they can.
+
+        Args:
+            stage: A stage with a price.
+            n: How many units of it.
+            beside_ms: What must be paid for beside it and what follows it.
+        """
+        declared = stages.STAGES[stage]
+        needs_ms = self.costs.expected_ms(stage, n)
+        tail_ms = self._tail_ms(declared.leaves_time_for + declared.followed_by)
+        left_ms = self.deadline.remaining_ms() - tail_ms - beside_ms
+        if needs_ms > left_ms:
+            detail = f"needs {needs_ms:.1f} ms, {max(left_ms, 0.0):.1f} ms left"
+            return Skip(stage, "no_time", detail, n)
+        if stage == "rerank" and (why := self.gate.sheds(self.admitted.service_class)):
+            return Skip(stage, "shed", why, n)
+        return None
+
+    def refuse(self, refusal: Skip, *, detail: str = "", left_out: int | None = None) -> None:
+        """Add to the trace that a stage was refused, and learn that it was.
+
+        Args:
+            refusal: The stage, and why.
+            detail: What else the trace says.
+            left_out: The units that the trace counts, when not those of the refusal.
+        """
+        n = refusal.n if left_out is None else left_out
+        self.trace.skip(refusal.stage, refusal.reason, refusal.detail + detail, n)
+        if refusal.reason == "no_time" and refusal.stage not in self._refused:
+            self._refused.add(refusal.stage)
+            self.costs.count_refusal(refusal.stage)
+
+    def affordable(self, stage: str) -> int:
+        """Return how many units of a stage the time left pays for."""
+        tail_ms = self._tail_ms(stages.STAGES[stage].followed_by)
+        return self.costs.affordable(stage, self.deadline.remaining_ms() - tail_ms)
 
     def can_start(self, stage: str, n: int = 0, *, left_out: int | None = None) -> bool:
         """Whether a stage is enabled and can be paid for; if not, the trace says why.
@@ -50,15 +115,12 @@ class Runner:
             n: How many units of it.
             left_out: What the trace counts as left out; the units, when left out.
         """
-        skipped = n if left_out is None else left_out
-        if self.is_disabled(stage, skipped):
+        if self.is_disabled(stage, n if left_out is None else left_out):
             return False
-        refusal = self.admitted.refusal(stage, n)
-        if refusal is None:
-            return True
-        self.trace.skip(stage, refusal.reason, refusal.detail, skipped)
-        self.admitted.count_refusal(refusal)
-        return False
+        refusal = self.refusal(stage, n)
+        if refusal is not None:
+            self.refuse(refusal, left_out=left_out)
+        return refusal is None
 
     def is_weighed(self, stage: str, profile: Profile, n: int = 0) -> bool:
         """Whether the profile weighs anything that a stage finds; if not, the trace says so."""
@@ -73,6 +135,8 @@ class Runner:
             return False
         self.trace.skip(stage, "disabled", "left out by the configuration", n)
         return True
+
+    # Running
 
     def run(
         self,
@@ -96,15 +160,15 @@ class Runner:
             except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
                 self.give_up(stage, n, error, span.start_ms, stopped=alarm.fired)
                 result = otherwise
-        self.admitted.observe(stage, n, span.ms)
+        self.costs.observe(stage, n, span.ms)
         return result
 
     def alarm(self, stage: str, *, at_least_ms: float = 0.0) -> Alarm:
         """Return an alarm for when the stages that must follow this one have to begin."""
         declared = stages.STAGES[stage]
-        tail_ms = self.admitted.tail_ms(declared.followed_by)
-        at_s = self.admitted.deadline.moment_s(tail_ms, at_least_ms=at_least_ms)
-        return Alarm(at_s, self.interrupt) if declared.reads_file else Alarm(at_s)
+        tail_ms = self._tail_ms(declared.followed_by)
+        at_s = self.deadline.moment_s(tail_ms, at_least_ms=at_least_ms)
+        return Alarm(at_s, self.snapshot.interrupt) if declared.reads_file else Alarm(at_s)
 
     def look_up(self, stage: str, run: Callable[[], _T], otherwise: _T) -> _T:
         """Run part of a stage; return ``otherwise`` should it fail."""
@@ -119,32 +183,70 @@ class Runner:
     ) -> None:
         """Add to the trace that a stage ran out of time, if its alarm stopped it, or failed."""
         if stopped:
-            took_ms = self.admitted.deadline.elapsed_ms() - since_ms
+            took_ms = self.deadline.elapsed_ms() - since_ms
             self.trace.skip(stage, "stopped", f"stopped after {took_ms:.1f} ms: no time left", n)
         else:
             self._fail(stage, error)
 
-    @contextlib.contextmanager
-    def priced_as(self, stage: str) -> Iterator[Timer]:
-        """Learn what a block costs that always runs, less the stages in it with their own price.
+    def finish(self) -> None:
+        """Learn what the parts of other stages took together, and what no stage counts.
 
-        The block sets ``n_in``, its units.
+        That is waiting for a processor, mostly; waiting for a thread before the recall started is
+        no part of it.
         """
-        first = len(self.trace.spans)
-        with Timer(stage, 0, self.admitted.deadline, self.trace.stretches) as timer:
-            yield timer
-        inside = [span for span in self.trace.spans[first:] if span.stage != stage]
-        priced_ms = sum([s.ms for s in inside if stages.STAGES[s.stage].cost_ms is not None])
-        self.admitted.observe(stage, timer.n_in, timer.ms - priced_ms)
+        spans, taken_ms, units = self.trace.spans, dict[str, float](), dict[str, int]()
+        for span in spans:
+            if whole := stages.STAGES[span.stage].part_of:
+                taken_ms[whole] = taken_ms.get(whole, 0.0) + span.ms
+                units[whole] = max(units.get(whole, 0), span.n_out)
+        for stage, ms in taken_ms.items():
+            self.costs.observe(stage, units[stage], ms)
+        rest_ms = self.deadline.elapsed_ms() - self.admitted.queued_ms - busy_ms(spans)
+        self.costs.observe("between", len(spans), max(rest_ms, 0.0))
 
-    def learn_rest(self) -> None:
-        """Learn what this recall took that no stage counts: waiting for a processor, mostly.
+    def _tail_ms(self, following: tuple[str, ...]) -> float:
+        """Return the milliseconds that the stages which must follow are expected to take.
 
-        Waiting for a thread before it started is no part of that.
+        With the fewest candidates: a question whose meaning was searched for answers better with
+        few of them scored than one whose words alone were, with many.
         """
-        counted_ms = busy_ms([*self.trace.spans, *self.trace.stretches])
-        rest_ms = self.admitted.deadline.elapsed_ms() - self.queued_ms - counted_ms
-        self.admitted.observe("between", len(self.trace.spans), max(rest_ms, 0.0))
+        units = {
+            "candidate": self.config.fewest_candidates,
+            "result": self.request.ctx.top_k,
+            "stage": 1 + len(following),
+        }
+        expected_ms = self.costs.expected_ms
+        return sum(
+            [
+                expected_ms(name, units.get(stages.STAGES[name].unit, 0))
+                for name in (*following, "between")
+            ]
+        )
+
+    def _plan(self) -> tuple[tuple[str, int], ...]:
+        """Spend the budget in the order of the read path; return (stage, units) it pays for."""
+        config, expected_ms = self.config, self.costs.expected_ms
+        units = {
+            "token": question_tokens(self.request.query_text),
+            "candidate": config.candidate_pool,
+        }
+        left_ms = self.deadline.remaining_ms() - self._tail_ms(stages.STAGES["lexical"].followed_by)
+        left_ms -= expected_ms("plan") + expected_ms("lexical")
+        planned = []
+        profile = requested_profile(self.request.ctx, config.weights)
+        for stage in stages.PLANNED:
+            if stage.name in RANKED_BY and not is_served(stage.name, profile):
+                continue
+            for name, n in ((stage.name, units.get(stage.unit, 0)), (stage.fallback, 0)):
+                if name and (needs_ms := expected_ms(name, n)) <= left_ms:
+                    planned.append((name, n))
+                    left_ms -= needs_ms
+                    break
+        if self.request.ctx.allow_cross_encoder and is_served("rerank", profile):
+            pair_ms = max(expected_ms("rerank", config.assumed_pair_tokens), 1e-9)
+            pairs = min(config.rerank_pool, math.floor(max(left_ms, 0.0) / pair_ms))
+            planned += [("rerank", pairs)] * (pairs > 0)
+        return tuple(planned)
 
     def _fail(self, stage: str, error: Exception) -> None:
         log.warning("%s failed and was left out: %s", stage, type(error).__name__)
@@ -152,3 +254,8 @@ class Runner:
         out_of_memory = isinstance(error, MemoryError)
         detail = "not enough memory" if out_of_memory else f"failed ({type(error).__name__})"
         self.trace.degrade(stage, "failed", detail)
+
+
+def question_tokens(text: str) -> int:
+    """Estimate the tokens of a question by its characters: English has four to five a token."""
+    return 2 + min(len(text) // 4, 62)

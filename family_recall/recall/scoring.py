@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from family_recall.recall.dataflow import GraphRun, Pool, QueryContext, Ranking
+from family_recall.recall.ranking.calibration import Certainty, certain
 from family_recall.recall.ranking.features import compute
 from family_recall.recall.ranking.late_interaction import closest_tokens, max_sim
 from family_recall.recall.ranking.ranker import rank
@@ -14,12 +15,18 @@ from family_recall.store.memory_queries import MentionedTimes, Rows
 from family_recall.types import FloatArray
 
 
-class Candidates(msgspec.Struct, frozen=True):
-    """Candidates in a first order, with the pool and the graph they came from."""
+class Ranked(msgspec.Struct, frozen=True):
+    """A ranking with what it was made from, and how sure it is.
 
+    ``uncovered`` names what the question names and the first candidate says nothing about.
+    """
+
+    context: QueryContext
     pool: Pool
     graph: GraphRun
     ranking: Ranking
+    certainty: Certainty = certain(0.0)
+    uncovered: tuple[str, ...] = ()
 
 
 def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
@@ -37,9 +44,9 @@ def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
 def affordable_pool(run: Runner, context: QueryContext) -> int:
     """Return how many candidates to score: all there is room for, or those that time pays for."""
     wanted = context.pool_size(context.config.candidate_pool)
-    size = min(wanted, max(run.admitted.affordable("score"), run.config.fewest_candidates))
+    size = min(wanted, max(run.affordable("score"), run.config.fewest_candidates))
     if size < wanted:
-        left_ms = max(run.admitted.deadline.remaining_ms(), 0.0)
+        left_ms = max(run.deadline.remaining_ms(), 0.0)
         detail = f"no time for more, {left_ms:.1f} ms left"
         run.trace.skip("score", "no_time", detail, wanted - size)
     return size

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from family_recall.recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext, Run
 from family_recall.recall.question.planner import POSSIBLE
-from family_recall.recall.question_encoding import encode, is_encoded_at_once
 from family_recall.recall.ranking import bm25
 from family_recall.recall.runner import Runner
 from family_recall.recall.sources.graph import walk_graph
@@ -26,6 +25,7 @@ from family_recall.recall.sources.search import (
     search_vectors,
     search_words,
 )
+from family_recall.recall.understanding import encode, is_encoded_at_once
 from family_recall.store.ids import among
 
 
@@ -44,7 +44,6 @@ def words_while_encoding(
 
     SQLite and ONNX Runtime both release the interpreter's lock.
     """
-    run.admitted.yield_to_urgent()
     if not context.request.query_text.strip():
         run.trace.skip("embed", "not_needed", "the question is empty")
         return lexical(run, context), context
@@ -53,7 +52,8 @@ def words_while_encoding(
         return lexical(run, context), context
     if not run.is_weighed("embed", context.profile):
         return lexical(run, context), context
-    if _is_found_at_once(run, context) or is_encoded_at_once(run, context):
+    words_ms = run.costs.expected_ms("lexical", _matches(context))
+    if words_ms < run.config.hand_over_ms or is_encoded_at_once(run, context):
         # Handing over to a thread and back would take longer than it saves.
         return lexical(run, context), encode(run, context)
     encoded = executor.submit(encode, run, context)
@@ -66,7 +66,7 @@ def lexical(run: Runner, context: QueryContext) -> Run:
     if run.is_disabled("lexical"):
         return nothing
     n = _matches(context)
-    affordable = run.admitted.affordable("lexical")
+    affordable = run.affordable("lexical")
     if affordable < n:
         detail = "no time for words that many hold"
         run.trace.skip("lexical", "no_time", detail, n - affordable)
@@ -169,9 +169,22 @@ def about(run: Runner, context: QueryContext) -> Run:
     return run.run("about", 0, lambda: search_about(context), Run.empty("about"))
 
 
-def _is_found_at_once(run: Runner, context: QueryContext) -> bool:
-    """Whether searching words takes no longer than is worth hiding behind the embedder."""
-    return run.admitted.expected_ms("lexical", _matches(context)) < run.config.hand_over_ms
+def wider(context: QueryContext) -> QueryContext:
+    """Return the question with much larger pools."""
+    config, factor = context.config, context.config.wider_pool
+    pools = dataclasses.replace(
+        config,
+        lexical_pool=factor * config.lexical_pool,
+        vector_pool=factor * config.vector_pool,
+        candidate_pool=factor * config.candidate_pool,
+    )
+    return replace(context, config=pools)
+
+
+def may_find_more(pool: Pool, context: QueryContext) -> bool:
+    """Whether a source filled its pool, so that a larger one may hold memories not found yet."""
+    sizes = {"lexical": context.config.lexical_pool, "vector": context.config.vector_pool}
+    return any(len(pool.runs[source]) >= context.pool_size(size) for source, size in sizes.items())
 
 
 def _scores(run: Run) -> dict[int, float]:

@@ -1,8 +1,12 @@
-"""What a recall did, gathered while it runs: the only thing that a recall changes."""
+"""What a recall did, gathered while it runs, and passed to a program's hook."""
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
+import logging
 import operator
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +27,11 @@ from family_recall.types import (
     Understanding,
 )
 from family_recall.types.deferred import deferred
+
+MAX_WAITING = 1000
+"""Traces that may wait for a slow hook; later ones are dropped."""
+
+log = logging.getLogger("family_recall")
 
 
 class Timer:
@@ -88,13 +97,11 @@ class Hits(Mapping[str, tuple[Hit, ...]]):
 class TraceBuilder:
     """Gathers what a recall was asked, found and decided while it runs.
 
-    ``spans`` are the stages that ran, in the order they ended. ``stretches`` have a price of their
-    own, and hold stages; no trace shows them.
+    ``spans`` are the stages that ran, in the order they ended.
     """
 
     deadline: Deadline
     spans: list[Timer] = field(default_factory=list)
-    stretches: list[Timer] = field(default_factory=list)
     skips: list[Skip] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     degraded: list[str] = field(default_factory=list)
@@ -162,3 +169,38 @@ def busy_ms(spans: Sequence[Span | Timer]) -> float:
             busy += end_ms - max(span.start_ms, until_ms)
             until_ms = end_ms
     return busy
+
+
+class TraceHook:
+    """Calls a hook with one trace after another.
+
+    The answer is made by then, and waits neither for the hook nor for its queue. What the hook
+    raises is logged and goes no further.
+    """
+
+    def __init__(self, hook: Callable[[Trace], None], *, max_waiting: int = MAX_WAITING) -> None:
+        self._hook = hook
+        self._room = threading.BoundedSemaphore(max_waiting)
+        self._thread = concurrent.futures.ThreadPoolExecutor(
+            1, thread_name_prefix="family_recall-trace"
+        )
+
+    def send(self, trace: Trace) -> None:
+        """Queue a trace and return at once."""
+        if not self._room.acquire(blocking=False):
+            log.warning("on_trace is too slow: a trace was dropped")
+            return
+        with contextlib.suppress(RuntimeError):  # closed meanwhile
+            self._thread.submit(self._call, trace)
+
+    def close(self) -> None:
+        """Wait until the hook has seen what was queued. Closing twice does nothing."""
+        self._thread.shutdown()
+
+    def _call(self, trace: Trace) -> None:
+        try:
+            self._hook(trace)
+        except Exception:  # any error of the hook is its own
+            log.exception("on_trace failed")
+        finally:
+            self._room.release()

@@ -22,7 +22,7 @@ class Stage:
         name: What it is called in a trace, in prices and in ``leave_out``.
         label: What it does, for people.
         cost_ms: Milliseconds it is assumed to take until this device has shown otherwise: a fixed
-            part and a part per unit. None where another stage's price covers it.
+            part and a part per unit. None where it has no price of its own.
         unit: What the second part counts: tokens of a text, memories that hold a word, and so on.
         followed_by: Stages that must still run after it, so an alarm stops it in time for them.
         leaves_time_for: Stages that it must leave time for, or it does not start.
@@ -30,6 +30,7 @@ class Stage:
         optional: Whether a recall can be asked to do without it.
         planned: Whether the gate says in advance that the budget pays for it.
         fallback: A cheaper stage that the gate plans where it cannot pay for this one.
+        part_of: The stage whose price covers this one; what all parts took is learned together.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Stage:
     optional: bool = False
     planned: bool = False
     fallback: str = ""
+    part_of: str = ""
 
 
 _RANKING = ("score", "answer")  # what must follow everything that finds memories
@@ -73,20 +75,22 @@ _TABLE = (
           optional=True),
     Stage("about", "what is known of somebody"),
     Stage("widen", "search again for more", (2.0, 0.02), "candidate"),
-    # The price of all from fusion to rank, but for the stages in between that have their own.
+    # The price of all from fusion to rank, but for late interaction.
     Stage("score", "how many are scored", (0.3, 0.008), "candidate"),
-    Stage("fusion", "the runs, as one pool"),
-    Stage("load", "the candidates' columns"),
-    Stage("cosines", "how near each is in meaning"),
+    Stage("fusion", "the runs, as one pool", part_of="score"),
+    Stage("load", "the candidates' columns", part_of="score"),
+    Stage("cosines", "how near each is in meaning", part_of="score"),
     Stage("late_interaction", "word by word, by meaning", (0.3, 0.005), "candidate",
           optional=True, planned=True),
-    Stage("features", "what speaks for each"),
-    Stage("rank", "weights × features"),
+    Stage("features", "what speaks for each", part_of="score"),
+    Stage("rank", "weights × features", part_of="score"),
     Stage("deduplicate", "near copies as one", (0.1, 0.002), "candidate", optional=True),
-    Stage("rerank", "read beside the question", (0.5, 0.05), "token", optional=True),
+    Stage("rerank", "read beside the question", (0.5, 0.05), "token",
+          leaves_time_for=("diversify",), optional=True),
     Stage("supersede", "the newest of rival statements", (0.2, 0.02), "candidate", optional=True),
     Stage("diversify", "no two alike", (0.3, 0.001), "candidate", optional=True),
-    Stage("answer", "results and reasons", (0.3, 0.03), "result", followed_by=()),
+    Stage("answer", "results and reasons", (0.3, 0.03), "result", followed_by=(),
+          part_of="answer"),
     Stage("between", "waiting, and what no stage times", (0.05, 0.04), "stage"),
 )  # fmt: skip
 

@@ -291,7 +291,8 @@ with FamilyRecall.open(sys.argv[1]) as home:
 
 
 @pytest.mark.parametrize(
-    ("owner", "slow", "reason"), [(Broker, "_judged", "no_time"), (answer, "_loaded", "stopped")]
+    ("owner", "slow", "reason"),
+    [(Broker, "_with_certainty", "no_time"), (answer, "_loaded", "stopped")],
 )
 def test_results_past_the_first_page_are_made_while_time_lasts(
     path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, slow: str, reason: str

@@ -77,16 +77,6 @@ def test_a_price_is_what_most_of_the_recent_runs_took() -> None:
     assert costs.expected_ms("graph") == pytest.approx(30.0)
 
 
-def test_stages_are_rarely_all_slow_at_once() -> None:
-    """Three of 1 ms that may take 1.3 take 3 + √(3 · 0.3²), not 3.9; one alone is its own price."""
-    costs = Costs({"plan": (1.3, 0.0), "score": (0.0, 0.13), "answer": (0.65, 0.065)})
-
-    together = costs.combined_ms({"plan": 0, "score": 10, "answer": 10})
-    assert together == pytest.approx(3.0 + (3 * 0.3**2) ** 0.5)
-    assert costs.combined_ms({"score": 10}) == pytest.approx(1.3)
-    assert costs.combined_ms({}) == 0.0
-
-
 def test_a_stage_without_a_price_costs_nothing_to_observe() -> None:
     """It is not learned, and is no error."""
     costs = Costs(GRAPH)
@@ -110,18 +100,6 @@ def test_costs_are_safe_between_threads() -> None:
         thread.join()
 
     assert costs.expected_ms("graph") == pytest.approx(200.0)
-
-
-def test_fixed_and_per_unit_are_told_apart() -> None:
-    """Where the number of units varies, both parts of a cost are found, not only their sum."""
-    drawn = random.Random(3)
-    costs = Costs({"rerank": (2.0, 0.02)})
-    for _ in range(6_000):
-        n = drawn.randrange(5, 200)
-        costs.observe("rerank", n, (0.5 + 0.08 * n) * drawn.uniform(0.9, 1.1))
-
-    for n in (10, 60, 190):
-        assert costs.expected_ms("rerank", n) == pytest.approx(0.5 + 0.08 * n, rel=0.3)
 
 
 def test_costs_rise_quickly_and_fall_slowly() -> None:

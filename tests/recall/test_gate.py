@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from family_recall import RecallContext, RecallRequest
 from family_recall.config import RecallConfig
+from family_recall.encoders.loader import Models
 from family_recall.errors import InvalidRequestError
 from family_recall.recall.costs import Costs
-from family_recall.recall.gate import Gate
+from family_recall.recall.gate import Admitted, Gate
+from family_recall.recall.runner import Runner
 from family_recall.types import Skip, Trace
 from tests.conftest import TINY_STATIC, TinyScorer, found, move_in, open_home, recall, stories
 
@@ -35,6 +37,12 @@ def asked(**ctx: Any) -> RecallRequest:
     return RecallRequest("where is the key?", RecallContext(**ctx))
 
 
+def started(opened: Gate, request: RecallRequest) -> Runner:
+    """Start a recall that has no file: only what it can afford is asked."""
+    snapshot: Any = None
+    return Runner(opened.config, opened, opened.admit(request), Models(), snapshot)
+
+
 # Refusals
 
 
@@ -42,26 +50,21 @@ def test_a_refusal_says_what_is_needed_and_left() -> None:
     """With too little time the reason names both numbers; with enough there is none."""
     opened = gate(rerank=(0.5, 3.0), answer=(0.2, 0.0))
 
-    with opened.admitted(asked(time_budget_ms=60.0)) as admitted:
-        assert admitted.refusal("rerank", 10) is None
-        assert admitted.can_afford("rerank", 10)
-    with opened.admitted(asked(time_budget_ms=20.2)) as admitted:
-        detail = "needs 30.5 ms, 20.0 ms left"
-        assert admitted.refusal("rerank", 10) == Skip("rerank", "no_time", detail, 10)
-        assert not admitted.can_afford("rerank", 10)
-    with opened.admitted(asked(time_budget_ms=0.1)) as admitted:
-        detail = "needs 3.5 ms, 0.0 ms left"
-        assert admitted.refusal("rerank", 1) == Skip("rerank", "no_time", detail, 1)
+    assert started(opened, asked(time_budget_ms=60.0)).refusal("rerank", 10) is None
+    detail = "needs 30.5 ms, 20.0 ms left"
+    refusal = started(opened, asked(time_budget_ms=20.2)).refusal("rerank", 10)
+    assert refusal == Skip("rerank", "no_time", detail, 10)
+    detail = "needs 3.5 ms, 0.0 ms left"
+    refusal = started(opened, asked(time_budget_ms=0.1)).refusal("rerank", 1)
+    assert refusal == Skip("rerank", "no_time", detail, 1)
 
 
 def test_a_stage_leaves_time_for_what_is_worth_more() -> None:
     """10 ms pay for a graph of 4 ms, but not where late interaction needs 7 of them."""
-    with gate(graph=(4.0, 0.0)).admitted(asked(time_budget_ms=10.0)) as admitted:
-        assert admitted.can_afford("graph")
-    opened = gate(graph=(4.0, 0.0), late_interaction=(7.0, 0.0))
-    with opened.admitted(asked(time_budget_ms=10.0)) as admitted:
-        assert not admitted.can_afford("graph")
-        assert admitted.can_afford("late_interaction")
+    assert started(gate(graph=(4.0, 0.0)), asked(time_budget_ms=10.0)).can_start("graph")
+    run = started(gate(graph=(4.0, 0.0), late_interaction=(7.0, 0.0)), asked(time_budget_ms=10.0))
+    assert not run.can_start("graph")
+    assert run.can_start("late_interaction")
 
 
 def test_asking_for_a_price_changes_nothing() -> None:
@@ -73,14 +76,11 @@ def test_asking_for_a_price_changes_nothing() -> None:
     for _ in range(30):
         opened.costs.observe("graph", 0, 50.0)
     price_ms = opened.costs.expected_ms("graph")
-    with opened.admitted(asked(time_budget_ms=10.0)) as admitted:
-        refusal = admitted.refusal("graph")
-        assert not any(admitted.can_afford("graph") for _ in range(1_000))
-    assert refusal is not None
+    run = started(opened, asked(time_budget_ms=10.0))
+    assert all(run.refusal("graph") is not None for _ in range(1_000))
     assert opened.costs.expected_ms("graph") == price_ms
     for _ in range(1_000):
-        with opened.admitted(asked(time_budget_ms=10.0)) as admitted:
-            admitted.count_refusal(refusal)
+        started(opened, asked(time_budget_ms=10.0)).can_start("graph")
 
     assert opened.costs.expected_ms("graph") < price_ms
 
@@ -124,8 +124,7 @@ def test_a_request_has_the_class_of_its_budget_or_its_own(
     ctx: dict[str, Any], expected: str
 ) -> None:
     """A screen waits up to 100 ms, a voice up to 5 s; a request that names a class has that one."""
-    with gate().admitted(asked(**ctx)) as admitted:
-        assert admitted.service_class == expected
+    assert gate().admit(asked(**ctx)).service_class == expected
 
 
 def test_a_class_there_is_not_is_refused() -> None:
@@ -134,54 +133,31 @@ def test_a_class_there_is_not_is_refused() -> None:
         RecallContext(service_class="urgent")
 
 
-def test_several_at_once_make_each_stage_slower() -> None:
-    """Six recalls on two processors: a stage is priced three times as slow; alone, as it is."""
-    opened = gate(processors=2)
-    with opened.admitted(asked()) as first:
-        alone = first.expected_ms("embed", 10)
-        others = [opened.admitted(asked()) for _ in range(5)]
-        for other in others:
-            other.__enter__()
-        assert first.expected_ms("embed", 10) == pytest.approx(3.0 * alone)
-        for other in others:
-            other.__exit__(None, None, None)
-        assert first.expected_ms("embed", 10) == alone
-
-
-def test_background_does_not_slow_the_interactive() -> None:
-    """A recall that waits is not counted against those it waits for."""
-    opened = gate(processors=1)
-    with (
-        opened.admitted(asked(service_class="background")),
-        opened.admitted(asked(service_class="background")) as second,
-        opened.admitted(asked()) as urgent,
-    ):
-        assert opened.contention(urgent.service_class) == 1.0
-        assert opened.contention(second.service_class) == 3.0
-
-
 def test_the_conversational_leave_the_cross_encoder_to_the_interactive() -> None:
     """With more recalls than processors, a voice goes without, and is told why."""
     opened = gate(processors=1)
-    with opened.admitted(asked(time_budget_ms=4_000)) as voice:
-        assert voice.can_afford("rerank", 60)
-        with opened.admitted(asked()) as screen:
+    voice = started(opened, asked(time_budget_ms=4_000))
+    screen = started(opened, asked())
+    with opened.running(voice.admitted):
+        assert voice.refusal("rerank", 60) is None
+        with opened.running(screen.admitted):
             shed = voice.refusal("rerank", 60)
             assert shed is not None
             assert shed.reason == "shed"
             assert shed.detail.startswith("shed: 2 recalls at once on 1 processors")
-            assert screen.can_afford("rerank", 60)
-            assert voice.can_afford("vector", 100)
-        assert voice.can_afford("rerank", 60)
+            assert screen.refusal("rerank", 60) is None
+            assert voice.refusal("vector", 100) is None
+        assert voice.refusal("rerank", 60) is None
 
 
-def waiting(opened: Gate, **ctx: Any) -> tuple[threading.Thread, list[float]]:
-    """Start a background recall that waits on a thread; return how long it waited."""
+def waiting(opened: Gate, admitted: Admitted) -> tuple[threading.Thread, list[float]]:
+    """Start a recall on a thread; return the seconds until it runs."""
     waited: list[float] = []
 
     def run() -> None:
-        with opened.admitted(asked(service_class="background", **ctx)) as admitted:
-            waited.append(admitted.yield_to_urgent())
+        start_s = time.monotonic()
+        with opened.running(admitted):
+            waited.append(time.monotonic() - start_s)
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -191,10 +167,11 @@ def waiting(opened: Gate, **ctx: Any) -> tuple[threading.Thread, list[float]]:
 def test_background_waits_until_the_others_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """It goes on as soon as nothing more urgent runs; another background recall is not that."""
     opened = Gate(Costs(CONFIG.assumed_cost_ms), CONFIG, processors=1)
-    with opened.admitted(asked(service_class="background")):
-        thread, waited = waiting(opened, time_budget_ms=60_000)
+    background = opened.admit(asked(service_class="background", time_budget_ms=60_000))
+    with opened.running(background):
+        thread, waited = waiting(opened, background)
         thread.join()
-        assert waited[0] < 5_000
+        assert waited[0] < 5.0
     is_waiting, wait = threading.Event(), opened._changed.wait
 
     def watched_wait(timeout: float | None = None) -> bool:
@@ -202,20 +179,21 @@ def test_background_waits_until_the_others_are_done(monkeypatch: pytest.MonkeyPa
         return wait(timeout)
 
     monkeypatch.setattr(opened._changed, "wait", watched_wait)
-    with opened.admitted(asked()):
-        thread, waited = waiting(opened, time_budget_ms=60_000)
+    with opened.running(opened.admit(asked())):
+        thread, waited = waiting(opened, background)
         assert is_waiting.wait(30.0)
         assert not waited
     thread.join()
 
-    assert 0.0 < waited[0] < 30_000
+    assert 0.0 < waited[0] < 30.0
 
 
 def test_background_waits_for_half_of_its_time_at_most() -> None:
     """A recall that never ends delays nobody for ever."""
     opened = Gate(Costs(CONFIG.assumed_cost_ms), CONFIG, processors=1)
-    with opened.admitted(asked()):
-        thread, waited = waiting(opened, time_budget_ms=40)
+    with opened.running(opened.admit(asked())):
+        background = opened.admit(asked(service_class="background", time_budget_ms=40))
+        thread, waited = waiting(opened, background)
         thread.join()
 
     assert waited[0] > 0.0
@@ -226,7 +204,8 @@ def test_a_writer_pauses_only_while_a_recall_runs() -> None:
     opened = gate()
     opened.yield_to_recalls()
     assert opened._running.total() == 0
-    with opened.admitted(asked()), concurrent.futures.ThreadPoolExecutor(1) as writer:
+    running = opened.running(opened.admit(asked()))
+    with running, concurrent.futures.ThreadPoolExecutor(1) as writer:
 
         def write() -> float:
             opened.yield_to_recalls()
@@ -245,8 +224,8 @@ def test_a_writer_pauses_only_while_a_recall_runs() -> None:
 
 def test_a_thousand_results_are_cut_to_what_the_budget_pays_for() -> None:
     """A result costs time too: the trace names what was requested, what was granted, and why."""
-    with gate().admitted(asked(top_k=1000, time_budget_ms=20)) as admitted:
-        (clamp,) = admitted.clamps
+    admitted = gate().admit(asked(top_k=1000, time_budget_ms=20))
+    (clamp,) = admitted.clamps
 
     assert (clamp.name, clamp.requested) == ("top_k", 1000)
     assert clamp.granted == admitted.request.ctx.top_k
@@ -259,8 +238,8 @@ def test_a_thousand_results_are_cut_to_what_the_budget_pays_for() -> None:
 def test_whatever_is_asked_for_is_cut_and_never_refused(top_k: int, budget_ms: float) -> None:
     """No request is too large; a page of results is always given, and nothing is added."""
     request = asked(top_k=top_k, time_budget_ms=budget_ms)
-    with gate().admitted(request) as admitted:
-        given = admitted.request.ctx
+    admitted = gate().admit(request)
+    given = admitted.request.ctx
 
     assert min(top_k, CONFIG.usual_top_k) <= given.top_k <= min(top_k, 1000)
     assert given.time_budget_ms <= min(budget_ms, CONFIG.longest_budget_ms)
@@ -295,8 +274,9 @@ def test_a_plan_grows_with_the_budget() -> None:
     """Each larger budget affords every stage the smaller one did, and no fewer pairs."""
     before: dict[str, int] = {}
     for budget_ms in (1, 4, 8, 12, 20, 40, 80, 300):
-        with gate().admitted(asked(time_budget_ms=budget_ms)) as admitted:
-            planned = dict(admitted.admission().affordable)
+        admission = started(gate(), asked(time_budget_ms=budget_ms)).trace.gate
+        assert admission is not None
+        planned = dict(admission.affordable)
         assert {stage for stage in before if stage != "embed_static"} <= set(planned)
         assert planned.get("rerank", 0) >= before.get("rerank", 0)
         before = planned

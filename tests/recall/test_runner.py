@@ -6,12 +6,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from family_recall.config import RecallConfig
-from family_recall.deadline import Deadline
 from family_recall.encoders.loader import Models
 from family_recall.recall.costs import Costs
 from family_recall.recall.gate import Gate
 from family_recall.recall.runner import Runner
-from family_recall.recall.trace import TraceBuilder
 from family_recall.types import RecallContext, RecallRequest, Skip
 
 CONFIG = RecallConfig()
@@ -29,56 +27,49 @@ class Hand:
         return self.now_ms / 1000.0
 
 
+class Written(Costs):
+    """Costs that are written down."""
+
+    def __init__(self) -> None:
+        """Begin with no run."""
+        super().__init__(CONFIG.assumed_cost_ms)
+        self.runs: list[tuple[str, int, float]] = []
+
+    def observe(self, stage: str, n: int, ms: float) -> None:
+        """Add a run."""
+        self.runs.append((stage, n, round(ms, 6)))
+
+
+def started(costs: Costs, clock: Hand, config: RecallConfig = CONFIG) -> Runner:
+    """Start a recall that has no file."""
+    gate = Gate(costs, config, clock=clock, processors=1)
+    request = RecallRequest("key?", RecallContext(time_budget_ms=1_000))
+    snapshot: Any = SimpleNamespace(interrupt=lambda: None)
+    return Runner(config, gate, gate.admit(request), Models(), snapshot)
+
+
 def test_what_no_stage_counts_is_what_is_left_of_the_time() -> None:
-    """2 ms before a stretch with a price of its own, 3 in it, 4 after it: 6, whatever ran in it."""
-    clock = Hand()
-    deadline = Deadline(0.0, 100.0, clock=clock)
-    learned: list[tuple[str, int, float]] = []
-
-    def observe(stage: str, n: int, ms: float) -> None:
-        learned.append((stage, n, round(ms, 6)))
-
-    admitted: Any = SimpleNamespace(deadline=deadline, observe=observe)
-    run = Runner(CONFIG, admitted, TraceBuilder(deadline), Models(), interrupt=lambda: None)
+    """Scoring took 3 ms in two parts, on either side of a stage with its own price; 6 are left."""
+    clock, costs = Hand(), Written()
+    run = started(costs, clock)
     clock.now_ms = 2.0
-    with run.priced_as("score") as stretch:
-        stretch.n_in = 64
-        with run.trace.span("rank"):
-            clock.now_ms = 4.0
-        clock.now_ms = 5.0
-    clock.now_ms = 9.0
-    run.learn_rest()
+    with run.trace.span("features", 64) as features:
+        features.n_out = 64
+        clock.now_ms = 4.0
+    with run.trace.span("graph", 9):
+        clock.now_ms = 8.0
+    with run.trace.span("rank", 64) as rank:
+        rank.n_out = 64
+        clock.now_ms = 9.0
+    clock.now_ms = 13.0
+    run.finish()
 
-    assert learned == [("score", 64, 3.0), ("between", 1, 6.0)]
-
-
-def test_a_stretch_costs_what_no_other_price_covers() -> None:
-    """Of 7 ms, 4 are of a stage with its own price; the span of the stretch itself is not."""
-    clock = Hand()
-    deadline = Deadline(0.0, 100.0, clock=clock)
-    learned: list[tuple[str, int, float]] = []
-
-    def observe(stage: str, n: int, ms: float) -> None:
-        learned.append((stage, n, round(ms, 6)))
-
-    admitted: Any = SimpleNamespace(deadline=deadline, observe=observe)
-    run = Runner(CONFIG, admitted, TraceBuilder(deadline), Models(), interrupt=lambda: None)
-    with run.priced_as("answer") as stretch, run.trace.span("answer"):
-        stretch.n_in = 5
-        clock.now_ms = 1.0
-        with run.trace.span("deduplicate"):
-            clock.now_ms = 5.0
-        with run.trace.span("fusion"):
-            clock.now_ms = 7.0
-
-    assert learned == [("answer", 5, 3.0)]
+    assert costs.runs == [("score", 64, 3.0), ("between", 3, 6.0)]
 
 
 def test_a_stage_is_timed_learned_and_survived() -> None:
     """One that returns and one that fails both have a span; only the second is in ``degraded``."""
-    clock = Hand()
-    costs = Costs(CONFIG.assumed_cost_ms)
-    gate = Gate(costs, CONFIG, clock=clock, processors=1)
+    clock, costs = Hand(), Costs(CONFIG.assumed_cost_ms)
 
     def work() -> int:
         clock.now_ms += 5.0
@@ -88,30 +79,24 @@ def test_a_stage_is_timed_learned_and_survived() -> None:
         clock.now_ms += 1.0
         raise OSError("gone")
 
-    with gate.admitted(RecallRequest("key?", RecallContext(time_budget_ms=1_000))) as admitted:
-        trace = TraceBuilder(admitted.deadline)
-        run = Runner(CONFIG, admitted, trace, Models(), interrupt=lambda: None)
-        before_ms = costs.expected_ms("graph")
-        assert run.run("graph", 3, work, 0) == 7
-        assert run.run("vector", 3, fail, 0) == 0
+    run = started(costs, clock)
+    before_ms = costs.expected_ms("graph")
+    assert run.run("graph", 3, work, 0) == 7
+    assert run.run("vector", 3, fail, 0) == 0
 
-    assert [(span.stage, round(span.ms), span.n_in, span.n_out) for span in trace.spans] == [
-        ("graph", 5, 3, 3),
-        ("vector", 1, 3, 0),
-    ]
+    spans = [(span.stage, round(span.ms), span.n_in, span.n_out) for span in run.trace.spans]
+    assert spans == [("graph", 5, 3, 3), ("vector", 1, 3, 0)]
+    run.run("graph", 3, work, 0)
     assert costs.expected_ms("graph") > before_ms
-    assert trace.degraded == ["vector: failed (OSError)"]
-    assert trace.skips == [Skip("vector", "failed", "failed (OSError)")]
+    assert run.trace.degraded == ["vector: failed (OSError)"]
+    assert run.trace.skips == [Skip("vector", "failed", "failed (OSError)")]
 
 
 def test_a_stage_that_is_disabled_does_not_start() -> None:
     """The trace says so, before any price is computed; no refusal is counted."""
     config = RecallConfig(leave_out=frozenset({"graph"}))
-    gate = Gate(Costs(config.assumed_cost_ms), config, clock=Hand())
-    with gate.admitted(RecallRequest("key?", RecallContext(time_budget_ms=1_000))) as admitted:
-        trace = TraceBuilder(admitted.deadline)
-        run = Runner(config, admitted, trace, Models(), interrupt=lambda: None)
-        assert not run.can_start("graph", 3)
-        assert run.can_start("vector", 3)
+    run = started(Costs(config.assumed_cost_ms), Hand(), config)
 
-    assert trace.skips == [Skip("graph", "disabled", "left out by the configuration", 3)]
+    assert not run.can_start("graph", 3)
+    assert run.can_start("vector", 3)
+    assert run.trace.skips == [Skip("graph", "disabled", "left out by the configuration", 3)]

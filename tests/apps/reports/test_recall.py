@@ -17,7 +17,7 @@ from family_recall.apps.reports.recall import page, redacted
 from family_recall.apps.reports.recall.pictures import columns, lines_of, paths, tree
 from family_recall.apps.reports.recall.results import GROUPS, Scale, stack
 from family_recall.apps.reports.templating import stylesheet
-from family_recall.recall.explain import Explanation, NearMiss
+from family_recall.recall.explanation import Explanation, NearMiss
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.trace import busy_ms
 from family_recall.types import (

@@ -12,7 +12,7 @@ from family_recall.apps.reports.recall.pictures import bump_chart, neighbourhood
 from family_recall.apps.reports.recall.redaction import redacted
 from family_recall.apps.reports.recall.understood import understood
 from family_recall.apps.reports.templating import render_report
-from family_recall.recall.explain import NearMiss
+from family_recall.recall.explanation import NearMiss
 from family_recall.recall.trace import busy_ms
 from family_recall.types import Answer, Skip, Span
 from family_recall.types.stages import STAGES, label_of

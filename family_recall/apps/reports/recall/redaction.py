@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from family_recall.recall.explain import NearMiss
+from family_recall.recall.explanation import NearMiss
 from family_recall.types import (
     Answer,
     Rationale,
