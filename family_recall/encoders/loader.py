@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import threading
 from pathlib import Path
+from typing import TypeVar
 
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.manifest import read_manifest
@@ -21,6 +21,7 @@ NO_MEMORY = "not enough memory to load it"
 NO_THREAD = "no thread could be started to load it"
 # ImportError: there is no wheel of ONNX Runtime or tokenizers here (musl, armv7).
 _UNUSABLE = (ModelError, ImportError, MemoryError)
+_Model = TypeVar("_Model", StaticEncoder, BiEncoder, CrossEncoder)
 _FAULTY = "is missing or altered; family-recall models verify"
 
 
@@ -48,9 +49,7 @@ class Models:
         self._encoder = encoder
         self._scorer = scorer
         self._static = static
-        self._why: str | None = None
-        self._why_no_scorer = NO_CROSS_ENCODER
-        self._static_fault: str | None = None
+        self._faults: dict[str, str] = {}  # why a model cannot be used, by role
         self._static_ready = threading.Event()
         self._ready = threading.Event()
         self._lock = threading.Lock()
@@ -96,9 +95,16 @@ class Models:
         return self._id_of(self._static, StaticEncoder.ROLE)
 
     @property
+    def why(self) -> str | None:
+        """Why there is no embedder; None if there is one."""
+        if self._encoder is not None:
+            return None
+        return self._faults.get(BiEncoder.ROLE) if self._ready.is_set() else LOADING
+
+    @property
     def why_no_scorer(self) -> str:
         """Why there is no cross-encoder, if there is none."""
-        return self._why_no_scorer if self._ready.is_set() else LOADING
+        return self._scorer_problem or NO_CROSS_ENCODER
 
     @property
     def scorer_fault(self) -> str | None:
@@ -106,14 +112,8 @@ class Models:
 
         None if nothing does, if the folder has none, or if ``why`` names the same.
         """
-        if self._scorer is not None or self.why is not None:
-            return None
-        if not self._ready.is_set():
-            return LOADING
-        if self._why_no_scorer == NO_CROSS_ENCODER:
-            return None
-        fault = f": {NO_MEMORY}" if self._why_no_scorer == NO_MEMORY else f" {_FAULTY}"
-        return f"the cross-encoder{fault}"
+        problem = None if self.why is not None else self._scorer_problem
+        return problem if problem in {None, LOADING} else f"the cross-encoder{_fault(problem)}"
 
     @property
     def static_fault(self) -> str | None:
@@ -121,14 +121,18 @@ class Models:
 
         None if nothing does, if the folder has none, or if ``why`` names the same.
         """
-        return self._static_fault if self.why in (None, LOADING) else None
+        problem = self._faults.get(StaticEncoder.ROLE)
+        if problem is None or self.why not in {None, LOADING}:
+            return None
+        return f"the static embedder{_fault(problem)}"
 
     @property
-    def why(self) -> str | None:
-        """Why there is no embedder; None if there is one."""
-        if self._encoder is not None:
-            return None
-        return self._why if self._ready.is_set() else LOADING
+    def _scorer_problem(self) -> str | None:
+        """Why there is no cross-encoder; None if there is one, or if ``why`` names the same."""
+        if not self._ready.is_set():
+            return LOADING
+        is_named = self._scorer is not None or BiEncoder.ROLE in self._faults
+        return None if is_named else self._faults.get(CrossEncoder.ROLE)
 
     def close(self) -> None:
         """Load nothing more, and wait for what is loading: a library cannot be left half way."""
@@ -160,48 +164,36 @@ class Models:
                     self._thread.start()
                 except RuntimeError:  # no address space for its stack
                     atexit.unregister(self.close)
-                    self._thread, self._why = None, NO_THREAD
+                    self._thread, self._faults[BiEncoder.ROLE] = None, NO_THREAD
                     self._static_ready.set()
                     self._ready.set()
 
     def _load(self) -> None:
         try:
-            self._load_static()
+            self._static = self._loaded(StaticEncoder)
             self._static_ready.set()
-            if self._closed:
-                return
-            try:
-                self._encoder = BiEncoder.load(self._folder)
-            except _UNUSABLE as error:
-                self._why = _reason(error)
-            if self._closed:
-                return
-            try:
-                if read_manifest(self._folder).find_entry(CrossEncoder.ROLE):
-                    self._scorer = CrossEncoder.load(self._folder)
-            except _UNUSABLE as error:
-                # If the embedder failed too, its reason already names the problem of the folder.
-                if self._why is None:
-                    self._why_no_scorer = _reason(error)
+            if not self._closed:
+                self._encoder = self._loaded(BiEncoder)
+            if not self._closed:
+                self._scorer = self._loaded(CrossEncoder)
         finally:
             self._static_ready.set()
             self._ready.set()
             trim_heap()
             atexit.unregister(self.close)
 
-    def _load_static(self) -> None:
+    def _loaded(self, kind: type[_Model]) -> _Model | None:
+        """Load a model of the folder; None if there is none, or none that can be used."""
         try:
-            self._static = StaticEncoder.load(self._folder)
+            return kind.load(self._folder)
         except _UNUSABLE as error:
-            with contextlib.suppress(*_UNUSABLE):
-                if _out_of_memory(error):
-                    self._static_fault = f"the static embedder: {NO_MEMORY}"
-                elif read_manifest(self._folder).find_entry(StaticEncoder.ROLE) is not None:
-                    self._static_fault = f"the static embedder {_FAULTY}"
+            if kind is BiEncoder or self._id_of(None, kind.ROLE) is not None:
+                self._faults[kind.ROLE] = NO_MEMORY if _out_of_memory(error) else str(error)
+            return None
 
 
-def _reason(error: BaseException) -> str:
-    return NO_MEMORY if _out_of_memory(error) else str(error)
+def _fault(problem: str | None) -> str:
+    return f": {NO_MEMORY}" if problem == NO_MEMORY else f" {_FAULTY}"
 
 
 def _out_of_memory(error: BaseException) -> bool:

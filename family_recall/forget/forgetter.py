@@ -183,7 +183,7 @@ class Forgetter:
             _, rows = trash
             eraser = Eraser(writing, self.indexer.config.next_weight)
             stored = eraser.restore(rows["memory"], self.store.zone)
-            self.indexer.restore(writing, stored)
+            self.indexer.writer(writing).restore(stored)
             eraser.update_contexts_after([memory.id for memory in stored])
             entity_provenance.restore_relations(self.indexer, writing, rows["relation"])
             log.remove(receipt_id)

@@ -14,7 +14,7 @@ from family_recall.access.rights import unique_names_of
 from family_recall.english.text import names_in, normalise
 from family_recall.errors import InvalidRequestError, UnknownPersonError
 from family_recall.forget import entity_provenance
-from family_recall.forget.selection import Choice, with_versions
+from family_recall.forget.selection import Choice, authors_of, with_versions
 from family_recall.remember import Indexer, people
 from family_recall.store.transaction import Transaction, WriteTransaction
 from family_recall.store.versions import Criteria, Version
@@ -66,11 +66,7 @@ def leaving(tables: Transaction, person_id: str, said: Said, about: About) -> Le
     names = unique_names_of(person_id, household.people())
     partitions = household.every_partition()
     everywhere = [partition.no for partition in partitions]
-    authors = frozenset(
-        author
-        for author in tables.versions.authors(everywhere)
-        if author == person_id or (said != "keep" and normalise(author) in names)
-    )
+    authors = authors_of(tables, person_id, names if said != "keep" else (), everywhere)
     spaces = tuple(sorted(household.alone_in(person_id)))
     unreadable = [
         *(partition.no for partition in partitions if partition.space_id in spaces),
@@ -94,7 +90,7 @@ def leaving(tables: Transaction, person_id: str, said: Said, about: About) -> Le
         authored=tuple(version for version in authored if version.id not in gone),
         mentioning=tuple(version for version in mentioning if version.id not in gone),
         names=names,
-        authors=authors,
+        authors=frozenset(authors),
     )
 
 

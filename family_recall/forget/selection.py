@@ -53,16 +53,24 @@ def choose(
 
     ``answered`` are the memories, as (space_id, doc_id), that the selection's query found.
     """
+    people = tables.household.people()
+    authors = mentioning = None
+    if selection.by is not None:
+        names = unique_names_of(selection.by, people)
+        authors = authors_of(tables, selection.by, names, rights.visible_partitions)
+    if selection.about is not None:
+        names = unique_names_of(selection.about, people)
+        mentioning = _mentioning(tables, selection.about, names, rights.visible_partitions)
     criteria = Criteria(
         memories=_memories(selection, answered),
-        authors=_authors(tables, selection.by, rights.visible_partitions),
+        authors=authors,
         space_id=selection.space_id,
         session_id=selection.session_id,
         occurred_s=(epoch_s(selection.after, zone), epoch_s(selection.before, zone)),
         recorded_s=(
             epoch_s(selection.recorded_after, zone), epoch_s(selection.recorded_before, zone)
         ),
-        ids=_mentioning(tables, selection.about, rights.visible_partitions),
+        ids=mentioning,
     )  # fmt: skip
     return with_versions(tables, tables.versions.find(rights.visible_partitions, criteria), rights)
 
@@ -180,13 +188,10 @@ def _memories(
     return {pair for pair in answered if not doc_ids or pair[1] in doc_ids}
 
 
-def _authors(
-    tables: Transaction, person_id: str | None, partitions: Collection[int]
-) -> set[str] | None:
-    """Return how a person is written as an author; None if no person is selected."""
-    if person_id is None:
-        return None
-    names = unique_names_of(person_id, tables.household.people())
+def authors_of(
+    tables: Transaction, person_id: str, names: Collection[str], partitions: Collection[int]
+) -> set[str]:
+    """Return how a person is written as an author: by their id, or by one of some names."""
     return {
         author
         for author in tables.versions.authors(partitions)
@@ -195,12 +200,9 @@ def _authors(
 
 
 def _mentioning(
-    tables: Transaction, person_id: str | None, partitions: Collection[int]
-) -> set[int] | None:
-    """Return the versions that mention a person, if one is selected; superseded ones are read."""
-    if person_id is None:
-        return None
-    names = unique_names_of(person_id, tables.household.people())
+    tables: Transaction, person_id: str, names: Collection[str], partitions: Collection[int]
+) -> set[int]:
+    """Return the versions that mention a person; superseded ones are read for their names."""
     superseded = (
         version for partition in partitions for version in tables.versions.superseded(partition)
     )

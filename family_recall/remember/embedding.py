@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import contextlib
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,38 +41,47 @@ class Embedding:
     def flush(self, encoder: Encoder, progress: CountCallback | None, role: Role) -> int:
         """Make the vectors of every memory that has none; returns how many memories."""
         done = after = 0
-        while waiting := self._pending_after(after, encoder):
+        while True:
+            with self.store.reading() as reading:
+                waiting = reading.pending_vectors.after(
+                    after, encoder.model_id, self._at_once(encoder)
+                )
+            if not waiting:
+                return done
             self.embed(encoder, waiting, role)
             after = waiting[-1].id
             done += len(waiting)
             if progress is not None:
                 progress(done)
-        return done
-
-    def _pending_after(self, memory: int, encoder: Encoder) -> list[ToEmbed]:
-        with self.store.reading() as reading:
-            return reading.pending_vectors.after(memory, encoder.model_id, self._at_once(encoder))
-
-    def _at_once(self, encoder: Encoder) -> int:
-        """Return how many memories are encoded between two transactions."""
-        batch_size = batch_size_of(encoder)
-        runs = _RUNS_AT_ONCE * batch_size if batch_size > 1 else 0
-        return max(self.config.embed_batch, runs)
 
     def embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
         """Make the vectors of some memories."""
         threads = min(self.config.embed_threads or os.cpu_count() or 1, len(waiting))
         if batch_size_of(encoder) > 1:
             threads = min(threads, _THREADS_OF_BATCHES)
+        if threads <= 1:
+            self._embed(encoder, waiting, role, map)
+            return
+        with concurrent.futures.ThreadPoolExecutor(threads, "family_recall-embedding") as pool:
+            self._embed(encoder, waiting, role, pool.map)
+
+    def _embed(
+        self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role, mapped: _Map
+    ) -> None:
         at_once = self._at_once(encoder)
-        with _mapping(threads) as mapped:
-            for start in range(0, len(waiting), at_once):
-                batch = waiting[start : start + at_once]
-                rows = _encoded(encoder, batch, self.yield_to_recalls, mapped)
-                with self.store.writing() as writing:
-                    writing.vectors.add(
-                        encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
-                    )
+        for start in range(0, len(waiting), at_once):
+            batch = waiting[start : start + at_once]
+            rows = _encoded(encoder, batch, self.yield_to_recalls, mapped)
+            with self.store.writing() as writing:
+                writing.vectors.add(
+                    encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
+                )
+
+    def _at_once(self, encoder: Encoder) -> int:
+        """Return how many memories are encoded between two transactions."""
+        batch_size = batch_size_of(encoder)
+        runs = _RUNS_AT_ONCE * batch_size if batch_size > 1 else 0
+        return max(self.config.embed_batch, runs)
 
 
 def embed_at_once(writing: WriteTransaction, static: Encoder) -> None:
@@ -95,16 +103,6 @@ def embedded_text(row: ToEmbed) -> str:
     return as_read(row.author_name, row.text)
 
 
-@contextlib.contextmanager
-def _mapping(threads: int) -> Iterator[_Map]:
-    """Yield what maps a function over batches in order, on so many threads."""
-    if threads <= 1:
-        yield map
-    else:
-        with concurrent.futures.ThreadPoolExecutor(threads, "family_recall-embedding") as pool:
-            yield pool.map
-
-
 def _encoded(
     encoder: Encoder,
     rows: Sequence[ToEmbed],
@@ -112,7 +110,10 @@ def _encoded(
     mapped: _Map = map,
 ) -> list[NewVector]:
     """Encode memories; ``between`` is called before each run of the encoder."""
-    texts = [text for row in rows for text in _texts_of(row)]
+    texts: list[str] = []
+    for row in rows:
+        passages = [as_read(row.author_name, passage) for passage in row.passages]
+        texts += [embedded_text(row), *row.views.values(), *passages]
     chosen = list(batches([len(text) for text in texts], batch_size_of(encoder)))
 
     def encode(batch: list[int]) -> list[Encoding]:
@@ -126,12 +127,6 @@ def _encoded(
     return [_vectors_of(row, in_order) for row in rows]
 
 
-def _texts_of(row: ToEmbed) -> list[str]:
-    """Return the texts of a memory that are encoded: its body, its views and its passages."""
-    passages = [as_read(row.author_name, passage) for passage in row.passages]
-    return [embedded_text(row), *row.views.values(), *passages]
-
-
 def _vectors_of(row: ToEmbed, encodings: Iterator[Encoding]) -> NewVector:
     """Return the vectors of a memory, by the next encodings: those of its texts."""
     body = next(encodings)
@@ -142,12 +137,10 @@ def _vectors_of(row: ToEmbed, encodings: Iterator[Encoding]) -> NewVector:
         body.pooled,
         np.concatenate([body.tokens, *(view.tokens for view in views.values())]),
         {name: view.pooled for name, view in views.items()},
-        _passages_of(passages) if passages else None,
-    )
-
-
-def _passages_of(encodings: Sequence[Encoding]) -> NewPassages:
-    return NewPassages(
-        tuple(encoding.pooled for encoding in encodings),
-        tuple(encoding.tokens for encoding in encodings),
+        NewPassages(
+            tuple(passage.pooled for passage in passages),
+            tuple(passage.tokens for passage in passages),
+        )
+        if passages
+        else None,
     )

@@ -20,7 +20,6 @@ from family_recall.remember import people, relations
 from family_recall.remember.derived import derive_all
 from family_recall.remember.embedding import Embedding, embed_at_once
 from family_recall.remember.memory_writer import MemoryWriter
-from family_recall.store.memories import StoredMemory
 from family_recall.store.relations import RecordedRelation
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
@@ -168,10 +167,6 @@ class Indexer:
         for stored in writing.every_memory():
             writer.index_again(stored)
         writing.relations.add_all_edges()
-
-    def restore(self, writing: WriteTransaction, stored: Sequence[StoredMemory]) -> None:
-        """Derive everything of some memories whose rows alone are there."""
-        self.writer(writing).restore(stored)
 
     @property
     def _embedding(self) -> Embedding:
