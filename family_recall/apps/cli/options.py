@@ -42,18 +42,32 @@ class InWords(str):
     __slots__ = ()
 
     def moment(
-        self, zone: dt.tzinfo, region: Region, *, ahead: bool = False, name: str = ""
+        self,
+        zone: dt.tzinfo,
+        region: Region,
+        *,
+        ahead: bool = False,
+        name: str = "",
+        now: dt.datetime | None = None,
     ) -> dt.datetime:
         """Return the moment, counted from now: the middle of an hour or evening, a day's beginning.
 
-        ``ahead`` reads *Friday* as the coming one; an error names the option of ``name``.
+        ``ahead`` reads *Friday* as the coming one, a week away when today is a Friday; an error
+        names the option of ``name``.
         """
         from family_recall.english import times as time_words  # noqa: PLC0415 -- help needs no grammar
 
-        now = dt.datetime.now(zone)
+        now = now or dt.datetime.now(zone)
         hemisphere: Literal["north", "south"] = "south" if region.hemisphere == "south" else "north"
         place: dict[str, Any] = {"country": region.country, "hemisphere": hemisphere}
-        if ahead and (times := time_words.times_mentioned(self, said_at=now, **place)):
+        times = time_words.times_mentioned(self, said_at=now, **place) if ahead else ()
+        if ahead and not times:
+            # On a Friday "Friday" names the day itself, which is left out; the coming one is the
+            # one that it names tomorrow.
+            week = now + dt.timedelta(days=7)
+            later = time_words.times_mentioned(self, said_at=now + dt.timedelta(days=1), **place)
+            times = tuple(time for time in later if time.start <= week)
+        if times:
             if name == "expires" and times[0].end <= now:
                 over = f"{str(self)!r} is over; write a day to come, such as 'friday'"
                 raise click.BadParameter(over, param_hint=called(name))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import click
 import pytest
 
 from family_recall.apps.cli import main
-from family_recall.apps.cli.options import FLAGS, field_options
+from family_recall.apps.cli.options import FLAGS, InWords, field_options
 from family_recall.apps.cli.recall import BY_SETTING
-from family_recall.types import FIXED
+from family_recall.types import FIXED, Region
 from family_recall.types.field_specs import (
     CONTEXT_FIELDS,
     FILTER_FIELDS,
@@ -64,3 +66,16 @@ def test_a_new_field_is_an_option_at_once() -> None:
     assert made["mood"].help == "how they felt: glad or sad (default: none)"
     assert made["weight_kg"].help == "how heavy it is, 0 to 9 (default: none)"
     assert made["mood"].shell_complete(context, "s")[0].value == "sad"
+
+
+@pytest.mark.parametrize("day", range(23, 30))
+@pytest.mark.parametrize("hour", [0, 12, 23])
+@pytest.mark.parametrize("words", ["Friday", "on friday"])
+def test_a_weekday_ahead_is_the_coming_one_on_any_day(words: str, day: int, hour: int) -> None:
+    """*Until Friday* is 27 November 2026 up to the 26th, and 4 December from that Friday on."""
+    now = dt.datetime(2026, 11, day, hour, tzinfo=dt.UTC)
+    coming = dt.datetime(2026, 11, 27) if day < 27 else dt.datetime(2026, 12, 4)  # noqa: DTZ001
+
+    moment = InWords(words).moment(dt.UTC, Region(), ahead=True, name="expires", now=now)
+
+    assert moment.replace(tzinfo=None) == coming
