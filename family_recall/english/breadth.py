@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from family_recall.types import Breadth
 
+from .lexicon import PARTS, UNITS, WEEKDAY_NAMES
 from .text import STOP_WORDS, lowered, normalise
 
 MAX_CHARS = 300
@@ -59,9 +60,11 @@ _PLURAL = re.compile(
 )
 _TIMES = frozenset(
     """
-    afternoons dates days evenings hours mondays tuesdays wednesdays thursdays fridays saturdays
-    sundays minutes months mornings nights sizes times weekends weeks years
+    dates sizes times weekends
     """.split()
+).union(
+    (f"{name}s" for name in (*PARTS, *WEEKDAY_NAMES)),
+    (unit for unit in UNITS if unit.endswith("s")),
 )
 """*Which days does she work?* has one answer."""
 _TAIL = re.compile(

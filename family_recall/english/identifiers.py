@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from family_recall.types.understanding import Identifier, IdentifierKind
 
-RULES_VERSION = "1"
+from .lexicon import MONTHS, WEEKDAYS
+
+RULES_VERSION = "2"
 """Increased whenever the rules change; a file indexed by other rules is indexed again."""
 
 MAX_SCANNED_CHARS = 4000
@@ -181,10 +183,8 @@ _NO_TICKETS = frozenset(
     ERA EXIT FORMULA GATE GCSE GRADE GROUP ISO KEY LATE LEVEL LINE MID MP NON NUMBER OVER PAGE PART
     PHASE PLAYSTATION POST PRE PS ROOM ROUTE SARS SECTION SINCE SIZE STAGE STEP SUB TOP TWENTY TYPE
     UNDER UNIT UNTIL US UTF VERSION VITAMIN VOLUME WEEK WINDOWS WW YEAR
-    JAN FEB MAR APR MAY JUN JUL AUG SEP SEPT OCT NOV DEC JANUARY FEBRUARY MARCH APRIL JUNE JULY
-    AUGUST SEPTEMBER OCTOBER NOVEMBER DECEMBER MON TUE WED THU FRI SAT SUN
     """.split()
-)
+).union(name.upper() for name in (*MONTHS, *WEEKDAYS))
 _TOP_DOMAINS = frozenset(
     """
     au biz ca ch com cz de dk edu es eu fi fr gov hk ie info io jp kr lk ltd net nl nz org pk pl pt

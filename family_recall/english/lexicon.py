@@ -12,10 +12,12 @@ MONTHS = _numbered(
     1, "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul",
     "august aug", "september sept sep", "october oct", "november nov", "december dec",
 )  # fmt: skip
+MONTH_NAMES = tuple(name for name in MONTHS if len(name) > 4 or name in {"may", "june", "july"})
 WEEKDAYS = _numbered(
     0, "monday mon", "tuesday tues tue", "wednesday wed", "thursday thurs thur thu",
     "friday fri", "saturday sat", "sunday sun",
 )  # fmt: skip
+WEEKDAY_NAMES = tuple(name for name in WEEKDAYS if name.endswith("day"))
 SEASONS = _numbered(0, "spring", "summer", "autumn fall", "winter")
 GIVEN_NAMES = frozenset("may april june august jan mar summer autumn".split())
 """Months and seasons that people are called by."""

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from .asking import asked_in, waits_for_answer
+from .lexicon import WEEKDAY_NAMES
 from .text import lowered
 from .values import KINDS, Values, values_in
 
-BITS_VERSION: Final = "3"
+BITS_VERSION: Final = "4"
 """Of the rules behind the bits: a file whose bits were found by others finds them again."""
 
 _MAX_CHARS = 2000
@@ -75,11 +76,12 @@ _STOPPED = _either(r"""
     does(?:n['’]t| not) (?:\w+ ){1,3}any ?more|isn['’]t (?:\w+ ){0,3}any ?more
     not (?:\w+ ){1,4}any ?more
 """)
-_FOR_NOW = _either(r"""
+_FOR_NOW = _either(
+    r"""
     just (?:this|for|today|tonight|tomorrow|once)|only (?:this|today|tonight|in|until|till)
     for (?:today|tonight)
     for (?:now|the moment|the time being|a bit|a while|one (?:day|week))|this (?:once|week only)
-    (?:this|next) (?:week|weekend|tuesday|wednesday|thursday|friday|saturday|sunday|monday)
+    (?:this|next) (?:week|weekend|WEEKDAY)
     temporarily
     for (?:the|a|two|three|this|next) (?:weekend|week|fortnight|day|days|weeks)|one[- ]off
     week only|day only
@@ -89,7 +91,8 @@ _FOR_NOW = _either(r"""
     (?:for|on|over) (?:the )?bank holidays?
     because of (?:the bank|new year|easter|christmas)|replacement|temp(?:orary)?|substitute
     borrowing|stand(?:ing)?[- ]in|covering|cover for|bank holiday|half[- ]term
-""")
+""".replace("WEEKDAY", "|".join(WEEKDAY_NAMES))
+)
 _ONE_DAY = _either(r"""
     today|yesterday|this (?:morning|afternoon|evening)|last (?:night|week|weekend)|earlier
 """)

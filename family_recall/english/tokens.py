@@ -6,15 +6,14 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from .lexicon import COUNTS, DASHES, ORDINALS, TENS
+from .lexicon import COUNTS, DASHES, MONTH_NAMES, ORDINALS, TENS, WEEKDAY_NAMES
 
 MAX_SCANNED_CHARS = 4000
 """Characters of a text that are cut; the rest is left out."""
 
 _LONG_WORDS = frozenset(
-    "yesterday tomorrow tonight weekend january february september october november december "
-    "tuesday wednesday thursday saturday christmas thanksgiving halloween afternoon".split()
-)
+    "yesterday tomorrow tonight weekend christmas thanksgiving halloween afternoon".split()
+).union(name for name in (*MONTH_NAMES, *WEEKDAY_NAMES) if len(name) > 6)
 """Time words in which one wrong letter is corrected."""
 
 MISSPELLINGS = {

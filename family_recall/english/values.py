@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from .lexicon import COUNTS, MONTH_NAMES, MONTHS, PARTS, WEEKDAY_NAMES, WEEKDAYS
+
 KINDS = ("number", "time", "day", "date", "money", "amount", "size", "place", "name", "colour")
 """What sort of thing a value is."""
 
@@ -13,13 +15,7 @@ Values = Mapping[str, frozenset[str]]
 
 _MAX_CHARS = 2000
 
-_COUNTED = {
-    word: str(number)
-    for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-        " fifteen sixteen seventeen eighteen nineteen twenty".split()
-    )
-} | {"thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100"}
+_COUNTED = {word: str(n) for word, n in {"zero": 0, **COUNTS, "hundred": 100}.items()}
 _NUMBER_WORD = "|".join(word for word in _COUNTED if word != "one")
 
 _TIME = re.compile(
@@ -29,22 +25,15 @@ _TIME = re.compile(
     r"(?=\s*(?:$|[.,;!?)](?!\d)|(?:now|instead|on|sharp|every|not|for|to|from)\b|in the "
     r"(?:morning|ev|aft)))",
 )
-_DAY_WORD = re.compile(
-    r"\b(monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekend|weekday"
-    r"|mon|tues?|wed|thurs?|fri|sat|sun)s?\b",
-)
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
+_DAY_WORD = re.compile(rf"\b({'|'.join(WEEKDAYS)}|weekend|weekday)s?\b")
+_MONTH = rf"(?:{'|'.join(MONTHS)})"
 _DATE = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})\b"
     rf"|\b({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b"
     rf"|\bthe (\d{{1,2}})(?:st|nd|rd|th)\b(?! (?:of )?{_MONTH})"
     r"|\b(\d{4})-(\d\d)-(\d\d)\b"
     r"|\b(\d{1,2})/(\d{1,2})(?:/\d{2,4})?\b"
-    r"|\b(?:in|until|till|by|from|since|to|for) (jan|feb|march|april|may|june|july|august|sept?|oct"
-    r"|nov|dec)[a-z]*\b",
+    rf"|\b(?:in|until|till|by|from|since|to|for) ({_MONTH})\b",
 )
 _MONEY = re.compile(
     r"[£$€₹¥]\s?(\d[\d,]*(?:\.\d+)?)"
@@ -96,26 +85,21 @@ _NO_NAME = frozenset(
     I I'm I'll I've I'd It The A An And But So My Our His Her Their He She We You They This That
     There Then Now No Yes Not Just Actually Ok Okay Oh Hi Hey Please If When Where What Who Why How
     Which Is Are Was Were Did Do Does Has Have Had Can Could Will Would Should May Might For From To
-    In On At By Of Off Up Down Out As With About After Before Since Until All Any Some One Two Three
-    Four Five Six Seven Eight Nine Ten Monday Tuesday Wednesday Thursday Friday Saturday Sunday
-    January February March April June July August September October November December Mum Dad Mom
+    In On At By Of Off Up Down Out As With About After Before Since Until All Any Some Mum Dad Mom
     Remember Note Reminder Don't Didn't Can't Won't Let's Turns Got Put New Old Update Right Sorry
     Well Also Still Both Every Each Finally Apparently Heads Scrap Forget Change Changed Moved
     Mums Dads Nan Gran Granny Grandma Grandad Grandpa Auntie Aunt Uncle Tomorrow Today Tonight
     Yesterday Next Last PIN WiFi Wifi TV OK Ps Fyi It's That's There's He's She's They're We're
     We've You're
     """.split()
-)
+).union(name.capitalize() for name in (*COUNTS, *WEEKDAY_NAMES, *MONTH_NAMES))
 _NOUN_STOP = frozenset("the our my your his her their its a an that this of and or".split())
 _NO_PLACE = frozenset(
     """
-    mondays tuesdays wednesdays thursdays fridays saturdays sundays weekends monday tuesday
-    wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december christmas half quarter noon midday night morning evening
-    weekend week month year school work home now then least last first once all that it him her
-    them me us which
+    christmas half quarter noon midday weekend weekends week month year school work home now then
+    least last first once all that it him her them me us which
     """.split()
-)
+).union(PARTS, MONTH_NAMES, WEEKDAY_NAMES, (f"{name}s" for name in WEEKDAY_NAMES))
 _AFTER_PLACE = frozenset("now today again instead from since until till because but so".split())
 
 
