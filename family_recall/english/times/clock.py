@@ -11,11 +11,11 @@ import datetime as dt
 import re
 from typing import NamedTuple
 
-from family_recall.english.lexicon import COUNTS, DASHES, FOLLOWERS
+from family_recall.english.lexicon import DASHES, FOLLOWERS
 from family_recall.english.tokens import count_of
 
 from . import calendar as cal
-from .calendar import DAY, Interval, OpenInterval
+from .calendar import DAY, MICROSECOND, Interval, OpenInterval
 from .readers import READERS
 from .sentence import Sentence
 
@@ -23,17 +23,16 @@ _HALF_DAY = 12 * 60
 _AT_MARGIN = dt.timedelta(minutes=30)
 _LONGEST_DAY = dt.timedelta(hours=36)
 _AROUND = frozenset("around about roughly circa".split())
-_SINGLE = {
+_SIDES = {
     **dict.fromkeys(("at", "for"), "at"),
     **dict.fromkeys(_AROUND, "around"),
     **dict.fromkeys(("after", "since", "past"), "after"),
     **dict.fromkeys(("before", "until", "till", "til", "by"), "before"),
 }
 _NAMED = {"noon": _HALF_DAY, "midday": _HALF_DAY, "midnight": 2 * _HALF_DAY}
-_TELLING = _NAMED.keys() | COUNTS.keys()
 _TO = frozenset(("to", "till", "til", "until", "and", *DASHES))
 _COLON = re.compile(r"([01]?[0-9]|2[0-4])[:.]([0-5][0-9])")
-_BESIDE = FOLLOWERS | READERS.keys() | frozenset("yesterday today tonight tomorrow".split())
+_BESIDE = FOLLOWERS | READERS.keys()
 
 
 class ClockTime(NamedTuple):
@@ -48,14 +47,20 @@ class ClockTime(NamedTuple):
     half: str = ""
     written: bool = True
 
-    def options(self) -> tuple[int, ...]:
-        """Return the minutes since midnight that may be meant, the likelier first."""
-        if self.half:
-            return (self.minutes,)
-        hour = self.minutes // 60 % 12
-        early = self.minutes % _HALF_DAY
-        late = early + _HALF_DAY
-        return (early, late) if 7 <= hour <= 11 else (late, early)
+    def on(self, day: dt.datetime) -> list[dt.datetime]:
+        """Return the moments of a day that may be meant, the likelier first."""
+        options = [self.minutes]
+        if not self.half:
+            early = self.minutes % _HALF_DAY
+            options = [early, early + _HALF_DAY]
+            if not 7 <= early // 60 <= 11:
+                options.reverse()
+        return [cal.midnight(day) + dt.timedelta(minutes=option) for option in options]
+
+    def after(self, start: dt.datetime) -> dt.datetime:
+        """Return the first moment after another at which it is that time."""
+        moments = self.on(start) + self.on(start + DAY)
+        return min(moment for moment in moments if moment > start)
 
 
 class Hours(NamedTuple):
@@ -67,29 +72,14 @@ class Hours(NamedTuple):
     start: ClockTime
     end: ClockTime | None = None
 
-    @property
-    def written(self) -> bool:
-        """Whether these can be nothing but times."""
-        return self.start.written or (self.end is not None and self.end.written)
-
 
 def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     """Find the first time of day that a sentence names, outside the tokens already read."""
-    # Every time of day has a word for a number, or a figure.
-    if _TELLING.isdisjoint(s.words) and all(word[0].isalpha() for word in s.words):
-        return None
-    for i, word in enumerate(s.words):
-        if i not in taken and _may_open(word):
-            hours = _hours_at(s, i)
-            if hours and taken.isdisjoint(range(hours.first, hours.last)):
-                return hours
+    for i in range(len(s.words)):
+        hours = None if i in taken else _hours_at(s, i)
+        if hours and taken.isdisjoint(range(hours.first, hours.last)):
+            return hours
     return None
-
-
-def _may_open(word: str) -> bool:
-    """Whether a time of day, or what is said of one, may begin with a word."""
-    is_time = word in _TELLING or not word[0].isalpha()
-    return is_time or word in {"between", "from"} or word in _SINGLE
 
 
 def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenInterval, float]:
@@ -108,10 +98,9 @@ def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenI
     if day.start is None or day.end is None or day.end - day.start > _LONGEST_DAY:
         raise ValueError("not a day")
     base = Interval(day.start, day.end)
-    start, sure = _moment(hours.start, base)
     if hours.end is not None:
-        start, end, sure = _stretch(hours.start, hours.end, base)
-        return OpenInterval(start, end), 0.95 if sure else 0.8
+        return _stretch(hours.start, hours.end, base)
+    start, sure = _moment(hours.start, base)
     if hours.side == "after":
         return OpenInterval(start, base.end), 0.9 if sure else 0.8
     if hours.side == "before":
@@ -123,67 +112,40 @@ def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenI
 
 def _latest(s: Sentence, hours: Hours) -> tuple[OpenInterval, float]:
     """Return the most recent such hours, or the coming ones if the verb looks ahead."""
-    tense = s.tense(hours.first, hours.last)
-    days = (0, 1) if tense == "future" else (0, -1)
+    ahead = s.tense(hours.first, hours.last) == "future"
     choices = [
-        _of_day(hours, cal.day(s.now + shift * DAY), option)
-        for shift in days
-        for option in hours.start.options()
+        Interval(start, hours.end.after(start) if hours.end else cal.day(day).end)
+        for day in (s.now, s.now + DAY if ahead else s.now - DAY)
+        for start in hours.start.on(day)
     ]
-    if tense == "future":
-        coming = [each for each in choices if each.end > s.now]
-        return OpenInterval(*min(coming)), 0.7
-    begun = [each for each in choices if each.start <= s.now]
-    latest = max(begun)
+    if ahead:
+        return OpenInterval(*min(each for each in choices if each.end > s.now)), 0.7
+    latest = max(each for each in choices if each.start <= s.now)
     open_end = hours.side == "after" and latest.start >= cal.midnight(s.now)
     return OpenInterval(latest.start, None if open_end else latest.end), 0.7
 
 
-def _of_day(hours: Hours, day: Interval, option: int) -> Interval:
-    start = day.start + dt.timedelta(minutes=option)
-    if hours.end is None:
-        return Interval(start, day.end)
-    return Interval(start, _next(hours.end, start))
-
-
 def _moment(time: ClockTime, base: Interval) -> tuple[dt.datetime, bool]:
     """Return the moment of a day or part of a day at that time; whether it is the only one."""
-    days = {cal.midnight(base.start), cal.midnight(base.end - dt.timedelta(microseconds=1))}
-    moments = [
-        moment
-        for option in time.options()
-        for day in sorted(days)
-        if base.start <= (moment := day + dt.timedelta(minutes=option)) <= base.end
-    ]
+    days = sorted({cal.midnight(base.start), cal.midnight(base.end - MICROSECOND)})
+    # The likelier of two hours comes first, on whichever day it is.
+    options = zip(*map(time.on, days), strict=True)
+    moments = [moment for same in options for moment in same if base.start <= moment <= base.end]
     if not moments:
         raise ValueError("no such time that day")
     return moments[0], len(moments) == 1
 
 
-def _stretch(
-    first: ClockTime, second: ClockTime, base: Interval
-) -> tuple[dt.datetime, dt.datetime, bool]:
+def _stretch(first: ClockTime, second: ClockTime, base: Interval) -> tuple[OpenInterval, float]:
     """Return both ends; *2 and 4 pm* are both in the afternoon, *9 to 5* ends in the evening."""
-    if second.half and not first.half:
-        end, sure = _moment(second, base)
-        day = cal.midnight(end)
-        starts = [day + dt.timedelta(minutes=option) for option in first.options()]
-        before = [start for start in starts if start < end]
-        if before:
-            return max(before), end, sure
     start, sure = _moment(first, base)
-    return start, _next(second, start), sure
-
-
-def _next(time: ClockTime, start: dt.datetime) -> dt.datetime:
-    """Return the first moment after another at which it is that time."""
-    day = cal.midnight(start)
-    moments = [
-        day + shift * DAY + dt.timedelta(minutes=option)
-        for shift in (0, 1)
-        for option in time.options()
-    ]
-    return min(moment for moment in moments if moment > start)
+    end = second.after(start)
+    if second.half and not first.half:
+        last, last_sure = _moment(second, base)
+        before = [moment for moment in first.on(last) if moment < last]
+        if before:
+            start, end, sure = max(before), last, last_sure
+    return OpenInterval(start, end), 0.95 if sure else 0.8
 
 
 def _hours_at(s: Sentence, i: int) -> Hours | None:
@@ -191,31 +153,31 @@ def _hours_at(s: Sentence, i: int) -> Hours | None:
     word = s.word(i)
     if word in {"between", "from"} or count_of(word) is not None or _COLON.fullmatch(word):
         return _range_at(s, i)
-    side = _SINGLE.get(word)
-    if side is None or s.word(i - 1) in _SINGLE:
+    side = _SIDES.get(word)
+    if side is None or s.word(i - 1) in _SIDES:
         return None
     j = i + 1
     if s.word(j) in _AROUND:
         j, side = j + 1, "around" if side == "at" else side
-    elif s.word(j) in {"just", "exactly", "about"}:
+    elif s.word(j) in {"just", "exactly"}:
         j += 1
-    time = clock_time_at(s, j)
+    time = _clock_time_at(s, j)
     return Hours(i, time.last, side, time) if time and _ends(s, time) else None
 
 
 def _range_at(s: Sentence, i: int) -> Hours | None:
     """Read *between 2 and 4 pm*, *from 9 to 5*, *2 to 4 pm*, *14:00-15:30*."""
     named = s.word(i) in {"between", "from"}
-    first = clock_time_at(s, i + named)
+    first = _clock_time_at(s, i + named)
     if first is None or s.word(first.last) not in _TO:
         return None
     if (s.word(first.last) == "and") != (s.word(i) == "between"):
         return None
-    second = clock_time_at(s, first.last + 1)
+    second = _clock_time_at(s, first.last + 1)
     if second is None or not _ends(s, second):
         return None
     hours = Hours(i, second.last, "between", first, second)
-    return hours if named or hours.written else None
+    return hours if named or first.written or second.written else None
 
 
 def _ends(s: Sentence, time: ClockTime) -> bool:
@@ -224,7 +186,7 @@ def _ends(s: Sentence, time: ClockTime) -> bool:
     return time.written or not word or word in _BESIDE or not word[0].isalnum()
 
 
-def clock_time_at(s: Sentence, i: int) -> ClockTime | None:
+def _clock_time_at(s: Sentence, i: int) -> ClockTime | None:
     """Read *noon*, *6*, *6:30*, *6 pm*, *six o'clock*, *half past six*, *ten to eight*."""
     if s.word(i) in _NAMED:
         return ClockTime(_NAMED[s.word(i)], i + 1, "pm")
@@ -258,11 +220,10 @@ def _hour_at(s: Sentence, i: int) -> ClockTime | None:
     word = s.word(i)
     match = _COLON.fullmatch(word)
     if match:
-        minutes = int(match[1]) * 60 + int(match[2])
         certain = int(match[1]) > 12 or match[1][0] == "0"
-        return ClockTime(minutes, i + 1, "24h" if certain else "")
+        return ClockTime(int(match[1]) * 60 + int(match[2]), i + 1, "24h" if certain else "")
     hour = count_of(word)
-    if hour is None or not 1 <= hour <= 24 or word == "a":
+    if hour is None or not 1 <= hour <= 24:
         return None
     if s.reads(i + 1, "o", {"'", "’"}, "clock") or s.word(i + 1) == "o'clock":
         return ClockTime(hour * 60, i + (4 if s.word(i + 1) == "o" else 2))
