@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .asking import asked_in, waits_for_answer
-from .lexicon import WEEKDAY_NAMES
+from .lexicon import COUNTS, MONTH_NAMES, WEEKDAY_NAMES
 from .text import lowered
 from .values import KINDS, Values, values_in
 
@@ -185,7 +185,7 @@ _WORD = re.compile(r"[^\W_]+")
 _OWNER = re.compile(
     r"\b([^\W\d_]{2,})['’]s (?!(?:not|now|on|in|at|the|a|been|got|going|off|gone|moved)\b)[^\W_]"
     r"|\b(?:for|at) (?:the |our |my )?(?!(?:about|around|least|half|quarter|noon|midday|midnight"
-    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)([^\W\d_]{3,})\b"
+    rf"|{'|'.join(COUNTS)})\b)([^\W\d_]{{3,}})\b"
 )
 _NARRATES = re.compile(
     r"\b(?:was|were|went|had|saw|met|came|ate|said|says|told|asked|bought|found|parked)\b"
@@ -201,12 +201,8 @@ _PLACE_WORDS = 4
 _OF_TIMES = frozenset(
     """
     now from today tomorrow on at instead am pm half quarter past to noon midday midnight
-    one two three four five six seven eight nine ten eleven twelve
-    monday tuesday wednesday thursday friday saturday sunday
-    mondays tuesdays wednesdays thursdays fridays saturdays sundays
-    january february march april may june july august september october november december
     """.split()
-)
+).union(COUNTS, MONTH_NAMES, WEEKDAY_NAMES, (f"{name}s" for name in WEEKDAY_NAMES))
 _FUNCTION = frozenset(
     """
     the our your his her its their this that these those and but for with from into onto has have

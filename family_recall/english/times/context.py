@@ -136,15 +136,13 @@ def _is_surname(s: Sentence, i: int) -> bool:
 
 
 def _season(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
-    first, ends = s.at(phrase.first + phrase.article), s.ends_at(phrase.last)
+    ends = s.ends_at(phrase.last)
     if preposition not in _MARKERS or s.word(phrase.last) in COMPOUNDS:
         return False
     if phrase.article:
         if preposition in {"in", "over", "during"}:
             return i == 0 or not _is_specified(s, phrase.last)
         return ends
-    if first.possessive or first.word == "fall":
-        return False
     return ends and preposition in {"in", "during"}
 
 
@@ -204,12 +202,6 @@ def _year(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     return preposition in _YEAR_MARKERS
 
 
-def _nth(s: Sentence, _i: int, phrase: Phrase, preposition: str) -> bool:
-    if preposition == "for" and s.tense(phrase.first, phrase.last) in {"past", "none"}:
-        return False
-    return phrase.article and preposition in _ON | {"from", "for"} and s.ends_at(phrase.last)
-
-
 _DECISIONS: dict[str, Callable[[Sentence, int, Phrase, str], bool]] = {
     "month": _month,
     "year": _year,
@@ -218,7 +210,9 @@ _DECISIONS: dict[str, Callable[[Sentence, int, Phrase, str], bool]] = {
     "weekday": _weekday,
     "weekend": _weekend,
     "holiday": _holiday,
-    "nth": _nth,
+    "nth": lambda s, _i, phrase, preposition: (
+        phrase.article and preposition in _ON | {"from", "for"} and s.ends_at(phrase.last)
+    ),
     "quarter": lambda s, _i, phrase, preposition: (
         preposition in _MARKERS - {"to", "at", "about"} and s.ends_at(phrase.last)
     ),
@@ -251,10 +245,17 @@ def _is_picked(s: Sentence, first: int) -> bool:
         return True
     if s.word(first) not in {"in", "of", "during", "last"}:
         return False
-    if lead in {"week", "weekend"} and s.word(first) in {"in", "of"}:
-        return before not in {"the", "a", "one", "some", "which", "what", "that", "any"}
-    if s.word(first) == "of" and lead in UNITS and "within" in {before, earlier}:
-        return True
+    if lead in {"week", "weekend"}:
+        return s.word(first) in {"in", "of"} and before not in {
+            "the",
+            "a",
+            "one",
+            "some",
+            "which",
+            "what",
+            "that",
+            "any",
+        }
     if lead != singular(lead) and singular(lead) in _REPEATED:
         return True
     return lead in _BREAKS and (

@@ -6,7 +6,6 @@ import datetime as dt
 import re
 
 from family_recall.english.lexicon import (
-    CHOICES,
     COMPOUNDS,
     COUNTS,
     DASHES,
@@ -244,8 +243,6 @@ def weekday_phrase(s: Sentence, i: int) -> Phrase | None:
         last = i + (2 if following == "last" else 3)
         return Phrase(i, last, "weekday", cal.latest_over(days, s.now))
     if following in _WEEKS_LATER and ends:
-        if s.word(i - 1) in CHOICES and s.word(i - 1) != "this":
-            return unclear(i, i + 2)
         # One or two weeks after the coming one.
         coming = cal.first_after(days, s.now)
         fixed = coming and cal.shifted(coming, _WEEKS_LATER[following] * 7 * DAY)

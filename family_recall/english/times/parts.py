@@ -108,14 +108,13 @@ def _before_or_after(s: Sentence, i: int) -> Phrase | None:
 
 
 def _of(s: Sentence, i: int) -> Phrase | None:
-    """Read *the eve of 5 May*, *the week commencing 5 May*, *the night of 5 May*."""
+    """Read *the week commencing 5 May*, *the night of 5 May*; of which day an eve is unclear."""
     word, day = s.word(i), main_day_at(s, i + 2)
-    if day is None or day.fixed is None:
-        return unclear(i, i + 2) if word == "eve" else None
-    (start, end), certainty, joint = day.fixed, day.certainty, s.word(i + 1)
     if word == "eve":
-        eve = Interval(start - DAY, start)
-        return Phrase(i, day.last, "day", eve, None, min(0.9, certainty))
+        return unclear(i, i + 2)
+    if day is None or day.fixed is None:
+        return None
+    (start, end), certainty, joint = day.fixed, day.certainty, s.word(i + 1)
     if s.word(i - 1) in {"a", "one"} and joint == "of":
         return unclear(i, day.last)  # "within a week of Christmas"
     if joint != "of":

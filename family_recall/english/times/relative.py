@@ -50,7 +50,7 @@ class Count(NamedTuple):
 
 
 def count_at(s: Sentence, i: int) -> Count | None:
-    """Read *3*, *two or three*, *a few*, *a couple of*, *two dozen*."""
+    """Read *3*, *two or three*, *a few*, *a couple of*."""
     if s.reads(i, {"a", "an"}, {"few", "couple"}):
         i += 1
     word = s.word(i)
@@ -61,8 +61,6 @@ def count_at(s: Sentence, i: int) -> Count | None:
     count = count_of(word)
     if count is None:
         return None
-    if s.word(i + 1) == "dozen":
-        return Count(12 * count, 12 * count, i + 2)
     more = count_of(s.word(i + 2)) if s.word(i + 1) in {"or", "to", *DASHES} else None
     if more is not None and more > count:
         return Count(count, more, i + 3)
@@ -183,9 +181,8 @@ def _name_at(s: Sentence, i: int) -> Phrase | None:
 def _half_hour(s: Sentence, i: int, j: int) -> Phrase | None:
     """Read *the last half hour* and *the past half an hour*."""
     j += 1 + (s.word(j + 1) == "an")
-    if s.word(j) != "hour":
-        return unclear(i, j + 1) if s.word(j) in UNITS else None
-    return Phrase(i, j + 1, "time", _moments_ago(s, "minute", 30))
+    moment = _moments_ago(s, "minute", 30) if s.word(j) == "hour" else None
+    return Phrase(i, j + 1, "time", moment) if moment else None
 
 
 def _now(s: Sentence, i: int) -> Phrase | None:
